@@ -42,7 +42,7 @@ class CSIVolume(NamedTuple):
 
 
 class Migration(NamedTuple):
-    """An in-tree plugin and who took over.
+    """An in-tree plugin and the CSI driver that replaces it.
 
     Attributes
     ----------
@@ -94,8 +94,8 @@ MIGRATIONS = (
         "topology.cinder.csi.openstack.org/zone",
     ),
     Migration("kubernetes.io/portworx-volume", "pxd.portworx.com", "portworx_volume", "volume_id"),
-    # Upstream can translate these two and yet never counts them: they are missing from
-    # isCSIMigrationOn.
+    # Upstream translates these two but never counts them: isCSIMigrationOn does not list
+    # them.
     Migration("kubernetes.io/azure-file", "file.csi.azure.com", "azure_file"),
     Migration("kubernetes.io/vsphere-volume", "csi.vsphere.vmware.com", "vsphere_volume"),
 )

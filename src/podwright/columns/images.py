@@ -101,7 +101,7 @@ class ImageIndex:
         Upstream: pkg/scheduler/backend/cache/cache.go, `UpdateNode`, which removes the states of
         the node's images before it adds them again, whether or not they have changed.
         """
-        # Nodes report nearly always the same size; every update of a node comes through here.
+        # Nodes report nearly always the same size; every node update runs this.
         return bool(self._disputed) and any(
             name in self._disputed
             and len(self._states[name].nodes) == 1

@@ -66,7 +66,7 @@ class Nominations:
             del self.by_node[name]
         last = len(self._pods) - 1
         if row != last:
-            # The last one takes the free row: the order of rows means nothing.
+            # The last one takes the free row: the order of rows is irrelevant.
             self._pods[row], self._names[row] = self._pods[last], self._names[last]
             self._row_of[self._pods[row].key] = row
             self._slot_rows[row] = self._slot_rows[last]

@@ -174,7 +174,7 @@ class SelectorCounters:
         labels: Mapping[str, str],
         namespace_labels: Mapping[str, str],
     ) -> list[Term]:
-        """Return the terms of placed pods that mean a pod, in the order of their numbers.
+        """Return the terms of placed pods that match a pod, in the order of their numbers.
 
         Only terms of which a carrier is on a node with the topology label are returned.
         """

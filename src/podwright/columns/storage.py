@@ -123,7 +123,7 @@ class StorageIndex:
             return persistent_csi_volume(volume)
         storage_class = self.classes.get(class_of(claim))
         driver = provisioned_driver(storage_class.provisioner) if storage_class else ""
-        # No driver can have given this name: upstream makes it unique with a random prefix.
+        # No driver has this name: upstream makes it unique with a random prefix.
         return CSIVolume(driver, f"unbound {claim.key}") if driver else None
 
     def attached_to(self, node_name: str) -> Iterable[CSIVolume]:

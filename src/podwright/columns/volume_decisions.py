@@ -205,7 +205,7 @@ def _check_provision(
     """Note the conflicts of making a claim's volume; return where there are none."""
     storage_class = storage.classes.get(class_of(claim))
     if storage_class is None:
-        # PreFilter has found the class, so this is for callers who come without it.
+        # PreFilter has checked the class; other callers may not have.
         decisions.error = f'failed to find storage class "{class_of(claim)}"'
         decisions.conflicts[checked] = FAILED
         return ~checked

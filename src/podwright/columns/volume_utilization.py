@@ -42,7 +42,7 @@ class _Amounts:
 def utilization(
     decisions: Decisions, storage: StorageIndex, nodes: NodeColumns, rows: I32Array
 ) -> Iterator[tuple[I64Array, Mask]]:
-    """Give for each class how full the pod would make it, and where that counts.
+    """Yield the utilization of each class with the pod, and the rows where it counts.
 
     On rows where a claim is matched with an existing volume, only such claims count, with the
     size of their volumes. On other rows the claims to be provisioned count, where the driver

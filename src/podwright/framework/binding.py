@@ -1,4 +1,4 @@
-"""The results of PreBind and Bind plugins that take time: API calls, and when to continue.
+"""Results of PreBind and Bind plugins that are not finished: API calls and delays.
 
 PreBind and Bind may need the API server, or wait for another component. The machine never
 blocks, so such a plugin returns `Pending`: API calls to make now, a delay after which to
@@ -97,7 +97,7 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened since the plugin returned `Pending`.
+    """The results of the calls of a `Pending`, for the plugin to continue.
 
     Parameters
     ----------

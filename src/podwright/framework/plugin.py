@@ -143,7 +143,7 @@ class Plugin:
             cls.filter_as_sums = Plugin.filter_as_sums  # type: ignore[method-assign]
         if _place_of(cls, "score", "score_columns") < _place_of(cls, "score_as_requests"):
             cls.score_as_requests = Plugin.score_as_requests  # type: ignore[method-assign]
-        # Who writes a `normalize_score` means it to be called.
+        # A subclass with a `normalize_score` of its own needs it to be called.
         if cls.normalization is Normalization.NONE and cls.implements("normalize_score"):
             cls.normalization = Normalization.CUSTOM
 
@@ -258,7 +258,7 @@ class Plugin:
     def post_filter(
         self, cycle: Cycle, failed: FailedCycle
     ) -> PostFilterResult | Steps[PostFilterResult]:
-        """Do something about a pod that fits on no node; nothing is changed here and now.
+        """Try to make room for a pod that fits on no node; only proposes changes.
 
         A plugin that calls extenders (`failed.extenders`) returns a generator of calls.
         """

@@ -24,7 +24,7 @@ _NO_PLAN: I64Array = np.empty(0, dtype=np.int64)
 
 
 class RequestTotals:
-    """What some rows of a ranking come to, without the rows.
+    """The totals of some rows of a ranking, without the rows.
 
     Attributes
     ----------

@@ -174,7 +174,7 @@ class VerdictRow(Row):
             codes[slots] = 0
             run_filter(self.plugin, self.cycle, verdicts)
             if not self.rejects_any:
-                # Mostly one slot has changed, and `any` of an array is slow to begin.
+                # Mostly one slot has changed, and `any` of an array has a high fixed cost.
                 rejects = codes[slots[0]] != 0 if len(slots) == 1 else codes[slots].any()
                 self.rejects_any = bool(rejects)
 

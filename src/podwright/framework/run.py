@@ -520,7 +520,7 @@ def _after_post_filter(decision: Decision, result: PostFilterResult) -> Decision
 
 
 def _has_scoring(profile: Profile, extenders: tuple[CalledExtender, ...]) -> bool:
-    """Return whether more than one feasible node is of use, to an extender's filter or a score.
+    """Return whether more than one feasible node is useful, to an extender's filter or a score.
 
     All extenders count, also those that are not interested in a pod.
     """

@@ -1,4 +1,4 @@
-"""What decides for the pods of one scheduler name, whatever the rules.
+"""The interface that decides for the pods of one scheduler name, under any rules.
 
 `PluginRunner` (`run`) implements it by calling plugins, as kube-scheduler 1.36 does.
 `podwright.classic.ClassicRunner` implements it by the predicates and priorities of 1.16.

@@ -27,7 +27,7 @@ class Normalization(Enum):
 
 
 class Scores:
-    """What one plugin gives every slot.
+    """The scores of one plugin for every slot.
 
     Attributes
     ----------

@@ -28,7 +28,7 @@ _SET_ASIDE = "\0"
 
 
 class PluginScores(msgspec.Struct, frozen=True, kw_only=True):
-    """What one plugin gives each of the nodes.
+    """The scores of one plugin for each of the nodes.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class PluginScores(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UncachedScores(msgspec.Struct, frozen=True, kw_only=True):
-    """What all plugins give.
+    """The scores of all plugins.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def scores_of_replaced(
     for number, node in enumerate(nodes):
         name = node.metadata.name
         if name in together.nodes.slot_of:
-            # Returned twice: it counts twice as a place to spread over.
+            # Returned twice: it counts twice as a node to spread over.
             name = f"{_SET_ASIDE}{number}{_SET_ASIDE}{name}"
         # The scheduler's cache keeps the images of nodes, and these nodes are not in it.
         status = msgspec.structs.replace(node.status, images=())

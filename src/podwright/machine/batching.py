@@ -185,7 +185,7 @@ class _Stored(msgspec.Struct, frozen=True):
 
 
 class Batch:
-    """Decides for the pods of one profile, from earlier results where that will do.
+    """Decides for the pods of one profile, from earlier results where they apply.
 
     Parameters
     ----------

@@ -69,7 +69,7 @@ class EventHandlers:
         for event in derive_events(old, None):
             self._move_pods(event, old=old)
         if isinstance(obj, Node):
-            # Hints look at the cluster as it was with the node.
+            # Hints read the cluster with the node still in it.
             state.cluster.delete(old)
 
     def _move_pods(self, event: ClusterEvent, *, old: object = None, new: object = None) -> None:

@@ -1,6 +1,6 @@
-"""Which extension points an attempt went through, and how each of them answered.
+"""The extension points of an attempt, with the status of each.
 
-There are few different ways through a cycle, and each is one object that is made once: the
+There are few different paths through a cycle, and each is one object that is made once: the
 metrics count objects, which costs one dictionary access per cycle, and unfold them into
 extension points when they are read.
 """
@@ -16,7 +16,7 @@ _SUCCESS = Code.SUCCESS.label
 
 
 class ExtensionPath:
-    """A way through extension points.
+    """A sequence of extension points with their statuses.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ _PLACING = ("Reserve", "Permit", "PreBindPreFlight", "PreBind", "Bind", "PostBin
 
 
 def decision_path(decision: Decision) -> ExtensionPath:
-    """Return the way of a decision, PostFilter included.
+    """Return the path of a decision, PostFilter included.
 
     Notes
     -----
@@ -87,18 +87,18 @@ def binding_path(
     has_work: bool = False,
     has_pre_flight: bool = True,
 ) -> ExtensionPath:
-    """Return the way of a pod that was given a node.
+    """Return the path of a pod that was assigned a node.
 
     Parameters
     ----------
     last : str
-        The last extension point it came to, from Reserve to PostBind.
+        The last extension point that was run, from Reserve to PostBind.
     code : Code
-        How that one ended. A way that does not end with success at PostBind is followed by
+        Its status. A path that does not end with success at PostBind is followed by
         Unreserve.
     has_waited : bool
-        A Permit plugin held it. Permit is over once the plugins have answered: what the wait
-        led to is not its status.
+        A Permit plugin returned Wait. That is the status of Permit; the outcome of the wait is
+        not.
     has_work : bool
         A PreBind plugin had something to do.
     has_pre_flight : bool

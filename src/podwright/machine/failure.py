@@ -115,7 +115,7 @@ def handle_failure(
         state.on_failure(pod, failure, now_ns)
     newest = state.pods.get(pod.key)
     if newest is not None and newest.metadata.uid != queued.uid:
-        # Another pod of that name, which this failure does not concern.
+        # A new pod of that name, which this failure does not affect.
         newest = None
     if newest is None or newest.spec.node_name:
         # Deleted in the meantime, or bound by another scheduler: nothing to retry.

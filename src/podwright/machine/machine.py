@@ -130,7 +130,7 @@ class Machine:
     # ------------------------------------------------------------ the door
 
     def handle(self, event: Event, now_ns: int) -> list[Action]:
-        """Take an event in and return what should now be done, in order.
+        """Handle an event, and return the actions to execute, in order.
 
         Parameters
         ----------
@@ -270,7 +270,7 @@ class Machine:
     # ------------------------------------------------------------ looking
 
     def watch_failures(self, observer: Callable[[Pod, Failure, int], None]) -> None:
-        """Call an observer with every attempt that fails: the pod, why, and when.
+        """Call an observer for every failed attempt: the pod, the failure, and the time.
 
         It is called while the event is handled and must not change anything.
         """
@@ -326,33 +326,33 @@ class Machine:
     def expired(self) -> tuple[NamespacedName, ...]:
         """Return the pods that were assumed for too long and not seen since, in order of arrival.
 
-        They are bound as far as is known, and count nowhere.
+        Their bindings succeeded, and they count on no node.
         """
         uids = self._state.expired
         return tuple(key for key, pod in self._state.pods.items() if pod.metadata.uid in uids)
 
     def waiting(self) -> dict[NamespacedName, tuple[str, ...]]:
-        """Return the pods that wait at Permit, and who has not allowed them."""
+        """Return the pods that wait at Permit, with the plugins that have not allowed them."""
         return {pod.key: tuple(pod.pending) for pod in self._state.waiting.values()}
 
     def preempting(self) -> tuple[NamespacedName, ...]:
-        """Return the pods whose victims are still being removed, in order of beginning."""
+        """Return the pods whose victims are still being removed, in order of start."""
         return tuple(eviction.preemptor.key for eviction in self._state.evictions.values())
 
     def story(self, name: NamespacedName) -> list[Touch]:
-        """Return what touched a pod lately, oldest first."""
+        """Return the latest queue operations on a pod, oldest first."""
         return self.queue.story(name)
 
     # ------------------------------------------------------------ writing down
 
     @property
     def can_snapshot(self) -> bool:
-        """Whether nothing is under way that cannot be written down; see `snapshot`."""
+        """Whether a snapshot can hold all unfinished work; see `snapshot`."""
         is_idle = self._cycles.suspended is None
         return is_idle and self._rules.can_snapshot and is_capturable(self._state)
 
     def watch_state(self, plugins: Collection[str]) -> None:
-        """Note what state the plugins of these names have now, for `unrestorable`.
+        """Record the present state of the named plugins, for `unrestorable`.
 
         The machine has to be new: this is the state that the plugins of a restored one have.
         """
@@ -372,7 +372,7 @@ class Machine:
         return self._plugin_states.changed()
 
     def snapshot(self, objects: ObjectNumbering) -> MachineSnapshot:
-        """Write down everything that the machine knows; see `can_snapshot`.
+        """Return the state of the machine as plain values; see `can_snapshot`.
 
         The state of plugins is not in it; see `unrestorable`.
 
@@ -381,16 +381,16 @@ class Machine:
         objects : ObjectNumbering
             Gives numbers to the objects; they are to be kept with the snapshot.
         """
-        assert self.can_snapshot, "something is under way that cannot be written down"
+        assert self.can_snapshot, "the machine has unfinished work that a snapshot cannot hold"
         return capture(self._state, objects, self._announced_ns)
 
     def restore(self, snapshot: MachineSnapshot, objects: Mapping[int, KubernetesObject]) -> None:
-        """Become as the machine was that `snapshot` was taken of; this one has to be new.
+        """Restore the state of `snapshot` into this machine, which must be new.
 
         Parameters
         ----------
         objects : mapping of int to object
-            What the numbers in the snapshot stand for.
+            The objects by their numbers in the snapshot.
         """
         assert not self._state.objects, "only a new machine can be restored"
         restore(self._state, snapshot, objects)

@@ -33,7 +33,7 @@ class PathCount(msgspec.Struct, frozen=True, array_like=True, order=True):
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that was counted; in the order of names and labels, whatever came first.
+    """Everything that was counted; sorted by name and labels.
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ class MetricsSnapshot(msgspec.Struct, frozen=True):
 
 
 class Levels(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of everything there is at the moment.
+    """The current sizes that gauges report.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the machine counts, under kube-scheduler's names (`metric_table`).
+"""The metrics of the machine, under kube-scheduler's names (`metric_table`).
 
 Theory of operation
 -------------------
@@ -220,7 +220,7 @@ class Metrics:
     # ------------------------------------------------------------ what happens beside it
 
     def handled(self, event: str) -> None:
-        """Count a change of the cluster that was taken in.
+        """Count a change of the cluster that was handled.
 
         Parameters
         ----------
@@ -288,7 +288,7 @@ class Metrics:
         found[labels].observe(value)
 
     def set_gauge(self, name: str, labels: Labels, value: int) -> None:
-        """Set a gauge of the table that only a driver knows.
+        """Set a gauge of the table whose value only a driver has.
 
         Raises
         ------
@@ -299,11 +299,11 @@ class Metrics:
         self._gauges.setdefault(name, {})[labels] = value
 
     def report_spent(self, spent_ns: int) -> None:
-        """Say how long it really took to handle the event that was handled last.
+        """Record the measured duration of handling the latest event.
 
-        Counts for the decision of a cycle and for an attempt that ended with it, or for the
-        change that was taken in; is ignored if the event was about neither. A second report
-        about the same event is ignored.
+        The duration counts for the decision of a cycle and the attempt that ended with it, or
+        for a change of the cluster; it is ignored for other events, as is a second report for
+        the same event.
         """
         subject, self._subject = self._subject, ""
         if subject == _ALGORITHM_TIME:
@@ -356,13 +356,13 @@ class Metrics:
     def restore(self, counts: Counts) -> None:
         """Continue from restored counts; nothing may have been counted yet."""
         assert not self._decisions, "only new metrics can be restored"
-        for profile, values in counts.scheduled.items():
-            self._scheduled[profile] = Histogram.of(_ATTEMPT_BOUNDS, values)
-        for values in counts.failed:
-            result, profile = values.labels
-            self._failed[result, profile] = Histogram.of(_ATTEMPT_BOUNDS, values)
-        for attempts, values in counts.by_attempts.items():
-            self._by_attempts[attempts] = Histogram.of(_SLI_BOUNDS, values)
+        for profile, distribution in counts.scheduled.items():
+            self._scheduled[profile] = Histogram.of(_ATTEMPT_BOUNDS, distribution)
+        for distribution in counts.failed:
+            result, profile = distribution.labels
+            self._failed[result, profile] = Histogram.of(_ATTEMPT_BOUNDS, distribution)
+        for attempts, distribution in counts.by_attempts.items():
+            self._by_attempts[attempts] = Histogram.of(_SLI_BOUNDS, distribution)
         for decision in counts.decisions:
             skipped = frozenset(decision.skipped_filters), frozenset(decision.skipped_scores)
             path = path_through(*decision.points)
@@ -486,13 +486,13 @@ def _read_queue(builder: SnapshotBuilder, queue: QueueMetrics) -> None:
         builder.put("scheduler_queue_incoming_pods_total", labels, times)
     for place, waiting in queue.pending_pods.items():
         builder.put("scheduler_pending_pods", (place,), waiting)
-    for labels, waiting in queue.unschedulable_pods.items():
-        builder.put("scheduler_unschedulable_pods", labels, waiting)
+    for plugin, waiting in queue.unschedulable_pods.items():
+        builder.put("scheduler_unschedulable_pods", plugin, waiting)
     for event, kept in queue.inflight_events.items():
         builder.put("scheduler_inflight_events", (event,), kept)
     name = "scheduler_queueing_hint_execution_duration_seconds"
-    for labels, times in queue.queueing_hint_executions_total.items():
-        builder.histogram(name, labels).observe(0, times)
+    for hint, times in queue.queueing_hint_executions_total.items():
+        builder.histogram(name, hint).observe(0, times)
 
 
 def _read_levels(builder: SnapshotBuilder, levels: Levels) -> None:

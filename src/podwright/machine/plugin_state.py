@@ -60,7 +60,7 @@ _NOT_STATE: Final = frozenset({"handle", "_abc_impl"})
 
 
 class PluginStates:
-    """What the state of some plugins was, to see later which of them have another one.
+    """The state of plugins at one time, to detect later changes.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def _state_of(plugin: Plugin) -> Hashable | None:
 
 
 def _is_own(cls: type) -> bool:
-    """Report whether a class is the user's, not one that all plugins are made of."""
+    """Report whether a class is the user's, not one of this package."""
     is_plugin = issubclass(cls, Plugin) and cls is not Plugin
     return is_plugin and not cls.__module__.startswith("podwright.plugins.")
 
@@ -106,13 +106,13 @@ def _slots_of(cls: type) -> tuple[str, ...]:
 
 
 class _Walk:
-    """Goes through what a plugin refers to, and makes plain values of it.
+    """Converts what a plugin refers to into plain values.
 
     Parameters
     ----------
     classes : iterable of type
-        The classes of the plugin. Code and variables of their modules are looked into; what
-        comes from elsewhere does not change.
+        The classes of the plugin. Code and variables of their modules are converted; other
+        modules are assumed not to change.
     """
 
     def __init__(self, classes: Iterable[type]) -> None:
@@ -191,9 +191,9 @@ class _Walk:
         if isinstance(value, Plugin):
             return value.name, self.attributes(vars(value))
         if cls.__module__.startswith("podwright.") and cls.__module__ not in self._names:
-            # A part of the machine: that it is there is enough, and it may be very large.
+            # A part of the machine: only its class counts, since it may be very large.
             return cls, "podwright"
-        # What cannot be taken apart, such as a generator, raises: then nothing is known.
+        # What cannot be reduced, such as a generator, raises: the state is unknown then.
         reduced = value.__reduce_ex__(4)
         if isinstance(reduced, str):
             return cls, reduced
@@ -207,7 +207,7 @@ def _is_special(name: str) -> bool:
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """Give every name that code uses, also that of functions inside."""
+    """Yield every name that code uses, nested functions included."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

@@ -100,17 +100,17 @@ class PodSteps:
         """Count a pod on its node; returns an error if that is not possible."""
         state, queued = self._state, binding.queued
         if queued.key in state.cluster.pods:
-            # A pod of that name still counts: its deletion has not been seen to the end.
+            # A pod of that name still counts: its deletion has not been observed.
             return Status.error(
                 f"pod {queued.key}({queued.uid}) is in the cache, so can't be assumed"
             )
-        # One of that name on a node that is gone must not come back in its place.
+        # A pod of that name on a deleted node must not return when the node does.
         state.cluster.forget_pod_on_missing_node(queued.key)
         # The pod counts as it is, without its node's name: it has the keys of its template.
         if slot >= 0:
             state.cluster.place(binding.pod, slot, queued.key)
         else:
-            # An extender named a node that does not exist; the API server may know better.
+            # An extender named a node that does not exist; the API server decides.
             state.cluster.put(binding.assumed_pod)
         state.queue.nominator.remove(queued.uid)
         return None

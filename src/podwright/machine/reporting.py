@@ -1,4 +1,4 @@
-"""Events and conditions: what users see of the scheduler's work, in upstream's words.
+"""Events and conditions: what the scheduler reports to users, with upstream's texts.
 
 Upstream: pkg/scheduler/schedule_one.go, `updatePod`, `truncateMessage`;
 pkg/api/v1/pod/util.go, `UpdatePodCondition`
@@ -73,7 +73,7 @@ def patch_status(
     condition: Condition | None = None,
     nominated_node: str | None = None,
 ) -> int | None:
-    """Ask for a status patch if it would change anything.
+    """Request a status patch if it would change anything.
 
     Parameters
     ----------

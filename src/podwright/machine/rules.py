@@ -102,7 +102,7 @@ class V136RuleSet:
 
     def _running(self, profile: Profile, cluster: Cluster) -> RunningProfile:
         options = self._options
-        # Extenders may change their answers at any time, so nothing is kept beside them.
+        # Extenders may change their replies at any time, so results are not reused with extenders.
         is_batching = options.batching and not options.extenders
         runner = PluginRunner(
             profile,

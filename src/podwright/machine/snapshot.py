@@ -60,7 +60,7 @@ class BindingSnapshot(msgspec.Struct, frozen=True, array_like=True):
     Parameters
     ----------
     is_under_way : bool
-        False: it is over, and only the API server's word is missing.
+        False: it is over, and only the API server's confirmation is missing.
     has_uid : bool
         Whether it is the one that is found by the pod's uid.
     taking_part : tuple of str
@@ -113,7 +113,7 @@ class EvictionSnapshot(msgspec.Struct, frozen=True, array_like=True):
 
 
 class MachineSnapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a machine knows, by number and by name.
+    """The state of a machine; objects are referred to by number.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def capture(state: State, objects: ObjectNumbering, announced_ns: int | None) ->
     announced_ns : int, optional
         The time of the machine's last `WakeAt`.
     """
-    assert is_capturable(state), "something is under way that cannot be written down"
+    assert is_capturable(state), "the machine has unfinished work that a snapshot cannot hold"
     numbering = _Numbering(objects)
     cluster, of, of_all = state.cluster, numbering.of, numbering.of_all
     slots = cluster.live_slots().tolist()
@@ -289,7 +289,7 @@ def capture(state: State, objects: ObjectNumbering, announced_ns: int | None) ->
         ),
         claims=tuple(map(of, claims)),
         volumes=tuple(map(of, volumes)),
-        # After everything that mentions them.
+        # Last, because the entries above assign the numbers.
         queued=tuple(queued_snapshot(queued, numbering) for queued in numbering.queued),
         queue=queue,
         bindings=written,

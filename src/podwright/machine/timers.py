@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Timer(NamedTuple):
-    """One wish to be woken.
+    """A wake-up that was requested.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Timer(NamedTuple):
 
 
 class Timers:
-    """A heap of timers. Nothing is ever taken back: who is woken looks whether it matters.
+    """A heap of timers; a timer is never removed, and its owner ignores one that is outdated.
 
     Attributes
     ----------

@@ -32,7 +32,7 @@ def eligibility(failed: FailedCycle) -> Status:
     if slot < 0:
         return Status.OK
     if failed.status_of(name).code == Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
-        # The nominated node has become impossible; waiting for it is no use.
+        # The pod can no longer run on the nominated node, so it does not wait for it.
         return Status.OK
     priority = priority_of(pod)
     for placed in cluster.pods_on[slot].values():

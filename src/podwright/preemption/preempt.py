@@ -25,7 +25,7 @@ NO_CANDIDATE = Status.unschedulable("no candidate node for preemption")
 
 
 class CallPreemptExtenders(msgspec.Struct, frozen=True, kw_only=True):
-    """Extenders may take candidates away, and name other victims.
+    """Candidates that extenders may remove or give other victims.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class CallPreemptExtenders(msgspec.Struct, frozen=True, kw_only=True):
 
 
 PreemptionSteps: TypeAlias = Generator[CallPreemptExtenders, Candidates | Status, PostFilterResult]
-"""Is sent what extenders leave of the candidates, or the error that they ended with."""
+"""Receives the candidates that extenders kept, or the error of the call."""
 
 
 class Preemption(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +90,7 @@ class Preemption(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def preempt(failed: FailedCycle, limits: Limits | None = None) -> PostFilterResult:
-    """Find out whom to evict, so that a pod which fits on no node would fit.
+    """Choose the pods to evict so that a pod that fits on no node fits.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def preempt_steps(failed: FailedCycle, limits: Limits | None = None) -> Preempti
 
 
 def conclude(failed: FailedCycle, found: DryRun, left: Candidates | Status) -> PostFilterResult:
-    """Choose among what extenders left of the candidates.
+    """Choose among the candidates that extenders kept.
 
     Parameters
     ----------

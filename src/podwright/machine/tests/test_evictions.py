@@ -113,9 +113,9 @@ def test_a_victim_whose_condition_is_written_after_a_failure_is_not_deleted() ->
         for patch in driver.held
         if isinstance(patch, PatchPodStatus) and patch.condition and patch.pod != "default/big"
     )
-    driver.tell(CallDone(first.call, BROKEN))
+    driver.deliver(CallDone(first.call, BROKEN))
     assert driver.machine.preempting() == ("default/big",)
-    driver.tell(CallDone(second.call))
+    driver.deliver(CallDone(second.call))
     assert deleted(driver) == []
     assert driver.machine.preempting() == ()
 
@@ -164,13 +164,13 @@ def test_nominations_of_lower_priority_are_cleared_before_victims_are_deleted(
     for name in ("lower", "lowest"):
         patch = driver.all_of(PatchPodStatus)[-1]
         assert patch.pod == f"default/{name}"
-        driver.tell(CallDone(patch.call, error))
+        driver.deliver(CallDone(patch.call, error))
     assert cleared(driver) == ["lower", "lowest"]
     condition = driver.all_of(PatchPodStatus)[-1]
     assert condition.pod == "default/v00"
-    driver.tell(CallDone(condition.call))
+    driver.deliver(CallDone(condition.call))
     (delete,) = driver.all_of(DeletePod)
-    driver.tell(CallDone(delete.call))
+    driver.deliver(CallDone(delete.call))
     assert driver.machine.preempting() == ()
     assert driver.place_of("default/big") == ("unschedulable" if error is None else "active")
 

@@ -62,7 +62,7 @@ class Gate(Plugin):
 
 def wait(driver: Driver, seconds: int) -> None:
     driver.now_ns += seconds * SECOND_NS
-    driver.tell(TimerFired())
+    driver.deliver(TimerFired())
 
 
 def started(*plugins: type[Plugin], assumed_pod_expiry_ns: int = 0) -> Driver:
@@ -77,7 +77,7 @@ def started(*plugins: type[Plugin], assumed_pod_expiry_ns: int = 0) -> Driver:
 
 def answer_claim(driver: Driver) -> None:
     (call,) = driver.all_of(UpdateClaim)
-    driver.tell(CallDone(call.call))
+    driver.deliver(CallDone(call.call))
 
 
 def test_the_delay_of_a_plugin_does_not_end_its_wait_for_calls() -> None:
@@ -102,7 +102,7 @@ def test_the_timer_of_a_plugin_does_not_expire_the_bound_pod() -> None:
     driver = started(Claims, assumed_pod_expiry_ns=30 * SECOND_NS)
     answer_claim(driver)
     (bind,) = driver.all_of(Bind)
-    driver.tell(CallDone(bind.call))
+    driver.deliver(CallDone(bind.call))
     wait(driver, 10)
     assert driver.machine.expired() == ()
     wait(driver, 20)
@@ -113,17 +113,17 @@ def test_a_pod_that_is_confirmed_before_the_answer_has_no_expiry() -> None:
     driver = started(assumed_pod_expiry_ns=30 * SECOND_NS)
     driver.put(with_node_name(pending("a", cpu="1"), "n1"))
     (bind,) = driver.all_of(Bind)
-    driver.tell(CallDone(bind.call))
+    driver.deliver(CallDone(bind.call))
     assert driver.all_of(WakeAt) == []
 
 
 def test_the_timeout_of_an_earlier_wait_at_permit_does_not_end_a_later_one() -> None:
     driver = started(Gate)
     wait(driver, 10)
-    driver.tell(PodRejected("default/a", "Gate", "not yet"))
+    driver.deliver(PodRejected("default/a", "Gate", "not yet"))
     driver.now_ns += 10 * SECOND_NS
     driver.machine.queue.activate([pending("a", cpu="1")], driver.now_ns)
-    driver.tell(FlushBackoff())
+    driver.deliver(FlushBackoff())
     driver.cycle()
     assert list(driver.machine.waiting()) == ["default/a"]
     wait(driver, 40)
