@@ -430,10 +430,10 @@ def test_a_failed_call_has_its_error_in_the_text():
     from podwright.config import ExtenderReply
     from podwright.framework.binding import CallError
 
-    def moment(event, asked=None):
+    def moment(event, request=None):
         entry = Entry(0, 0, event, encode_actions(()), ("default/web",))
         return Moment(
-            entry=entry, is_new=False, asked=asked, sizes={}, node_count=0, placed_count=0
+            entry=entry, is_new=False, request=request, sizes={}, node_count=0, placed_count=0
         )
 
     bind = Bind(3, "default/web", "u", "n1")

@@ -119,11 +119,9 @@ def test_a_run_with_a_configuration_among_the_files_is_decided_by_it(write, tmp_
         pytest.param("{c} --events none.jsonl", "none.jsonl: cannot be read", id="no events"),
         pytest.param("{c} --config none.yaml", "none.yaml: cannot be read", id="no configuration"),
         pytest.param("{c} --resume {c}", "cannot be combined with --resume", id="resume and files"),
-        pytest.param("--resume none", "none holds no run", id="no run"),
+        pytest.param("--resume none", "none is not a run folder", id="no run"),
         pytest.param("{c} -o ''", "a folder name must not be empty", id="no folder"),
-        pytest.param(
-            "--resume ''", "a folder name must not be empty", id="no folder to go on with"
-        ),
+        pytest.param("--resume ''", "a folder name must not be empty", id="no folder to resume"),
         pytest.param(
             "examples/shadow/record.jsonl",
             "is a record of changes; pass it with --events",
@@ -147,7 +145,7 @@ def test_all_errors_are_reported_and_nothing_is_written(write, tmp_path):
     for message in (
         "--start: Invalid value",
         "X",
-        'line 1: drain: there is no node "huge"',
+        'line 1: drain: Node "huge" does not exist',
         "line 2: not JSON",
         'spec.priorityClassName: there is no PriorityClass "none"',
     ):
@@ -237,10 +235,10 @@ def test_a_run_on_a_full_disk_reports_how_to_resume(tmp_path):
     line = f"{DAY} --checkpoint-events 100 -o {folder}"
     # No file may be longer than that, as if the disk were full then.
     process = started(line, 1, main=SMALL_FILES.format(limit) + MAIN)
-    _, said = process.communicate()
-    assert process.returncode == 3, said
-    assert said == (
-        f"error: {folder} cannot be written: File too large; when there is room, go on with:"
+    _, stderr = process.communicate()
+    assert process.returncode == 3, stderr
+    assert stderr == (
+        f"error: {folder} cannot be written: File too large; resume the run when there is space:"
         f" podwright simulate --resume {folder}\n"
     )
     run(f"simulate --resume {folder}")
@@ -249,14 +247,14 @@ def test_a_run_on_a_full_disk_reports_how_to_resume(tmp_path):
 
 @pytest.fixture(scope="module")
 def broken_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the files of a run, and with the run, which found no room."""
+    """A folder with the files of a run, and the run, which failed on a full disk."""
     folder = tmp_path_factory.mktemp("broken")
     shutil.copytree(ROOT / "examples/simulate", folder / "in")
     document = CONFIGURATION.removeprefix("---\n")
     (folder / "config.yaml").write_text(f"{document}podMaxBackoffSeconds: 5\n")
     line = "in/cluster.yaml in/workloads.yaml --events in/day.jsonl --config config.yaml"
     process = started(f"{line} -o run", 1, main=SMALL_FILES.format(3_000) + MAIN, folder=folder)
-    assert "go on with" in process.communicate()[1]
+    assert "resume the run" in process.communicate()[1]
     return folder
 
 
@@ -269,7 +267,7 @@ def broken_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.param(
             {"in/cluster.yaml": None, "in/day.jsonl": "{}"},
             "in/cluster.yaml cannot be read: No such file or directory; in/day.jsonl has changed",
-            id="several, and not what follows from it",
+            id="several, without consequences",
         ),
     ],
 )
@@ -285,12 +283,12 @@ def test_a_run_is_not_resumed_if_an_input_has_changed(
             file.unlink()
         else:
             file.write_text(f"{file.read_text()}{more}\n")
-    said = run("simulate --resume run", status=2).stderr
-    assert said.startswith(
-        f"error: run cannot be gone on with, because it would become another run: {expected}"
+    stderr = run("simulate --resume run", status=2).stderr
+    assert stderr.startswith(
+        f"error: run cannot be resumed, because the inputs or options differ: {expected}"
     )
-    assert said.endswith("It was left as it is\n")
-    assert len(said) < 300, "the configuration is not expected as well"
+    assert stderr.endswith("It was left as it is\n")
+    assert len(stderr) < 300, "the configuration must not be reported as well"
     assert tree(folder / "run") == before
 
 
@@ -299,7 +297,7 @@ def test_a_run_is_not_resumed_if_an_input_has_changed(
     "number",
     [pytest.param(signal.SIGKILL, marks=pytest.mark.share), signal.SIGINT, signal.SIGTERM],
 )
-def test_a_run_that_was_stopped_makes_the_same_bytes_in_the_end(tmp_path, trace, number):
+def test_a_run_that_was_stopped_and_resumed_writes_the_same_bytes(tmp_path, trace, number):
     whole = started(f"{trace} -o {tmp_path}/whole", 0)
     expected, _ = whole.communicate()
     assert whole.returncode in (0, 1)
@@ -310,12 +308,12 @@ def test_a_run_that_was_stopped_makes_the_same_bytes_in_the_end(tmp_path, trace,
         for _ in until_checkpoint(process, folder, checkpoint):
             pass
         process.send_signal(number)
-        _, said = process.communicate()
+        _, stderr = process.communicate()
         if number == signal.SIGKILL:
             assert process.returncode == -signal.SIGKILL
         else:
             assert process.returncode == 130
-            assert f"go on with: podwright simulate --resume {folder}" in said
+            assert f"resume with: podwright simulate --resume {folder}" in stderr
             assert (folder / "tables" / "decisions.parquet").exists()
         line = f"--resume {folder}"
     last = started(line, 9)

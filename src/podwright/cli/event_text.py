@@ -49,12 +49,12 @@ def describe_event(moment: Moment) -> str:  # noqa: PLR0911 - one return for eac
             return "flush of unschedulable pods: pods parked for too long become active or back off"
         case CallDone(call, error):
             result = "done" if error is None else f"failed: {error.message}"
-            return f"result of {_call_text(call, moment.asked)}: {result}"
+            return f"result of {_call_text(call, moment.request)}: {result}"
         case ExtenderReplied(call, reply):
             result = "replied" if not reply.error else f"failed: {reply.error}"
             pods = ", ".join(moment.entry.pods)
             ended = f"; completes the cycle for {pods}" if pods else ""
-            return f"result of {_call_text(call, moment.asked)}: {result}{ended}"
+            return f"result of {_call_text(call, moment.request)}: {result}{ended}"
         case PodAllowed(pod, plugin):
             return f"{plugin} allows waiting pod {pod}"
         case PodRejected(pod, plugin, message):

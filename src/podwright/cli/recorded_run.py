@@ -15,7 +15,7 @@ from podwright.cli.installed_plugins import installed_plugins
 from podwright.config import format_duration, parse_duration
 from podwright.framework import Plugin
 from podwright.objects import FieldError, InputError, timestamp_ns, timestamp_text_nano
-from podwright.recording import DecisionLog, LogError, class_name, without_collection
+from podwright.recording import DecisionLog, LogError, class_name, gc_paused
 
 
 class RecordedRun:
@@ -159,6 +159,6 @@ def open_for_command(run: RecordedRun) -> Iterator[None]:
     A large run has a million objects. A final collection over them, right before the process
     ends, takes as long as the command itself: `gc.freeze` prevents it.
     """
-    with run.log, without_collection():
+    with run.log, gc_paused():
         yield
         gc.freeze()

@@ -16,7 +16,7 @@ the log with the machine as it was before it.
 
 from podwright.recording.decision_log import DecisionLog, Recorder
 from podwright.recording.explain import Cycles, PastCycle, explain_cycle, find_cycle
-from podwright.recording.gc_pause import without_collection
+from podwright.recording.gc_pause import gc_paused
 from podwright.recording.log_files import SUFFIX
 from podwright.recording.log_format import Entry, LogError, Objects, Setup, encode_actions
 from podwright.recording.log_objects import decode_objects, encode_objects
@@ -93,6 +93,7 @@ __all__ = [
     "explain_cycle",
     "find_cycle",
     "find_outcome",
+    "gc_paused",
     "held_back",
     "initial_lines",
     "joined",
@@ -105,6 +106,5 @@ __all__ = [
     "sha256_of",
     "sha256_of_file",
     "tables_of_log",
-    "without_collection",
     "write_record",
 ]

@@ -20,7 +20,7 @@ from typing import Final, Self, TypeVar
 from podwright._version import __version__
 from podwright.machine import Action, Event, Machine, MachineSnapshot, ObjectPut
 from podwright.objects import KubernetesObject
-from podwright.recording.gc_pause import without_collection
+from podwright.recording.gc_pause import gc_paused
 from podwright.recording.log_checkpoints import (
     Chain,
     CheckpointIndex,
@@ -29,7 +29,7 @@ from podwright.recording.log_checkpoints import (
     Start,
     next_link,
 )
-from podwright.recording.log_events import Rows, decode_events
+from podwright.recording.log_events import EventRows, decode_events
 from podwright.recording.log_files import Folder, Frame, Medium, Memory, frames_until
 from podwright.recording.log_format import (
     CHECKPOINT,
@@ -45,10 +45,10 @@ from podwright.recording.log_format import (
     Pace,
     Setup,
     decode_payload,
+    deltas,
     encode_frame,
-    steps,
 )
-from podwright.recording.log_objects import Mentioned, ObjectWriter, decode_objects
+from podwright.recording.log_objects import ObjectWriter, ReferenceNumbers, decode_objects
 
 _T = TypeVar("_T")
 
@@ -71,7 +71,7 @@ class DecisionLog:
 
     Attributes
     ----------
-    rows : Rows
+    rows : EventRows
         Events that are not written yet.
     block_events : int
         The number of events in a block.
@@ -106,7 +106,7 @@ class DecisionLog:
         self._compression = pace.compression
         self._unwritten: tuple[FrameHead, bytes] | None = None
         self._chain: Chain | None = None
-        self.rows = Rows()
+        self.rows = EventRows()
         self.block_events = min(pace.block_events, self._checkpoint_events)
         self._flushed = frames[-1].end if frames else 0
         self._checkpoint_due = self._checkpoint_events
@@ -175,18 +175,18 @@ class DecisionLog:
         Parameters
         ----------
         append : bool
-            To go on with it, at the pace at which it was begun. What a writer that died did not
-            write to its end is cut off; a log that is only read is never changed.
+            Whether events will be appended, with the block sizes of the log. The partial frame
+            of a writer that died is truncated; a log that is only read is never changed.
         until : int, optional
-            How many events it is to have, where a block or a checkpoint ends: what comes after
-            is not read, and cut off by who goes on with it. The same events then make the same
-            files as if it had never been closed.
+            The number of events to keep, where a block or a checkpoint ends. Later events are
+            not read, and a writer truncates them. Appending the same events then makes the same
+            files as if the log had never been closed.
 
         Raises
         ------
         LogError
-            If this is no log, a damaged one, one of a newer format, or one that somebody
-            writes, or if no block ends at `until`; it is left as it is.
+            If this is not a log, it is damaged, its format is newer, another process writes it,
+            or no block ends at `until`; it is left as it is.
         """
         medium = Folder(Path(path))
         try:
@@ -195,23 +195,23 @@ class DecisionLog:
             header = decode_payload(payload, frames[0].head, Header, source=medium.source)
             log = cls(medium, frames, is_writable=append, pace=header.pace)
             if append:
-                log._go_on()
-                medium.go_on_after(frames[-1])
+                log._restore_writer()
+                medium.append_after(frames[-1])
         except LogError:
             medium.close()
             raise
         return log
 
-    def _go_on(self) -> None:
+    def _restore_writer(self) -> None:
         """Restore the state of a writer at the end of the log."""
         start = self._start(None, _CHECKPOINTS)
         objects = start.objects
         self.rows.objects = writer = ObjectWriter(start.object_count, objects)
         for entry in self.entries_from(start):
             if start.chain is None and entry.index + 1 == self._checkpoint_events:
-                writer.go_on(objects)
+                writer.add_written(objects)
                 self._checkpoint_due = self._next_checkpoint(0, len(writer))
-        writer.go_on(objects)
+        writer.add_written(objects)
         self._chain = start.chain
         if start.chain is not None:
             self._checkpoint_due = self._next_checkpoint(start.index, start.known_count)
@@ -347,22 +347,22 @@ class DecisionLog:
         Returns
         -------
         bool
-            False if something is under way that cannot be written down; ask again later.
+            False if the machine has pending work that cannot be saved; try again later.
         """
         if not machine.can_snapshot:
             self._checkpoint_due = len(self) + _EVENTS_BETWEEN_TRIES
             return False
         self.flush()
         writer = self.rows.objects
-        mentioned = Mentioned(writer)
-        with without_collection():
-            snapshot = machine.snapshot(mentioned)
-            index = CheckpointIndex(objects=writer.take(), numbers=steps(list(mentioned.objects)))
-            chain, new = next_link(self._chain, mentioned.objects, writer.count)
+        references = ReferenceNumbers(writer)
+        with gc_paused():
+            snapshot = machine.snapshot(references)
+            index = CheckpointIndex(objects=writer.take(), numbers=deltas(list(references.objects)))
+            chain, new = next_link(self._chain, references.objects, writer.count)
             block = CheckpointObjects(chain=chain, objects=writer.written(new))
-            writer.keep_only(mentioned.objects)
+            writer.keep_only(references.objects)
         self._chain = chain
-        self._checkpoint_due = self._next_checkpoint(self._flushed, len(mentioned.objects))
+        self._checkpoint_due = self._next_checkpoint(self._flushed, len(references.objects))
         names = machine.unrestorable
         kind, machine_part = (OBJECTS, Missing(names)) if names else (CHECKPOINT, snapshot)
         self._write(kind, index, block, machine_part, first=self._flushed)
@@ -487,7 +487,7 @@ class DecisionLog:
                 passed = self._read(frame, CheckpointIndex)
                 for number, obj in decode_objects(passed.objects, objects):
                     objects.setdefault(number, obj)
-                # What it does not mention is not mentioned any more.
+                # Later events do not refer to objects that the checkpoint does not list.
                 known = {number: objects[number] for number in accumulate(passed.numbers)}
                 objects.clear()
                 objects.update(start.given)
@@ -496,8 +496,8 @@ class DecisionLog:
     def objects(self) -> dict[int, KubernetesObject]:
         """Return the objects that have a number, by number.
 
-        Who goes on with a log tells the machine of an object by the one that is here: another
-        one, even an equal one, is written anew.
+        Resumed recordings pass these objects to the machine: another object, even an equal one,
+        would be written again.
         """
         return self.rows.objects.known()
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def without_collection() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """Disable the garbage collector in the block.
 
     A checkpoint of a large cluster has a million objects: scanning them again and again takes as

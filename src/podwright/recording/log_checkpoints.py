@@ -28,15 +28,14 @@ _WRITTEN_PER_OBJECT: Final = 2
 
 
 class CheckpointIndex(msgspec.Struct, kw_only=True, array_like=True):
-    """What a checkpoint changes for who only passes by: its first part.
+    """The first part of a checkpoint, for readers that skip it.
 
     Parameters
     ----------
     objects : Objects
-        Those that the log did not know.
+        The objects that the checkpoint numbers.
     numbers : list of int
-        Of all objects that go on to be known: the first, then how much greater each is than the
-        one before.
+        The numbers of all objects that stay known; as differences.
     """
 
     objects: Objects
@@ -44,16 +43,16 @@ class CheckpointIndex(msgspec.Struct, kw_only=True, array_like=True):
 
 
 class Chain(msgspec.Struct, frozen=True, array_like=True):
-    """A checkpoint and those before it that it needs.
+    """A checkpoint and the earlier ones that it needs.
 
     Parameters
     ----------
     before : int
-        How many it needs; 0 if it is whole.
+        The number of earlier checkpoints that it needs; 0 for a full one.
     written_count : int
-        How many objects they have together, also such as are mentioned no more.
+        The number of their objects, including objects that are no longer referred to.
     object_count : int
-        How many numbers were given to objects so far. What has a greater one is in none of them.
+        The number of assigned numbers; objects with later numbers are in none of them.
     """
 
     before: int
@@ -67,7 +66,7 @@ class CheckpointObjects(msgspec.Struct, kw_only=True, array_like=True):
     Parameters
     ----------
     objects : Objects
-        All that it mentions and that are in none of those that it needs.
+        The objects that it refers to and that are in none of the checkpoints that it needs.
     """
 
     chain: Chain
@@ -75,7 +74,7 @@ class CheckpointObjects(msgspec.Struct, kw_only=True, array_like=True):
 
 
 class Missing(msgspec.Struct, frozen=True, array_like=True):
-    """Why a checkpoint is of the objects alone: its third part then.
+    """Why a checkpoint has objects only: its third part in that case.
 
     Parameters
     ----------
@@ -87,24 +86,24 @@ class Missing(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Start(msgspec.Struct, frozen=True):
-    """Where reading begins.
+    """A position at which reading starts.
 
     Parameters
     ----------
     index : int
         The number of the first event.
     snapshot : MachineSnapshot, optional
-        The machine before that event; None is a new one, or a checkpoint of the objects alone.
+        The machine before that event; None for a new machine, or a checkpoint of objects only.
     objects : dict of int to object
-        What numbers stand for; grows while events are read.
+        The numbered objects; grows while events are read.
     frame_index : int
-        The frame to go on with.
+        The frame to read next.
     known_count, object_count : int
-        How many objects the snapshot mentions, and how many had a number by then.
+        The number of objects in the snapshot, and of numbers assigned so far.
     chain : Chain, optional
-        The checkpoints that have them; None at the beginning of the log.
+        The checkpoints with these objects; None at the start of the log.
     given : mapping of int to object
-        Objects to be used for their numbers wherever they are mentioned.
+        Objects that replace those read for their numbers.
     """
 
     index: int
@@ -120,16 +119,16 @@ class Start(msgspec.Struct, frozen=True):
 def next_link(
     chain: Chain | None, known: Mapping[int, KubernetesObject], object_count: int
 ) -> tuple[Chain, Mapping[int, KubernetesObject]]:
-    """Return what the next checkpoint needs, and the objects that it has to have.
+    """Return the chain of the next checkpoint, and the objects that it has to store.
 
     Parameters
     ----------
     chain : Chain, optional
-        The checkpoint before, if there is one.
+        The previous checkpoint, if there is one.
     known : mapping of int to object
-        All that it mentions.
+        The objects that the checkpoint refers to.
     object_count : int
-        How many numbers were given so far.
+        The number of assigned numbers.
     """
     if chain is not None and chain.before < _BEFORE:
         new = {number: obj for number, obj in known.items() if number >= chain.object_count}

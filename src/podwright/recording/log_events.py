@@ -1,7 +1,7 @@
 """Encoding of events into blocks of columns, and decoding.
 
-`Rows` gathers what a driver records and writes whole blocks of it; `decode_events` reads a
-block. The frames around them, and objects and actions inside, are `log_format`'s.
+`EventRows` collects recorded events and encodes blocks of them; `decode_events` reads a block.
+`log_format` defines frames and blocks, `log_objects` encodes objects.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from podwright.recording.log_format import (
     EventBlock,
     EventIndex,
     LogError,
-    steps,
+    deltas,
 )
 from podwright.recording.log_objects import ObjectWriter, decode_objects
 
@@ -51,24 +51,24 @@ _REST_OF = {
 """The fields without a column."""
 
 
-class Rows:
-    """Events that are not in a block yet, and the objects that the log knows.
+class EventRows:
+    """Events that are not in a block yet, and the numbered objects of the log.
 
-    Until a block is made of them nothing is done with events but that they are kept. They and
-    what they mention never change. `entries` is one flat list, three places for an event:
-    lists and tuples that live on would all be looked at by the garbage collector.
+    Adding an event only stores it; `take` encodes. Events and the objects in them do not change.
+    `entries` is one flat list with three items for each event, because the garbage collector would
+    traverse a list or tuple for each event.
 
     Attributes
     ----------
     entries : list
-        Per event the event, its time, and how many actions it has.
+        For each event: the event, its time, and its number of actions.
     actions : list of Action
-        Of all events.
+        The actions of all events.
     cycle_ends, cycle_pods : list
-        Per pod that a node was looked for: the length of `entries` after the event, and the pod
+        For each scheduling cycle that ended: the length of `entries` after the event, and the pod
         or its name.
     objects : ObjectWriter
-        The objects that the log knows.
+        The numbered objects of the log.
     """
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class Rows:
         self.actions: list[Action] = []
         self.cycle_ends: list[int] = []
         self.cycle_pods: list[Pod | str] = []
-        # Every event of a recorded machine comes through `add`: its look-ups are done once.
+        # `add` runs for every event of a recorded machine, so its look-ups are done once.
         self._extend_entries = self.entries.extend
         self._extend_actions = self.actions.extend
 
@@ -97,7 +97,7 @@ class Rows:
         self.cycle_pods.append(pod)
 
     def take(self, limit: int) -> tuple[list[int], EventIndex, EventBlock]:
-        """Make a block of the first events; returns their times as well."""
+        """Encode the first events as a block, and return their times, the index and the block."""
         begin, action_begin, cycle_begin = self._taken
         entries = self.entries[begin : begin + 3 * limit]
         events: list[Any] = entries[0::3]
@@ -124,7 +124,7 @@ class Rows:
         cycle_ends = self.cycle_ends[cycle_begin:cycle_end]
         cycle_pods = self.cycle_pods[cycle_begin:cycle_end]
         index = EventIndex(
-            times=steps(times),
+            times=deltas(times),
             cycle_places=[(length - begin) // 3 - 1 for length in cycle_ends],
             cycle_pods=[pod if isinstance(pod, str) else pod.key for pod in cycle_pods],
         )
@@ -132,8 +132,8 @@ class Rows:
             objects=self.objects.take(),
             kind_names=list(_NAMES),
             kinds=kinds,
-            numbers=steps(numbers),
-            calls=steps(calls),
+            numbers=deltas(numbers),
+            calls=deltas(calls),
             rest=rest,
             action_counts=counts,
             actions=cast("list[msgspec.Raw]", self.actions[action_begin:action_end]),
@@ -144,7 +144,7 @@ class Rows:
         return times, index, block
 
     def _clear(self) -> None:
-        # Others hold on to the lists themselves.
+        # Callers keep references to the lists, so the lists themselves are cleared.
         self._taken = (0, 0, 0)
         self.entries.clear()
         self.actions.clear()
@@ -174,7 +174,7 @@ def decode_events(
     Parameters
     ----------
     objects : dict of int to object, written
-        What the numbers stand for; the objects of the block are added.
+        The numbered objects; the objects of the block are added.
     """
     for number, obj in decode_objects(block.objects, objects):
         objects.setdefault(number, obj)
@@ -225,6 +225,6 @@ def _read_fields(
 
 
 def _without_objects(cls: type[Event], field: msgspec.structs.FieldInfo) -> Any:
-    # A field that may hold any object cannot be converted; it was read by its number.
+    # A field of any object type cannot be converted; `_read_fields` reads it by number.
     assert "Object" not in str(field.type), f"{cls.__name__}.{field.name} is an object"
     return field.type

@@ -2,9 +2,8 @@
 
 Frames are only ever appended. A frame is acknowledged once the operating system has it, so
 it outlives the process; `sync` makes it outlive the machine as well. A process that dies
-while it writes leaves the beginning of a frame at the end of the last segment. Nobody was
-told that this frame was there, so whoever opens the log next leaves it out, and cuts it off
-before writing.
+while it writes leaves a partial frame at the end of the last segment. That frame was never
+acknowledged, so readers of the log ignore it, and the next writer truncates the segment first.
 """
 
 from __future__ import annotations
@@ -115,7 +114,7 @@ class Folder:
         self._size_bytes = 0
         self._file: BinaryIO | None = None
         self._lock: BinaryIO | None = None
-        self._go_on_after: Frame | None = None
+        self._append_after: Frame | None = None
 
     @property
     def source(self) -> str:
@@ -135,10 +134,10 @@ class Folder:
             if self._files():
                 raise LogError(
                     f"{self.source} already holds a decision log; choose another folder, or open"
-                    " it to go on with that log"
+                    " the log to append to it"
                 )
             self._begin_segment(0)
-            self._keep_others_out()
+            self._acquire_lock()
         except OSError as error:
             raise LogError(f"{self.source} cannot be written: {error.strerror or error}") from error
 
@@ -148,20 +147,20 @@ class Folder:
         Parameters
         ----------
         append : bool
-            To add frames after one of them with `go_on_after`.
+            Whether frames will be appended, after one of them (`append_after`).
 
         Raises
         ------
         LogError
-            If this is no log, a newer one, or a damaged one, or if it is to be added to and
-            somebody else does.
+            If this is not a log, it is damaged or its format is newer, or another process
+            appends to it.
         """
         try:
             files = self._files()
             if not files:
                 raise LogError(f"{self.source} holds no decision log (no *{SUFFIX} files)")
             if append:
-                self._keep_others_out()
+                self._acquire_lock()
             frames: list[Frame] = []
             for number, file in enumerate(files):
                 frames += _scan(file, number, is_last=number == len(files) - 1)
@@ -169,9 +168,9 @@ class Folder:
             raise LogError(f"{self.source} cannot be read: {error.strerror or error}") from error
         return frames
 
-    def go_on_after(self, frame: Frame) -> None:
+    def append_after(self, frame: Frame) -> None:
         """Append after this frame; later frames are truncated at the first append."""
-        self._go_on_after = frame
+        self._append_after = frame
 
     def _cut_off(self, frame: Frame) -> None:
         end = frame.offset + frame.head.length
@@ -183,9 +182,9 @@ class Folder:
         if segment.stat().st_size > end:
             self._file.truncate(end)
         self._segment, self._size_bytes = frame.segment, end
-        self._go_on_after = None
+        self._append_after = None
 
-    def _keep_others_out(self) -> None:
+    def _acquire_lock(self) -> None:
         """Lock the log for this writer, until it closes the log or its process ends."""
         self._lock = self._file_of(0).open("rb")
         try:
@@ -193,8 +192,8 @@ class Folder:
         except BlockingIOError as error:
             self._lock.close()
             raise LogError(
-                f"{self.source} is being written by somebody else; wait until they have closed"
-                " it, or record into another folder"
+                f"{self.source} is locked: another process is writing to it; wait until it ends,"
+                " or record into another folder"
             ) from error
 
     def _files(self) -> list[Path]:
@@ -209,8 +208,8 @@ class Folder:
             If it cannot be written; the log then ends where it ended before.
         """
         try:
-            if self._go_on_after is not None:
-                self._cut_off(self._go_on_after)
+            if self._append_after is not None:
+                self._cut_off(self._append_after)
             if self._size_bytes >= SEGMENT_LIMIT_BYTES:
                 self._begin_segment(self._segment + 1)
             self._write(head.encode() + payload)

@@ -1,20 +1,18 @@
 """The format of a decision log: frames, header, blocks of events, checkpoints. Bytes only.
 
-A log is a sequence of *frames*. Each has a head of fixed size, which says what follows, of
-which events and times, and with which checksums; so a log can be searched by reading heads
-alone. The payload is msgpack, compressed with zlib; what is looked for in a whole log, or is all
-that is needed to pass by, comes first and is compressed by itself.
+A log is a sequence of *frames*. The head of a frame has a fixed size. It contains the kind of the
+frame, the length and checksum of the payload, and the range of its events and times, so a search
+reads heads only. The payload is msgpack, compressed with zlib, in one or two parts. The first part
+is the index, which is enough to search a log or to skip the frame.
 
-The first frame is the `Header`: all that is needed to make the same machine again. Then come
-blocks of events and, between them, checkpoints. A checkpoint of the objects alone is written where
-a plugin has state that a checkpoint cannot hold: no machine is made of it. Inside a block there is
-a column for each part of an event: times, kinds, numbers of objects, numbers of calls, actions. An
-object is written once, under a number, the first time that it is mentioned after a checkpoint; how,
-is `log_objects`' business.
+The first frame is the `Header`, which has everything needed to build the same machine. Blocks of
+events follow, with checkpoints between them. If a plugin has state that a checkpoint cannot hold,
+the checkpoint has objects only, and no machine is restored from it. A block has a column for each
+part of an event: times, kinds, object numbers, call numbers, actions. An object is written once,
+with a number, when an event first refers to it after a checkpoint; `log_objects` encodes it.
 
-An object is written as its typed fields and its document. It need not be the document that
-its fields were read from (a driver may have changed either), and a run that is repeated has
-to see exactly what the first one saw.
+An object is written as its typed fields and its document. The two may differ, because a driver may
+have changed either, and a replay has to receive exactly the recorded values.
 """
 
 from __future__ import annotations
@@ -32,10 +30,10 @@ from podwright.machine import Action, Event
 from podwright.objects import ObjectMeta, PodSpec, PodStatus, PodwrightError
 
 FORMAT: Final = 6
-"""Grows with every change that an older reader would not understand."""
+"""Increased by every change that older readers cannot read."""
 
 MAGIC: Final = b"podwright log\r\n\x1a"
-"""Begins every segment; its last bytes do not survive a transfer as text."""
+"""The first bytes of every segment; a transfer in text mode damages the last ones."""
 
 HEADER, EVENTS, CHECKPOINT, OBJECTS = 1, 2, 3, 4
 _KINDS = {
@@ -46,19 +44,19 @@ _KINDS = {
 }
 
 VERSION: Final = 0xFF
-"""In place of a class of objects: a pod of which there was an older version."""
+"""Instead of the code of a class: a new version of a numbered pod."""
 
-AS_BEFORE, NONE = -1, -2
-"""In place of the place of a part: the older version's, or none at all."""
+UNCHANGED, NONE = -1, -2
+"""Instead of the index of a part: the part of the older version, or no part."""
 
 WRITTEN, DOCUMENT, VERSION_ONLY, BOTH_VERSIONS = range(4)
-"""Where the metadata of a pod is: written whole, and that of the document apart from it; what the
-document says, with the pod's names; the older version's with another resourceVersion, with the
-same document, or with that changed as well."""
+"""How the metadata of a pod is written: as a whole, beside the metadata of the document; as the
+metadata of the document and the pod's names; as a new resourceVersion, in the typed fields only, or
+in the document as well."""
 
 SPEC_ONLY, BOTH = 1, 2
-"""Where the node of a pod has to be put: into its spec, or into the document as well. `NONE` if
-there is none, or if it is in the older version."""
+"""Where the node of a pod belongs: in its spec, or in the document as well. `NONE` if the pod has
+no node, or the node of the older version."""
 
 _SEGMENT_HEAD = struct.Struct("<16sHxxI")
 _FRAME_HEAD = struct.Struct("<BxxxIIQIqqI")
@@ -69,11 +67,11 @@ _T = TypeVar("_T")
 
 
 class LogError(PodwrightError):
-    """A decision log that cannot be read, or does not fit what it is to be run with."""
+    """A decision log that cannot be read, or does not match the machine that replays it."""
 
 
 class FrameHead(msgspec.Struct, frozen=True, gc=False):
-    """What a frame holds.
+    """The head of a frame.
 
     Parameters
     ----------
@@ -84,10 +82,9 @@ class FrameHead(msgspec.Struct, frozen=True, gc=False):
     checksum : int
         CRC-32 of the payload.
     first : int
-        The number of the first event; of a checkpoint of either kind, of the event that comes
-        after it.
+        The number of the first event; for checkpoints, the number of the event after it.
     count : int
-        How many events.
+        The number of events.
     first_ns, last_ns : int
         The times of the first and the last event.
     """
@@ -101,23 +98,23 @@ class FrameHead(msgspec.Struct, frozen=True, gc=False):
     last_ns: int
 
     def encode(self) -> bytes:
-        """Return the bytes of the head, with a checksum of its own."""
+        """Return the bytes of the head, which end with their own checksum."""
         plain = _FRAME_HEAD.pack(*msgspec.structs.astuple(self), 0)
         return plain[:-4] + zlib.crc32(plain[:-4]).to_bytes(4, "little")
 
 
 def segment_head(number: int) -> bytes:
-    """Return what a segment begins with."""
+    """Return the first bytes of a segment."""
     return _SEGMENT_HEAD.pack(MAGIC, FORMAT, number)
 
 
 def check_segment_head(data: bytes, number: int, *, source: str) -> None:
-    """Refuse what is no segment, or one that is too new.
+    """Check that a file is a segment of a supported format.
 
     Raises
     ------
     LogError
-        With what to do about it.
+        If it is not; the text says what to do.
     """
     magic, version, found = _SEGMENT_HEAD.unpack(data)
     if magic.rstrip(b"\0") != MAGIC:
@@ -160,9 +157,9 @@ def encode_frame(
     values : sequence of struct
         The parts of the payload.
     times : sequence of int
-        Of the events.
+        The times of the events.
     level : int
-        Of compression, 0 to 9.
+        The compression level, 0 to 9.
     """
     payload = b"".join(zlib.compress(ENCODER.encode(value), level) for value in values)
     head = FrameHead(
@@ -202,18 +199,18 @@ def decode_payload(
     raise LogError(f"{source}: the block of event {head.first} is damaged; it was left as it is")
 
 
-# -------------------------------------------------------------------- what frames hold
+# -------------------------------------------------------------------- payloads
 
 
 class OwnPlugin(msgspec.Struct, frozen=True, array_like=True):
-    """A plugin that is not in-tree: its name, and the class that it was."""
+    """An out-of-tree plugin: its name and its class."""
 
     name: str
     cls: str
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
-    """How the machine of a run is made.
+    """The options of a recorded machine.
 
     Parameters
     ----------
@@ -222,13 +219,13 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     gates : dict of str to bool
         Feature gates that differ from their defaults.
     seed : int
-        Of all draws.
+        The seed of all draws.
     tie_rule : str
-        A `TieRule`'s value.
+        The value of a `TieRule`.
     start_ns : int
-        When the machine began to run.
+        The initial time of the machine.
     plugins : tuple of OwnPlugin
-        The user's own.
+        The out-of-tree plugins.
     batching, draws_preemption_offset, assumed_pod_expiry_ns
         As for `build_machine`.
     """
@@ -245,18 +242,18 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pace(msgspec.Struct, frozen=True, kw_only=True):
-    """When a log is written; who goes on with a log keeps to it.
+    """The sizes of blocks and the distances between checkpoints; a resumed log keeps them.
 
     Parameters
     ----------
     block_events : int
-        How many events a block has.
+        The number of events in a block.
     checkpoint_events : int
-        The least number of events between checkpoints.
+        The minimum number of events between checkpoints.
     object_events : int
-        How many events there are between checkpoints for each object at least.
+        The minimum number of events between checkpoints for each numbered object.
     compression : int
-        0 (none) to 9 (smallest), as zlib has it.
+        The level of zlib, 0 (none) to 9 (smallest).
     """
 
     block_events: int
@@ -271,10 +268,10 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     Parameters
     ----------
     podwright : str
-        The version that wrote it.
+        The version that wrote the log.
     pace : Pace
     fingerprints : dict
-        Per profile, the names of the plugins per extension point.
+        The names of the plugins, by profile and extension point.
     """
 
     podwright: str
@@ -284,8 +281,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 
 
 PodShape: TypeAlias = tuple[int, int, int, int, int, int, int, int]
-"""Where the metadata and the node are written; then the places of spec, status and outline, and
-of the document's metadata, spec and status."""
+"""How metadata and node are written; then the indexes of spec, status and outline, and of the
+document's metadata, spec and status."""
 
 
 class Pods(msgspec.Struct, kw_only=True, array_like=True):
@@ -294,20 +291,20 @@ class Pods(msgspec.Struct, kw_only=True, array_like=True):
     Parameters
     ----------
     shapes : list of PodShape
-        Which parts go together.
+        The combinations of parts.
     shape_of : list of int
-        Per pod its shape.
+        For each pod, the index of its shape.
     metadata : list of ObjectMeta
-        Of pods whose documents say something else.
+        For each pod with `WRITTEN` metadata.
     names, uids, versions, nodes, addresses : list of str
-        Per pod that has them apart from all else. An address is there for each that the status of
-        a document has as text.
+        For each pod whose shape requires them. Addresses are the `hostIP` and `podIP` of a
+        document's status, if they are strings.
     specs, statuses : list
-        Parts of pods; one that several pods share is there once. Specs have no node.
+        Parts of pods; a part that several pods share is written once. Specs have no node.
     outlines : list of dict
         Documents without the sections that are parts.
     raw_metadata, raw_specs, raw_statuses : list of dict
-        Sections of documents. In place of what is written apart, they have "".
+        Sections of documents, with "" for values that are written separately.
     """
 
     shapes: list[PodShape]
@@ -332,17 +329,16 @@ class Objects(msgspec.Struct, kw_only=True, array_like=True):
     Parameters
     ----------
     numbers : list of int
-        The first number, then how much greater each is than the one before.
+        The first number, then differences (see `deltas`).
     kind_names : list of str
-        What `kinds` stands for.
+        The names of the codes in `kinds`.
     kinds : bytes
-        Per object its class, or `VERSION`.
+        For each object, the code of its class, or `VERSION`.
     older : list of int
-        Per such version, how much greater the number of the older one is than the one before.
+        For each `VERSION`, the number of the older version; as differences.
     pods : Pods
-        Those that are pods.
     others : list of object
-        What is not a pod, whole.
+        The objects that are not pods.
     """
 
     numbers: list[int]
@@ -354,15 +350,15 @@ class Objects(msgspec.Struct, kw_only=True, array_like=True):
 
 
 class EventIndex(msgspec.Struct, kw_only=True, array_like=True):
-    """What a log is searched for: the first part of a run of events.
+    """The first part of a block of events, for searches.
 
     Parameters
     ----------
     times : list of int
-        The first time, then how much later each event is than the one before.
+        The first time, then differences.
     cycle_places, cycle_pods : list
-        The places of the events in which a node was looked for, and for which pod; a place is
-        there once for every pod.
+        For each scheduling cycle that ended, the position of the event in the block, and the pod.
+        The cycle of a pod group has an entry for each pod.
     """
 
     times: list[int]
@@ -371,26 +367,26 @@ class EventIndex(msgspec.Struct, kw_only=True, array_like=True):
 
 
 class EventBlock(msgspec.Struct, kw_only=True, array_like=True):
-    """A run of events with their actions, in columns: the second part.
+    """The second part of a block: events with their actions, in columns.
 
     Parameters
     ----------
     objects : Objects
-        Those that the log did not know.
+        The objects that the block numbers.
     kind_names : list of str
-        What `kinds` stands for.
+        The names of the codes in `kinds`.
     kinds : bytes
-        Per event its kind.
+        For each event, the code of its class.
     numbers : list of int
-        Per event about an object, how much greater its number is than the one before.
+        For each event about an object, the number of the object; as differences.
     calls : list of int
-        The same for the calls of `CallDone`.
+        For each `CallDone`, the number of the call; as differences.
     rest : dict of int to dict
-        By place in the block, the fields of events that have others.
+        The other fields of events, by position in the block.
     action_counts : list of int
-        Per event, how many of the actions are its own.
+        For each event, the number of its actions.
     actions : list of Action
-        Of all events.
+        The actions of all events.
     """
 
     objects: Objects
@@ -409,13 +405,13 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     Parameters
     ----------
     index : int
-        Events are counted from 0.
+        The number of the event, from 0.
     now_ns : int
     event : Event
     actions : bytes
-        What the machine answered, as it was written; `decode_actions` reads it.
+        The recorded actions of the machine; `decode_actions` reads them.
     pods : tuple of str
-        For whom a node was looked for, as `namespace/name`; several if it was a group.
+        The pods whose scheduling cycle ended, as `namespace/name`; several for a pod group.
     """
 
     index: int
@@ -426,7 +422,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def pod(self) -> str:
-        """The first of `pods`; "" if there is none."""
+        """The first of `pods`, or ""."""
         return self.pods[0] if self.pods else ""
 
 
@@ -436,7 +432,7 @@ _ACTIONS: msgspec.msgpack.Decoder[list[Action]] = msgspec.msgpack.Decoder(list[A
 
 
 def decoder_of(cls: type[_T]) -> msgspec.msgpack.Decoder[_T]:
-    """Return the decoder of a class, always the same one."""
+    """Return the cached decoder of a class."""
     found = _DECODERS.get(cls)
     if found is None:
         found = _DECODERS[cls] = msgspec.msgpack.Decoder(cls)
@@ -444,7 +440,7 @@ def decoder_of(cls: type[_T]) -> msgspec.msgpack.Decoder[_T]:
 
 
 def encode_actions(actions: Sequence[Action]) -> bytes:
-    """Return the actions of one event as a log has them."""
+    """Encode the actions of one event as in a log."""
     return ENCODER.encode(actions)
 
 
@@ -456,6 +452,6 @@ def decode_actions(data: bytes) -> list[Action]:
     return _ACTIONS.decode(data)
 
 
-def steps(numbers: list[int]) -> list[int]:
-    """Return the first number and the differences between neighbours, which are small."""
+def deltas(numbers: list[int]) -> list[int]:
+    """Return the first number, then the difference of each from the one before."""
     return [*numbers[:1], *map(operator.sub, numbers[1:], numbers)]

@@ -1,8 +1,8 @@
 """Encoding of objects into columns inside the blocks of a decision log, and decoding.
 
-Pods are `log_pods`' business; everything else is written whole, the first time that it is
-mentioned. An object has a number, which belongs to the Python object: the same object comes back
-as the same object.
+`log_pods` encodes pods; other objects are written as a whole. An object is written when an event
+first refers to it, and gets a number. The number belongs to the Python object: two references to
+one object are read as two references to one object.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import Any, Final, cast
 
 from podwright.objects import TYPES, KubernetesObject, Pod, Unknown
-from podwright.recording.log_format import VERSION, Objects, decoder_of, steps
+from podwright.recording.log_format import VERSION, Objects, decoder_of, deltas
 from podwright.recording.log_pods import PodColumns, PodReader, PodRow, PodRows
 
 _CLASS_OF: Mapping[str, type[KubernetesObject]] = {
@@ -37,9 +37,9 @@ class _Columns:
         self.kinds.append(_POD)
         self._pods.add(row)
 
-    def add_twin(self, pod: Pod) -> bool:
+    def add_repeated(self, pod: Pod) -> bool:
         """Add a pod if it differs from the last one only in its metadata; return whether it did."""
-        if not self._pods.add_twin(pod):
+        if not self._pods.add_repeated(pod):
             return False
         self.kinds.append(_POD)
         return True
@@ -69,7 +69,7 @@ class _Columns:
             numbers=numbers,
             kind_names=_NAMES,
             kinds=bytes(self.kinds),
-            older=steps(self._older),
+            older=deltas(self._older),
             pods=self._pods.written(),
             others=self._others,
         )
@@ -78,23 +78,23 @@ class _Columns:
 class ObjectWriter:
     """Assigns numbers to objects, and encodes new ones into columns.
 
-    An object keeps its number as long as it is known: a pod until there is a newer version of it,
-    everything else until a checkpoint. What is known is kept alive, so that no other object gets
-    its address; what is mentioned again after that is written again.
+    An object is *known* while it has a number: a pod until a newer version is added, another object
+    until a checkpoint. The writer keeps known objects alive, so that no other object gets their
+    address. A reference to an object that is no longer known encodes the object again.
 
     Parameters
     ----------
     count : int
-        How many numbers were given before.
+        The number of assigned numbers.
     known : mapping of int to object
-        What was written before under its number.
+        Objects that were encoded earlier, by number.
 
     Attributes
     ----------
     count : int
-        How many numbers were given so far.
+        The number of assigned numbers.
     numbers : dict of int to int
-        The numbers of what is known, by address.
+        The numbers of known objects, by address.
     """
 
     def __init__(self, count: int = 0, known: Mapping[int, KubernetesObject] | None = None) -> None:
@@ -104,7 +104,7 @@ class ObjectWriter:
         self._rows = PodRows()
         self._known: dict[int, KubernetesObject] = {}
         self._row_of: dict[int, PodRow] = {}
-        # By uid; of some pods the machine knows an older version as well.
+        # The latest number by uid; the machine refers to an older version of some pods as well.
         self._latest: dict[str, int] = {}
         self._older: set[int] = set()
         self.keep_only(known or {})
@@ -118,7 +118,7 @@ class ObjectWriter:
         return self.add(obj) if number is None else number
 
     def replaced_by(self, obj: KubernetesObject) -> tuple[int, KubernetesObject] | None:
-        """Return what `add` would make unknown: the older version of a pod, with its number."""
+        """Return the older version of a pod, which `add` would forget, and its number."""
         number = self._latest.get(obj.metadata.uid) if isinstance(obj, Pod) else None
         return None if number is None else (number, self._known[number])
 
@@ -135,7 +135,7 @@ class ObjectWriter:
         replaced = self._latest.get(uid)
         self._latest[uid] = number
         if replaced is None:
-            if not columns.add_twin(obj):
+            if not columns.add_repeated(obj):
                 row = self._row_of[number] = self._rows.of(obj)
                 columns.add_pod(row)
             return number
@@ -143,7 +143,7 @@ class ObjectWriter:
         del self.numbers[id(old)]
         old_row = self._row_of.pop(replaced, None)
         assert isinstance(old, Pod), f"object {replaced} is a {old.kind}, not a Pod"
-        # In a world a status says when its pod was bound; so ask for more only if it is the same.
+        # In a world, binding a pod also changes its status: compare further only if it is the same.
         if obj.status is not old.status or not columns.add_bound(obj, old, replaced):
             if old_row is None:
                 old_row = self._rows.of(old)
@@ -163,7 +163,7 @@ class ObjectWriter:
         return dict(self._known)
 
     def written(self, objects: Mapping[int, KubernetesObject]) -> Objects:
-        """Encode known objects into separate columns, each as a whole."""
+        """Encode known objects into separate columns, none as a version of another."""
         columns = _Columns()
         for number, obj in objects.items():
             if isinstance(obj, Pod):
@@ -171,10 +171,10 @@ class ObjectWriter:
                 columns.add_pod(self._rows.of(obj) if row is None else row)
             else:
                 columns.add_other(obj)
-        return columns.written(steps(list(objects)))
+        return columns.written(deltas(list(objects)))
 
     def keep_only(self, objects: Mapping[int, KubernetesObject]) -> None:
-        """Replace the known objects by these, which are stored elsewhere."""
+        """Forget all other objects; these were written in a checkpoint."""
         self._columns = _Columns()
         known, latest = self._known, self._latest
         for number in known.keys() - objects.keys():
@@ -183,13 +183,13 @@ class ObjectWriter:
             self._row_of.pop(number, None)
             if isinstance(obj, Pod) and latest.get(obj.metadata.uid) == number:
                 del latest[obj.metadata.uid]
-        # What was mentioned although there is a newer version of it.
+        # Older versions of pods that the machine still refers to.
         for number in sorted(objects.keys() - known.keys()):
             known[number] = obj = objects[number]
             self.numbers[id(obj)] = number
             if isinstance(obj, Pod):
                 self._older.add(number)
-        # Of the versions that are left, the newest is the latest.
+        # The newest of the remaining versions becomes the latest.
         older, self._older = self._older & known.keys(), set()
         for number in sorted(older):
             uid = known[number].metadata.uid
@@ -197,8 +197,8 @@ class ObjectWriter:
             self._older.update({number, latest.get(uid, number)} - {newest})
             latest[uid] = newest
 
-    def go_on(self, objects: Mapping[int, KubernetesObject]) -> None:
-        """Know objects that were written since, as if they had just been."""
+    def add_written(self, objects: Mapping[int, KubernetesObject]) -> None:
+        """Add objects that were read back, as if they had just been encoded."""
         for number in sorted(objects):
             if number < self.count:
                 continue
@@ -213,18 +213,18 @@ class ObjectWriter:
                     del self.numbers[id(self._known.pop(replaced))]
 
 
-class Mentioned:
-    """Gives the numbers of a writer, and remembers to which objects.
+class ReferenceNumbers:
+    """Returns the numbers of objects, and collects the objects that were referred to.
 
     Attributes
     ----------
     objects : dict of int to object
-        Those that were asked for, in order.
+        The objects by number, in the order of reference.
     """
 
     def __init__(self, writer: ObjectWriter) -> None:
         self._writer, self._known = writer, writer.numbers
-        # By address: a pod keeps its number, also if a newer version is mentioned as well.
+        # By address: a pod keeps its number if a newer version is referred to as well.
         self._replaced: dict[int, tuple[int, KubernetesObject]] = {}
         self.objects: dict[int, KubernetesObject] = {}
 
@@ -239,18 +239,18 @@ class Mentioned:
         return number
 
     def of_all(self, objects: Iterable[KubernetesObject]) -> list[int]:
-        """Return the numbers of many objects, of which hardly any are new."""
-        asked = list(objects)
-        known = list(map(self._known.get, map(id, asked)))
+        """Return the numbers of many objects; fast if most of them are known."""
+        given = list(objects)
+        known = list(map(self._known.get, map(id, given)))
         if None in known:
             of = self.of
             numbers = [
                 of(obj) if number is None else number
-                for obj, number in zip(asked, known, strict=True)
+                for obj, number in zip(given, known, strict=True)
             ]
         else:
             numbers = cast("list[int]", known)
-        self.objects.update(zip(numbers, asked, strict=True))
+        self.objects.update(zip(numbers, given, strict=True))
         return numbers
 
     def _new(self, obj: KubernetesObject) -> int:
@@ -261,7 +261,7 @@ class Mentioned:
 
 
 def encode_objects(objects: Mapping[int, KubernetesObject]) -> Objects:
-    """Encode objects into columns, by number, each as a whole."""
+    """Encode objects into columns, by number, none as a version of another."""
     return ObjectWriter().written(objects)
 
 
@@ -273,16 +273,16 @@ def decode_objects(
     Parameters
     ----------
     known : mapping of int to object
-        All objects so far; whoever asks adds each one that is given.
+        The objects so far; the caller adds each object that is yielded.
     """
     classes = [_CLASS_OF[name] for name in objects.kind_names]
     older, others = accumulate(objects.older), iter(objects.others)
     pods = PodReader(objects.pods)
     for code, number in zip(objects.kinds, accumulate(objects.numbers), strict=True):
         if code == VERSION:
-            of = next(older)
-            old = known[of]
-            assert isinstance(old, Pod), f"object {of} is a {old.kind}, not a Pod"
+            older_number = next(older)
+            old = known[older_number]
+            assert isinstance(old, Pod), f"object {older_number} is a {old.kind}, not a Pod"
             yield number, pods.version_of(old)
         elif classes[code] is Pod:
             yield number, pods.first()

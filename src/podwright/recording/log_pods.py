@@ -1,16 +1,17 @@
-"""Pods to columns and back, inside the blocks of a decision log.
+"""Encoding of pods into columns inside the blocks of a decision log, and decoding.
 
-Most of what a log has to say is pods, and most of what it has to say about them was said
-before. So a pod is a row of parts: spec, status and the sections of its document, each without
-what belongs to one pod alone: names, versions, node, addresses. What several pods of a block have
-in common is written once; so a template is there once per block. Of a newer version of a pod only
-the parts are written that are not as they were: of one that was bound, the node and the version.
+Most of a log is pods, and most pods repeat earlier content. So a pod is a row of parts: the spec,
+the status and the sections of its document, each without the values that belong to one pod only
+(names, versions, node, addresses). The *outline* of a document is what remains without its
+sections. A part that several pods of a block share is written once, so a template is written once
+per block. A newer version of a pod has only the changed parts: a version that was bound, the node
+and the resourceVersion.
 
-A row follows from the pod alone, whoever makes it; so the same run makes the same bytes however
-its objects came to be. What a pod shares with its older version, or with the pod that was made
-before it, is found by looking at identity, and is then not looked at again: this is what makes
-rows cheap. What was only copied is compared as Python does: a document that says 1.0 where the
-older one said 1, or has its keys in another order, comes back as the older one said it.
+A row depends on the values of the pod only, not on the identity of its parts, so the same run makes
+the same bytes. Identity only saves comparisons: a part that is the same Python object as in the
+older version, or in the pod added before, is not encoded again. Copies are compared by Python's
+equality: if a document has 1.0 where the older version has 1, or its keys in another order, it is
+read back as in the older version.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ import msgspec
 
 from podwright.objects import ObjectMeta, Pod, PodSpec, PodStatus
 from podwright.recording.log_format import (
-    AS_BEFORE,
     BOTH,
     BOTH_VERSIONS,
     DOCUMENT,
     ENCODER,
     NONE,
     SPEC_ONLY,
+    UNCHANGED,
     VERSION_ONLY,
     WRITTEN,
     Pods,
@@ -35,13 +36,13 @@ from podwright.recording.log_format import (
 )
 
 _Section: TypeAlias = dict[str, Any] | None
-"""`metadata`, `spec` or `status` of a document; None if there is none."""
+"""`metadata`, `spec` or `status` of a document, or None."""
 
 _NO_POD: Final = Pod()
 _SECTIONS: Final = frozenset({"metadata", "spec", "status"})
 _UNNAMED: Final = {"name": "", "uid": "", "resourceVersion": ""}
 _ADDRESSES: Final = ("hostIP", "podIP")
-_SAME: Final = (AS_BEFORE, AS_BEFORE, AS_BEFORE, AS_BEFORE, AS_BEFORE, AS_BEFORE)
+_SAME: Final = (UNCHANGED, UNCHANGED, UNCHANGED, UNCHANGED, UNCHANGED, UNCHANGED)
 _BOUND: Final[PodShape] = (VERSION_ONLY, BOTH, *_SAME)
 _BOUND_BUT_IN_DOCUMENT: Final[PodShape] = (VERSION_ONLY, SPEC_ONLY, *_SAME)
 _KEPT_PARTS: Final = 16_384
@@ -54,9 +55,9 @@ class SpecCell(msgspec.Struct, frozen=True, gc=False):
     Parameters
     ----------
     source : int
-        Where the node is: `SPEC_ONLY`, `BOTH`, or `NONE` if there is none.
+        Where the node is: `SPEC_ONLY`, `BOTH`, or `NONE` without a node.
     spec_part, part : bytes
-        They have no node, the section not if it is in both.
+        The encoded spec and section; without the node where `source` includes it.
     """
 
     spec: PodSpec
@@ -67,7 +68,7 @@ class SpecCell(msgspec.Struct, frozen=True, gc=False):
 
 
 class StatusCell(msgspec.Struct, frozen=True, gc=False):
-    """The status of a pod, and the section of its document, in which there are no addresses."""
+    """The status of a pod, and the section of its document, encoded without addresses."""
 
     status: PodStatus
     section: _Section
@@ -82,12 +83,12 @@ class PodRow(msgspec.Struct, frozen=True, gc=False):
     Parameters
     ----------
     outline : bytes
-        Its document without its sections.
+        The encoded document without its sections.
     source : int
-        `DOCUMENT`: its metadata are what the document says, and their part has no names.
-        `WRITTEN`: they are to be written whole.
+        `DOCUMENT`: the metadata equals that of the document, and its part has no names.
+        `WRITTEN`: the metadata is written as a whole.
     metadata_part : bytes, optional
-        The section of its document.
+        The encoded section of the document.
     """
 
     pod: Pod
@@ -102,17 +103,17 @@ class PodRows:
     """Makes rows of pods."""
 
     def __init__(self) -> None:
-        # Equal parts are one object, so that each is kept and hashed once.
+        # Equal parts are one object, so that each is stored and hashed once.
         self._parts: dict[bytes, bytes] = {}
         self._unnamed: dict[bytes, ObjectMeta | None] = {}
-        # By the address of its section, which a cell keeps alive: what pods of one template get
-        # at one moment, such as the condition that they are bound, they share.
+        # By the address of the section, which the cell keeps alive. Pods of one template share the
+        # changes of one time, such as the condition PodScheduled.
         self._shared: dict[int, StatusCell] = {}
         spec, status = self._spec(_NO_POD.spec, None), self._status(_NO_POD.status, None)
         self._last = PodRow(_NO_POD, self._part(_NO_POD.raw), WRITTEN, None, spec, status)
 
     def of(self, pod: Pod) -> PodRow:
-        """Return the row of a pod; pods of one template cost less when they come together."""
+        """Return the row of a pod; cheaper if the pod before is of the same template."""
         raw, last = pod.raw, self._last
         is_raw_same = raw is last.pod.raw
         metadata = _section(raw, "metadata")
@@ -130,7 +131,7 @@ class PodRows:
         return row
 
     def of_version(self, pod: Pod, old: PodRow) -> PodRow:
-        """Return the row of a pod, given that of the older version that it was made from."""
+        """Return the row of a pod, given the row of its older version."""
         raw, before = pod.raw, old.pod.raw
         metadata, spec, status = raw.get("metadata"), raw.get("spec"), raw.get("status")
         outline, source, metadata_part = old.outline, old.source, old.metadata_part
@@ -138,7 +139,7 @@ class PodRows:
             outline = self._part(_outline(raw))
         is_section_same = metadata is before.get("metadata")
         if (pod.metadata is not old.pod.metadata or not is_section_same) and not (
-            source == DOCUMENT and _is_only_version_other(pod, old.pod)
+            source == DOCUMENT and _differs_only_in_version(pod, old.pod)
         ):
             source, metadata_part = self._metadata(pod.metadata, _dict(metadata))
         spec_cell, status_cell = old.spec, old.status
@@ -149,7 +150,7 @@ class PodRows:
         return PodRow(pod, outline, source, metadata_part, spec_cell, status_cell)
 
     def forget_parts(self) -> None:
-        """Forget what pods share, and which parts there were if they have become many."""
+        """Forget shared statuses, and the known parts if there are too many."""
         self._shared.clear()
         if len(self._parts) > _KEPT_PARTS:
             self._parts.clear()
@@ -184,7 +185,7 @@ class PodRows:
     def _changed_spec(self, spec: PodSpec, section: _Section, old: SpecCell) -> SpecCell:
         node = spec.node_name
         if node and spec == _replace(old.spec, node_name=node):
-            # It was only bound.
+            # The pod was bound; nothing else changed.
             before = old.section
             if section is None and before is None:
                 return SpecCell(spec, None, SPEC_ONLY, old.spec_part, None)
@@ -266,8 +267,8 @@ class PodColumns:
             self._nodes.append(spec.spec.node_name)
         self._addresses.extend(status.addresses)
 
-    def add_twin(self, pod: Pod) -> bool:
-        """Add a pod if it is the last one but for its metadata, which takes no row; else not."""
+    def add_repeated(self, pod: Pod) -> bool:
+        """Add a pod if it differs from the last one only in its metadata; return whether it did."""
         last = self._last
         if (
             last is None
@@ -285,9 +286,9 @@ class PodColumns:
         return True
 
     def add_bound(self, pod: Pod, old: Pod) -> bool:
-        """Add a version of a pod if it got a node and nothing else, which takes no row; else not.
+        """Add a version of a pod if only its node changed; return whether it did.
 
-        What is written is what would be without it.
+        A shortcut without rows; the result is the same as with `add_version`.
         """
         node = pod.spec.node_name
         if (
@@ -295,7 +296,7 @@ class PodColumns:
             or not node
             or old.spec.node_name
             or pod.spec != _replace(old.spec, node_name=node)
-            or not _is_only_version_written(pod, old)
+            or not _has_only_new_version(pod, old)
         ):
             return False
         shape = _BOUND_BUT_IN_DOCUMENT
@@ -312,9 +313,9 @@ class PodColumns:
         return True
 
     def add_version(self, row: PodRow, old: PodRow) -> None:
-        """Add a version of a pod of which there was an older one."""
+        """Add a new version of a pod."""
         node = NONE
-        outline = raw_metadata = spec_at = raw_spec = status_at = raw_status = AS_BEFORE
+        outline = raw_metadata = spec_at = raw_spec = status_at = raw_status = UNCHANGED
         spec, status = row.spec, row.status
         if row.outline != old.outline or not _have_same_sections(row, old):
             outline = _place(self._outlines, row.outline)
@@ -382,7 +383,7 @@ def _encoded(parts: dict[bytes, int]) -> Any:
 
 
 def _have_same_sections(row: PodRow, old: PodRow) -> bool:
-    """Tell whether documents have the same sections; null is none, but is in the outline."""
+    """Tell whether documents have the same sections; a null section belongs to the outline."""
     return (
         (row.status.part is None) == (old.status.part is None)
         and (row.spec.part is None) == (old.spec.part is None)
@@ -391,7 +392,7 @@ def _have_same_sections(row: PodRow, old: PodRow) -> bool:
 
 
 def _version_source(row: PodRow, old: PodRow) -> int:
-    """Tell how the metadata of a version are written: whole, if more than the version differs."""
+    """Return how the metadata of a version is written; as a whole if other fields differ."""
     source, metadata, before = row.source, row.pod.metadata, old.pod.metadata
     if source == old.source and row.metadata_part == old.metadata_part:
         if source == DOCUMENT:
@@ -405,10 +406,10 @@ def _version_source(row: PodRow, old: PodRow) -> int:
     return source
 
 
-def _is_only_version_written(pod: Pod, old: Pod) -> bool:
-    """Tell whether metadata are those of an older version, but for a version apart from documents.
+def _has_only_new_version(pod: Pod, old: Pod) -> bool:
+    """Tell whether the metadata differs in the resourceVersion of the typed fields only.
 
-    Both have the same section in their documents.
+    The documents of both have the same section.
     """
     metadata = pod.metadata
     if metadata is old.metadata:
@@ -421,8 +422,8 @@ def _is_only_version_written(pod: Pod, old: Pod) -> bool:
     )
 
 
-def _is_only_version_other(pod: Pod, old: Pod) -> bool:
-    """Tell whether metadata are those of an older version, here and in documents that have them."""
+def _differs_only_in_version(pod: Pod, old: Pod) -> bool:
+    """Tell whether the metadata differs in the resourceVersion only, in the document as well."""
     version = pod.metadata.resource_version
     return bool(
         pod.raw.get("metadata") == {**old.raw["metadata"], "resourceVersion": version}
@@ -441,7 +442,7 @@ def _dict(value: Any) -> _Section:
 def _is_outline_same(
     raw: dict[str, Any], old: dict[str, Any], metadata: Any, spec: Any, status: Any
 ) -> bool:
-    """Tell whether a document with these sections is another one but for them."""
+    """Tell whether a document equals an older one, apart from these sections."""
     if len(raw) != len(old) or not isinstance(metadata, dict) or not isinstance(spec, dict):
         return False
     if isinstance(status, dict):
@@ -450,7 +451,7 @@ def _is_outline_same(
 
 
 def _outline(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a document without its sections, which leave their names in place."""
+    """Return a document with None for its sections, which keeps the order of the names."""
     return {
         name: None if name in _SECTIONS and isinstance(value, dict) else value
         for name, value in document.items()
@@ -458,7 +459,7 @@ def _outline(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _has_names(section: _Section, metadata: ObjectMeta) -> bool:
-    """Tell whether a document has the names of a pod; most that do not are a template's."""
+    """Tell whether a document has the names of a pod; the document of a template does not."""
     return (
         section is not None
         and section.get("name") == metadata.name
@@ -468,7 +469,7 @@ def _has_names(section: _Section, metadata: ObjectMeta) -> bool:
 
 
 def _metadata_of(section: dict[str, Any]) -> ObjectMeta | None:
-    """Return what a document says but for the names, None if it cannot be read."""
+    """Return the metadata of a document without the names; None if it cannot be read."""
     try:
         metadata = msgspec.convert(section, ObjectMeta)
     except msgspec.ValidationError:
@@ -477,10 +478,10 @@ def _metadata_of(section: dict[str, Any]) -> ObjectMeta | None:
 
 
 def _without_node(section: dict[str, Any]) -> dict[str, Any]:
-    """Return the spec of a document without its node, where setting it gives the same again."""
+    """Return the spec of a document without its node; setting the node restores the spec."""
     section = dict(section)
     if next(reversed(section)) == "nodeName":
-        # So it is the spec that the pod had before it was bound.
+        # Binding adds the node at the end: this is the spec before the binding.
         del section["nodeName"]
     else:
         section["nodeName"] = ""
@@ -491,7 +492,7 @@ def _without_node(section: dict[str, Any]) -> dict[str, Any]:
 
 
 class PodReader:
-    """Gives the pods of columns, one after the other."""
+    """Reads the pods of columns, one after the other."""
 
     def __init__(self, pods: Pods) -> None:
         self._pods = pods
@@ -501,15 +502,15 @@ class PodReader:
         self._versions, self._nodes = iter(pods.versions), iter(pods.nodes)
         self._addresses = iter(pods.addresses)
         self._unnamed: dict[int, ObjectMeta] = {}
-        # Pods that say less than their document share it.
+        # Pods of one shape without values of their own share the document.
         self._shared: dict[int, dict[str, Any]] = {}
 
     def first(self) -> Pod:
-        """Return the next pod, of which there is no older version."""
+        """Return the next pod, which is not a version of another."""
         return self.version_of(_NO_POD)
 
     def version_of(self, old: Pod) -> Pod:
-        """Return the next pod, which is a version of another one."""
+        """Return the next pod, which is a version of an older one."""
         pods, before = self._pods, old.raw
         shape = next(self._shape_of)
         (
@@ -517,14 +518,14 @@ class PodReader:
             outline, raw_metadata_at, raw_spec_at, raw_status_at,
         ) = pods.shapes[shape]  # fmt: skip
         metadata, raw_metadata = self._metadata(source, raw_metadata_at, old)
-        spec = old.spec if spec_at == AS_BEFORE else pods.specs[spec_at]
+        spec = old.spec if spec_at == UNCHANGED else pods.specs[spec_at]
         raw_spec = _part(pods.raw_specs, raw_spec_at, before, "spec")
         if node_source != NONE:
             node = next(self._nodes)
             spec = _replace(spec, node_name=node)
             if node_source == BOTH:
                 raw_spec = {**cast("dict[str, Any]", raw_spec), "nodeName": node}
-        status = old.status if status_at == AS_BEFORE else pods.statuses[status_at]
+        status = old.status if status_at == UNCHANGED else pods.statuses[status_at]
         raw_status = _part(pods.raw_statuses, raw_status_at, before, "status")
         is_shared = source == WRITTEN and node_source == NONE and old is _NO_POD
         if raw_status and raw_status_at >= 0:
@@ -534,7 +535,7 @@ class PodReader:
                     is_shared = False
         raw = self._shared.get(shape)
         if raw is None:
-            rest = before if outline == AS_BEFORE else pods.outlines[outline]
+            rest = before if outline == UNCHANGED else pods.outlines[outline]
             raw = _document(rest, raw_metadata, raw_spec, raw_status)
             if is_shared:
                 self._shared[shape] = raw
@@ -562,7 +563,7 @@ class PodReader:
 def _document(
     outline: dict[str, Any], metadata: _Section, spec: _Section, status: _Section
 ) -> dict[str, Any]:
-    """Put the sections of a document where they were."""
+    """Return the document of an outline and its sections."""
     document = dict(outline)
     if metadata is not None:
         document["metadata"] = metadata
@@ -576,4 +577,4 @@ def _document(
 def _part(parts: list[dict[str, Any]], place: int, before: dict[str, Any], name: str) -> _Section:
     if place >= 0:
         return parts[place]
-    return _section(before, name) if place == AS_BEFORE else None
+    return _section(before, name) if place == UNCHANGED else None

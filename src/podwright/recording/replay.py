@@ -17,7 +17,7 @@ from podwright.framework import Plugin
 from podwright.machine import Action, Machine
 from podwright.objects import KubernetesObject
 from podwright.recording.decision_log import DecisionLog
-from podwright.recording.gc_pause import without_collection
+from podwright.recording.gc_pause import gc_paused
 from podwright.recording.log_checkpoints import Start
 from podwright.recording.log_format import Entry, LogError, encode_actions
 from podwright.recording.record import new_machine
@@ -47,7 +47,7 @@ class Replay:
         is_checked: bool = True,
     ) -> None:
         self.machine = new_machine(log, plugins=plugins)
-        with without_collection():
+        with gc_paused():
             start: Start = log.start(until)
             if objects is not None:
                 start = msgspec.structs.replace(start, given=objects)

@@ -49,8 +49,8 @@ def resume(
         outcome = verify_replay(run)
         if outcome.difference is not None:
             raise LogError(
-                f"{path} cannot be gone on with: podwright {__version__} does not decide as it is"
-                f" recorded; it was left as it is. {outcome.difference}"
+                f"{path} cannot be resumed: the decisions of podwright {__version__} differ from"
+                f" the recorded ones; it was left as it is. {outcome.difference}"
             )
         opened.pop_all()
     return Recorder(run.machine, log)

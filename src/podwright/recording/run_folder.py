@@ -1,20 +1,19 @@
-"""The folder of a run: what it was made of, its decision log, its tables, and how it ended.
+"""The folder of a run: its inputs and options, decision log, tables and results.
 
-    manifest.json     versions, seed, inputs with their hashes, and whether the run is over
+    manifest.json     versions, seed, inputs with their hashes, and the status of the run
     log/              the decision log
     tables/           a Parquet file per table
-    summary.json      the figures that are printed at the end
+    summary.json      the summary that is printed at the end
     metrics.prom      the scheduler's metrics at the end
     objects.json      every object at the end, as a List
-    checkpoint        while it runs: everything that is needed to go on from there
-    parts/            while it runs: the rows of tables up to checkpoints
+    checkpoint        until the run is finished: the state to resume from
+    parts/            until the run is finished: the rows of tables up to checkpoints
 
-Every file but the log is written beside its place and then put there, so that a reader sees
-the old one or the new one and never half of one. The same run makes the same bytes: nothing
-here says when, where or by whom it was made.
+Every file except the log is written under another name and then renamed, so readers never see a
+partial file. The same run makes the same bytes: no file contains the time, the machine or the user.
 
-A process that dies leaves the last checkpoint, and whatever of the log was written after it:
-who goes on cuts that off.
+A process that dies leaves the last checkpoint and a longer log. Resuming the run truncates the log
+to the checkpoint.
 """
 
 from __future__ import annotations
@@ -55,16 +54,16 @@ class RunError(PodwrightError):
 
 
 class InputFile(msgspec.Struct, frozen=True):
-    """A file that a run was made of.
+    """An input file of a run.
 
     Attributes
     ----------
     role : str
-        What it was given as: `objects`, `events`, `config`, `policy` or `plugin`.
+        `objects`, `events`, `config`, `policy` or `plugin`.
     path : str
-        As it was given.
+        The path as the user specified it.
     sha256 : str
-        Of its content, in hexadecimal.
+        The hash of its content, in hexadecimal.
     """
 
     role: str
@@ -73,26 +72,26 @@ class InputFile(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run was made of; equal ones make equal runs.
+    """The inputs and options of a run; runs with equal manifests are equal.
 
     Attributes
     ----------
     format : int
-        Of the folder.
+        The format of the folder.
     podwright : str
-        The version that made it.
+        The version that wrote it.
     status : str
         `running`, `interrupted` or `finished`.
     start_ns, until_ns : int
-        When it begins and when it has to end, in nanoseconds since 1970.
+        The start and the end time, in nanoseconds since 1970.
     configuration : dict
-        The KubeSchedulerConfiguration as it was given; {} is the default.
+        The KubeSchedulerConfiguration as the user wrote it; {} is the default.
     gates : dict
         Feature gates that differ from their defaults.
     options : dict
-        Everything else that was chosen.
+        All other options.
     warnings : tuple of str
-        What is to be known of the run besides its results; when it is over.
+        Remarks on the run; written at its end.
     """
 
     format: int = FORMAT
@@ -109,14 +108,14 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
-    """Where to go on.
+    """A point to resume a run from.
 
     Attributes
     ----------
     part_count : int
-        How many parts of tables were written by then.
+        The number of parts of tables written so far.
     state : bytes
-        Of the run, in its own form.
+        The encoded state of the run.
     """
 
     part_count: int
@@ -129,7 +128,7 @@ def sha256_of(data: bytes) -> str:
 
 
 def sha256_of_file(path: str | Path) -> str:
-    """Return the hash of a file, which is not read as a whole."""
+    """Return the hash of a file, without reading it into memory as a whole."""
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -137,18 +136,18 @@ def sha256_of_file(path: str | Path) -> str:
 if sys.platform == "win32":
 
     def _lock(file: BinaryIO) -> None:
-        """Do nothing: there are no such locks."""
+        """Do nothing: the platform has no such locks."""
 
 else:
     import fcntl
 
     def _lock(file: BinaryIO) -> None:
-        """Lock a file for as long as it is open."""
+        """Lock a file until it is closed."""
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 class RunFolder:
-    """The folder of one run; `create` or `open` one.
+    """The folder of one run; made by `create` or `open`.
 
     Attributes
     ----------
@@ -164,25 +163,25 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: str | Path, manifest: Manifest) -> Self:
-        """Begin a run in a folder that is not there, or empty.
+        """Start a run in a folder that does not exist or is empty.
 
         Raises
         ------
         RunError
-            If there is something in the folder, or it cannot be written.
+            If the folder is not empty, or cannot be written.
         """
         folder = Path(path)
         try:
             if folder.exists() and not folder.is_dir():
-                raise RunError(f"{folder} is a file: choose a folder, which need not exist yet")
+                raise RunError(f"{folder} is a file; choose another name for the folder")
             if folder.exists() and any(folder.iterdir()):
                 hint = "choose another folder"
                 if (folder / "manifest.json").exists():
-                    hint += f", or go on with the run in it: podwright simulate --resume {folder}"
+                    hint += f", or resume the run in it: podwright simulate --resume {folder}"
                 raise RunError(f"{folder} is not empty: {hint}")
             folder.mkdir(parents=True, exist_ok=True)
             made = cls(folder, manifest)
-            made._keep_others_out()
+            made._acquire_lock()
             made._write_manifest("running")
         except OSError as error:
             raise _cannot("written", folder, error) from error
@@ -190,19 +189,21 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
-        """Open a run to look at it.
+        """Open the folder of a run to read it.
 
         Raises
         ------
         RunError
-            If there is none, or one of a newer format.
+            If it is not the folder of a run, or its format is newer.
         """
         folder = Path(path)
         file = folder / "manifest.json"
         try:
             data = file.read_bytes()
         except OSError as error:
-            raise RunError(f"{folder} holds no run: {file}: {error.strerror or error}") from error
+            raise RunError(
+                f"{folder} is not a run folder: {file}: {error.strerror or error}"
+            ) from error
         try:
             found = msgspec.json.decode(data, type=_Format)
             if found.format > FORMAT:
@@ -217,10 +218,10 @@ class RunFolder:
         return cls(folder, manifest)
 
     def check_files(self) -> None:
-        """Look whether the files that the run is made of are as they were.
+        """Check that the input files of the run have not changed.
 
-        What follows from a change, such as a node that is not there any more, then is told by
-        the file that has changed.
+        Called before the files are read, so that the error names the changed file and not a
+        consequence, such as a missing node.
 
         Raises
         ------
@@ -238,23 +239,23 @@ class RunFolder:
                 changed.append(f"{file.path} cannot be read: {error.strerror or error}")
         _refuse_another(self.path, changed)
 
-    def go_on(self, manifest: Manifest) -> Checkpoint | None:
-        """Go on with a run that was interrupted.
+    def resume(self, manifest: Manifest) -> Checkpoint | None:
+        """Resume an interrupted run.
 
         Parameters
         ----------
         manifest : Manifest
-            Of the run that is to be gone on with: it has to be the same but for its status.
+            The manifest of the resumed run, which must be equal except for its status.
 
         Returns
         -------
         Checkpoint or None
-            Where to go on; None is the beginning.
+            The point to resume from; None is the start of the run.
 
         Raises
         ------
         RunError
-            If it is another run, or another process resumes it; it is left unchanged.
+            If it is another run, or another process writes the folder; it is left unchanged.
         """
         if self.manifest.format != FORMAT:
             raise RunError(
@@ -264,7 +265,7 @@ class RunFolder:
             )
         _check_same(self.path, self.manifest, manifest)
         try:
-            self._keep_others_out()
+            self._acquire_lock()
             checkpoint = self._read_checkpoint()
             self._part_count = 0 if checkpoint is None else checkpoint.part_count
             for part in self._parts()[self._part_count :]:
@@ -281,20 +282,20 @@ class RunFolder:
         return checkpoint
 
     @property
-    def how_to_go_on(self) -> str:
-        """What to do to go on with this run: the command, or the call if it was begun by one."""
+    def resume_command(self) -> str:
+        """The command that resumes the run, or the call if the run was started from Python."""
         if "files" in self.manifest.options:
             return f"podwright simulate --resume {self.path}"
         return "pw.simulate(..., output=..., resume=True)"
 
-    def _keep_others_out(self) -> None:
+    def _acquire_lock(self) -> None:
         file = (self.path / ".lock").open("ab")
         try:
             _lock(file)
         except BlockingIOError as error:
             file.close()
             raise RunError(
-                f"{self.path} is being written by somebody else; wait until they are done, or"
+                f"{self.path} is locked: another process is writing to it; wait until it ends, or"
                 " choose another folder"
             ) from error
         self._locked = file
@@ -303,16 +304,16 @@ class RunFolder:
 
     @property
     def log_path(self) -> str:
-        """Where the decision log is."""
+        """The path of the decision log."""
         return str(self.path / "log")
 
     def write_checkpoint(self, state: bytes, rows: Rows) -> None:
-        """Write down where to go on; the log was brought to the disk before.
+        """Write a checkpoint; the log must have been synced.
 
         Parameters
         ----------
         rows : dict
-            Of the tables, since the last checkpoint.
+            The rows of the tables since the last checkpoint.
         """
         self._replace(f"parts/{self._part_count:06}", msgspec.msgpack.encode(rows))
         self._part_count += 1
@@ -332,7 +333,7 @@ class RunFolder:
         return sorted((self.path / "parts").glob("[0-9]" * 6))
 
     def parts(self) -> Iterable[Rows]:
-        """Give the rows of tables that were written at checkpoints, in order."""
+        """Yield the rows of tables that were written at checkpoints, in order."""
         for part in self._parts()[: self._part_count]:
             yield msgspec.msgpack.decode(part.read_bytes())
 
@@ -359,13 +360,13 @@ class RunFolder:
     def write_end(
         self, summary: Mapping[str, Any], metrics: str, objects: Iterable[KubernetesObject]
     ) -> None:
-        """Write how it ended; there may be very many objects, so they are encoded one by one."""
+        """Write the results; objects are encoded one by one, because they may be very many."""
         self._replace("summary.json", _json(summary))
         self._replace("metrics.prom", metrics.encode())
         self._replace_by("objects.json", _json_list(objects))
 
     def close(self, status: Status, warnings: Sequence[str] = ()) -> None:
-        """Say how far it came, and let others in; what only a run needs that goes on is removed."""
+        """Write the status and release the lock; a finished run loses its checkpoint."""
         try:
             self._write_manifest(status, warnings)
             if status == "finished":
@@ -375,14 +376,14 @@ class RunFolder:
             self.release()
 
     def release(self) -> None:
-        """Let others in; harmless twice."""
+        """Release the lock, if it is held."""
         if self._locked is not None:
             (self.path / ".lock").unlink(missing_ok=True)
             self._locked.close()
             self._locked = None
 
     def read_summary(self) -> dict[str, Any]:
-        """Return the figures that were written at the end."""
+        """Return the summary that was written at the end."""
         summary: dict[str, Any] = msgspec.json.decode((self.path / "summary.json").read_bytes())
         return summary
 
@@ -421,7 +422,7 @@ def _json(value: Any) -> bytes:
 
 
 def _json_list(objects: Iterable[KubernetesObject]) -> Iterator[bytes]:
-    """Give the parts of what `_json` makes of a List of objects."""
+    """Yield the parts of the text that `_json` returns for a List of objects."""
     yield b'{\n  "apiVersion": "v1",\n  "kind": "List",\n  "items": ['
     before = b"\n    "
     for obj in objects:
@@ -435,21 +436,21 @@ def _cannot(what: str, path: Path, error: OSError) -> RunError:
     return RunError(f"{path} cannot be {what}: {error.strerror or error}")
 
 
-def _check_same(path: Path, found: Manifest, wanted: Manifest) -> None:
-    differences = list(_changed_files(found.inputs, wanted.inputs))
-    # If a file has changed, the configuration that was read from it need not be reported too.
+def _check_same(path: Path, found: Manifest, expected: Manifest) -> None:
+    differences = list(_changed_files(found.inputs, expected.inputs))
+    # If a file has changed, the configuration that was read from it is not reported as well.
     names = ["podwright", "seed", "start_ns", "until_ns", "gates"]
     names += [] if differences else ["configuration"]
     for name in names:
-        differences += _changed(name, getattr(found, name), getattr(wanted, name))
-    for name in sorted({*found.options, *wanted.options}):
-        differences += _changed(name, found.options.get(name), wanted.options.get(name))
+        differences += _changed(name, getattr(found, name), getattr(expected, name))
+    for name in sorted({*found.options, *expected.options}):
+        differences += _changed(name, found.options.get(name), expected.options.get(name))
     _refuse_another(path, differences)
 
 
-def _changed_files(found: Iterable[InputFile], wanted: Iterable[InputFile]) -> Iterator[str]:
+def _changed_files(found: Iterable[InputFile], expected: Iterable[InputFile]) -> Iterator[str]:
     hashes = {(file.role, file.path): file.sha256 for file in found}
-    for file in wanted:
+    for file in expected:
         known = hashes.pop((file.role, file.path), None)
         if known is None:
             yield f"{file.path} is new"
@@ -466,7 +467,7 @@ def _changed(name: str, was: object, now: object) -> list[str]:
 def _refuse_another(path: Path, differences: Sequence[str]) -> None:
     if differences:
         raise RunError(
-            f"{path} cannot be gone on with, because it would become another run:"
+            f"{path} cannot be resumed, because the inputs or options differ:"
             f" {'; '.join(differences)}. It was left as it is"
         )
 
@@ -479,12 +480,12 @@ def _shown(value: object) -> str:
 
 
 def require_arrow() -> None:
-    """Ask for pyarrow.
+    """Check that pyarrow is installed.
 
     Raises
     ------
     MissingExtra
-        If it is not installed; the text says what to do.
+        If it is not; the text says what to do.
     """
     if find_spec("pyarrow") is None:
         raise MissingExtra(
@@ -499,8 +500,8 @@ def arrow_table(types: Mapping[str, str], columns: Mapping[str, Sequence[Any]]) 
     Parameters
     ----------
     types : mapping of str to str
-        Per column `time` (nanoseconds since 1970), `int`, `maybe` (an int or None), `float`,
-        `name` (a text of which there are few, or None: a dictionary) or `text`.
+        The type of each column: `time` (nanoseconds since 1970), `int`, `maybe` (an int or None),
+        `float`, `name` (few distinct texts, or None; a dictionary column) or `text`.
 
     Raises
     ------

@@ -33,7 +33,7 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
         The event, with the recorded actions.
     is_new : bool
         Whether the event creates a pod.
-    asked : Action, optional
+    request : Action, optional
         The action that the event replies to, if it is known.
     sizes : mapping of str to int
         The number of pods in each subqueue.
@@ -43,7 +43,7 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
 
     entry: Entry
     is_new: bool
-    asked: Action | None
+    request: Action | None
     sizes: Mapping[str, int]
     node_count: int
     placed_count: int
@@ -74,7 +74,7 @@ class Stepper:
         self._kept = kept
         self._run = Replay(log, until=0, plugins=self._plugins)
         self._moments: OrderedDict[int, Moment] = OrderedDict()
-        self._asked: dict[int, Action] = {}
+        self._requests: dict[int, Action] = {}
         self._position = 0
         self._cycles: Cycles | None = None
 
@@ -115,15 +115,15 @@ class Stepper:
 
     def go_to(self, position: int) -> bool:
         """Go to a position; False if it is not in the run, or is this one."""
-        wanted = min(max(position, 0), len(self._log))
-        if wanted == self._position:
+        target = min(max(position, 0), len(self._log))
+        if target == self._position:
             return False
-        if wanted not in self._moments:
-            if wanted < self._run.index or self._begins_later(wanted):
-                self._begin_before(wanted)
-            self._advance(wanted)
-        self._position = wanted
-        return wanted == position
+        if target not in self._moments:
+            if target < self._run.index or self._begins_later(target):
+                self._begin_before(target)
+            self._advance(target)
+        self._position = target
+        return target == position
 
     def go_to_time(self, at_ns: int) -> bool:
         """Go to the position after every event up to a time; False if it is the current one."""
@@ -150,19 +150,19 @@ class Stepper:
             # The name may be a prefix of another name, or part of a message.
             if text in entry.actions:
                 actions = [a for a in decode_actions(entry.actions) if _pod_of(a) == pod]
-            is_answer = _call_of(entry) in calls
-            if actions or is_answer or pod in entry.pods or _subject_of(entry) == pod:
+            is_reply = _call_of(entry) in calls
+            if actions or is_reply or pod in entry.pods or _subject_of(entry) == pod:
                 return self.go_to(entry.index + 1)
             calls.update(call for action in actions if (call := _number_of(action)) is not None)
         return False
 
     def _calls_about(self, pod: NamespacedName) -> set[int]:
         """Return the calls about a pod that may get a reply later, as far as they are known."""
-        asked = [*self._asked.values()]
+        requests = [*self._requests.values()]
         for position, moment in self._moments.items():
             if position <= self._position and pod.encode() in moment.entry.actions:
-                asked += moment.actions
-        numbers = (_number_of(action) for action in asked if _pod_of(action) == pod)
+                requests += moment.actions
+        numbers = (_number_of(action) for action in requests if _pod_of(action) == pod)
         return {number for number in numbers if number is not None}
 
     def attempt_of(self, pod: NamespacedName) -> int:
@@ -181,7 +181,7 @@ class Stepper:
         until = max(position - self._kept, 0)
         self._run = Replay(self._log, until=until, plugins=self._plugins)
         self._moments.clear()
-        self._asked.clear()
+        self._requests.clear()
 
     def _advance(self, position: int) -> None:
         """Handle events up to a position, and keep the last moments."""
@@ -195,22 +195,22 @@ class Stepper:
             is_new = isinstance(entry.event, ObjectPut) and run.machine.pod(subject) is None
             step = run.step()
             assert step is not None, "there was an entry"
-            self._asked.update(
+            self._requests.update(
                 (call, action) for action in step[1] if (call := _number_of(action)) is not None
             )
-            asked = self._asked.pop(_call_of(entry), None)
-            self._moments[run.index] = _moment(run.machine, entry, asked, is_new=is_new)
+            request = self._requests.pop(_call_of(entry), None)
+            self._moments[run.index] = _moment(run.machine, entry, request, is_new=is_new)
             while len(self._moments) > self._kept:
                 self._moments.popitem(last=False)
 
 
-def _moment(machine: Machine, entry: Entry, asked: Action | None, *, is_new: bool) -> Moment:
+def _moment(machine: Machine, entry: Entry, request: Action | None, *, is_new: bool) -> Moment:
     sizes = dict(machine.queue.metrics().pending_pods)
     sizes["in_flight"] = len(machine.queue.in_flight())
     return Moment(
         entry=entry,
         is_new=is_new and bool(_subject_of(entry)),
-        asked=asked,
+        request=request,
         sizes=sizes,
         node_count=machine.cluster.nodes.n_alive,
         placed_count=len(machine.cluster.pods),

@@ -1,25 +1,26 @@
-"""Event lines of a cluster, as operations with times.
+"""Reads a file of event lines as operations with times.
 
-Two kinds of lines may stand in one file:
+A file may have lines of two kinds:
 
-- recorded changes (`files.record`); their times, and all times in their
-  objects, are relative to the first of them, which is when the world begins;
-- operations of our own: `{"at": "10m", "scale": "deployment/web", "replicas": 5}`. The time is
-  relative to the beginning of the world, or RFC 3339.
+- recorded changes (`files.record`); their times, and all times in their objects, are relative to
+  the first recorded line, which is at the start of the world;
+- operations: `{"at": "10m", "scale": "deployment/web", "replicas": 5}`. The time is relative to the
+  start of the world, or RFC 3339.
 
-A file is read twice: once to find everything that is wrong with it, and how long its pods
-ran; then as it is played. No more of it is kept than what the next line may refer to.
+A file is read twice. The first pass validates it and finds how long its pods ran; the second pass
+runs with the world. Only the names that later lines may refer to are kept in memory.
 
-What a recorded line becomes follows the policies of kube-scheduler-simulator's importer:
-nothing is copied of what was decided there.
+Recorded changes become operations by the policies of kube-scheduler-simulator's importer, which
+copies no decisions:
 
-- Owners (`OWNERS`) are not copied and no object keeps a reference to one: their pods come from
-  the record, and our controllers would make them a second time. A claim that was made for a pod
-  stays that pod's, or the scheduler would not let the pod use it.
-- A pod that has a node when it is first seen keeps it. Another one is there without what its
-  scheduler said of it; later changes count until it has a node there, or here.
-- A pod that ended ends here after it ran for as long as it did there.
-- What was deleted is deleted, at once.
+- Owners (`OWNERS`) and references to them are not copied: their pods are in the record, and the
+  simulated controllers would create them again. A claim that was created for a pod keeps its owner,
+  because the scheduler requires it.
+- A pod that has a node in its first line keeps it. Other pods are created without the status that
+  the recorded scheduler wrote. Later changes apply until the pod has a node in the record or in the
+  world.
+- A pod that ended in the record ends after the same run time.
+- Deletions apply immediately, without a grace period.
 
 Upstream: simulator/resourceapplier/resourceapplier.go, simulator/recorder/recorder.go
 (kube-scheduler-simulator)
@@ -82,7 +83,7 @@ OWNERS: Final = frozenset(
         ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("batch", "CronJob"), ("batch", "Job"),
     }
 )  # fmt: skip
-"""Kinds whose pods are in a record themselves."""
+"""Kinds whose pods are recorded as pods."""
 
 _NODE: Final = ("", "Node")
 _POD: Final = ("", "Pod")
@@ -92,7 +93,7 @@ _MADE_BY_CONTROLLERS: Final = frozenset(
         ("apps", "ReplicaSet"), ("batch", "Job"),
     }
 )  # fmt: skip
-"""Kinds whose objects cannot be known in advance."""
+"""Kinds whose objects controllers may create, so that a reference cannot be checked."""
 
 _ON_NODES: Final[dict[str, Callable[[str], Operation]]] = {
     "cordon": Cordon,
@@ -155,29 +156,29 @@ class EventLines:
     Parameters
     ----------
     lines : callable
-        Gives the lines; called twice.
+        Yields the lines; called twice.
     source : str
-        The file's name, for errors.
+        The name of the file, for errors.
     start_ns : int
-        When the world begins.
+        The start time of the world.
     there : iterable of KubernetesObject
-        What is there then.
+        The initial objects.
 
     Attributes
     ----------
     ends : dict
-        Per recorded pod and its uid, how it ended there.
+        The end of each recorded pod, by name and UID.
     end_ns : int
         The time of the last line.
-    added : list of Sourced
-        Where own lines come from and the objects that they apply.
+    added : list of (str, Object)
+        The objects of `apply` lines, with the line of each.
     unterminated_line : int
-        The number of the last line if it had no line feed and was left out, else 0.
+        The number of the last line if it has no line feed and was ignored, else 0.
 
     Raises
     ------
     InputError
-        With everything that is wrong with any line.
+        With the errors of all lines.
     """
 
     def __init__(
@@ -233,7 +234,7 @@ class _Reading:
         try:
             is_own = msgspec.json.decode(line, type=_Heading).at is not msgspec.UNSET
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            is_own = False  # the other reader says what is wrong with it
+            is_own = False  # the reader of recorded lines reports the error
         if is_own:
             operation = self._own(msgspec.json.decode(line), place)
             if operation is not None:
@@ -257,7 +258,7 @@ class _Reading:
             self._shift_ns = self._of.start_ns - change.time_ns
         due_ns = self._of.start_ns + change.time_ns - self._record_start_ns
         if due_ns < self._now_ns - MAX_STEP_BACK_NS:
-            message = f"{_since(self._now_ns - due_ns)} before the line above it"
+            message = f"{_since(self._now_ns - due_ns)} before the previous line"
             self.errors.append(_error(place, message, path="time"))
             return False
         self._now_ns = max(self._now_ns, due_ns)
@@ -269,7 +270,7 @@ class _Reading:
         if started_ns is not None or pod.spec.node_name:
             self._started_ns.setdefault(key, time_ns if started_ns is None else started_ns)
         if pod.metadata.deletion_timestamp is not None:
-            return  # whoever deleted it has ended it
+            return  # the deletion ended the pod
         if pod.status.phase in ("Succeeded", "Failed") and key not in self._of.ends:
             began_ns = self._started_ns.pop(key, time_ns)
             ran_ns = max(_finished_ns(pod, time_ns) - began_ns, 0)
@@ -340,12 +341,12 @@ class _Reading:
             try:
                 due_ns = start_ns + parse_duration(at)
             except (ValueError, TypeError):
-                detail = "a duration since the beginning is expected, such as 1h30m, or a time"
+                detail = "a duration since the start is expected, such as 1h30m, or a time"
                 self._wrong(place, "at", invalid(at, detail))
                 return
         if due_ns < self._now_ns:
-            what = "the beginning" if self._now_ns == start_ns else "the line above it"
-            detail = f"{_since(self._now_ns - due_ns)} before {what}; times cannot go backwards"
+            what = "the start" if self._now_ns == start_ns else "the previous line"
+            detail = f"{_since(self._now_ns - due_ns)} before {what}; times must not decrease"
             self._wrong(place, "at", invalid(at, detail))
             return
         self._now_ns = due_ns
@@ -360,7 +361,7 @@ class _Reading:
         if name in _ON_NODES:
             node = value.removeprefix("node/")
             if (_NODE, node) not in self._known:
-                self._wrong(place, name, f"there is no node {quoted(node)} by then")
+                self._wrong(place, name, f"Node {quoted(node)} does not exist at that time")
             return _ON_NODES[name](node)
         found = self._reference(name, value, line, place)
         if found is None:
@@ -420,7 +421,7 @@ class _Reading:
         is_namespaced = cls.namespaced if cls is not None else True
         key = f"{namespace}/{object_name}" if is_namespaced else object_name
         if (kind, key) not in self._known and kind not in _MADE_BY_CONTROLLERS:
-            self._wrong(place, name, f"there is no {kind[1]} {quoted(key)} by then")
+            self._wrong(place, name, f"{kind[1]} {quoted(key)} does not exist at that time")
         return kind, key
 
     def _number(self, line: Document, name: str, place: str) -> int | None:
@@ -445,7 +446,7 @@ def _since(duration_ns: int) -> str:
 
 
 def _undecided(pod: Pod) -> Pod:
-    """Return a pod without the status that its scheduler wrote."""
+    """Return a pod without its status, which the recorded scheduler wrote."""
     document = {name: value for name, value in encode(pod).items() if name != "status"}
     undecided = decode(document)
     assert isinstance(undecided, Pod), undecided.kind

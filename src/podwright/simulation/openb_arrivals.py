@@ -1,16 +1,15 @@
-"""The pods of the openb trace as what arrives when.
+"""The arrivals of the pods of the openb trace, and when these pods end.
 
-A pod of the trace is created at its `creation_time`. What ends it can be had in two ways:
+A pod of the trace is created at its `creation_time`. It ends in one of two ways:
 
-- at its time (`at_deletion_time`): a pod that runs has succeeded at the second that is its
-  `deletion_time`, however long it had waited. The load over time is the trace's own; a pod
-  that waits longer runs for less. This is the default.
-- after its run time (`after_run_time`): a pod runs for `deletion_time - scheduled_time` from
-  the moment it is bound. The work is the trace's own; what waits longer ends later. A pod that
-  the trace's scheduler never placed runs for as long as it was there.
+- `at_deletion_time`, the default: a running pod succeeds at its `deletion_time`. The load over time
+  is that of the trace; a pod that waits longer runs for less.
+- `after_run_time`: a pod runs for `deletion_time - scheduled_time` after it is bound. The amount of
+  work is that of the trace; a pod that waits longer ends later. A pod that was never scheduled in
+  the trace runs for the time between its creation and its deletion.
 
-Either is said to the world's stages by annotations (see `annotation_stages`), so nothing else
-has to know the trace. A pod that has not been placed at its `gone_ns` was given up in the trace.
+Annotations pass the end to the stages of the world (see `annotation_stages`), so no other code
+reads the trace. A pod that is still pending at its `gone_ns` was deleted in the trace.
 """
 
 from __future__ import annotations
@@ -39,16 +38,16 @@ Ending: TypeAlias = Literal["at_deletion_time", "after_run_time"]
 
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A pod, and when it comes.
+    """A pod and the time of its creation.
 
     Parameters
     ----------
     due_ns : int
-        When it is created.
+        The time of its creation.
     pod : Pod
     gone_ns : int, optional
-        When the trace has seen the last of it: whoever plays the trace deletes a pod then that
-        is still pending. None: it waits for as long as it takes.
+        The time of its deletion in the trace. A simulation of the trace deletes the pod then if it
+        is still pending. None: the pod stays pending.
     """
 
     due_ns: int
@@ -59,21 +58,21 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def openb_arrivals(
     pods: Iterable[Pod], *, trace_start_ns: int = 0, ending: Ending = "at_deletion_time"
 ) -> list[Arrival]:
-    """Say when pods of the trace arrive, in order; those without times are there from the start.
+    """Return the arrivals of pods in order; pods without times arrive at the start.
 
     Parameters
     ----------
     pods : iterable of Pod
-        As the trace's table is read; others pass unchanged.
+        Pods of the trace's table; other pods are not changed.
     trace_start_ns : int
-        The moment that is second 0 of the trace. `default_stages` wants to know it as well.
+        The time of second 0 of the trace; the same as for `default_stages`.
     ending : str
-        What ends a pod, see above.
+        When pods end, see above.
 
     Raises
     ------
     InputError
-        With every time that cannot be right.
+        With every invalid time.
     """
     arrivals: list[Arrival] = []
     errors: list[FieldError] = []
@@ -88,7 +87,7 @@ def openb_arrivals(
         arrivals.append(arrival)
     if errors:
         raise InputError(errors)
-    # Pods of one second come in the order of the table: the sort is stable.
+    # The sort is stable: pods of one second keep the order of the table.
     return sorted(arrivals, key=lambda arrival: arrival.due_ns)
 
 
@@ -103,7 +102,7 @@ def _arrival(pod: Pod, times: OpenbTimes | None, start_ns: int, ending: Ending) 
 
 
 def _impossible(arrival: Arrival) -> Iterator[FieldError]:
-    """Find times outside of the years that can be simulated."""
+    """Yield an error for each time outside the years that can be simulated."""
     for due_ns, key in ((arrival.due_ns, CREATION_TIME), (arrival.gone_ns, DELETION_TIME)):
         if due_ns is not None and not FIRST_NS <= due_ns < LAST_NS:
             text = arrival.pod.metadata.annotations.get(key, "")
@@ -116,7 +115,7 @@ def _impossible(arrival: Arrival) -> Iterator[FieldError]:
 
 
 def _with_run_time(pod: Pod, run_ns: int | None) -> Pod:
-    """Let the pod run for so long, once; without a time, for ever."""
+    """Return a pod that runs once for this time; without a time, forever."""
     annotations = {k: v for k, v in pod.metadata.annotations.items() if k != DELETION_TIME}
     if run_ns is None:
         return with_fields(pod, "metadata", annotations=annotations)

@@ -1,6 +1,6 @@
-"""Recorded objects in a world of another time: every time in them is moved by as much.
+"""Moves the times in recorded objects to the time of a world.
 
-What an object is due for, and how long it has been as it is, then stays as it was recorded.
+All times move by the same duration, so ages and deadlines stay as recorded.
 
 Upstream: pkg/kwokctl/recording (KWOK), which writes times relative to the recording's beginning
 """
@@ -23,17 +23,17 @@ _SECOND_NS: Final = 1_000_000_000
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _FIRST_NS: Final = -62_135_596_800 * _SECOND_NS
 _END_NS: Final = 253_402_300_800 * _SECOND_NS
-"""The years from 1 to 9999, which is what RFC 3339 can say."""
+"""The years from 1 to 9999, the range of RFC 3339."""
 
 
 def with_times_moved(obj: Object, shift_ns: int) -> Object:
-    """Return an object with all times in it so much later.
+    """Return an object with all times in it moved later.
 
     Parameters
     ----------
     shift_ns : int
-        Whole seconds of it count: most times of the API are whole seconds, and what lies
-        between two of them stays the same.
+        Rounded down to whole seconds: most times of the API are whole seconds, and all differences
+        stay the same.
     """
     whole_ns = shift_ns - shift_ns % _SECOND_NS
     return decode(_moved(encode(obj), whole_ns)) if whole_ns else obj

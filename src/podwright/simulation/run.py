@@ -170,9 +170,9 @@ def warnings_of(log: DecisionLog) -> tuple[str, ...]:
         own={plugin.name for plugin in setup.plugins},
     )
     stateful = (
-        f"plugin {name} keeps state that checkpoints cannot hold; they were written without it, and"
-        " whoever goes on with the run or explains its past has to repeat it from the beginning, or"
-        " from the last checkpoint before there was any"
+        f"plugin {name} keeps state that checkpoints cannot hold; checkpoints were written without"
+        " it, and resuming the run or explaining a decision replays it from the start, or from the"
+        " last checkpoint before the plugin had state"
         for name in log.unrestorable
     )
     return (*idle, *stateful)

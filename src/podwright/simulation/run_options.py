@@ -46,7 +46,7 @@ def moment_ns(what: str, text: str, start_ns: int, errors: list[FieldError]) -> 
             errors.append(option_error(what, invalid(text, detail)))
             return start_ns
     if found < start_ns:
-        errors.append(option_error(what, invalid(text, "that is before the beginning")))
+        errors.append(option_error(what, invalid(text, "must not be before the start")))
     return _in_range(what, text, found, errors)
 
 

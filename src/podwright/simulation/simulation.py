@@ -159,8 +159,8 @@ class Simulation:
             if isinstance(error, LogError | RunError) and isinstance(error.__cause__, OSError):
                 reason = error.__cause__.strerror or error.__cause__
                 raise RunError(
-                    f"{self._folder.path} cannot be written: {reason}; when there is room, go on"
-                    f" with: {self._folder.how_to_go_on}"
+                    f"{self._folder.path} cannot be written: {reason}; resume the run when there is"
+                    f" space: {self._folder.resume_command}"
                 ) from error
             raise
 
@@ -170,10 +170,10 @@ class Simulation:
         world = self.world
         while True:
             before_ns = world.now_ns
-            goes_on = world.step(until_ns)
+            has_stepped = world.step(until_ns)
             if world.now_ns != before_ns:
                 tables.passed(before_ns, world.now_ns)
-            if not goes_on:
+            if not has_stepped:
                 break
             if has_folder and len(world.log) >= self._checkpoint_due:
                 self._write_checkpoint()

@@ -83,7 +83,7 @@ def start_simulation(
     checkpoint = None
     if resumes:
         folder = RunFolder.open(output)
-        checkpoint = folder.go_on(manifest)
+        checkpoint = folder.resume(manifest)
     else:
         # Invalid options are rejected before the folder is created.
         World(options.scheduler, controllers=())
@@ -170,7 +170,7 @@ def simulate(  # noqa: PLR0913 - the options of a run
     if output is not None and not str(output):
         errors.append(option_error("output", invalid(output, "the name of a folder is expected")))
     if resume and output is None:
-        detail = "the folder of the run to go on with is expected"
+        detail = "the folder of the run to resume is expected"
         errors.append(option_error("output", f"Required value: {detail}, because of resume=True"))
     scheduler = SchedulerOptions.of(configuration, **keywords)
     check_seed("seed", scheduler.seed, errors)

@@ -58,7 +58,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     simulated_ns : int
         How long that was.
     is_interrupted : bool
-        Whether it is to be gone on with.
+        Whether the run can be resumed.
     counts : Counts
     pending : dict of str to int
         Per main reason, how many pods were left without a node.

@@ -379,8 +379,8 @@ class World:
         self._process_actions()
         if self._count_at_once > AT_ONCE_MAX:
             raise WorldError(
-                f"{AT_ONCE_MAX:,} things happened at {self.now_ns} ns and time does not go"
-                " on: does a pod end at once, and its controller make another one?"
+                f"{AT_ONCE_MAX:,} events occurred at {self.now_ns} ns without advancing time: does"
+                " a pod end immediately, and its controller create another one?"
             )
         return True
 

@@ -85,7 +85,7 @@ def segments(folder):
 
 @pytest.mark.parametrize("block_events", [1, 5, 1_000])
 @pytest.mark.parametrize("compression", [0, 1])
-def test_events_come_back_as_they_were(tmp_path, block_events, compression):
+def test_events_are_read_back_unchanged(tmp_path, block_events, compression):
     write(tmp_path, block_events=block_events, compression=compression).close()
     with DecisionLog.open(tmp_path) as log:
         entries = list(log.entries())
@@ -108,7 +108,7 @@ def test_a_part_of_a_log_is_read_by_number_and_by_time(tmp_path):
     log.close()
 
 
-def test_a_log_goes_on_in_the_next_segment(tmp_path, monkeypatch):
+def test_a_full_segment_is_followed_by_another(tmp_path, monkeypatch):
     monkeypatch.setattr(log_files, "SEGMENT_LIMIT_BYTES", 600)
     write(tmp_path, block_events=2).close()
     assert len(segments(tmp_path)) > 1
@@ -120,7 +120,7 @@ def test_a_log_goes_on_in_the_next_segment(tmp_path, monkeypatch):
 
 def test_every_flushed_event_outlives_a_writer_that_dies(tmp_path):
     log = write(tmp_path, block_events=4)
-    # Twelve of thirteen events are in whole blocks; nobody was told that the last one is kept.
+    # Twelve of thirteen events are in whole blocks; the last one was not acknowledged.
     assert len(list(DecisionLog.open(tmp_path).entries())) == 12
     log.flush(sync=True)
     assert len(list(DecisionLog.open(tmp_path).entries())) == 13
@@ -128,7 +128,7 @@ def test_every_flushed_event_outlives_a_writer_that_dies(tmp_path):
 
 
 @pytest.mark.parametrize("lost", [1, 10, 200])
-def test_an_unfinished_block_is_left_out_and_cut_off_by_the_next_writer(tmp_path, lost):
+def test_a_partial_block_is_ignored_and_truncated_by_the_next_writer(tmp_path, lost):
     write(tmp_path, block_events=4).close()
     (segment,) = segments(tmp_path)
     data = segment.read_bytes()
@@ -149,7 +149,7 @@ def flip(segment, offset):
 
 
 @pytest.mark.parametrize("append", [False, True])
-def test_damage_in_the_middle_is_refused_and_left_as_it_is(tmp_path, append):
+def test_a_damaged_block_is_refused_and_not_changed(tmp_path, append):
     write(tmp_path, block_events=4).close()
     (segment,) = segments(tmp_path)
     data = flip(segment, segment.stat().st_size // 2)
@@ -158,7 +158,7 @@ def test_damage_in_the_middle_is_refused_and_left_as_it_is(tmp_path, append):
     assert segment.read_bytes() == data
 
 
-def test_a_damaged_length_is_not_taken_for_an_unfinished_block(tmp_path):
+def test_a_damaged_length_is_not_read_as_a_partial_block(tmp_path):
     write(tmp_path, block_events=4).close()
     (segment,) = segments(tmp_path)
     data = flip(segment, SEGMENT_HEAD_BYTES + 6)
@@ -167,7 +167,7 @@ def test_a_damaged_length_is_not_taken_for_an_unfinished_block(tmp_path):
     assert segment.read_bytes() == data
 
 
-def test_a_newer_format_is_refused_and_left_as_it_is(tmp_path):
+def test_a_newer_format_is_refused_and_not_changed(tmp_path):
     write(tmp_path).close()
     (segment,) = segments(tmp_path)
     data = bytearray(segment.read_bytes())
@@ -178,7 +178,7 @@ def test_a_newer_format_is_refused_and_left_as_it_is(tmp_path):
     assert segment.read_bytes() == data
 
 
-def test_an_older_format_is_refused_and_left_as_it_is(tmp_path):
+def test_an_older_format_is_refused_and_not_changed(tmp_path):
     write(tmp_path).close()
     (segment,) = segments(tmp_path)
     data = bytearray(segment.read_bytes())
@@ -190,7 +190,7 @@ def test_an_older_format_is_refused_and_left_as_it_is(tmp_path):
 
 
 @pytest.mark.parametrize("until", [4, 8, 12, 13])
-def test_a_log_is_cut_back_to_the_end_of_a_block(tmp_path, until):
+def test_a_log_is_truncated_at_the_end_of_a_block(tmp_path, until):
     write(tmp_path, block_events=4).close()
     (segment,) = segments(tmp_path)
     data = segment.read_bytes()
@@ -206,7 +206,7 @@ def test_a_log_is_cut_back_to_the_end_of_a_block(tmp_path, until):
 
 
 @pytest.mark.parametrize("append", [False, True])
-def test_a_log_is_not_cut_back_into_a_block(tmp_path, append):
+def test_a_log_is_not_truncated_inside_a_block(tmp_path, append):
     write(tmp_path, block_events=4).close()
     (segment,) = segments(tmp_path)
     data = segment.read_bytes()
@@ -216,7 +216,7 @@ def test_a_log_is_not_cut_back_into_a_block(tmp_path, append):
     DecisionLog.open(tmp_path, append=True).close()
 
 
-def test_a_log_goes_on_at_the_pace_at_which_it_was_begun(tmp_path):
+def test_a_log_keeps_its_block_sizes_when_it_is_appended_to(tmp_path):
     log = write(tmp_path, block_events=4)
     assert log.ends == (0, 4, 8, 12)
     log.close()
@@ -229,7 +229,7 @@ def test_a_log_goes_on_at_the_pace_at_which_it_was_begun(tmp_path):
 @pytest.mark.parametrize("open_again", [DecisionLog.open, DecisionLog.create])
 def test_a_log_has_one_writer_at_a_time(tmp_path, open_again):
     log = write(tmp_path)
-    message = "is being written by somebody else|already holds a decision log"
+    message = "is locked: another process is writing to it|already holds a decision log"
     with pytest.raises(LogError, match=message):
         open_again(tmp_path, **({"append": True} if open_again == DecisionLog.open else {}))
     log.flush()
@@ -256,7 +256,7 @@ class Full:
 
 
 @pytest.mark.parametrize("room_bytes", [0, 1, 70])
-def test_a_block_that_cannot_be_written_is_written_when_there_is_room(tmp_path, room_bytes):
+def test_a_failed_write_of_a_block_is_repeated_when_there_is_space(tmp_path, room_bytes):
     log = write(tmp_path / "full", block_events=100)
     (segment,) = segments(tmp_path / "full")
     data, file = segment.read_bytes(), log._medium._file
@@ -282,14 +282,14 @@ def test_a_block_that_cannot_be_written_is_written_when_there_is_room(tmp_path, 
         pytest.param(segment_head(0), "has no header", id="nothing but the head"),
     ],
 )
-def test_what_is_no_log_is_refused(tmp_path, content, message):
+def test_files_that_are_not_a_log_are_refused(tmp_path, content, message):
     if content is not None:
         (tmp_path / "00000000.pwlog").write_bytes(content)
     with pytest.raises(LogError, match=message):
         DecisionLog.open(tmp_path)
 
 
-def test_a_log_is_not_begun_where_there_is_one(tmp_path):
+def test_a_log_is_not_created_in_a_folder_with_a_log(tmp_path):
     write(tmp_path).close()
     with pytest.raises(LogError, match="already holds a decision log"):
         DecisionLog.create(tmp_path)
@@ -303,7 +303,7 @@ def test_the_cycles_of_a_pod_are_found(tmp_path):
         assert [entry.pod for entry in log.entries()] == ["", "default/a", "default/b", "default/a"]
 
 
-def test_a_group_is_found_by_every_member(tmp_path):
+def test_the_cycle_of_a_group_is_found_by_every_member(tmp_path):
     with DecisionLog.create(tmp_path, block_events=2) as log:
         log.append(0, CycleDue(), [], pods=["default/a", "default/b"])
         log.append(1, CycleDue(), [], pod="default/b")
@@ -312,7 +312,7 @@ def test_a_group_is_found_by_every_member(tmp_path):
         assert next(log.entries()).pods == ("default/a", "default/b")
 
 
-def test_a_log_in_memory_writes_nothing_until_it_is_looked_at():
+def test_a_log_in_memory_encodes_events_when_they_are_read():
     log = write(None, block_events=3)
     assert len(log) == len(log.rows) == 13
     assert [entry.event for entry in log.entries()] == events()
@@ -320,7 +320,7 @@ def test_a_log_in_memory_writes_nothing_until_it_is_looked_at():
     assert not len(log.rows)
 
 
-def test_a_log_in_memory_is_saved_as_it_would_have_been_written(tmp_path):
+def test_a_saved_log_equals_a_log_written_to_a_folder(tmp_path):
     log = write(None, block_events=4)
     log.save(tmp_path / "saved")
     write(tmp_path / "written", block_events=4).close()

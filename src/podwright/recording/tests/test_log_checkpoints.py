@@ -8,7 +8,7 @@ from podwright.machine import CycleDue, ObjectPut
 from podwright.objects import with_node_name
 from podwright.recording import decision_log
 from podwright.recording.log_checkpoints import Chain, next_link
-from podwright.recording.log_objects import Mentioned, ObjectWriter
+from podwright.recording.log_objects import ObjectWriter, ReferenceNumbers
 from podwright.recording.record import record
 from podwright.testing import make_node, make_pod
 
@@ -18,34 +18,38 @@ KNOWN = {number: make_pod(f"p{number}") for number in range(10)}
 @pytest.mark.parametrize(
     ("chain", "new", "linked"),
     [
-        pytest.param(None, range(10), Chain(0, 10, 12), id="the first is whole"),
-        pytest.param(Chain(0, 8, 8), (8, 9), Chain(1, 10, 12), id="only what is new"),
+        pytest.param(None, range(10), Chain(0, 10, 12), id="the first is full"),
+        pytest.param(Chain(0, 8, 8), (8, 9), Chain(1, 10, 12), id="only new objects"),
         pytest.param(Chain(0, 8, 10), (), Chain(1, 8, 12), id="nothing is new"),
-        pytest.param(Chain(3, 18, 8), (8, 9), Chain(4, 20, 12), id="half of it is mentioned"),
-        pytest.param(Chain(3, 19, 8), range(10), Chain(0, 10, 12), id="less than half is"),
-        pytest.param(Chain(14, 10, 8), (8, 9), Chain(15, 12, 12), id="fifteen are before it"),
-        pytest.param(Chain(15, 10, 8), range(10), Chain(0, 10, 12), id="more would be"),
+        pytest.param(
+            Chain(3, 18, 8), (8, 9), Chain(4, 20, 12), id="half of the stored objects are known"
+        ),
+        pytest.param(Chain(3, 19, 8), range(10), Chain(0, 10, 12), id="less than half are known"),
+        pytest.param(
+            Chain(14, 10, 8), (8, 9), Chain(15, 12, 12), id="the fifteenth incremental one"
+        ),
+        pytest.param(Chain(15, 10, 8), range(10), Chain(0, 10, 12), id="after fifteen, a full one"),
     ],
 )
-def test_a_checkpoint_has_what_those_before_it_have_not_or_all(chain, new, linked):
+def test_a_checkpoint_stores_new_objects_or_all(chain, new, linked):
     found, objects = next_link(chain, KNOWN, object_count=12)
     assert found == linked
     assert list(objects) == list(new)
 
 
-def test_a_checkpoint_of_nothing_is_whole():
+def test_a_checkpoint_without_objects_is_full():
     assert next_link(Chain(0, 8, 8), {}, object_count=8) == (Chain(0, 0, 8), {})
 
 
 @pytest.mark.parametrize(
     ("node_count", "first"),
     [
-        pytest.param(4, 20, id="few objects: as soon as may be"),
-        pytest.param(10, 30, id="more: three events for each that there are by then"),
-        pytest.param(20, 60, id="only once: it is not put off again for those that came since"),
+        pytest.param(4, 20, id="few objects: the minimum"),
+        pytest.param(10, 30, id="more: three events for each object"),
+        pytest.param(20, 60, id="later objects do not postpone it again"),
     ],
 )
-def test_the_first_checkpoint_waits_for_as_many_events_as_its_objects_want(
+def test_the_first_checkpoint_is_due_by_the_number_of_objects(
     tmp_path, monkeypatch, node_count, first
 ):
     monkeypatch.setattr(decision_log, "CHECKPOINT_EVENTS", 20)
@@ -62,14 +66,14 @@ def test_the_first_checkpoint_waits_for_as_many_events_as_its_objects_want(
 
 
 @pytest.mark.parametrize("together", [True, False], ids=["at once", "one by one"])
-def test_a_version_that_was_replaced_while_objects_were_numbered_keeps_its_number(together):
-    told = make_pod("p")
-    assumed = with_node_name(told, "n")
+def test_a_version_that_is_replaced_during_a_checkpoint_keeps_its_number(together):
+    pod = make_pod("p")
+    assumed = with_node_name(pod, "n")
     writer = ObjectWriter()
-    number = writer.add(told)
-    mentioned = Mentioned(writer)
-    asked = [assumed, told, assumed]
-    numbers = mentioned.of_all(asked) if together else [mentioned.of(pod) for pod in asked]
+    number = writer.add(pod)
+    references = ReferenceNumbers(writer)
+    objects = [assumed, pod, assumed]
+    numbers = references.of_all(objects) if together else [references.of(each) for each in objects]
     assert numbers == [number + 1, number, number + 1]
-    assert mentioned.of_all([told]) == [number]
-    assert mentioned.objects == {number: told, number + 1: assumed}
+    assert references.of_all([pod]) == [number]
+    assert references.objects == {number: pod, number + 1: assumed}

@@ -26,7 +26,7 @@ def put_and_read(folder, *objects):
     return [entry.event.obj for entry in entries if isinstance(entry.event, ObjectPut)]
 
 
-def test_the_same_object_comes_back_as_the_same_object(tmp_path):
+def test_two_references_to_an_object_are_read_as_one_object(tmp_path):
     node, pod = make_node("n1"), make_pod("web")
     objects = [node, pod, make_node("n1"), node, pod]
     first_node, first, other, again_node, again = put_and_read(tmp_path, *objects)
@@ -37,7 +37,7 @@ def test_the_same_object_comes_back_as_the_same_object(tmp_path):
     assert other is not first_node
 
 
-def test_an_old_version_of_a_pod_comes_back_as_an_equal_one(tmp_path):
+def test_an_older_version_of_a_pod_is_read_as_an_equal_pod(tmp_path):
     pod = make_pod("web")
     old, other, again = put_and_read(tmp_path, pod, make_pod("web"), pod)
     assert old == other == again
@@ -105,7 +105,7 @@ STATUSES, SPECS, METADATA = (
         ),
     ],
 )
-def test_of_a_new_version_of_a_pod_only_what_has_changed_is_written(tmp_path, later, written):
+def test_a_new_version_of_a_pod_is_written_as_its_changes(tmp_path, later, written):
     pod = make_pod("web", cpu="1", labels={"app": "web"})
     pod = with_fields(pod, "metadata", uid="u", resource_version="6")
     new = later(pod)
@@ -130,13 +130,13 @@ def parts_written(folder, *objects):
 
 
 @pytest.mark.parametrize("node", ["n2", ""], ids=["to another node", "off its node"])
-def test_a_pod_may_be_moved(tmp_path, node):
+def test_a_node_of_a_pod_may_change(tmp_path, node):
     pod = bound(make_pod("web"))
     moved = bound(pod, node=node, version="8")
     assert put_and_read(tmp_path, pod, moved) == [pod, moved]
 
 
-def test_a_field_stays_where_it_was_in_a_document(tmp_path):
+def test_the_order_of_fields_in_a_document_is_kept(tmp_path):
     metadata = {"resourceVersion": "1", "name": "web", "uid": "u", "managedFields": []}
     document = {
         "kind": "Pod",
@@ -179,7 +179,7 @@ def with_raw(pod, **changes):
         pytest.param(with_fields(make_pod("web"), "status", phase="Pending"), id="a status"),
     ],
 )
-def test_pods_that_share_their_parts_are_written_as_those_that_do_not(template):
+def test_pods_with_shared_and_with_equal_parts_are_written_alike(template):
     def at(pod, version, **changes):
         metadata = msgspec.structs.replace(pod.metadata, resource_version=version, **changes)
         return msgspec.structs.replace(pod, metadata=metadata)
@@ -238,7 +238,7 @@ STEPS = st.lists(
 
 @pytest.mark.property
 @given(steps=STEPS)
-def test_whatever_becomes_of_a_pod_comes_back_and_is_written_the_same_again(steps):
+def test_random_changes_of_a_pod_are_read_back_and_written_alike(steps):
     pods = [with_fields(make_pod("a"), "metadata", uid="a")]
     for part, other in steps:
         changes = {} if part == "all" else {part: getattr(other, part)}
@@ -260,7 +260,7 @@ def test_whatever_becomes_of_a_pod_comes_back_and_is_written_the_same_again(step
     assert dict(decode_objects(decoder_of(Objects).decode(encoded), {})) == dict(enumerate(pods))
 
 
-def test_parts_that_pods_share_are_written_once_and_shared_again(tmp_path):
+def test_shared_parts_are_written_once_and_shared_when_read(tmp_path):
     pod = make_pod("a")
     twins = [msgspec.structs.replace(pod, metadata=make_pod(name).metadata) for name in "bc"]
     found = put_and_read(tmp_path, pod, *twins)

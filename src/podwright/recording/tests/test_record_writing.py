@@ -48,7 +48,7 @@ def test_a_line_has_time_event_and_the_whole_object():
         ),
     ],
 )
-def test_a_delete_says_no_more_than_which_object_it_was(obj, metadata):
+def test_a_delete_line_has_the_metadata_only(obj, metadata):
     line = record_line(NOW, "Delete", obj).decode()
     assert line == (
         '{"time":"2026-03-02T10:11:12.000000000Z","event":"Delete","resource":'
@@ -56,7 +56,7 @@ def test_a_delete_says_no_more_than_which_object_it_was(obj, metadata):
     )
 
 
-def test_what_is_there_at_first_comes_in_the_order_of_the_recorder():
+def test_initial_objects_are_in_the_order_of_the_recorder():
     objects = [
         make_pod("p"),
         an_object("Service", "s", namespace="default"),
@@ -77,7 +77,7 @@ def test_what_is_there_at_first_comes_in_the_order_of_the_recorder():
     }
 
 
-def test_a_recorded_run_is_written_as_the_changes_that_it_was_told_of():
+def test_a_recorded_run_is_written_as_the_changes_that_its_machine_received():
     log = DecisionLog.create()
     pod = make_pod("web")
     bound = with_node_name(pod, "n1")
@@ -101,7 +101,7 @@ def test_a_recorded_run_is_written_as_the_changes_that_it_was_told_of():
     ]
 
 
-def test_what_a_watch_saw_is_a_record_of_the_store():
+def test_the_events_of_a_watch_are_a_record_of_the_store():
     store = WritableStore()
     cursor = store.watch(since=store.resource_version)
     store.create(make_node("n1"), NOW)
@@ -130,7 +130,7 @@ histories = st.lists(
 
 
 @given(histories)
-def test_a_record_that_was_read_is_written_with_the_same_values(history):
+def test_a_record_is_written_with_the_values_that_were_read(history):
     there: set[str] = set()
     lines, now_ns = [], NOW
     for event, name, number, step_ns in history:

@@ -41,7 +41,7 @@ def begin(folder: str) -> Recorder:
     return recorder
 
 
-def test_a_resumed_run_goes_on_with_the_objects_of_the_log(tmp_path):
+def test_a_resumed_run_uses_the_objects_of_the_log(tmp_path):
     begin(str(tmp_path)).log.close()
     again = resume(str(tmp_path))
     known = list(again.log.objects().values())
@@ -54,7 +54,7 @@ def test_a_resumed_run_goes_on_with_the_objects_of_the_log(tmp_path):
         assert len(log) == 1 + 4 * 9
 
 
-def test_a_resumed_run_has_counted_what_one_that_was_not_interrupted_has(tmp_path):
+def test_a_resumed_run_has_the_metrics_of_an_uninterrupted_run(tmp_path):
     whole = record(None, checkpoint_events=5)
     broken = record(str(tmp_path), checkpoint_events=5)
     for recorder in (whole, broken):
@@ -70,22 +70,22 @@ def test_a_resumed_run_has_counted_what_one_that_was_not_interrupted_has(tmp_pat
     assert again.machine.metrics_snapshot() == whole.machine.metrics_snapshot()
 
 
-def test_a_run_that_does_not_come_out_the_same_is_not_gone_on_with(tmp_path):
+def test_a_run_whose_replay_differs_is_not_resumed(tmp_path):
     recorder = begin(str(tmp_path))
     recorder.log.append(9, CycleDue(), [Bind(77, "default/p0", "u", "n1")])
     recorder.log.close()
     (segment,) = tmp_path.iterdir()
     data = segment.read_bytes()
     for _ in range(2):
-        with pytest.raises(LogError, match="does not decide as it is recorded; it was left as"):
+        with pytest.raises(LogError, match="differ from the recorded ones; it was left as"):
             resume(str(tmp_path))
     assert segment.read_bytes() == data
     resume(str(tmp_path), until=21).log.close()
 
 
-def test_a_run_that_is_still_recorded_is_not_gone_on_with(tmp_path):
+def test_a_run_that_is_being_recorded_is_not_resumed(tmp_path):
     recorder = begin(str(tmp_path))
-    with pytest.raises(LogError, match="is being written by somebody else"):
+    with pytest.raises(LogError, match="is locked: another process is writing to it"):
         resume(str(tmp_path))
     recorder.log.close()
 
@@ -103,7 +103,7 @@ class Full:
         return getattr(self.file, name)
 
 
-def test_an_event_that_finds_the_disk_full_has_not_happened(tmp_path):
+def test_an_event_that_cannot_be_written_is_not_recorded(tmp_path):
     log = DecisionLog.create(tmp_path / "full", block_events=4)
     recorder = Recorder(machine_of(options_of(log.setup)), log)
     recorder.handle(ObjectPut(make_node("n1", cpu="8")), 0)

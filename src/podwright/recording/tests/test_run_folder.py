@@ -1,4 +1,4 @@
-"""The folder of a run: whole files, one writer, nothing lost by who may not write."""
+"""The folder of a run: whole files, one writer, refused folders are not changed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def begun(opened):
     return lambda path: opened(RunFolder.create(path, MANIFEST))
 
 
-def test_a_folder_says_what_the_run_is_made_of_and_how_far_it_came(tmp_path, begun):
+def test_the_manifest_has_the_inputs_and_the_status_of_the_run(tmp_path, begun):
     folder = begun(tmp_path / "run")
     assert RunFolder.open(tmp_path / "run").manifest == MANIFEST
     folder.close("finished")
@@ -53,7 +53,7 @@ def test_a_folder_says_what_the_run_is_made_of_and_how_far_it_came(tmp_path, beg
 
 
 @pytest.mark.parametrize("status", ["interrupted", "finished"])
-def test_only_what_is_needed_to_go_on_is_removed_at_the_end(tmp_path, status, begun):
+def test_finishing_removes_the_checkpoint_and_the_parts(tmp_path, status, begun):
     folder = begun(tmp_path)
     folder.write_checkpoint(b"here", ROWS)
     folder.write_end({"placed": 1}, "# metrics\n", [])
@@ -64,7 +64,7 @@ def test_only_what_is_needed_to_go_on_is_removed_at_the_end(tmp_path, status, be
     assert folder.read_summary() == {"placed": 1}
 
 
-def test_who_goes_on_gets_the_last_checkpoint_and_the_rows_up_to_it(tmp_path, begun, opened):
+def test_resuming_returns_the_last_checkpoint_and_the_rows_before_it(tmp_path, begun, opened):
     folder = begun(tmp_path)
     folder.write_checkpoint(b"first", ROWS)
     folder.write_checkpoint(b"second", {"waits": {"pod": ["b"], "wait_ns": [2]}})
@@ -72,27 +72,27 @@ def test_who_goes_on_gets_the_last_checkpoint_and_the_rows_up_to_it(tmp_path, be
     (tmp_path / "parts" / "000002").write_bytes(b"cut")
     folder.release()
     again = opened(RunFolder.open(tmp_path))
-    checkpoint = again.go_on(MANIFEST)
+    checkpoint = again.resume(MANIFEST)
     assert checkpoint is not None
     assert checkpoint.state == b"second"
     assert [part["waits"]["pod"] for part in again.parts()] == [["a"], ["b"]]
     assert not (tmp_path / "parts" / "000002").exists()
 
 
-def test_without_a_checkpoint_a_run_begins_anew(tmp_path, begun, opened):
+def test_without_a_checkpoint_a_run_restarts(tmp_path, begun, opened):
     folder = begun(tmp_path)
     (tmp_path / "log").mkdir()
     folder.release()
-    assert opened(RunFolder.open(tmp_path)).go_on(MANIFEST) is None
+    assert opened(RunFolder.open(tmp_path)).resume(MANIFEST) is None
     assert not (tmp_path / "log").exists()
 
 
-def test_two_do_not_write_one_folder(tmp_path, begun, opened):
+def test_a_folder_has_one_writer_at_a_time(tmp_path, begun, opened):
     folder = begun(tmp_path)
-    with pytest.raises(RunError, match="is being written by somebody else"):
-        opened(RunFolder.open(tmp_path)).go_on(MANIFEST)
+    with pytest.raises(RunError, match="is locked: another process is writing to it"):
+        opened(RunFolder.open(tmp_path)).resume(MANIFEST)
     folder.release()
-    opened(RunFolder.open(tmp_path)).go_on(MANIFEST)
+    opened(RunFolder.open(tmp_path)).resume(MANIFEST)
 
 
 @pytest.mark.parametrize(
@@ -101,12 +101,12 @@ def test_two_do_not_write_one_folder(tmp_path, begun, opened):
         pytest.param({"seed": 8}, "seed was 7 and is 8", id="another seed"),
         pytest.param(
             {"options": {"sample": "2m"}},
-            'run: sample was "1m" and is "2m". It',
+            'differ: sample was "1m" and is "2m". It',
             id="another option",
         ),
         pytest.param(
             {"inputs": (InputFile("objects", "nodes.yaml", "bb"),), "configuration": {"a": 1}},
-            "run: nodes.yaml has changed. It",
+            "differ: nodes.yaml has changed. It",
             id="a changed file with a configuration in it",
         ),
         pytest.param({"podwright": "9.9"}, "podwright was", id="another version"),
@@ -123,15 +123,15 @@ def test_two_do_not_write_one_folder(tmp_path, begun, opened):
         ),
     ],
 )
-def test_another_run_is_not_gone_on_with(tmp_path, other, message, begun, opened):
+def test_a_run_with_another_manifest_is_not_resumed(tmp_path, other, message, begun, opened):
     begun(tmp_path).release()
     given = {name: getattr(MANIFEST, name) for name in MANIFEST.__struct_fields__}
     with pytest.raises(RunError, match=message):
-        opened(RunFolder.open(tmp_path)).go_on(Manifest(**(given | other)))
+        opened(RunFolder.open(tmp_path)).resume(Manifest(**(given | other)))
     assert [file.name for file in tmp_path.iterdir()] == ["manifest.json"]
 
 
-def test_a_run_that_was_interrupted_in_an_older_format_is_read_and_not_resumed(tmp_path, begun):
+def test_an_interrupted_run_of_an_older_format_is_read_and_not_resumed(tmp_path, begun):
     begun(tmp_path).release()
     file = tmp_path / "manifest.json"
     old = file.read_text().replace('"format": 2', '"format": 1')
@@ -139,20 +139,20 @@ def test_a_run_that_was_interrupted_in_an_older_format_is_read_and_not_resumed(t
     folder = RunFolder.open(tmp_path)
     assert folder.manifest.format == 1
     with pytest.raises(RunError, match=r"interrupted in format 1; .* resumes format 2 only"):
-        folder.go_on(folder.manifest)
+        folder.resume(folder.manifest)
     assert file.read_text() == old
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        pytest.param(None, "holds no run", id="none"),
+        pytest.param(None, "is not a run folder", id="none"),
         pytest.param("{", "cannot be read", id="damaged"),
         pytest.param('{"format": 1}', "cannot be read", id="incomplete"),
         pytest.param('{"format": 3, "podwright": "9.9"}', "written by podwright 9.9", id="newer"),
     ],
 )
-def test_what_is_no_run_is_refused_and_left_as_it_is(tmp_path, content, message):
+def test_an_invalid_run_folder_is_refused_and_not_changed(tmp_path, content, message):
     if content is not None:
         (tmp_path / "manifest.json").write_text(content)
     with pytest.raises(RunError, match=message):
@@ -167,11 +167,11 @@ def test_a_damaged_checkpoint_is_refused(tmp_path, begun, opened):
     folder.release()
     (tmp_path / "checkpoint").write_bytes(b"\x93no")
     with pytest.raises(RunError, match="checkpoint cannot be read"):
-        opened(RunFolder.open(tmp_path)).go_on(MANIFEST)
+        opened(RunFolder.open(tmp_path)).resume(MANIFEST)
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "manifest.json"])
-def test_a_folder_with_something_in_it_is_not_taken(tmp_path, name, begun):
+def test_a_folder_that_is_not_empty_is_refused(tmp_path, name, begun):
     (tmp_path / name).write_text("mine")
     with pytest.raises(RunError, match="is not empty: choose another folder") as caught:
         begun(tmp_path)
@@ -179,9 +179,9 @@ def test_a_folder_with_something_in_it_is_not_taken(tmp_path, name, begun):
     assert (tmp_path / name).read_text() == "mine"
 
 
-def test_a_file_is_no_folder(tmp_path, begun):
+def test_a_file_instead_of_a_folder_is_refused(tmp_path, begun):
     (tmp_path / "run").write_text("mine")
-    with pytest.raises(RunError, match="is a file: choose a folder"):
+    with pytest.raises(RunError, match="is a file; choose another name"):
         begun(tmp_path / "run")
 
 
@@ -207,13 +207,13 @@ def test_tables_have_types_and_nulls(tmp_path, begun):
     assert folder.read_table("t").to_pylist() == table.to_pylist()
 
 
-def test_without_pyarrow_it_is_said_what_to_install(monkeypatch):
+def test_without_pyarrow_the_error_names_the_package(monkeypatch):
     monkeypatch.setattr(run_folder, "find_spec", lambda _: None)
     with pytest.raises(MissingExtra, match=r"pip install 'podwright\[tables\]'.*--no-tables"):
         require_arrow()
 
 
-def test_the_manifest_is_json_that_others_read(tmp_path, begun):
+def test_the_manifest_is_plain_json(tmp_path, begun):
     begun(tmp_path)
     document = json.loads((tmp_path / "manifest.json").read_text())
     assert document["start_ns"] == 0

@@ -64,7 +64,7 @@ def test_a_decision_is_a_row_with_its_attempt():
     assert messages[1].startswith("0/1 nodes are available: 1 Insufficient cpu.")
 
 
-def test_a_wait_ends_with_a_node_with_deletion_or_never():
+def test_a_wait_ends_by_scheduling_by_deletion_or_not_at_all():
     run = pw.simulate(
         [
             make_node("n1", cpu="2"),
@@ -82,7 +82,7 @@ def test_a_wait_ends_with_a_node_with_deletion_or_never():
     ]
 
 
-def test_pods_that_nobody_has_to_decide_for_are_told_apart():
+def test_gated_pods_and_pods_of_other_schedulers_have_their_own_reasons():
     run = pw.simulate(
         [
             make_node("n1", cpu="2"),
@@ -110,7 +110,7 @@ def test_the_main_reason_is_what_most_nodes_lack():
     assert run.summary.pending == {"Insufficient cpu": 1}
 
 
-def test_there_is_a_sample_where_something_changed_but_one_a_minute_at_most():
+def test_changes_are_sampled_at_most_once_per_interval():
     run = pw.simulate(
         [make_node("n1", cpu="8")],
         events=[
@@ -132,7 +132,7 @@ def test_there_is_a_sample_where_something_changed_but_one_a_minute_at_most():
     assert use.mean == pytest.approx((140 * 3 / 8 + 100 * 4 / 8) / 300)
 
 
-def test_a_reason_that_is_over_is_told_once_with_no_pods():
+def test_a_reason_without_pods_has_one_last_row():
     run = pw.simulate(
         [make_node("n1", cpu="2"), make_pod("large", cpu="3")],
         events=[
@@ -146,7 +146,7 @@ def test_a_reason_that_is_over_is_told_once_with_no_pods():
     ]
 
 
-def test_what_typical_pods_cannot_use_is_fragmented():
+def test_free_resources_that_typical_pods_cannot_use_are_fragmented():
     nodes = [make_node("a", cpu="4", memory="8Gi"), make_node("b", cpu="4", memory="8Gi")]
     first = [make_pod("x", cpu="3", memory="1Gi", node="a")]
     # Of two shapes, each on half of the pods, one has no room on node a, the other has.
@@ -165,7 +165,7 @@ def test_what_typical_pods_cannot_use_is_fragmented():
     assert rows["memory"] == (14 * GIB, 7 * GIB + 3.5 * GIB, 0.75)
 
 
-def test_preemption_is_a_row_per_victim():
+def test_a_preemption_has_a_row_per_victim():
     nodes = [make_node("n1", cpu="4")]
     pods = [make_pod(f"p{number}", cpu="2") for number in range(2)]
     urgent = with_spec(make_pod("urgent", cpu="4"), priorityClassName="system-node-critical")
@@ -176,7 +176,7 @@ def test_preemption_is_a_row_per_victim():
     assert run.node_of["default/urgent"] == "n1"
 
 
-def test_a_state_goes_on_where_it_was():
+def test_tables_continue_from_a_state():
     tables = RunTables(MINUTE)
     world = pw.World(observers=[tables])
     tables.attach(world.machine)

@@ -28,7 +28,7 @@ def positions_of_cycles(log: DecisionLog) -> list[int]:
     return [index + 1 for index, _ in log.cycles()]
 
 
-def test_a_run_begins_before_its_first_event_and_ends_after_its_last(log):
+def test_positions_range_from_before_the_first_event_to_after_the_last(log):
     stepper = Stepper(log)
     assert (stepper.position, stepper.moment) == (0, None)
     assert not stepper.back()
@@ -41,7 +41,7 @@ def test_a_run_begins_before_its_first_event_and_ends_after_its_last(log):
     assert not stepper.forward()
 
 
-def test_going_back_shows_what_was_shown_before(log):
+def test_a_step_backward_shows_the_same_moment_again(log):
     stepper = Stepper(log)
     seen = [stepper.moment]
     while stepper.forward():
@@ -52,7 +52,7 @@ def test_going_back_shows_what_was_shown_before(log):
 
 
 @given(data=st.data())
-def test_wherever_one_goes_it_is_as_if_the_run_had_been_repeated_up_to_there(log, data):
+def test_every_position_equals_a_replay_up_to_it(log, data):
     stepper = Stepper(log, kept=data.draw(st.integers(1, 12)))
     for _ in range(data.draw(st.integers(1, 8))):
         position = data.draw(st.integers(0, len(log)))
@@ -70,7 +70,7 @@ def test_wherever_one_goes_it_is_as_if_the_run_had_been_repeated_up_to_there(log
                 assert stepper.moment.sizes["active"] == len(queue_of(machine, 0).places["active"])
 
 
-def test_cycles_are_gone_through_in_both_directions(log):
+def test_cycles_are_found_forward_and_backward(log):
     stepper = Stepper(log)
     ends = []
     while stepper.next_cycle():
@@ -84,7 +84,7 @@ def test_cycles_are_gone_through_in_both_directions(log):
     assert back == ends[-2::-1]
 
 
-def test_the_events_of_one_pod_are_found_with_the_answers_to_its_calls(log):
+def test_the_events_of_a_pod_include_the_replies_to_its_calls(log):
     stepper = Stepper(log)
     told = []
     while stepper.next_about("default/batch"):
@@ -98,14 +98,14 @@ def test_the_events_of_one_pod_are_found_with_the_answers_to_its_calls(log):
     assert not stepper.next_about("default/bat")
 
 
-def test_an_answer_is_shown_with_what_was_asked(log):
+def test_a_reply_has_its_request(log):
     stepper = Stepper(log)
     stepper.next_about("default/batch")
     for _ in range(3):
         stepper.next_about("default/batch")
     assert stepper.moment is not None
-    assert isinstance(stepper.moment.asked, PatchPodStatus)
-    assert stepper.moment.asked.pod == "default/batch"
+    assert isinstance(stepper.moment.request, PatchPodStatus)
+    assert stepper.moment.request.pod == "default/batch"
 
 
 def test_a_pod_is_new_only_once(log):
@@ -121,7 +121,7 @@ def test_a_pod_is_new_only_once(log):
     assert new == [f"default/{name}" for name in names]
 
 
-def test_a_time_is_the_moment_after_everything_up_to_it(log):
+def test_a_time_is_the_position_after_all_events_up_to_it(log):
     stepper = Stepper(log)
     stepper.go_to_time(START + 10 * SECOND)
     assert stepper.moment is not None
@@ -142,7 +142,7 @@ def test_the_attempt_of_a_cycle_is_known(log):
         assert stepper.attempt_of("default/batch") == found.index(position - 1) + 1
 
 
-def test_the_distance_of_checkpoints_that_is_asked_for_is_kept_whatever_there_is(tmp_path):
+def test_a_configured_checkpoint_distance_does_not_depend_on_the_objects(tmp_path):
     def checkpoints(name: str, distance: int | None) -> tuple[int, ...]:
         run = record(str(tmp_path / name), checkpoint_events=distance)
         for number in range(100):

@@ -59,7 +59,7 @@ def with_parts(document: dict[str, Any], **parts: dict[str, Any]) -> dict[str, A
     return document | {name: document.get(name, {}) | part for name, part in parts.items()}
 
 
-def test_each_operation_comes_at_its_time():
+def test_each_operation_has_its_time():
     deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}}
     lines = read(
         {"at": "0s", "apply": deployment},
@@ -94,7 +94,7 @@ def test_each_operation_comes_at_its_time():
     [
         pytest.param({"at": "soon", "drain": "n1"}, 'at: Invalid value: "soon"', id="no time"),
         pytest.param({"at": 5, "drain": "n1"}, "at: Invalid value: 5", id="a number as time"),
-        pytest.param({"at": "-1s", "drain": "n1"}, "1s before the beginning", id="before it all"),
+        pytest.param({"at": "-1s", "drain": "n1"}, "1s before the start", id="before the start"),
         pytest.param({"at": "1s"}, "one of apply, delete", id="nothing to do"),
         pytest.param(
             {"at": "1s", "drain": "n1", "fail": "n1"}, "not drain and fail", id="two at once"
@@ -104,11 +104,13 @@ def test_each_operation_comes_at_its_time():
             'force: Unsupported value: "force"',
             id="unknown field",
         ),
-        pytest.param({"at": "1s", "drain": "n2"}, 'no node "n2" by then', id="no such node"),
+        pytest.param(
+            {"at": "1s", "drain": "n2"}, 'Node "n2" does not exist at that time', id="no such node"
+        ),
         pytest.param({"at": "1s", "drain": 3}, "drain: Invalid value: 3", id="no name"),
         pytest.param(
             {"at": "1s", "scale": "deployment/web", "replicas": 1},
-            'no Deployment "default/web" by then',
+            'Deployment "default/web" does not exist at that time',
             id="no such deployment",
         ),
         pytest.param(
@@ -143,13 +145,13 @@ def test_each_operation_comes_at_its_time():
         pytest.param("{broken", "not JSON", id="broken"),
     ],
 )
-def test_a_line_that_is_wrong_is_refused(line, message):
+def test_an_invalid_line_is_refused(line, message):
     (error,) = errors_of(line)
     assert error.startswith("e.jsonl: line 1: ")
     assert message in error
 
 
-def test_everything_that_is_wrong_is_told_with_its_line():
+def test_all_errors_are_reported_with_their_lines():
     errors = errors_of(
         {"at": "2s", "drain": "n1"},
         "{broken",
@@ -158,27 +160,27 @@ def test_everything_that_is_wrong_is_told_with_its_line():
         {"at": "3s", "drain": "n7"},
     )
     assert [error.split(": ")[1] for error in errors] == ["line 2", "line 3", "line 4", "line 5"]
-    assert "1s before the line above it" in errors[1]
+    assert "1s before the previous line" in errors[1]
 
 
 def test_a_file_without_lines_is_refused():
     assert "no lines in this file" in errors_of("")[0]
 
 
-def test_a_last_line_without_an_end_is_left_out_and_named():
+def test_a_last_line_without_a_line_feed_is_ignored_and_reported():
     lines = read({"at": "1s", "drain": "n1"}, '{"at": "2s", "dra', end="")
     assert [operation for _, operation in lines] == [Drain("n1")]
     assert lines.unterminated_line == 2
 
 
-def test_recorded_changes_come_as_much_later_as_they_were_recorded_later():
+def test_recorded_changes_keep_their_time_differences():
     lines = read(recorded("Add", NODE, 5), recorded("Add", POD, 9), {"at": "4s", "drain": "n1"})
     assert [due_ns - START_NS for due_ns, _ in lines] == [0, 4 * SECOND, 4 * SECOND]
 
 
-def test_times_that_go_back_are_refused_across_kinds_of_lines():
+def test_decreasing_times_are_refused_across_kinds_of_lines():
     errors = errors_of({"at": "10s", "drain": "n1"}, recorded("Add", NODE, 5))
-    assert errors == ["e.jsonl: line 2: time: 10s before the line above it"]
+    assert errors == ["e.jsonl: line 2: time: 10s before the previous line"]
 
 
 @pytest.mark.parametrize(
@@ -206,13 +208,13 @@ def test_times_that_go_back_are_refused_across_kinds_of_lines():
         ),
     ],
 )
-def test_what_a_recorded_change_becomes(before, change, becomes):
+def test_the_operation_of_a_recorded_change(before, change, becomes):
     operations = [operation for _, operation in read(*before, change, {"at": "1m", "drain": "n1"})]
     got = operations[len(before) : -1]
     assert [type(operation) for operation in got] == ([] if becomes is None else [becomes])
 
 
-def test_a_recorded_pod_comes_without_owners_and_without_what_was_said_of_it():
+def test_a_recorded_pod_has_no_owners_and_no_status():
     owned = with_parts(
         POD,
         metadata={
@@ -228,7 +230,7 @@ def test_a_recorded_pod_comes_without_owners_and_without_what_was_said_of_it():
     assert "status" not in put.obj.raw
 
 
-def test_a_claim_that_was_made_for_a_pod_stays_that_pods():
+def test_a_claim_that_was_created_for_a_pod_keeps_its_owner():
     claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "spec": {}}
 
     def claim_of(owner: str) -> dict[str, Any]:
@@ -236,13 +238,13 @@ def test_a_claim_that_was_made_for_a_pod_stays_that_pods():
         metadata = {"name": f"{owner}-data", "namespace": "a", "ownerReferences": [reference]}
         return claim | {"metadata": metadata}
 
-    lines = read(*(recorded("Add", each) for each in (POD, claim_of("p"), claim_of("nobody"))))
+    lines = read(*(recorded("Add", each) for each in (POD, claim_of("p"), claim_of("missing"))))
     puts = [operation.obj for _, operation in lines if isinstance(operation, Put)]
     owners = {obj.name: [one.uid for one in obj.metadata.owner_references] for obj in puts}
-    assert owners == {"p": [], "p-data": ["u1"], "nobody-data": []}
+    assert owners == {"p": [], "p-data": ["u1"], "missing-data": []}
 
 
-def test_a_pod_that_has_a_node_when_it_is_first_seen_keeps_it():
+def test_a_pod_with_a_node_in_its_first_line_keeps_it():
     bound = with_parts(POD, spec={"nodeName": "n1"}, status={"phase": "Running"})
     ((_, put),) = read(recorded("Add", bound))
     assert isinstance(put, Put)
@@ -251,7 +253,7 @@ def test_a_pod_that_has_a_node_when_it_is_first_seen_keeps_it():
 
 
 @pytest.mark.parametrize(("phase", "exit_code"), [("Succeeded", "0"), ("Failed", "1")])
-def test_a_pod_that_ended_runs_for_as_long_as_it_did_there(phase, exit_code):
+def test_a_pod_that_ended_has_the_recorded_run_time(phase, exit_code):
     bound = with_parts(POD, spec={"nodeName": "n1"})
     ended = with_parts(bound, status={"phase": phase, "startTime": "2026-03-02T10:00:04Z"})
     lines = read(
@@ -267,7 +269,7 @@ def test_a_pod_that_ended_runs_for_as_long_as_it_did_there(phase, exit_code):
     assert document["spec"]["restartPolicy"] == "Never"
 
 
-def test_a_pod_that_somebody_deleted_did_not_end_by_itself():
+def test_a_deleted_pod_has_no_recorded_end():
     bound = with_parts(POD, spec={"nodeName": "n1"})
     marked = with_parts(
         bound, metadata={"deletionTimestamp": "2026-03-02T10:00:09Z"}, status={"phase": "Failed"}
@@ -283,7 +285,7 @@ def test_a_pod_that_somebody_deleted_did_not_end_by_itself():
     assert delete == Delete(("", "Pod"), "a/p", grace_seconds=0)
 
 
-def test_own_lines_may_refer_to_what_was_recorded():
+def test_operations_may_refer_to_recorded_objects():
     there = (make_pod("x"),)
     lines = read(recorded("Add", NODE), {"at": "1s", "drain": "n1"}, there=there)
     assert [operation for _, operation in lines][1:] == [Drain("n1")]

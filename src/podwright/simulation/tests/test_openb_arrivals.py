@@ -39,7 +39,7 @@ def test_the_times_of_the_table_are_read_in_nanoseconds_since_its_start():
     assert openb_times(make_pod("web")) is None
 
 
-def test_pods_arrive_when_they_were_created_and_those_of_one_second_in_their_order():
+def test_pods_arrive_at_their_creation_time_in_the_order_of_the_table():
     rows = [PLACED, NEVER_PLACED, "other,1,1,0,0,,LS,Running,40,99,41"]
     arrivals = openb_arrivals(pods_of(*rows), trace_start_ns=7 * SECOND)
     assert [(a.pod.name, a.due_ns, a.gone_ns) for a in arrivals] == [
@@ -50,7 +50,7 @@ def test_pods_arrive_when_they_were_created_and_those_of_one_second_in_their_ord
     assert all(DELETION_TIME in a.pod.metadata.annotations for a in arrivals)
 
 
-def test_a_run_time_takes_the_place_of_the_deletion_time():
+def test_a_run_time_replaces_the_deletion_time():
     (arrival,) = openb_arrivals(pods_of(PLACED), ending="after_run_time")
     annotations = arrival.pod.metadata.annotations
     assert annotations[RUN_DELAY] == "50s"
@@ -66,7 +66,7 @@ def test_a_run_time_takes_the_place_of_the_deletion_time():
         pytest.param("after_run_time", 180, id="runs its 50 s from 130 on"),
     ],
 )
-def test_the_stages_finish_a_pod_as_it_is_told(ending, finished_at):
+def test_the_stages_end_a_pod_by_its_annotation(ending, finished_at):
     (arrival,) = openb_arrivals(pods_of(PLACED), trace_start_ns=NOW, ending=ending)
     player = LifecycleDriver(Lifecycle(default_stages(trace_start_ns=NOW), seed=1))
     player.heap.advance(NOW + 130 * SECOND)
@@ -76,13 +76,13 @@ def test_the_stages_finish_a_pod_as_it_is_told(ending, finished_at):
     assert player.story[-1][0] == finished_at
 
 
-def test_lists_without_times_are_there_from_the_start():
+def test_pods_without_times_arrive_at_the_start():
     head = "name,cpu_milli,memory_mib,num_gpu,gpu_milli"
     (arrival,) = openb_arrivals(pods_of("a,1,1,1,500", head=head), trace_start_ns=5)
     assert (arrival.due_ns, arrival.gone_ns) == (5, None)
 
 
-def test_every_time_that_cannot_be_is_told_with_its_annotation():
+def test_every_invalid_time_is_reported_with_its_annotation():
     pods = [
         annotated("a", {CREATION_TIME: "10", DELETION_TIME: "9"}),
         annotated("b", {CREATION_TIME: "soon"}),
@@ -97,7 +97,7 @@ def test_every_time_that_cannot_be_is_told_with_its_annotation():
     ]
 
 
-def test_a_time_in_the_table_that_is_no_number_is_told_with_its_line():
+def test_an_invalid_number_in_the_table_is_reported_with_its_line():
     with pytest.raises(InputError) as caught:
         pods_of(PLACED, "b,1,1,0,0,,LS,Running,1.5,9,2")
     assert [str(error) for error in caught.value.errors] == [

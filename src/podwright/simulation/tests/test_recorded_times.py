@@ -14,12 +14,14 @@ HOUR = 3_600_000_000_000
     ("written", "moved"),
     [
         pytest.param("2026-01-01T23:30:00Z", "2026-01-02T00:30:00Z", id="a time"),
-        pytest.param("2026-01-01T23:30:00+01:00", "2026-01-01T23:30:00Z", id="of another zone"),
+        pytest.param("2026-01-01T23:30:00+01:00", "2026-01-01T23:30:00Z", id="another time zone"),
         pytest.param(
-            "2026-01-01T00:00:00.250000Z", "2026-01-01T01:00:00.250000000Z", id="a part of a second"
+            "2026-01-01T00:00:00.250000Z",
+            "2026-01-01T01:00:00.250000000Z",
+            id="a fraction of a second",
         ),
         pytest.param("9999-12-31T23:30:00Z", "9999-12-31T23:30:00Z", id="not past the last year"),
-        pytest.param("2026-02-30T00:00:00Z", "2026-02-30T00:00:00Z", id="a day that is none"),
+        pytest.param("2026-02-30T00:00:00Z", "2026-02-30T00:00:00Z", id="an invalid day"),
         pytest.param(
             "since 2026-01-01T00:00:00Z", "since 2026-01-01T00:00:00Z", id="in a sentence"
         ),

@@ -125,7 +125,7 @@ def stop_after(monkeypatch):
     return stop_after
 
 
-def test_the_story_of_these_tests_has_everything_in_it(tmp_path):
+def test_the_run_of_these_tests_covers_all_tables(tmp_path):
     run = played(tmp_path / "run")
     counts = run.summary.counts
     assert counts.succeeded == 9
@@ -138,7 +138,7 @@ def test_the_story_of_these_tests_has_everything_in_it(tmp_path):
     )
 
 
-def test_a_run_twice_makes_the_same_bytes(tmp_path):
+def test_two_equal_runs_write_the_same_bytes(tmp_path):
     played(tmp_path / "a", checkpoint_events=100)
     played(tmp_path / "b", checkpoint_events=100)
     assert tree(tmp_path / "a") == tree(tmp_path / "b")
@@ -151,7 +151,7 @@ def test_a_run_twice_makes_the_same_bytes(tmp_path):
         pytest.param(30, 12, id="many"),
     ],
 )
-def test_checkpoints_change_nothing(tmp_path, checkpoint_events, count):
+def test_checkpoints_do_not_change_the_results(tmp_path, checkpoint_events, count):
     plain = played(tmp_path / "plain")
     broken = played(tmp_path / "broken", checkpoint_events=checkpoint_events)
     assert len(broken.log.checkpoints) >= count
@@ -168,7 +168,7 @@ def test_checkpoints_change_nothing(tmp_path, checkpoint_events, count):
 
 
 @pytest.mark.parametrize("limits", [(5,), (120,), (150, 120), (70, 50, 50, 90), (265,)])
-def test_a_run_that_was_interrupted_makes_the_same_bytes_in_the_end(tmp_path, stop_after, limits):
+def test_a_resumed_run_writes_the_same_bytes(tmp_path, stop_after, limits):
     played(tmp_path / "whole", checkpoint_events=50)
     resume = False
     for limit in limits:
@@ -181,7 +181,7 @@ def test_a_run_that_was_interrupted_makes_the_same_bytes_in_the_end(tmp_path, st
     assert tree(tmp_path / "broken") == tree(tmp_path / "whole")
 
 
-def test_a_run_in_memory_says_what_one_in_a_folder_says(tmp_path):
+def test_a_run_in_memory_has_the_summary_of_a_run_with_a_folder(tmp_path):
     there, here = played(tmp_path / "run"), played(None)
     assert here.summary == there.summary
     for name, table in here.tables.items():
@@ -189,7 +189,7 @@ def test_a_run_in_memory_says_what_one_in_a_folder_says(tmp_path):
         assert table.equals(RunFolder.open(tmp_path / "run").read_table(name)), name
 
 
-def test_the_tables_of_a_world_are_found_by_repeating_it():
+def test_the_tables_of_a_world_come_from_a_replay():
     seen = pw.simulate(OBJECTS, seed=7)
     world = pw.World(seed=7)
     for obj in OBJECTS:
@@ -207,14 +207,14 @@ def test_the_tables_of_a_world_are_found_by_repeating_it():
     )
 
 
-def test_the_end_of_a_run_can_be_the_beginning_of_another_one(tmp_path):
+def test_the_final_objects_of_a_run_can_start_another_run(tmp_path):
     run = played(tmp_path / "run")
     again = pw.simulate(tmp_path / "run" / "objects.json")
     assert again.node_of == run.node_of
     assert again.summary.counts.decisions == 0
 
 
-def test_a_run_that_found_no_room_is_gone_on_with_in_the_same_process(tmp_path, monkeypatch):
+def test_a_run_that_failed_on_a_full_disk_is_resumed_in_the_same_process(tmp_path, monkeypatch):
     played(tmp_path / "whole", checkpoint_events=50)
     replace = Path.replace
 
@@ -224,8 +224,10 @@ def test_a_run_that_found_no_room_is_gone_on_with_in_the_same_process(tmp_path, 
         return replace(self, target)
 
     monkeypatch.setattr(Path, "replace", full)
-    told = r"broken cannot be written: No space left on device; when there is room, go on with:"
-    with pytest.raises(RunError, match=rf"{told} pw\.simulate\(\.\.\., output"):
+    message = (
+        r"broken cannot be written: No space left on device; resume the run when there is space:"
+    )
+    with pytest.raises(RunError, match=rf"{message} pw\.simulate\(\.\.\., output"):
         played(tmp_path / "broken", checkpoint_events=50)
     monkeypatch.undo()
     assert not list((tmp_path / "broken" / "parts").glob(".*"))
@@ -233,7 +235,7 @@ def test_a_run_that_found_no_room_is_gone_on_with_in_the_same_process(tmp_path, 
     assert tree(tmp_path / "broken") == tree(tmp_path / "whole")
 
 
-def test_a_folder_that_is_not_empty_is_left_as_it_is(tmp_path):
+def test_a_folder_that_is_not_empty_is_not_changed(tmp_path):
     played(tmp_path / "run")
     before = tree(tmp_path / "run")
     with pytest.raises(RunError, match="is not empty"):
@@ -241,7 +243,7 @@ def test_a_folder_that_is_not_empty_is_left_as_it_is(tmp_path):
     assert tree(tmp_path / "run") == before
 
 
-def test_another_run_is_not_gone_on_with(tmp_path, stop_after):
+def test_a_run_with_other_options_is_not_resumed(tmp_path, stop_after):
     stop_after(200)
     with pytest.raises(StoppedError):
         played(tmp_path / "run")
@@ -251,8 +253,8 @@ def test_another_run_is_not_gone_on_with(tmp_path, stop_after):
     assert tree(tmp_path / "run") == before
 
 
-def test_nothing_is_written_when_an_input_is_wrong(tmp_path):
-    with pytest.raises(InputError, match="no node"):
+def test_an_invalid_input_leaves_no_folder(tmp_path):
+    with pytest.raises(InputError, match="does not exist at that time"):
         pw.simulate(OBJECTS, events=[{"at": "1s", "drain": "n9"}], output=tmp_path / "run")
     configuration = pw.read_configuration(
         "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -268,7 +270,7 @@ def test_nothing_is_written_when_an_input_is_wrong(tmp_path):
     ("options", "message"),
     [
         ({"until": "soon"}, 'until: Invalid value: "soon"'),
-        ({"until": "2025-01-01T00:00:00Z"}, "before the beginning"),
+        ({"until": "2025-01-01T00:00:00Z"}, "before the start"),
         ({"start": "never"}, 'start: Invalid value: "never"'),
         ({"start": "0001-01-01T00:00:00Z"}, "start: .*the years from 1678 to 2261"),
         ({"until": "9999-12-31T23:59:59Z"}, "until: .*the years from 1678 to 2261"),
@@ -276,16 +278,16 @@ def test_nothing_is_written_when_an_input_is_wrong(tmp_path):
         ({"events": "nowhere.jsonl"}, "nowhere.jsonl: cannot be read"),
         ({"seed": 2**63}, "seed: .*at most 64 bits"),
         ({"sample": "0s"}, 'sample: Invalid value: "0s"'),
-        ({"resume": True}, "output: Required value: the folder of the run to go on with is"),
+        ({"resume": True}, "output: Required value: the folder of the run to resume is"),
         ({"output": ""}, 'output: Invalid value: "": the name of a folder is expected'),
     ],
 )
-def test_times_seeds_and_files_that_are_none_are_refused(options, message):
+def test_invalid_times_seeds_and_files_are_refused(options, message):
     with pytest.raises(InputError, match=message):
         pw.simulate(OBJECTS, **options)
 
 
-def test_a_run_has_a_warning_of_what_has_no_effect():
+def test_a_run_warns_of_options_without_effect():
     gates = pw.parse_gates("GenericWorkload=true,TopologyAwareWorkloadScheduling=true")
     run = pw.simulate([make_node("n", cpu="2"), make_pod("web", cpu="1")], gates=gates)
     (warning,) = run.warnings
