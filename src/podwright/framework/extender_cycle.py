@@ -17,6 +17,12 @@ import numpy as np
 
 from podwright._arrays import I32Array, I64Array, Mask
 from podwright.framework.decision import Decision, Diagnosis, Rejection
+from podwright.framework.extender_verbs import (
+    Survivors,
+    filter_steps,
+    prioritize_steps,
+    wrap_int64,
+)
 from podwright.framework.extenders import (
     EXTENDER,
     Answers,
@@ -24,10 +30,6 @@ from podwright.framework.extenders import (
     ExtenderAnswers,
     ExtenderError,
     Steps,
-    Survivors,
-    filter_steps,
-    prioritize_steps,
-    wrap_int64,
 )
 from podwright.framework.nominated import NominatedCheck
 from podwright.framework.post_filter import FailedCycle

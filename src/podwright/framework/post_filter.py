@@ -13,10 +13,7 @@ from podwright._arrays import I32Array
 from podwright.columns import Cluster
 from podwright.framework.adapter import PluginFailure, described
 from podwright.framework.decision import PostFilterResult
-from podwright.framework.extenders import (
-    CalledExtender,
-    Steps,
-)
+from podwright.framework.extenders import CalledExtender, Steps
 from podwright.framework.nominated import NominatedCheck
 from podwright.framework.plugin import Plugin
 from podwright.framework.prepare import PreFilterOutcome

@@ -11,12 +11,11 @@ from podwright.assembly.registry import Registry
 from podwright.columns import Cluster
 from podwright.config import ExtenderReply, effective
 from podwright.framework.explain import explain
+from podwright.framework.extender_verbs import bind_steps, is_bound_by
 from podwright.framework.extenders import (
     MissingExtenderCaller,
-    bind_steps,
     extenders_of,
     interested_in,
-    is_bound_by,
     run_steps,
 )
 from podwright.framework.go_json import MalformedJSON, read_first_value, typed_field
