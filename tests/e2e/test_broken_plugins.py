@@ -150,10 +150,10 @@ spec: {containers: [{name: main}]}
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        ("    name = 5\n", "Mine: `name` has to be a string, not 5"),
+        ("    name = 5\n", "Mine: `name` must be a string, not 5"),
         (
             '    name = "Mine"\n    Args = dict\n',
-            "Mine: `Args` has to be a msgspec Struct class, not something of type type",
+            "Mine: `Args` must be a subclass of msgspec.Struct, not something of type type",
         ),
         (
             '    name = "Mine"\n    def __new__(cls):\n        return 5\n',

@@ -246,7 +246,9 @@ def test_a_field_error_names_file_document_and_path(write):
     ("text", "message"),
     [
         pytest.param("def broken(:\n", "line 1: ", id="not Python"),
-        pytest.param("x = 1\n", "no plugin in this file: it defines none", id="no plugin"),
+        pytest.param(
+            "x = 1\n", "no plugin in this file: it defines no subclass of Plugin", id="no plugin"
+        ),
         pytest.param(
             "import podwright as pw\nclass A(pw.Plugin): pass\n", "A has no `name`", id="no name"
         ),
@@ -411,8 +413,8 @@ def test_what_is_not_built_is_accepted_with_one_warning(write, tmp_path):
     )
     warning = (
         "the feature gate TopologyAwareWorkloadScheduling has no effect here"
-        " (docs/reference/feature-gates.md says which do); the plugin PodGroupPodsCount has no"
-        " effect here (docs/reference/plugins.md says which do)"
+        " (see docs/reference/feature-gates.md); the plugin PodGroupPodsCount has no"
+        " effect here (see docs/reference/plugins.md)"
     )
     for line in (
         f"schedule {QUICKSTART} --exit-zero --config {config}",

@@ -147,7 +147,7 @@ def test_an_installed_plugin_does_not_stand_for_a_file(install, write, cluster, 
         pytest.param(
             "rack_plugins:KeepLarge",
             CODE.replace('name = "KeepLarge"', "name = 5"),
-            "`name` has to be a string, not 5",
+            "`name` must be a string, not 5",
             id="a name that is none",
         ),
         pytest.param(
@@ -159,7 +159,7 @@ def test_an_installed_plugin_does_not_stand_for_a_file(install, write, cluster, 
         pytest.param(
             "rack_plugins:NoPlugin",
             CODE,
-            "is no class that derives from podwright.Plugin",
+            "is not a subclass of podwright.Plugin",
             id="no plugin",
         ),
         pytest.param(

@@ -1,7 +1,7 @@
-"""Plugins of the user's own, from the text of a Python file or from an installed package.
+"""User plugins, from the text of a Python file or from an installed package.
 
-Reading the file, and finding the package's entry point, is the caller's business. What is wrong
-is an `InputError` with the line or the entry point, not a traceback.
+The caller reads the file, or finds the entry point of the package. Every problem is an
+`InputError` with the line or the entry point.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ def plugins_from(text: str, *, source: str, folder: str = "") -> list[type[Plugi
     Parameters
     ----------
     text : str
-        Python source; running it runs the user's code.
+        Python source, which is executed.
     source : str
         The file's path, for errors and tracebacks.
     folder : str
-        Where the file's own imports are looked for first, as Python does for a script.
+        The first directory searched for imports of the file, as for a Python script.
 
     Returns
     -------
     list of type
         Every class in the file that derives from `Plugin` and has a name, in the order of
-        definition. Classes that the file imports are not its own.
+        definition. Imported classes are not included.
 
     Raises
     ------
     InputError
         If the text is not Python, fails when run, or defines no plugin or two of one name.
     """
-    # The module has to be known to sys.modules, or annotations of its classes (an `Args`
-    # struct, say) could not be resolved. A prefix keeps it from shadowing anything.
+    # Annotations of its classes (for example of an `Args` struct) are resolved through
+    # sys.modules. The prefix prevents the module from shadowing another one.
     stem = source.replace("\\", "/").rpartition("/")[2].removesuffix(".py")
     module = ModuleType(f"{_PACKAGE}.{stem}")
     module.__file__ = source
@@ -53,35 +53,34 @@ def plugins_from(text: str, *, source: str, folder: str = "") -> list[type[Plugi
     try:
         exec(compile(text, source, "exec"), module.__dict__)
     except SyntaxError as error:
-        raise _refused(error.filename or source, error.lineno, f"{error.msg}") from error
+        raise _rejected(error.filename or source, error.lineno, f"{error.msg}") from error
     except (InputError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        # The outermost edge: a user's file may raise anything while it is being run, also what
-        # would end the process with a status of its own.
-        raise _refused(source, _line_in(error, source), raised_in_a_line(error)) from error
+        # The outermost edge: a user's file may raise any exception, including SystemExit.
+        raise _rejected(source, _line_in(error, source), raised_in_a_line(error)) from error
     finally:
         del sys.path[: len(added)]
     return _plugins_of(module, source)
 
 
 class EntryPoint(Protocol):
-    """What is needed of an `importlib.metadata.EntryPoint`."""
+    """The part of `importlib.metadata.EntryPoint` that is used here."""
 
     @property
     def name(self) -> str:
-        """What the plugin is called."""
+        """The name of the plugin."""
 
     @property
     def value(self) -> str:
-        """Where its class is: ``module:Class``."""
+        """The location of its class: ``module:Class``."""
 
     def load(self) -> object:
         """Import the module and return the class."""
 
 
 def installed_plugin(entry: EntryPoint, package: str) -> type[Plugin]:
-    """Load a plugin that an installed package offers.
+    """Load a plugin of an installed package.
 
     Parameters
     ----------
@@ -91,7 +90,7 @@ def installed_plugin(entry: EntryPoint, package: str) -> type[Plugin]:
     Raises
     ------
     InputError
-        If it cannot be imported, is no plugin, or is called otherwise than its entry point.
+        If it cannot be imported, is not a plugin, or has a name other than its entry point.
     """
     source = f"{package}: entry point {entry.name} = {entry.value}"
     try:
@@ -99,21 +98,21 @@ def installed_plugin(entry: EntryPoint, package: str) -> type[Plugin]:
     except (InputError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        # The outermost edge: a package may raise anything while it is being imported.
+        # The outermost edge: the import of a package may raise any exception.
         message = f"cannot be imported: {raised_in_a_line(error)}"
-        raise _refused(source, None, message) from error
+        raise _rejected(source, None, message) from error
     if not (isinstance(found, type) and issubclass(found, Plugin)):
-        raise _refused(source, None, "is no class that derives from podwright.Plugin")
+        raise _rejected(source, None, "is not a subclass of podwright.Plugin")
     if wrong := wrong_attribute(found):
-        raise _refused(source, None, wrong)
+        raise _rejected(source, None, wrong)
     if found.name != entry.name:
         message = f'the plugin\'s `name` is "{found.name}"; both have to be the same'
-        raise _refused(source, None, message)
+        raise _rejected(source, None, message)
     return found
 
 
 def raised_in_a_line(error: BaseException) -> str:
-    """Put what a user's code raised into one line."""
+    """Return an exception of a user's code as one line."""
     return " ".join(raised(error).split())
 
 
@@ -125,41 +124,43 @@ def place_in(plugin: type[Plugin], error: BaseException) -> str:
 
 
 def wrong_attribute(plugin: type[Plugin]) -> str:
-    """Return what is wrong with the class attributes of a plugin; "" if nothing is."""
+    """Return a problem of the class attributes of a plugin; "" for none."""
     name: object = plugin.name
     args: object = plugin.Args
     if not name:
         return "a plugin needs a class attribute `name`"
     if not isinstance(name, str):
-        return f"`name` has to be a string, not {described(name)}"
+        return f"`name` must be a string, not {described(name)}"
     if args is not None and not (isinstance(args, type) and issubclass(args, msgspec.Struct)):
-        return f"`Args` has to be a msgspec Struct class, not {described(args)}"
+        return f"`Args` must be a subclass of msgspec.Struct, not {described(args)}"
     return ""
 
 
 def _plugins_of(module: ModuleType, source: str) -> list[type[Plugin]]:
     by_name: dict[str, type[Plugin]] = {}
-    nameless: list[str] = []
+    unnamed: list[str] = []
     for value in list(vars(module).values()):
         if not (isinstance(value, type) and issubclass(value, Plugin)):
             continue
         if value.__module__ != module.__name__:
             continue
         if not value.name:
-            nameless.append(value.__qualname__)
+            unnamed.append(value.__qualname__)
             continue
         if wrong := wrong_attribute(value):
-            raise _refused(source, None, f"{value.__qualname__}: {wrong}")
+            raise _rejected(source, None, f"{value.__qualname__}: {wrong}")
         other = by_name.setdefault(value.name, value)
         if other is not value:
             message = (
                 f"{other.__qualname__} and {value.__qualname__} are both named "
-                f'"{value.name}"; give one of them another `name`, or a file of its own'
+                f'"{value.name}"; give one of them another `name`, or move it to another file'
             )
-            raise _refused(source, None, message)
+            raise _rejected(source, None, message)
     if not by_name:
-        detail = f"{', '.join(nameless)} has no `name`" if nameless else "it defines none"
-        raise _refused(source, None, f"no plugin in this file: {detail}")
+        detail = (
+            f"{', '.join(unnamed)} has no `name`" if unnamed else "it defines no subclass of Plugin"
+        )
+        raise _rejected(source, None, f"no plugin in this file: {detail}")
     return list(by_name.values())
 
 
@@ -169,6 +170,6 @@ def _line_in(error: BaseException, source: str) -> int | None:
     return lines[-1] if lines else None
 
 
-def _refused(source: str, line: int | None, message: str) -> InputError:
+def _rejected(source: str, line: int | None, message: str) -> InputError:
     place = source if line is None else f"{source}: line {line}"
     return InputError([FieldError(source=place, path="", message=message)])

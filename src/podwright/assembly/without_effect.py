@@ -1,4 +1,4 @@
-"""Feature gates and plugins that are accepted, as kube-scheduler accepts them, and do nothing."""
+"""Feature gates and plugins that are accepted and have no effect in podwright."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def idle_choices(
     *concerned: Effect,
     own: Container[str] = (),
 ) -> tuple[str, ...]:
-    """Return what was chosen and has no effect, in at most one sentence.
+    """Return a warning about settings without effect, at most one.
 
     Parameters
     ----------
     configuration : KubeSchedulerConfiguration, optional
-        As it is written: plugins that are enabled by a gate are not named beside it.
+        As read: a plugin that only a gate enables is not listed beside the gate.
     concerned : Effect
-        On what a gate may have an effect.
+        The effects of gates that apply.
     own : container of str
-        The names of the user's plugins, which may take the place of in-tree ones.
+        The names of user plugins, which may replace in-tree plugins.
     """
     is_classic = configuration is not None and _is_classic(configuration)
     if is_classic:
-        # Their queue and machine have no gates; pods are completed alike for all rules.
+        # The v1.16 rules read no gate; pod-level resources are added before any rules run.
         is_read = "decisions" in concerned and "machine" not in concerned
         idle = tuple(
             name for name in gates.changed if not (is_read and name == _READ_BY_CLASSIC_RULES)
@@ -48,26 +48,26 @@ def idle_choices(
         idle = without_effect(gates, *concerned)
     parts = []
     if idle:
-        hint = "docs/reference/feature-gates.md says which do"
+        hint = "see docs/reference/feature-gates.md"
         parts.append(f"{_named('feature gate', idle)} no effect here ({hint})")
     plugins = () if configuration is None else _plugins_without_effect(configuration, own)
     if plugins:
-        hint = "docs/reference/plugins.md says which do"
+        hint = "see docs/reference/plugins.md"
         parts.append(f"{_named('plugin', plugins)} no effect here ({hint})")
     return ("; ".join(parts),) if parts else ()
 
 
 def idle_arguments(options: SchedulerOptions, *, has_workers: bool = False) -> list[FieldError]:
-    """Return an error for each option that the rules of the configuration do not read."""
+    """Return an error for each option that the configured rules do not use."""
     if options.configuration is None or not _is_classic(options.configuration):
         wrong = {"parallelize_until": has_workers}
-        why = "has no effect with the v1.36 rules: only the v1.16 rules divide their work"
+        why = "has no effect with the v1.36 rules: only the v1.16 rules run work in parallel"
     else:
         wrong = {
             "tie_rule": options.tie_rule is not TieRule.DRAWN,
             "draws_preemption_offset": not options.draws_preemption_offset,
         }
-        why = "has no effect with the v1.16 rules, which always draw and try every node"
+        why = "has no effect with the v1.16 rules, which always draw and evaluate every node"
     return [
         FieldError(source=name, path="", message=why)
         for name, is_wrong in wrong.items()
@@ -87,7 +87,7 @@ def _named(noun: str, names: tuple[str, ...]) -> str:
 def _plugins_without_effect(
     configuration: KubeSchedulerConfiguration, own: Container[str]
 ) -> tuple[str, ...]:
-    """Return the plugins that are enabled and not built, or at a point that is not."""
+    """Return the enabled plugins, or plugins at extension points, that are not implemented."""
     found: dict[str, None] = {}
     for profile in configuration.profiles:
         plugins = profile.plugins or Plugins()

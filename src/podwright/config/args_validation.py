@@ -1,6 +1,6 @@
-"""Whether plugin arguments with their defaults make sense, in kube-scheduler's words.
+"""Validation of plugin arguments, with kube-scheduler's error texts.
 
-One generator of errors per kind of arguments; `validation` calls them.
+One generator of errors per kind of arguments; `validation` calls them after defaulting.
 
 Upstream: pkg/scheduler/apis/config/validation/validation_pluginargs.go
 """
@@ -45,7 +45,7 @@ _FIELD_OPERATORS = ("In", "NotIn")
 def validate_coscheduling_args(
     path: str, args: CoschedulingArgs, _gates: Gates
 ) -> Iterator[FieldError]:
-    """Find what is wrong with CoschedulingArgs.
+    """Validate CoschedulingArgs.
 
     Upstream: scheduler-plugins, pkg/coscheduling/coscheduling.go, `New`
     """
@@ -64,7 +64,7 @@ def validate_coscheduling_args(
 def validate_default_preemption_args(
     path: str, args: DefaultPreemptionArgs, _gates: Gates
 ) -> Iterator[FieldError]:
-    """Find what is wrong with DefaultPreemptionArgs."""
+    """Validate DefaultPreemptionArgs."""
     percentage, absolute = args.min_candidate_nodes_percentage, args.min_candidate_nodes_absolute
     percentage_path = join(path, "minCandidateNodesPercentage")
     absolute_path = join(path, "minCandidateNodesAbsolute")
@@ -81,7 +81,7 @@ def validate_default_preemption_args(
 def validate_dynamic_resources_args(
     path: str, args: DynamicResourcesArgs, gates: Gates
 ) -> Iterator[FieldError]:
-    """Find what is wrong with DynamicResourcesArgs; what a gate turns off must be absent."""
+    """Validate DynamicResourcesArgs; a field of a disabled gate must be absent."""
     filter_ns, binding_ns = args.filter_timeout_ns, args.binding_timeout_ns
     if filter_ns is not None:
         filter_path = join(path, "filterTimeout")
@@ -105,7 +105,7 @@ def validate_dynamic_resources_args(
 def validate_inter_pod_affinity_args(
     path: str, args: InterPodAffinityArgs, _gates: Gates
 ) -> Iterator[FieldError]:
-    """Find what is wrong with InterPodAffinityArgs."""
+    """Validate InterPodAffinityArgs."""
     weight = args.hard_pod_affinity_weight
     if not 0 <= weight <= 100:
         yield invalid(join(path, "hardPodAffinityWeight"), weight, "not in valid range [0, 100]")
@@ -114,7 +114,7 @@ def validate_inter_pod_affinity_args(
 def validate_balanced_allocation_args(
     path: str, args: NodeResourcesBalancedAllocationArgs, _gates: Gates
 ) -> Iterator[FieldError]:
-    """Find what is wrong with NodeResourcesBalancedAllocationArgs."""
+    """Validate NodeResourcesBalancedAllocationArgs."""
     seen: set[str] = set()
     for index, resource in enumerate(args.resources):
         resource_path = join(path, f"resources[{index}]")
@@ -126,7 +126,7 @@ def validate_balanced_allocation_args(
 
 
 def validate_node_resources_fit_args(path: str, args: NodeResourcesFitArgs) -> Iterator[FieldError]:
-    """Find what is wrong with NodeResourcesFitArgs."""
+    """Validate NodeResourcesFitArgs."""
     for index, name in enumerate(args.ignored_resources):
         yield from _label_name(join(path, f"ignoredResources[{index}]"), name)
     for index, group in enumerate(args.ignored_resource_groups):
@@ -161,7 +161,7 @@ def validate_node_resources_fit_args(path: str, args: NodeResourcesFitArgs) -> I
 def validate_pod_topology_spread_args(
     path: str, args: PodTopologySpreadArgs, _gates: Gates
 ) -> Iterator[FieldError]:
-    """Find what is wrong with PodTopologySpreadArgs."""
+    """Validate PodTopologySpreadArgs."""
     type_path = join(path, "defaultingType")
     if args.defaulting_type not in {"System", "List"}:
         yield not_supported(type_path, args.defaulting_type, ("System", "List"))
@@ -189,7 +189,7 @@ def validate_pod_topology_spread_args(
 def validate_volume_binding_args(
     path: str, args: VolumeBindingArgs, gates: Gates
 ) -> Iterator[FieldError]:
-    """Find what is wrong with VolumeBindingArgs."""
+    """Validate VolumeBindingArgs."""
     timeout = args.bind_timeout_seconds
     if timeout < 0:
         detail = "invalid BindTimeoutSeconds, should not be a negative value"
@@ -209,7 +209,7 @@ def validate_volume_binding_args(
 def validate_node_affinity_args(
     path: str, args: NodeAffinityArgs, _gates: Gates
 ) -> Iterator[FieldError]:
-    """Find what is wrong with NodeAffinityArgs.
+    """Validate NodeAffinityArgs.
 
     Notes
     -----

@@ -58,7 +58,7 @@ _BEFORE_GATES = (
     Plugin(name="VolumeZone"),
     Plugin(name="PodTopologySpread", weight=2),
     Plugin(name="InterPodAffinity", weight=2),
-    # Before DefaultPreemption: freeing an unused device is better than evicting a pod.
+    # Before DefaultPreemption: freeing an unused device is preferred to evicting a pod.
     Plugin(name="DynamicResources", weight=2),
     Plugin(name="DefaultPreemption"),
     Plugin(name="NodeResourcesBalancedAllocation", weight=1),
@@ -83,12 +83,12 @@ _EXTENDER_TIMEOUT_NS = 5 * SECOND_NS
 
 
 class EffectiveProfile(msgspec.Struct, frozen=True, kw_only=True):
-    """A profile ready to run.
+    """A profile after defaulting and expansion.
 
     Parameters
     ----------
     scheduler_name : str
-        The schedulerName of the pods it is for.
+        The schedulerName of its pods.
     percentage_of_nodes_to_score : int or None
         The profile's own, else the global one; None when nothing is configured (score every
         node), 0 for upstream's adaptive rule.
@@ -107,22 +107,22 @@ class EffectiveProfile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EffectiveConfiguration(msgspec.Struct, frozen=True, kw_only=True):
-    """A configuration ready to run.
+    """A configuration after defaulting, validation and expansion.
 
     Parameters
     ----------
     configuration : KubeSchedulerConfiguration
-        The document with every default, for what is not listed here, and for showing.
+        The document with every default.
     gates : Gates
-        The feature gates it was read with.
+        The feature gates.
     pod_initial_backoff_ns, pod_max_backoff_ns : int
         Bounds of the queue's backoff.
     profiles : tuple of EffectiveProfile
         In the order of the configuration.
     extenders : tuple of Extender
-        In the order they are called: ignorable ones last; timeouts filled in.
+        In call order: ignorable extenders last; with default timeouts.
     extender_indexes : tuple of int
-        For each of `extenders` its place in the configuration.
+        For each of `extenders`, its index in the configuration.
     """
 
     configuration: KubeSchedulerConfiguration
@@ -136,7 +136,7 @@ class EffectiveConfiguration(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_classic(self) -> bool:
-        """Whether the rules of 1.16 are chosen."""
+        """Whether the v1.16 rules are selected."""
         rules = self.configuration.rules
         return rules is not None and rules.name == "classic"
 
@@ -146,24 +146,23 @@ class EffectiveConfiguration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def default_plugins(gates: Gates = DEFAULT_GATES) -> tuple[Plugin, ...]:
-    """Return the multiPoint plugins of a profile that configures none."""
+    """Return the default multiPoint plugins of a profile."""
     by_gate = (plugins for gate, plugins in _BY_GATE if gate in gates)
     return (*_BEFORE_GATES, *(plugin for plugins in by_gate for plugin in plugins))
 
 
 def merge_plugin_set(default: tuple[Plugin, ...], custom: PluginSet) -> PluginSet:
-    """Put a user's plugin set over the default list.
+    """Merge a configured plugin set into the default list.
 
-    A default that the user enables again is replaced in its place, with the user's weight;
-    the others the user enables follow in their order, repetitions included (expansion
-    refuses them).
+    A default plugin that is enabled again keeps its position and takes the configured weight; the
+    other enabled plugins follow in their order, including duplicates (expansion rejects them).
 
     Notes
     -----
     Upstream: pkg/scheduler/apis/config/v1/default_plugins.go, mergePluginSet
     """
     disabled = {plugin.name for plugin in custom.disabled}
-    # Of a name that is enabled twice the last entry replaces the default.
+    # If a name is enabled twice, the last entry replaces the default.
     index_of = {plugin.name: index for index, plugin in enumerate(custom.enabled)}
     replaced: set[int] = set()
     enabled: list[Plugin] = []
@@ -186,9 +185,9 @@ def merge_plugin_set(default: tuple[Plugin, ...], custom: PluginSet) -> PluginSe
 def set_defaults(
     configuration: KubeSchedulerConfiguration, gates: Gates = DEFAULT_GATES
 ) -> KubeSchedulerConfiguration:
-    """Fill in every default, without judging the values.
+    """Return the configuration with every default; values are not validated.
 
-    One departure from upstream: an absent percentageOfNodesToScore stays absent, because
+    One difference from upstream: an absent percentageOfNodesToScore stays absent, because
     podwright then scores every node, while 0 selects upstream's adaptive rule.
     """
     profiles = configuration.profiles or (KubeSchedulerProfile(),)
@@ -231,17 +230,16 @@ def effective(
     configuration : KubeSchedulerConfiguration
         As read.
     gates : Gates
-        They decide default plugins, some defaults and some validation.
+        They affect default plugins, some defaults and some validation.
     implements : callable
-        The extension points of a plugin, by name; None for one that does not exist.
+        The extension points of a plugin by name; None for an unknown plugin.
     source : str
-        Where the configuration comes from; errors begin with it.
+        The source of the configuration, for errors.
 
     Raises
     ------
     InputError
-        Everything validation finds; or, when it finds nothing, everything that keeps the
-        profiles from being built.
+        If validation finds errors; otherwise, if a profile cannot be built.
     """
     defaulted = set_defaults(configuration, gates)
     problems = [*validate_rules(configuration), *validate(defaulted, gates)]

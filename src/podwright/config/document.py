@@ -1,8 +1,8 @@
 """Text to plain values, and plain values to structs, with every problem collected.
 
-`parse_document` reads YAML or JSON and remembers keys that were given twice. `decode`
-walks a value along a struct type and notes all that is unknown, doubled or of a wrong
-type, where msgspec's own conversion stops at the first problem and forgets the keys.
+`parse_document` reads YAML or JSON and records duplicate keys. `decode`
+compares a value with a struct type and collects every unknown or duplicate key and every value
+of a wrong type; msgspec's own conversion stops at the first problem.
 """
 
 import base64
@@ -24,15 +24,15 @@ _T = TypeVar("_T", bound=msgspec.Struct)
 
 
 class Keys(dict[str, Any]):
-    """A mapping of the document that knows which of its keys came more than once."""
+    """A mapping of the document, with its duplicate keys."""
 
     repeated: tuple[str, ...] = ()
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML as Kubernetes reads it: dates stay text, repeated keys are remembered."""
+    """YAML as Kubernetes reads it: dates stay text, duplicate keys are recorded."""
 
-    # SafeLoader shares this table with all loaders; ours has no timestamps.
+    # The table of SafeLoader without timestamps; a copy, since all loaders share the original.
     yaml_implicit_resolvers = {  # noqa: RUF012 - the attribute PyYAML looks for
         first: [(tag, rule) for tag, rule in rules if tag != "tag:yaml.org,2002:timestamp"]
         for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
@@ -65,7 +65,7 @@ def parse_document(text: str | bytes) -> object:
     Raises
     ------
     ValueError
-        The text is neither, or holds more than one document; the message has line and column.
+        If the text is invalid, or contains several documents; with line and column.
     """
     if isinstance(text, bytes):
         text = text.decode("utf-8")
@@ -92,10 +92,10 @@ def _parse(text: str) -> object:
 
 
 def decode(value: object, cls: type[_T], path: str, errors: list[FieldError]) -> _T | None:
-    """Make a struct of a plain value; None, with errors, when it cannot be made.
+    """Convert a plain value to a struct; return None after adding errors if that fails.
 
-    Absent keys and nulls have the struct's default, or Go's zero value where the struct
-    requires one, so that validation can report it with upstream's message.
+    Absent keys and nulls have the struct's default, or Go's zero value for a required field, so
+    that validation reports it with upstream's message.
     """
     before = len(errors)
     plain = _walk(value, _type_of(cls), path, errors)
@@ -113,7 +113,7 @@ def _type_of(cls: type) -> inspect.Type:
 
 
 def _walk(value: object, kind: inspect.Type, path: str, errors: list[FieldError]) -> object:
-    """Check one value against its type, and give it back as msgspec converts it."""
+    """Check one value against its type; return the value that msgspec converts."""
     if isinstance(kind, inspect.Metadata):
         if (kind.extra or {}).get("format") == "duration":
             return _walk_duration(value, path, errors)
@@ -121,7 +121,7 @@ def _walk(value: object, kind: inspect.Type, path: str, errors: list[FieldError]
     if isinstance(kind, inspect.UnionType):
         if value is None and kind.includes_none:
             return None
-        # Every union here is a type or None.
+        # Every union here consists of one type and None.
         kind = next(t for t in kind.types if not isinstance(t, inspect.NoneType))
         return _walk(value, kind, path, errors)
     walker = _WALKERS[type(kind)]

@@ -1,7 +1,7 @@
-"""Durations as Go writes them: text at the door, int nanoseconds inside.
+"""Durations in Go's notation, as int nanoseconds.
 
-`parse_duration` reads what Go's `time.ParseDuration` reads, `format_duration` prints what
-`Duration.String` prints, so a configuration goes through podwright unchanged.
+`parse_duration` accepts what Go's `time.ParseDuration` accepts, and `format_duration` prints what
+`Duration.String` prints.
 """
 
 import re
@@ -31,11 +31,11 @@ def parse_duration(text: str) -> int:
     Raises
     ------
     ValueError
-        In Go's words, when the text is no duration or does not fit in 64 bits.
+        If the text is not a duration or exceeds 64 bits; with Go's message.
 
     Notes
     -----
-    Fractions are cut to whole nanoseconds, part by part.
+    Each part is truncated to whole nanoseconds.
     Upstream: Go's src/time/format.go, ParseDuration
     """
     if text in {"0", "+0", "-0"}:
@@ -54,7 +54,7 @@ def parse_duration(text: str) -> int:
 
 
 def format_duration(duration_ns: int) -> str:
-    """Print nanoseconds as Go does: `10m0s`, `1.5s`, `100ms`, `0s`."""
+    """Return a duration in Go's notation: `10m0s`, `1.5s`, `100ms`, `0s`."""
     if duration_ns == 0:
         return "0s"
     sign = "-" if duration_ns < 0 else ""

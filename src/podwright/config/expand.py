@@ -1,9 +1,9 @@
 """From plugin sets to the plugins that run at each extension point.
 
-A profile lists plugins for single extension points and, under multiPoint, for all points
-they implement. Per point the order is: first the plugins of the specific list that
-multiPoint has too (they override it), then the rest of multiPoint, then the rest of the
-specific list. A point whose `disabled` has `*` takes nothing from multiPoint.
+A profile lists plugins for single extension points and, under multiPoint, for all points that
+they implement. The order at each point is: plugins of the specific list that are also in
+multiPoint (the specific entry overrides it), the rest of multiPoint, the rest of the specific
+list. A point with `*` in `disabled` takes no plugin from multiPoint.
 
 Upstream: pkg/scheduler/framework/runtime/framework.go, expandMultiPointPlugins
 """
@@ -16,7 +16,7 @@ from podwright.config.schema import Plugin, Plugins, PluginSet
 from podwright.objects import FieldError
 
 Implements: TypeAlias = Callable[[str], frozenset[str] | None]
-"""The extension points of a plugin by name; None if there is no such plugin."""
+"""The extension points of a plugin by name; None for an unknown plugin."""
 
 POINT_TYPES: Mapping[str, str] = {
     "preFilter": "PreFilterPlugin",
@@ -34,7 +34,7 @@ POINT_TYPES: Mapping[str, str] = {
     "placementGenerate": "PlacementGeneratePlugin",
     "placementScore": "PlacementScorePlugin",
 }
-"""Every extension point and the name upstream's messages have for it, in its order."""
+"""Every extension point and its name in upstream's messages, in upstream's order."""
 
 _FIELDS = {
     "preFilter": "pre_filter",
@@ -79,8 +79,8 @@ IN_TREE_POINTS: Mapping[str, frozenset[str]] = {
 }
 """The built-in plugins and the extension points each implements.
 
-All are in-tree in 1.36 but Coscheduling, which upstream builds apart (scheduler-plugins) and no
-default profile enables.
+All are in-tree in 1.36 except Coscheduling, which belongs to scheduler-plugins and is not in the
+default profile.
 """
 
 _WEIGHTED = ("score", "placementScore")
@@ -89,19 +89,19 @@ _MAX_TOTAL_SCORE = 2**63 - 1
 
 
 def in_tree_points(plugin: str) -> frozenset[str] | None:
-    """Give the extension points of an in-tree plugin; None for any other name."""
+    """Return the extension points of an in-tree plugin; None for any other name."""
     return IN_TREE_POINTS.get(plugin)
 
 
 def set_at(plugins: Plugins, point: str) -> PluginSet:
-    """Give the plugin set of an extension point."""
+    """Return the plugin set of an extension point."""
     plugin_set = getattr(plugins, _FIELDS.get(point, point))
     assert isinstance(plugin_set, PluginSet), point
     return plugin_set
 
 
 def plugin_names(plugins: Plugins) -> frozenset[str]:
-    """Give the name of every plugin that is enabled anywhere."""
+    """Return the names of all enabled plugins."""
     sets = (plugins.multi_point, *(set_at(plugins, point) for point in POINT_TYPES))
     return frozenset(plugin.name for plugin_set in sets for plugin in plugin_set.enabled)
 
@@ -114,18 +114,18 @@ def expand_plugins(
     path: str,
     errors: list[FieldError],
 ) -> dict[str, tuple[tuple[str, int], ...]]:
-    """Give the plugins of every extension point in run order, with their weight.
+    """Return the plugins of every extension point in run order, with weights.
 
     Parameters
     ----------
     plugins : Plugins
         With the defaults merged in.
     implements : callable
-        The extension points of a plugin, None for one that does not exist.
+        The extension points of a plugin by name; None for an unknown plugin.
     path : str
-        The profile's path, for the errors.
+        The path of the profile, for errors.
     errors : list of FieldError, written
-        What keeps the profile from being built; the result is then of no use.
+        Receives the errors of the profile; the result is then invalid.
     """
     points_of = {name: implements(name) for name in plugin_names(plugins)}
     by_point: dict[str, tuple[tuple[str, int], ...]] = {}
@@ -219,7 +219,7 @@ def _names_at(
 
 
 def _weights_at(plugins: Plugins, point: str) -> dict[str, int]:
-    """Weights by name: the specific entry wins over multiPoint, and 0 is 1."""
+    """Return weights by name: a specific entry overrides multiPoint, and 0 means 1."""
     weights: dict[str, int] = {}
     for plugin in (*set_at(plugins, point).enabled, *plugins.multi_point.enabled):
         weights.setdefault(plugin.name, plugin.weight or 1)

@@ -14,20 +14,20 @@ Verb: TypeAlias = Literal["filter", "prioritize", "preempt", "bind"]
 
 
 class ExtenderCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A request that the scheduler waits for.
+    """A request to an extender; the scheduling cycle waits for its reply.
 
     Parameters
     ----------
     extender : int
-        Its index in the configuration, which has the TLS settings.
+        The index in the configuration.
     verb : str
-        The purpose of the call, whatever its path in the configuration is.
+        The purpose of the call, independent of its configured path.
     url : str
-        Where to POST `body`, as `application/json`.
+        The URL for a POST of `body` as `application/json`.
     body : bytes
         JSON.
     timeout_ns : int
-        How long the whole call may take.
+        The timeout of the whole call.
     """
 
     extender: int
@@ -38,15 +38,15 @@ class ExtenderCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExtenderReply(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a call.
+    """The result of a call.
 
     Parameters
     ----------
     status : int
-        Of HTTP; 0 if there was no answer.
+        The HTTP status; 0 without a response.
     body : bytes
     error : str
-        Why there was no answer: a time-out, a refused connection; "" if there was one.
+        The error of a call without a response, such as a timeout; "" otherwise.
     """
 
     status: int = 0

@@ -1,7 +1,7 @@
-"""Field errors in the words of apimachinery, collected and raised as one.
+"""Field errors with the texts of apimachinery, collected and raised as one.
 
-Functions that check give `FieldError` values without a source; one call at the door
-(`raise_errors`) puts the source in front and raises them all together.
+Validation functions return `FieldError` values without a source; `raise_errors` adds the source
+and raises them all together.
 
 Upstream: staging/src/k8s.io/apimachinery/pkg/util/validation/field/errors.go
 """
@@ -16,56 +16,56 @@ from podwright.objects import required as required_text
 
 
 class Unquoted(str):
-    """A value that upstream prints without quotes: a duration, a path."""
+    """A value that is printed as it is."""
 
     __slots__ = ()
 
 
 def problem(path: str, message: str) -> FieldError:
-    """Report something in words of its own; an empty path is the document as a whole."""
+    """Return an error with any message; an empty path means the whole document."""
     return FieldError(source="", path=path, message=message)
 
 
 def required(path: str, detail: str = "") -> FieldError:
-    """Report a value that is missing or empty."""
+    """Return the error for a missing or empty value."""
     return problem(path, required_text(detail))
 
 
 def invalid(path: str, value: object, detail: str) -> FieldError:
-    """Report a value that is malformed or out of bounds."""
+    """Return the error for a malformed value or one out of bounds."""
     return problem(path, f"Invalid value: {_quoted(value)}: {detail}")
 
 
 def not_supported(path: str, value: str, supported: Sequence[str]) -> FieldError:
-    """Report a value outside an enumeration, with the values there are, in upstream's order."""
+    """Return the error for a value outside an enumeration, with the supported values."""
     names = ", ".join(_quoted(name) for name in supported)
     message = f"Unsupported value: {_quoted(value)}: supported values: {names}"
     return problem(path, message + did_you_mean(value, supported))
 
 
 def duplicate(path: str, value: object) -> FieldError:
-    """Report a value that may occur only once."""
+    """Return the error for a duplicate value."""
     return problem(path, f"Duplicate value: {_quoted(value)}")
 
 
 def forbidden(path: str, detail: str) -> FieldError:
-    """Report a value that may not be given under these conditions."""
+    """Return the error for a value that is not allowed here."""
     return problem(path, f"Forbidden: {detail}")
 
 
 def did_you_mean(value: str, choices: Iterable[str]) -> str:
-    """Give the end of a message that names the nearest choice, empty if none is near."""
+    """Return the end of a message that names the nearest choice; "" if none is near."""
     near = nearest(value, choices)
     return f'; did you mean "{near}"?' if near else ""
 
 
 def join(path: str, name: str) -> str:
-    """Extend a path by a field's name."""
+    """Append a field's name to a path."""
     return f"{path}.{name}" if path else name
 
 
 def raise_errors(errors: Iterable[FieldError], *, source: str) -> None:
-    """Raise one InputError with every distinct error, in order; no errors are fine."""
+    """Raise one InputError with every distinct error, in order; return if there is none."""
     distinct = {(error.path, error.message): error for error in errors}
     if distinct:
         raise InputError(
@@ -78,6 +78,6 @@ def _quoted(value: object) -> str:
         return str(value)
     if value == ():  # Go's nil slice
         return "null"
-    # Uncut, unlike `objects.errors.quoted`: upstream's own words are compared with these.
+    # Not shortened, unlike `objects.errors.quoted`: these texts are the same as upstream's.
     plain = msgspec.to_builtins(value)
     return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))

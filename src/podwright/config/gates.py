@@ -16,21 +16,21 @@ from podwright.objects import FieldError
 
 Stage = Literal["Alpha", "Beta", "GA"]
 Effect = Literal["configuration", "decisions", "machine"]
-"""On what podwright does: what the configuration has by default and may say; which node a pod
-gets, and why; the queue and the order of work in a machine."""
+"""The parts of podwright that a gate changes: defaults and validation of the configuration;
+scheduling decisions; the queue and the order of work in a machine."""
 
 
 class Gate(msgspec.Struct, frozen=True):
-    """One gate as 1.36 knows it.
+    """One gate of 1.36.
 
     Parameters
     ----------
     locked : bool
-        It cannot be changed.
+        Whether the gate is locked to its default.
     requires : tuple of str
-        The gates that have to be on if it is.
+        The gates that must be enabled with it.
     effects : tuple of Effect
-        On what it has an effect in podwright; none: it is accepted and changes nothing.
+        Its effects in podwright; empty: it is accepted and changes nothing.
     """
 
     stage: Stage
@@ -95,7 +95,7 @@ GATES: Mapping[str, Gate] = {
     "SidecarContainers": _LOCKED,
     "StorageCapacityScoring": _alpha("configuration", "decisions"),
     "TaintTolerationComparisonOperators": _alpha("decisions"),
-    # It enables plugins, none of which is built.
+    # It enables plugins that are not implemented.
     "TopologyAwareWorkloadScheduling": _alpha(requires=("GenericWorkload",)),
     "VolumeAttributesClass": _LOCKED,
     "VolumeLimitScaling": _alpha("decisions"),
@@ -112,24 +112,24 @@ _BOOLEANS = dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True) | dict.
 
 
 class Gates(msgspec.Struct, frozen=True):
-    """Which gates are on; everything not set has the default of 1.36.
+    """The enabled gates; a gate that is not set has its default of 1.36.
 
     Parameters
     ----------
     changed : dict of str to bool
-        The gates that differ from their default, sorted by name. Build it with
-        `parse_gates` or `set_gates`, which refuse what upstream refuses.
+        The gates that differ from their default, sorted by name. `parse_gates` and
+        `set_gates` build it and reject what upstream rejects.
     """
 
     changed: Mapping[str, bool] = {}
 
     def __contains__(self, name: object) -> bool:
-        """Report whether a gate is on; an unknown gate is a programming error."""
+        """Report whether a gate is enabled; an unknown name is a programming error."""
         assert isinstance(name, str), name
         return self.changed.get(name, GATES[name].default)
 
     def __iter__(self) -> Iterator[str]:
-        """Give the names of the gates that are on, sorted."""
+        """Iterate over the names of the enabled gates, sorted."""
         return (name for name in sorted(GATES) if name in self)
 
 
@@ -137,7 +137,7 @@ DEFAULT_GATES = Gates()
 
 
 def without_effect(gates: Gates, *concerned: Effect) -> tuple[str, ...]:
-    """Return the changed gates that have no effect on any of these; by name."""
+    """Return the changed gates without any of these effects, sorted by name."""
     return tuple(name for name in gates.changed if not {*GATES[name].effects} & {*concerned})
 
 

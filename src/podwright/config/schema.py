@@ -1,8 +1,8 @@
 """KubeSchedulerConfiguration v1 as frozen structs.
 
 Field names are upstream's in snake_case; durations are nanoseconds with `_ns` and keep
-their own name in the document. A struct's default is what kube-scheduler 1.36 uses when
-the key is absent; `None` marks a value that depends on others and is filled in `defaults`.
+their own name in the document. A struct's default is the value of kube-scheduler 1.36 for an
+absent key; `None` marks a value that `defaults` derives from others.
 
 Upstream: staging/src/k8s.io/kube-scheduler/config/v1/types.go, types_pluginargs.go,
 staging/src/k8s.io/component-base/config/v1alpha1/types.go
@@ -29,7 +29,7 @@ class _Struct(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class LeaderElection(_Struct, frozen=True, kw_only=True):
-    """The lease that one of several schedulers holds."""
+    """Leader election of several schedulers by a lease."""
 
     leader_elect: bool = True
     lease_duration_ns: DurationNs = msgspec.field(default=15 * SECOND_NS, name="leaseDuration")
@@ -41,7 +41,7 @@ class LeaderElection(_Struct, frozen=True, kw_only=True):
 
 
 class ClientConnection(_Struct, frozen=True, kw_only=True):
-    """How the scheduler talks to the API server."""
+    """The connection to the API server."""
 
     kubeconfig: str = ""
     accept_content_types: str = ""
@@ -51,14 +51,14 @@ class ClientConnection(_Struct, frozen=True, kw_only=True):
 
 
 class Plugin(_Struct, frozen=True, kw_only=True):
-    """A plugin by name; the weight counts for score and placementScore, 0 is unset."""
+    """A plugin by name; the weight applies to score and placementScore, 0 means unset."""
 
     name: str = ""
     weight: Int32 = 0
 
 
 class PluginSet(_Struct, frozen=True, kw_only=True):
-    """What is enabled and disabled at one extension point, or at all of them."""
+    """The enabled and disabled plugins of one extension point, or of all (multiPoint)."""
 
     enabled: tuple[Plugin, ...] = ()
     disabled: tuple[Plugin, ...] = ()
@@ -92,20 +92,20 @@ class UtilizationShapePoint(_Struct, frozen=True, kw_only=True):
 
 
 class ResourceSpec(_Struct, frozen=True, kw_only=True):
-    """A resource and its weight; 0 is unset and becomes 1."""
+    """A resource and its weight; 0 means unset and becomes 1."""
 
     name: str = ""
     weight: Int64 = 0
 
 
 class RequestedToCapacityRatio(_Struct, frozen=True, kw_only=True):
-    """The shape that the strategy of this name scores with."""
+    """The scoring function of the strategy RequestedToCapacityRatio."""
 
     shape: tuple[UtilizationShapePoint, ...] = ()
 
 
 class ScoringStrategy(_Struct, frozen=True, kw_only=True):
-    """How NodeResourcesFit scores; upstream has no default type once it is given."""
+    """The scoring strategy of NodeResourcesFit; `type` has no default in a given strategy."""
 
     type: str = ""
     resources: tuple[ResourceSpec, ...] = ()
@@ -113,16 +113,16 @@ class ScoringStrategy(_Struct, frozen=True, kw_only=True):
 
 
 class CoschedulingArgs(_Struct, frozen=True, kw_only=True):
-    """How long members of a group wait for each other, and what happens when one fails.
+    """The timeouts of a pod group, and the rejection of its members.
 
     Parameters
     ----------
     permit_waiting_time_seconds : int
-        Where a group does not say it itself.
+        The timeout of groups that do not set their own.
     pod_group_backoff_seconds : int
-        How long a group is not tried again once it was rejected; 0: at once.
+        The backoff of a rejected group; 0 for none.
     pod_group_reject_percentage : int
-        The others keep their places if no more than this share of the members is missing.
+        Waiting members are rejected only if more than this share of the group is missing.
     """
 
     permit_waiting_time_seconds: Int64 = 60
@@ -145,26 +145,26 @@ class DynamicResourcesArgs(_Struct, frozen=True, kw_only=True):
 
 
 class InterPodAffinityArgs(_Struct, frozen=True, kw_only=True):
-    """The weight of required affinity when scoring, and whose preferences count."""
+    """The weight of required affinity in scores, and the preferred terms that are used."""
 
     hard_pod_affinity_weight: Int32 = 1
     ignore_preferred_terms_of_existing_pods: bool = False
 
 
 class NodeAffinityArgs(_Struct, frozen=True, kw_only=True):
-    """An affinity that every pod has besides its own."""
+    """An affinity that is added to that of every pod."""
 
     added_affinity: NodeAffinity | None = None
 
 
 class NodeResourcesBalancedAllocationArgs(_Struct, frozen=True, kw_only=True):
-    """The resources to balance; empty becomes cpu and memory."""
+    """The resources to balance; the default is cpu and memory."""
 
     resources: tuple[ResourceSpec, ...] = ()
 
 
 class NodeResourcesFitArgs(_Struct, frozen=True, kw_only=True):
-    """Resources the filter ignores, and how to score."""
+    """The resources that the filter ignores, and the scoring strategy."""
 
     ignored_resources: tuple[str, ...] = ()
     ignored_resource_groups: tuple[str, ...] = ()
@@ -179,7 +179,7 @@ class PodTopologySpreadArgs(_Struct, frozen=True, kw_only=True):
 
 
 class VolumeBindingArgs(_Struct, frozen=True, kw_only=True):
-    """How long a binding may take, and the shape to score storage with (gated)."""
+    """The timeout of volume binding, and the scoring function for storage (gated)."""
 
     bind_timeout_seconds: Int64 = 600
     shape: tuple[UtilizationShapePoint, ...] | None = None
@@ -242,14 +242,14 @@ class ExtenderTLSConfig(_Struct, frozen=True, kw_only=True):
 
 
 class ExtenderManagedResource(_Struct, frozen=True, kw_only=True):
-    """A resource that an extender looks after."""
+    """A resource that an extender manages."""
 
     name: str = ""
     ignored_by_scheduler: bool = False
 
 
 class Extender(_Struct, frozen=True, kw_only=True):
-    """An HTTP service that is called in decisions; an empty verb is not called."""
+    """An HTTP service that takes part in scheduling; a verb that is empty is not called."""
 
     url_prefix: str = ""
     filter_verb: str = ""

@@ -1,7 +1,7 @@
-"""A configuration back as a document, as kube-scheduler's --write-config-to prints it.
+"""A configuration as a document, in the form that kube-scheduler's --write-config-to prints.
 
-Keys are in alphabetical order, durations are Go's. Show what `set_defaults` gives, and
-every default is there to see.
+Keys are sorted, and durations are printed as in Go. The result of `set_defaults` shows every
+default.
 """
 
 from base64 import b64encode
@@ -23,13 +23,13 @@ from podwright.config.schema import (
     PluginConfig,
 )
 
-# Upstream leaves out the zero values of these; everything else it prints in full.
+# Upstream omits the zero values of these structs only.
 _SPARSE = (Extender, ExtenderManagedResource, ExtenderTLSConfig)
 _ALWAYS = frozenset({"urlPrefix", "httpTimeout", "name"})
 
 
 def to_document(configuration: KubeSchedulerConfiguration) -> dict[str, object]:
-    """Give a configuration as a plain document that `read_configuration` reads again."""
+    """Return a configuration as a plain document that `read_configuration` accepts."""
     document = _plain_struct(configuration)
     if not configuration.delay_cache_until_active:
         del document["delayCacheUntilActive"]
@@ -37,7 +37,7 @@ def to_document(configuration: KubeSchedulerConfiguration) -> dict[str, object]:
 
 
 def args_to_document(args: object) -> object:
-    """Give the arguments of a plugin as a plain document: a struct's, or one as it was written."""
+    """Return the arguments of a plugin as a plain document."""
     return _plain(args)
 
 
@@ -62,7 +62,7 @@ def _plain_struct(struct: msgspec.Struct) -> dict[str, object]:
 
 def _plain(value: object) -> object:
     if isinstance(value, msgspec.Struct):
-        # Structs of other rooms know themselves what they leave out.
+        # Structs of other rooms define which defaults they omit.
         ours = type(value).__module__ == Extender.__module__
         return _plain_struct(value) if ours else _plain(msgspec.to_builtins(value))
     if isinstance(value, tuple | list):

@@ -1,4 +1,4 @@
-"""Whether a configuration with its defaults makes sense, in kube-scheduler's words.
+"""Validation of a configuration after defaulting, with kube-scheduler's error texts.
 
 `validate` checks the whole configuration and returns all errors; it does not raise.
 
@@ -47,10 +47,10 @@ __all__ = [
 ]
 
 REMOVED_PLUGINS = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
-"""Plugins of older configuration versions that v1 refuses by name."""
+"""Plugins of older configuration versions that v1 rejects by name."""
 
 # NodeResourcesFit is missing on purpose: upstream registers it as NodeResourcesFitArgs, so
-# its arguments are judged only when the plugin is built (`defaults.effective`).
+# its arguments are validated only when the plugin is built (`defaults.effective`).
 _VALIDATORS: dict[str, Callable[[str, Any, Gates], Iterator[FieldError]]] = {
     "Coscheduling": validate_coscheduling_args,
     "DefaultPreemption": validate_default_preemption_args,
@@ -106,7 +106,7 @@ _CLASSIC_HAVE_NO_PLUGINS = (
 def validate(
     configuration: KubeSchedulerConfiguration, gates: Gates = DEFAULT_GATES
 ) -> list[FieldError]:
-    """Find everything that is wrong with a configuration that has its defaults."""
+    """Return all errors of a configuration after defaulting."""
     return [
         *_client_connection(configuration.client_connection),
         *_leader_election(configuration.leader_election),
@@ -234,7 +234,7 @@ def _removed(path: str, name: str) -> Iterator[FieldError]:
 
 
 def _common_queue_sort(profiles: tuple[KubeSchedulerProfile, ...]) -> Iterator[FieldError]:
-    """One queue serves all profiles, so they must agree on its order."""
+    """Validate that all profiles sort the queue, which they share, in the same way."""
     canon = _queue_sort(profiles[0])
     if len(canon.enabled) > 1:
         # The capital E is upstream's.

@@ -1,7 +1,7 @@
-"""Metrics as text, in the format that Prometheus scrapes.
+"""Metrics in the text exposition format of Prometheus, version 0.0.4.
 
-Text exposition format 0.0.4: families in order of name, series in order of their labels,
-labels in order of name as upstream's library writes them, `le` last.
+Families are sorted by name, series by their labels, and labels by name as in upstream's library,
+with `le` last.
 
 https://prometheus.io/docs/instrumenting/exposition_formats/
 """
@@ -19,12 +19,12 @@ CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def render_text(snapshot: MetricsSnapshot) -> str:
-    """Write all metrics of a snapshot; "" if there are none."""
+    """Return the metrics of a snapshot as text; "" for an empty snapshot."""
     lines: list[str] = []
     for family in snapshot.families:
         metric = METRIC_BY_NAME[family.name]
-        promise = f"[{metric.stability}] " if metric.stability else ""
-        lines.append(f"# HELP {metric.name} {_escape_help(promise + metric.help)}")
+        stability = f"[{metric.stability}] " if metric.stability else ""
+        lines.append(f"# HELP {metric.name} {_escape_help(stability + metric.help)}")
         lines.append(f"# TYPE {metric.name} {metric.kind}")
         for series in family.series:
             if isinstance(series, Distribution):
@@ -60,7 +60,7 @@ def _labels(metric: Metric, values: tuple[str, ...], limit: str = "") -> str:
 
 
 def _number(value: float) -> str:
-    """Write a number as upstream does: whole ones without a point."""
+    """Return a number as upstream prints it: integers without a decimal point."""
     return repr(value).removesuffix(".0")
 
 

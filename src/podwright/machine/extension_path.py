@@ -1,8 +1,8 @@
-"""The extension points of an attempt, with the status of each.
+"""The extension points that an attempt passed, with the status of each.
 
-There are few different paths through a cycle, and each is one object that is made once: the
-metrics count objects, which costs one dictionary access per cycle, and unfold them into
-extension points when they are read.
+A cycle has few different paths, and each path is one object that is created once. The metrics
+count paths, which costs one dictionary access per cycle, and expand them into extension points
+only for a snapshot.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ _SUCCESS = Code.SUCCESS.label
 
 
 class ExtensionPath:
-    """A sequence of extension points with their statuses.
+    """A path through extension points.
 
     Attributes
     ----------
     points : tuple of (str, str)
         Extension point and status, in upstream's spelling.
     is_bound : bool
-        It ends with a pod that was bound.
+        Whether the path ends with a bound pod.
     """
 
     __slots__ = ("is_bound", "points")
@@ -38,7 +38,7 @@ class ExtensionPath:
 
 @cache
 def path_through(*points: tuple[str, str]) -> ExtensionPath:
-    """Return the way through these points: for the same points always the same object."""
+    """Return the path through these points; equal points give the same object."""
     return ExtensionPath(*points)
 
 
@@ -50,12 +50,12 @@ _PLACING = ("Reserve", "Permit", "PreBindPreFlight", "PreBind", "Bind", "PostBin
 
 
 def decision_path(decision: Decision) -> ExtensionPath:
-    """Return the path of a decision, PostFilter included.
+    """Return the path of a decision, including PostFilter.
 
     Notes
     -----
-    Filter succeeds whether or not a node is left. An error does not record the extension point
-    at which it occurred, so its path is empty; so is that of a cluster without nodes.
+    Filter succeeds whether or not a node remains. An error does not name its extension point,
+    so its path is empty; so is the path in a cluster without nodes.
     Upstream: pkg/scheduler/schedule_one.go, `findNodesThatPassFilters`
     """
     if decision.node:
@@ -87,30 +87,29 @@ def binding_path(
     has_work: bool = False,
     has_pre_flight: bool = True,
 ) -> ExtensionPath:
-    """Return the path of a pod that was assigned a node.
+    """Return the path of a pod after a node was selected.
 
     Parameters
     ----------
     last : str
-        The last extension point that was run, from Reserve to PostBind.
+        The last extension point that ran, from Reserve to PostBind.
     code : Code
-        Its status. A path that does not end with success at PostBind is followed by
-        Unreserve.
+        The result of that extension point. Unreserve follows unless PostBind succeeded.
     has_waited : bool
-        A Permit plugin returned Wait. That is the status of Permit; the outcome of the wait is
-        not.
+        Whether a Permit plugin returned Wait. The result of the wait does not count as the
+        status of Permit.
     has_work : bool
-        A PreBind plugin had something to do.
+        Whether a PreBind plugin had work to do.
     has_pre_flight : bool
-        PreBindPreFlight was run (gate NominatedNodeNameForExpectation).
+        Whether PreBindPreFlight ran (gate NominatedNodeNameForExpectation).
     """
-    answers = {
+    statuses = {
         "Permit": Code.WAIT if has_waited else Code.SUCCESS,
         "PreBindPreFlight": Code.SUCCESS if has_work else Code.SKIP,
     }
     passed = _PLACING[: _PLACING.index(last)]
     points = [
-        (point, answers.get(point, Code.SUCCESS).label)
+        (point, statuses.get(point, Code.SUCCESS).label)
         for point in passed
         if has_pre_flight or point != "PreBindPreFlight"
     ]
@@ -121,4 +120,4 @@ def binding_path(
 
 
 BOUND = binding_path("PostBind", Code.SUCCESS)
-"""A pod that was bound and had nothing to wait for."""
+"""The path of a pod that was bound without waiting."""

@@ -1,7 +1,7 @@
-"""What a machine has counted, as plain values: its metrics' part of a checkpoint.
+"""The counts of a machine as plain values: the part of a checkpoint that holds metrics.
 
-These are the counts that `Metrics` keeps, not the series that they unfold into: few numbers
-per profile, however long the machine has run.
+These are the counts of `Metrics`, not the series derived from them: few numbers per profile,
+whatever the length of the run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Points = tuple[tuple[str, str], ...]
 
 
 class DecisionCount(msgspec.Struct, frozen=True, array_like=True):
-    """How many decisions of a profile went one way, and which plugins had nothing to do."""
+    """The number of decisions of a profile with one path and one set of skipped plugins."""
 
     profile: str
     points: Points
@@ -25,7 +25,7 @@ class DecisionCount(msgspec.Struct, frozen=True, array_like=True):
 
 
 class PathCount(msgspec.Struct, frozen=True, array_like=True, order=True):
-    """How many pods of a profile that were given a node went one way."""
+    """The number of pods of a profile with one path after a node was selected."""
 
     profile: str
     points: Points
@@ -33,7 +33,7 @@ class PathCount(msgspec.Struct, frozen=True, array_like=True, order=True):
 
 
 class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that was counted; sorted by name and labels.
+    """All counts, sorted by names and labels.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     by_attempts : dict of int to Distribution
         Time from first entry to binding, by the number of attempts.
     handled : dict of str to int
-        Changes that were taken in, by the label of the cluster event.
+        Cluster events that were handled, by label.
     flushed_count : int
         Pods that were scheduled after the flush of the unschedulable set.
     counters : dict of str to tuple of Value

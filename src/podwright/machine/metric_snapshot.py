@@ -1,4 +1,4 @@
-"""All metrics at one moment: plain data for drivers, tests and the decision log."""
+"""A snapshot of all metrics: plain data for drivers, tests and the decision log."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import msgspec
 from podwright.machine.metric_table import METRIC_BY_NAME
 
 Labels = tuple[str, ...]
-"""Values of labels, in the order in which the metric names them."""
+"""Label values, in the order of the metric's label names."""
 
 
 class Value(msgspec.Struct, frozen=True, tag=True):
@@ -31,9 +31,9 @@ class Distribution(msgspec.Struct, frozen=True, tag=True):
     ----------
     labels : tuple of str
     counts : tuple of int
-        Per bucket, not added up; one more than the metric has bounds.
+        Per bucket, not cumulative; one more than the metric has bounds.
     total : int
-        The sum of what was observed, durations in nanoseconds.
+        The sum of the observed values, durations in nanoseconds.
     """
 
     labels: Labels
@@ -42,24 +42,24 @@ class Distribution(msgspec.Struct, frozen=True, tag=True):
 
     @property
     def count(self) -> int:
-        """How many values were observed."""
+        """The number of observed values."""
         return sum(self.counts)
 
 
 class Family(msgspec.Struct, frozen=True):
-    """One metric with all its series, in order of their labels."""
+    """One metric with all its series, sorted by labels."""
 
     name: str
     series: tuple[Value | Distribution, ...]
 
 
 class MetricsSnapshot(msgspec.Struct, frozen=True):
-    """All metrics at one moment, in order of name; those with labels but no series are left out."""
+    """All metrics, sorted by name; metrics with labels but without series are omitted."""
 
     families: tuple[Family, ...]
 
     def distribution(self, name: str, *labels: str) -> Distribution:
-        """Return one series of a histogram, an empty one if nothing was observed."""
+        """Return one series of a histogram; an empty one if it has no values."""
         found = self._find(name, labels)
         if found is None:
             return Distribution(labels, (0,) * (len(METRIC_BY_NAME[name].bounds) + 1), 0)
@@ -67,7 +67,7 @@ class MetricsSnapshot(msgspec.Struct, frozen=True):
         return found
 
     def count(self, name: str, *labels: str) -> int | float:
-        """Return the value of a series, or how many values it observed; 0 if there is none."""
+        """Return the value of a series, or its number of observed values; 0 without one."""
         found = self._find(name, labels)
         if found is None:
             return 0
@@ -83,16 +83,16 @@ class MetricsSnapshot(msgspec.Struct, frozen=True):
 
 
 class Levels(msgspec.Struct, frozen=True, kw_only=True):
-    """The current sizes that gauges report.
+    """The current values of gauges.
 
     Parameters
     ----------
     nodes, pods, assumed_pods : int
-        In the cluster as the machine sees it; assumed pods are pods, too.
+        In the scheduler cache; assumed pods count as pods, too.
     binding, prioritizing_extender : int
-        Binding cycles, and calls to extenders' prioritize, that are under way.
+        Binding cycles, and calls to the prioritize verb of extenders, in progress.
     permit_waiting, preempting : int
-        Pods that Permit plugins hold; pods whose victims are being removed.
+        Pods waiting at Permit; pods with a preemption in progress.
     """
 
     nodes: int = 0

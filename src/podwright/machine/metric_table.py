@@ -1,8 +1,8 @@
-"""Every metric: its name, type, labels, buckets and meaning, as data.
+"""Every metric as data: name, type, labels, buckets and help text.
 
 The names, labels and buckets are kube-scheduler's; ours begin with ``podwright_``. A metric
-that is not in this table does not exist: the counting in `metrics`, the text in `exposition`
-and the page of the reference are all made from it.
+that is not in this table does not exist: `metrics`, `exposition` and the reference page are
+derived from it.
 
 Upstream: pkg/scheduler/metrics/metrics.go, pkg/scheduler/metrics/resources/resources.go,
 pkg/scheduler/framework/plugins/volumebinding/metrics/metrics.go
@@ -27,8 +27,8 @@ def exponential(start: float, factor: float, count: int) -> tuple[float, ...]:
 
     Notes
     -----
-    Multiplied up step by step as upstream does, so that the last digits agree:
-    the second bound of (0.00001, 1.5) is 1.5000000000000002e-05.
+    Each bound is the previous one times `factor`, as upstream computes it, so the last digits
+    agree: the second bound of (0.00001, 1.5) is 1.5000000000000002e-05.
     """
     bounds = []
     bound = start
@@ -44,23 +44,23 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     Parameters
     ----------
     name : str
-        In full, as it is scraped.
+        The full name, as in the exposition.
     kind : str
-        What Prometheus calls the type.
+        The Prometheus type.
     help : str
         One sentence or a few.
     stability : str
-        Upstream's promise; "" for our own metrics.
+        Upstream's stability level; "" for metrics of podwright only.
     labels : tuple of str
-        Names, in the order in which values are given.
+        Label names, in the order of their values.
     bounds : tuple of float
         Upper bounds of a histogram's buckets, without +Inf.
     path : str
-        Where it is scraped.
+        The HTTP path that serves the metric.
     gate : str
-        The feature gate without which upstream does not have it; "" if there is none.
+        The feature gate that enables the metric upstream; "" for none.
     note : str
-        How ours is counted, where that is not the obvious thing.
+        How podwright counts it, if that differs from upstream.
     """
 
     name: str
@@ -85,8 +85,8 @@ _POINT_BOUNDS = exponential(0.0001, 2, 12)
 _PLUGIN_BOUNDS = exponential(0.00001, 1.5, 20)
 _BATCH_BOUNDS = exponential(0.00001, 2, 12)
 
-_COUNTED_AS_ZERO = "The count is exact; a duration is 0 unless a driver reports it."
-_FROM_DRIVER = "Only what a driver reports: the machine reads no clock and makes no calls."
+_COUNTED_AS_ZERO = "The count is exact; durations are 0 unless a driver reports them."
+_FROM_DRIVER = "Reported by drivers only: the machine itself measures no time and makes no calls."
 _POD_LABELS = ("namespace", "pod", "node", "scheduler", "priority", "resource", "unit")
 
 METRICS: Final[tuple[Metric, ...]] = (
@@ -96,8 +96,8 @@ METRICS: Final[tuple[Metric, ...]] = (
         kind="counter",
         stability="STABLE",
         labels=("result", "profile"),
-        help="Attempts to schedule a pod, by result: scheduled; unschedulable, the pod fits "
-        "nowhere or was refused; error, the scheduler or something it called failed.",
+        help="Attempts to schedule a pod, by result: scheduled; unschedulable, no node fits the "
+        "pod or a plugin rejected it; error, an internal error or a failed call.",
     ),
     Metric(
         name="scheduler_scheduling_attempt_duration_seconds",
@@ -105,16 +105,15 @@ METRICS: Final[tuple[Metric, ...]] = (
         stability="STABLE",
         labels=("result", "profile"),
         bounds=_ATTEMPT_BOUNDS,
-        help="Time from the beginning of a scheduling cycle to the end of the attempt, binding "
-        "included.",
-        note="From event to event. An attempt that ends within its cycle took 0, or what a "
-        "driver reports for that event.",
+        help="Latency of a scheduling attempt, from the start of the cycle to the end of binding.",
+        note="Measured between events. An attempt that ends within its cycle has duration 0, or "
+        "the duration that a driver reports for that event.",
     ),
     Metric(
         name="scheduler_scheduling_algorithm_duration_seconds",
         kind="histogram",
         bounds=_ATTEMPT_BOUNDS,
-        help="Time taken to decide for one pod.",
+        help="Latency of the scheduling algorithm for one pod.",
         note=_COUNTED_AS_ZERO,
     ),
     Metric(
@@ -123,21 +122,21 @@ METRICS: Final[tuple[Metric, ...]] = (
         stability="BETA",
         labels=("attempts",),
         bounds=_LONG_BOUNDS,
-        help="Time from a pod's first entry into the active queue until it is bound, over all "
-        "its attempts.",
+        help="Latency from a pod's first entry into the active queue to its binding, over all "
+        "attempts.",
     ),
     Metric(
         name="scheduler_pod_scheduling_attempts",
         kind="histogram",
         stability="STABLE",
         bounds=exponential(1, 2, 5),
-        help="Attempts that it took to schedule a pod.",
+        help="Attempts needed to schedule a pod.",
     ),
     Metric(
         name="scheduler_pod_scheduled_after_flush_total",
         kind="counter",
-        help="Pods scheduled in an attempt for which no event but a time-out had moved them out "
-        "of the unschedulable pods; more than a few hint at a missing queueing hint.",
+        help="Pods scheduled right after a flush of unschedulable pods, without an event that "
+        "moved them. A high number indicates a missing queueing hint.",
     ),
     # ------------------------------------------------------------------ plugins
     Metric(
@@ -146,7 +145,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         stability="STABLE",
         labels=("extension_point", "status", "profile"),
         bounds=_POINT_BOUNDS,
-        help="Time taken by all plugins of one extension point together.",
+        help="Latency of all plugins of one extension point.",
         note=_COUNTED_AS_ZERO,
     ),
     Metric(
@@ -154,7 +153,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         kind="histogram",
         labels=("plugin", "extension_point", "status"),
         bounds=_PLUGIN_BOUNDS,
-        help="Time taken by one plugin at one extension point, in a sample of the cycles.",
+        help="Latency of one plugin at one extension point, in a sample of the cycles.",
         note=_FROM_DRIVER,
     ),
     Metric(
@@ -162,9 +161,9 @@ METRICS: Final[tuple[Metric, ...]] = (
         kind="counter",
         stability="BETA",
         labels=("plugin", "extension_point", "profile"),
-        help="How often a plugin took part in deciding, at PreFilter, Filter, PreScore and Score.",
-        note="One per cycle in which the plugin did not skip: it sees all nodes at once. "
-        "Upstream counts Filter and Score once per node.",
+        help="Evaluations of a plugin at PreFilter, Filter, PreScore and Score.",
+        note="Counted once per cycle in which the plugin did not return Skip, since one call "
+        "evaluates all nodes. Upstream counts Filter and Score once per node.",
     ),
     # ------------------------------------------------------------------ queue
     Metric(
@@ -172,38 +171,36 @@ METRICS: Final[tuple[Metric, ...]] = (
         kind="counter",
         stability="STABLE",
         labels=("queue", "event"),
-        help="Pods that entered a queue, by queue and by the event that brought them.",
+        help="Pods added to a queue, by queue and event.",
     ),
     Metric(
         name="scheduler_pending_pods",
         kind="gauge",
         stability="STABLE",
         labels=("queue",),
-        help="Pods that wait: active, to be tried next; backoff, until their backoff is over; "
-        "unschedulable, for an event that may help; gated, for the PreEnqueue plugin that "
-        "holds them back.",
+        help="Pending pods by queue: active, ready for an attempt; backoff, until the backoff "
+        "expires; unschedulable, until an event moves them; gated, rejected at PreEnqueue.",
     ),
     Metric(
         name="scheduler_unschedulable_pods",
         kind="gauge",
         stability="BETA",
         labels=("plugin", "profile"),
-        help="Waiting pods by the plugin that rejected them; one rejected by several counts for "
-        "each.",
+        help="Unschedulable pods by the plugin that rejected them. A pod that several plugins "
+        "rejected counts once for each.",
     ),
     Metric(
         name="scheduler_inflight_events",
         kind="gauge",
         labels=("event",),
-        help="Events that are kept for pods which are being tried, and those pods themselves "
-        "as PodPopped.",
+        help="Events kept for in-flight pods; the in-flight pods themselves count as PodPopped.",
     ),
     Metric(
         name="scheduler_event_handling_duration_seconds",
         kind="histogram",
         labels=("event",),
         bounds=_POINT_BOUNDS,
-        help="Time taken to take in a change of the cluster.",
+        help="Latency of handling a cluster event.",
         note=_COUNTED_AS_ZERO,
     ),
     Metric(
@@ -211,7 +208,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         kind="histogram",
         labels=("plugin", "event", "hint"),
         bounds=_PLUGIN_BOUNDS,
-        help="Time taken by a plugin's queueing hint for one pod and one event.",
+        help="Latency of a plugin's queueing hint for one pod and one event.",
         note=_COUNTED_AS_ZERO,
     ),
     # ------------------------------------------------------------------ preemption, Permit
@@ -219,14 +216,14 @@ METRICS: Final[tuple[Metric, ...]] = (
         name="scheduler_preemption_attempts_total",
         kind="counter",
         stability="STABLE",
-        help="Times that preemption was tried.",
+        help="Preemption attempts.",
     ),
     Metric(
         name="scheduler_preemption_victims",
         kind="histogram",
         stability="STABLE",
         bounds=exponential(1, 2, 7),
-        help="Pods that were chosen as victims in one preemption.",
+        help="Victims selected in one preemption.",
     ),
     Metric(
         name="scheduler_preemption_goroutines_duration_seconds",
@@ -234,7 +231,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         labels=("result",),
         bounds=_LONG_BOUNDS,
         gate="SchedulerAsyncPreemption",
-        help="Time taken to remove the victims of one preemption.",
+        help="Latency of removing the victims of one preemption.",
     ),
     Metric(
         name="scheduler_preemption_goroutines_execution_total",
@@ -249,7 +246,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         stability="BETA",
         labels=("result",),
         bounds=_ATTEMPT_BOUNDS,
-        help="Time that a pod was held by Permit plugins.",
+        help="Time that a pod waited at Permit.",
     ),
     # ------------------------------------------------------------------ levels
     Metric(
@@ -257,14 +254,14 @@ METRICS: Final[tuple[Metric, ...]] = (
         kind="gauge",
         stability="BETA",
         labels=("operation",),
-        help="Work that is under way beside the scheduling cycle, by kind.",
-        note="Binding cycles and calls of extenders; nothing here runs in a thread.",
+        help="Operations in progress outside the scheduling cycle, by kind.",
+        note="Counts binding cycles and calls to extenders, which are no threads.",
     ),
     Metric(
         name="scheduler_cache_size",
         kind="gauge",
         labels=("type",),
-        help="Nodes, pods on them, and pods that are assumed to be on them.",
+        help="Nodes, pods and assumed pods in the scheduler cache.",
     ),
     # ------------------------------------------------------------------ batching
     Metric(
@@ -272,14 +269,14 @@ METRICS: Final[tuple[Metric, ...]] = (
         kind="counter",
         labels=("profile", "result"),
         gate="OpportunisticBatching",
-        help="Cycles by what came of the node that the cycle before suggested.",
+        help="Scheduling cycles by the result of the node hint from the previous cycle.",
     ),
     Metric(
         name="scheduler_batch_cache_flushed_total",
         kind="counter",
         labels=("profile", "reason"),
         gate="OpportunisticBatching",
-        help="Times that a batch's results were dropped, by reason.",
+        help="Flushes of the batch cache, by reason.",
     ),
     Metric(
         name="scheduler_get_node_hint_duration_seconds",
@@ -287,7 +284,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         labels=("hinted", "profile"),
         bounds=_BATCH_BOUNDS,
         gate="OpportunisticBatching",
-        help="Time taken to look for a batch's suggestion.",
+        help="Latency of a lookup of a node hint.",
         note=_FROM_DRIVER,
     ),
     Metric(
@@ -296,7 +293,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         labels=("profile",),
         bounds=_BATCH_BOUNDS,
         gate="OpportunisticBatching",
-        help="Time taken to keep a batch's results.",
+        help="Latency of storing the results of a batch.",
         note=_FROM_DRIVER,
     ),
     # ------------------------------------------------------------------ calls to the API server
@@ -305,7 +302,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         kind="counter",
         labels=("call_type", "result"),
         gate="SchedulerAsyncAPICalls",
-        help="Calls to the API server that were made, by kind and result.",
+        help="Calls to the API server, by type and result.",
         note=_FROM_DRIVER,
     ),
     Metric(
@@ -314,7 +311,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         labels=("call_type", "result"),
         bounds=_ATTEMPT_BOUNDS,
         gate="SchedulerAsyncAPICalls",
-        help="Time taken by calls to the API server.",
+        help="Latency of calls to the API server.",
         note=_FROM_DRIVER,
     ),
     Metric(
@@ -322,7 +319,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         kind="gauge",
         labels=("call_type",),
         gate="SchedulerAsyncAPICalls",
-        help="Calls to the API server that wait to be made.",
+        help="Calls to the API server that are queued.",
         note=_FROM_DRIVER,
     ),
     # ------------------------------------------------------------------ dynamic resources
@@ -331,14 +328,14 @@ METRICS: Final[tuple[Metric, ...]] = (
         kind="counter",
         labels=("status",),
         gate="DRAExtendedResource",
-        help="ResourceClaims that the scheduler requested.",
+        help="Requests to create ResourceClaims.",
     ),
     Metric(
         name="scheduler_dra_bindingconditions_allocations_total",
         kind="counter",
         labels=("profile", "driver", "status"),
         gate="DRADeviceBindingConditions",
-        help="Allocations of devices that have binding conditions, per driver and attempt.",
+        help="Allocations of devices with binding conditions, by driver and attempt.",
     ),
     Metric(
         name="scheduler_dra_bindingconditions_wait_duration_seconds",
@@ -346,15 +343,15 @@ METRICS: Final[tuple[Metric, ...]] = (
         labels=("profile", "driver", "status"),
         bounds=exponential(0.1, 2, 14),
         gate="DRADeviceBindingConditions",
-        help="Time that PreBind waited for the binding conditions of devices.",
+        help="Time that PreBind waited for binding conditions of devices.",
     ),
-    # ------------------------------------------------------------------ groups of pods
+    # ------------------------------------------------------------------ pod groups
     Metric(
         name="scheduler_podgroup_schedule_attempts_total",
         kind="counter",
         labels=("result", "profile"),
         gate="GenericWorkload",
-        help="Attempts to schedule a group of pods, by result as for single pods.",
+        help="Attempts to schedule a pod group, with the results of single pods.",
     ),
     Metric(
         name="scheduler_podgroup_scheduling_attempt_duration_seconds",
@@ -362,36 +359,36 @@ METRICS: Final[tuple[Metric, ...]] = (
         labels=("result", "profile"),
         bounds=_ATTEMPT_BOUNDS,
         gate="GenericWorkload",
-        help="Time taken by an attempt to schedule a group of pods.",
+        help="Latency of an attempt to schedule a pod group.",
     ),
     Metric(
         name="scheduler_podgroup_scheduling_algorithm_duration_seconds",
         kind="histogram",
         bounds=_ATTEMPT_BOUNDS,
         gate="GenericWorkload",
-        help="Time taken to decide for one group of pods.",
+        help="Latency of the scheduling algorithm for one pod group.",
     ),
     # ------------------------------------------------------------------ volumes
     Metric(
         name="scheduler_volume_binder_cache_requests_total",
         kind="counter",
         labels=("operation",),
-        help="Requests to the cache of volumes that are being bound.",
+        help="Requests to the cache of volume bindings in progress.",
     ),
     Metric(
         name="scheduler_volume_scheduling_stage_error_total",
         kind="counter",
         labels=("operation",),
-        help="Errors while volumes were chosen, assumed or bound.",
+        help="Errors while volumes were selected, assumed or bound.",
     ),
-    # ------------------------------------------------------------------ pods' resources
+    # ------------------------------------------------------------------ resources of pods
     Metric(
         name="kube_pod_resource_request",
         kind="gauge",
         stability="STABLE",
         labels=_POD_LABELS,
         path=RESOURCES_PATH,
-        help="Requests of a pod, by resource, as the scheduler and the kubelet count it.",
+        help="Resource requests of a pod, as the scheduler and the kubelet count them.",
     ),
     Metric(
         name="kube_pod_resource_limit",
@@ -399,20 +396,20 @@ METRICS: Final[tuple[Metric, ...]] = (
         stability="STABLE",
         labels=_POD_LABELS,
         path=RESOURCES_PATH,
-        help="What a pod may use at most, by resource, as the scheduler and the kubelet count it.",
+        help="Resource limits of a pod, as the scheduler and the kubelet count them.",
     ),
-    # ------------------------------------------------------------------ our own
+    # ------------------------------------------------------------------ podwright only
     Metric(
         name="podwright_permit_waiting_pods",
         kind="gauge",
         stability="",
-        help="Pods that Permit plugins hold.",
+        help="Pods waiting at Permit.",
     ),
     Metric(
         name="podwright_preempting_pods",
         kind="gauge",
         stability="",
-        help="Pods whose victims are being removed.",
+        help="Pods with a preemption in progress.",
     ),
 )
 

@@ -1,23 +1,21 @@
-"""The metrics of the machine, under kube-scheduler's names (`metric_table`).
+"""The counters of a machine, under kube-scheduler's metric names (`metric_table`).
 
 Theory of operation
 -------------------
-The parts of the machine report what happened, once per cycle and once per attempt; each
-report is one or two dictionary accesses on plain integers. `snapshot` unfolds them into
-families of series, `exposition.render_text` writes those down. Numbers that follow from each
-other are kept once: a counter that goes with a histogram is that histogram's count, the
-queue's own counters (`QueueMetrics`) are read and not repeated, and gauges are taken from the
-machine as it is.
+The parts of the machine report once per cycle and once per attempt; a report costs one or two
+dictionary accesses on plain integers. `snapshot` expands the counts into families of series,
+and `exposition.render_text` prints them. Redundant numbers are stored once: a counter that
+belongs to a histogram is the count of that histogram, the counters of the queue
+(`QueueMetrics`) are read from there, and gauges are read from the machine.
 
 There is no clock. A duration is the difference of `now_ns` between two events: virtual time
-in a simulation, real time on a real cluster. Within one event no time passes, so what only
-lasts that long, such as the decision for one pod, is counted with a duration of 0, unless the
-driver measures how long it took to handle the event and reports it by `report_spent`. Such a
-report changes these numbers only.
+in a simulation, real time on a real cluster. Within one event no time passes, so the decision
+for one pod has duration 0 unless the driver measures the handling of the event and reports it
+with `report_spent`. Such a report changes the metrics only.
 
-What was counted is part of a machine's snapshot (`capture`), so a machine that was restored
-continues to count. What a driver reported is not: it does not follow from the events, and a
-repeated run has to write the same snapshots.
+The counts are part of a machine's snapshot (`capture`), so a restored machine continues them.
+Reports of drivers are not: they do not follow from the events, and a repeated run must write
+the same snapshots.
 
 Upstream: pkg/scheduler/metrics/metrics.go, pkg/scheduler/schedule_one.go
 """
@@ -51,7 +49,7 @@ _SLI_TIME = "scheduler_pod_scheduling_sli_duration_seconds"
 _ATTEMPT_BOUNDS = BOUNDS[_ATTEMPT_TIME]
 _SLI_BOUNDS = BOUNDS[_SLI_TIME]
 _DecisionKey = tuple[str, ExtensionPath, frozenset[str], frozenset[str]]
-"""Profile, way, and the plugins that had nothing to do at Filter and at Score."""
+"""Profile, path, and the plugins that returned Skip at PreFilter and at PreScore."""
 _COUNTED_BY = {
     _ATTEMPTS: _ATTEMPT_TIME,
     "scheduler_preemption_goroutines_execution_total": (
@@ -68,12 +66,12 @@ _COUNTED_BY = {
 
 
 class Metrics:
-    """Counts what the parts of the machine report.
+    """The counts of a machine.
 
     Parameters
     ----------
     profiles : mapping of str to Profile
-        By schedulerName; with the plugins of each extension point.
+        By schedulerName; they determine the plugins of each extension point.
     """
 
     __slots__ = (
@@ -103,19 +101,19 @@ class Metrics:
         self._by_attempts: dict[int, Histogram] = {}
         """Time from first entry to binding, by the number of attempts."""
         self._decisions: dict[_DecisionKey, list[int]] = {}
-        """Cycles; each number in a list of one, so that its key is hashed only once."""
+        """Cycles; each count is a list of one element, so that its key is hashed only once."""
         self._paths: Counter[tuple[str, ExtensionPath]] = Counter()
-        """Ways of pods that were given a node, by profile, but for `BOUND`."""
+        """Paths of pods that a node was selected for, by profile, except `BOUND`."""
         self._handled: dict[str, int] = {}
-        """Changes that were taken in, by the label of the cluster event."""
+        """Cluster events that were handled, by label."""
         self._flushed_count = 0
         self._counters: dict[str, Counter[Labels]] = {}
         self._distributions: dict[str, dict[Labels, Histogram]] = {}
         self._gauges: dict[str, dict[Labels, int]] = {}
         self._spent: dict[str, dict[Labels, Histogram]] = {}
-        """What `report_spent` adds to other histograms; takes as much away where it corrects."""
+        """Corrections of `report_spent` to other histograms; counts may be negative."""
         self._subject = ""
-        """What the time of this event was spent on: a histogram's name, or an event's label."""
+        """The subject of the time spent in this event: a histogram's name, or an event's label."""
         self._ended_at_once: Labels | None = None
         """Result and profile of the attempt that began and ended in this event."""
 
@@ -139,10 +137,10 @@ class Metrics:
         path : ExtensionPath
             `extension_path.decision_path` of the decision.
         skipped_filters, skipped_scores : frozenset of str
-            Plugins that had nothing to do with the pod.
+            Plugins that returned Skip for the pod.
         duration_ns : int
-            Of cycles that had to wait for extenders; nothing is added to it by
-            `report_spent`.
+            The duration of a cycle that waited for extenders; `report_spent` does not change
+            it.
         """
         key = (profile, path, skipped_filters, skipped_scores)
         cell = self._decisions.get(key)
@@ -175,7 +173,7 @@ class Metrics:
         histogram = self._scheduled.get(profile)
         if histogram is None:
             histogram = self._scheduled[profile] = Histogram(_ATTEMPT_BOUNDS)
-        # What `observe` does, without the call: this is the only part that counts per pod.
+        # `observe` inlined: this is the only part that counts per pod.
         duration_ns = now_ns - started_ns
         histogram.counts[bisect_left(_ATTEMPT_BOUNDS, duration_ns)] += 1
         histogram.total += duration_ns
@@ -205,7 +203,7 @@ class Metrics:
         Parameters
         ----------
         path : ExtensionPath, optional
-            `extension_path.binding_path` of a pod that had been given a node.
+            `extension_path.binding_path`, if a node had been selected for the pod.
         """
         if path is not None:
             self._paths[profile, path] += 1
@@ -217,10 +215,10 @@ class Metrics:
         if not duration_ns:
             self._ended_at_once = (result, profile)
 
-    # ------------------------------------------------------------ what happens beside it
+    # ------------------------------------------------------------ outside the cycle
 
     def handled(self, event: str) -> None:
-        """Count a change of the cluster that was handled.
+        """Count a cluster event that was handled.
 
         Parameters
         ----------
@@ -231,28 +229,28 @@ class Metrics:
         self._subject = event
 
     def preemption_tried(self, victim_count: int = 0) -> None:
-        """Count a preemption, and its victims if there are to be any."""
+        """Count a preemption attempt and its victims."""
         self.count("scheduler_preemption_attempts_total")
         if victim_count:
             self.observe("scheduler_preemption_victims", (), victim_count)
 
     def victims_removed(self, *, has_failed: bool, duration_ns: int) -> None:
-        """Count a preemption that is over."""
+        """Count a completed preemption."""
         result = "error" if has_failed else "success"
         self.observe("scheduler_preemption_goroutines_duration_seconds", (result,), duration_ns)
 
     def permit_waited(self, status: str, duration_ns: int) -> None:
-        """Count a wait at Permit that is over.
+        """Count a completed wait at Permit.
 
         Parameters
         ----------
         status : str
-            What came of it: the label of a `Code`.
+            The label of the resulting `Code`.
         """
         self.observe("scheduler_permit_wait_duration_seconds", (status,), duration_ns)
 
     def pod_group_ended(self, profile: str, result: str, duration_ns: int) -> None:
-        """Count an attempt to schedule a group of pods; `result` is as for one pod."""
+        """Count an attempt to schedule a pod group; the values of `result` are those of a pod."""
         name = "scheduler_podgroup_scheduling_attempt_duration_seconds"
         self.observe(name, (result, profile), duration_ns)
 
@@ -288,7 +286,7 @@ class Metrics:
         found[labels].observe(value)
 
     def set_gauge(self, name: str, labels: Labels, value: int) -> None:
-        """Set a gauge of the table whose value only a driver has.
+        """Set a gauge of the table that a driver reports.
 
         Raises
         ------
@@ -299,10 +297,10 @@ class Metrics:
         self._gauges.setdefault(name, {})[labels] = value
 
     def report_spent(self, spent_ns: int) -> None:
-        """Record the measured duration of handling the latest event.
+        """Report the measured duration of handling the last event.
 
-        The duration counts for the decision of a cycle and the attempt that ended with it, or
-        for a change of the cluster; it is ignored for other events, as is a second report for
+        The duration applies to the decision of a cycle and to an attempt that ended with it, or
+        to the cluster event. It is ignored for any other event, and so is a second report about
         the same event.
         """
         subject, self._subject = self._subject, ""
@@ -320,10 +318,10 @@ class Metrics:
             series[labels] = Histogram(BOUNDS[name])
         return series[labels]
 
-    # ------------------------------------------------------------ writing down
+    # ------------------------------------------------------------ checkpoints
 
     def capture(self) -> Counts:
-        """Write down what was counted, but for what a driver reported."""
+        """Return the counts, without the reports of drivers."""
         decisions: Counter[tuple[str, Points, tuple[str, ...], tuple[str, ...]]] = Counter()
         for (profile, path, skipped_filters, skipped_scores), (times,) in self._decisions.items():
             skipped = tuple(sorted(skipped_filters)), tuple(sorted(skipped_scores))
@@ -354,15 +352,15 @@ class Metrics:
         )
 
     def restore(self, counts: Counts) -> None:
-        """Continue from restored counts; nothing may have been counted yet."""
+        """Continue from restored counts; the metrics must be new."""
         assert not self._decisions, "only new metrics can be restored"
-        for profile, distribution in counts.scheduled.items():
-            self._scheduled[profile] = Histogram.of(_ATTEMPT_BOUNDS, distribution)
-        for distribution in counts.failed:
-            result, profile = distribution.labels
-            self._failed[result, profile] = Histogram.of(_ATTEMPT_BOUNDS, distribution)
-        for attempts, distribution in counts.by_attempts.items():
-            self._by_attempts[attempts] = Histogram.of(_SLI_BOUNDS, distribution)
+        for profile, saved in counts.scheduled.items():
+            self._scheduled[profile] = Histogram.of(_ATTEMPT_BOUNDS, saved)
+        for saved in counts.failed:
+            result, profile = saved.labels
+            self._failed[result, profile] = Histogram.of(_ATTEMPT_BOUNDS, saved)
+        for attempts, saved in counts.by_attempts.items():
+            self._by_attempts[attempts] = Histogram.of(_SLI_BOUNDS, saved)
         for decision in counts.decisions:
             skipped = frozenset(decision.skipped_filters), frozenset(decision.skipped_scores)
             path = path_through(*decision.points)
@@ -375,23 +373,23 @@ class Metrics:
             self._counters[name] = Counter({one.labels: int(one.value) for one in values})
         for name, distributions in counts.distributions.items():
             self._distributions[name] = {
-                entry.labels: Histogram.of(BOUNDS[name], entry) for entry in distributions
+                saved.labels: Histogram.of(BOUNDS[name], saved) for saved in distributions
             }
 
-    # ------------------------------------------------------------ looking
+    # ------------------------------------------------------------ reading
 
     def snapshot(self, queue: QueueMetrics, levels: Levels) -> MetricsSnapshot:
-        """Return all metrics as they are now.
+        """Return the current values of all metrics.
 
         Parameters
         ----------
         queue : QueueMetrics
-            The queue's own counters, brought up to date.
+            The counters of the queue, up to date.
         levels : Levels
         """
         builder = SnapshotBuilder()
-        self._unfold_attempts(builder)
-        self._unfold_points(builder)
+        self._expand_attempts(builder)
+        self._expand_points(builder)
         _read_queue(builder, queue)
         _read_levels(builder, levels)
         for name, counter in self._counters.items():
@@ -411,7 +409,7 @@ class Metrics:
             builder.count_histogram(name, histogram_name)
         return MetricsSnapshot(builder.families())
 
-    def _unfold_attempts(self, builder: SnapshotBuilder) -> None:
+    def _expand_attempts(self, builder: SnapshotBuilder) -> None:
         for profile, histogram in self._scheduled.items():
             builder.merge(_ATTEMPT_TIME, (SCHEDULED, profile), histogram)
         for labels, histogram in self._failed.items():
@@ -423,7 +421,7 @@ class Metrics:
             builder.histogram("scheduler_pod_scheduling_attempts", ()).observe(attempts, times)
         builder.put("scheduler_pod_scheduled_after_flush_total", (), self._flushed_count)
 
-    def _unfold_points(self, builder: SnapshotBuilder) -> None:
+    def _expand_points(self, builder: SnapshotBuilder) -> None:
         times_of: Counter[tuple[str, str, str]] = Counter()
         evaluations: Counter[Labels] = Counter()
         for (name, path, skipped_filters, skipped_scores), (times,) in self._decisions.items():
@@ -451,7 +449,7 @@ class Metrics:
 
 def _check(name: str, kind: str, labels: Labels) -> None:
     metric = METRIC_BY_NAME.get(name)
-    assert metric is not None, f"no metric is called {name}"
+    assert metric is not None, f"no metric has the name {name}"
     assert metric.kind == kind, f"{name} is a {metric.kind}, not a {kind}"
     assert name not in _COUNTED_BY, f"{name} is the count of {_COUNTED_BY[name]}: observe that"
     assert len(labels) == len(metric.labels), f"{name} has labels {metric.labels}, not {labels}"

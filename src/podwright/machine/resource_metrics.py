@@ -15,7 +15,7 @@ _IN_BYTES = {"memory", "storage", "ephemeral-storage"}
 
 
 def resource_snapshot(pods: Iterable[Pod]) -> MetricsSnapshot:
-    """Return requests and limits of pods; those that have ended on their node are left out."""
+    """Return requests and limits of pods, without pods that have terminated on their node."""
     requests: list[Value] = []
     limits: list[Value] = []
     for pod in pods:

@@ -1,7 +1,7 @@
 """Histograms of integers, and the builder of a metrics snapshot.
 
-Upstream compares float seconds with float bounds; here both are integers, nanoseconds where
-they are durations, and fall into the same buckets.
+Upstream compares float seconds with float bounds. Here both are integers (durations are
+nanoseconds) and fall into the same buckets.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def bounds_of(metric: Metric) -> list[int]:
     """Return the greatest integer of each bucket.
 
     Durations are nanoseconds here. Upstream compares float seconds, so a bound such as
-    1.5000000000000002e-05 s is turned into the last nanosecond whose seconds are not greater.
+    1.5000000000000002e-05 s becomes the last nanosecond whose seconds do not exceed it.
     """
     if not metric.is_duration:
         return [math.floor(bound) for bound in metric.bounds]
@@ -40,7 +40,7 @@ class Histogram:
     Parameters
     ----------
     bounds : list of int
-        The greatest value of each bucket but the last, which has none.
+        The greatest value of each bucket except the last, which is unbounded.
     """
 
     __slots__ = ("bounds", "counts", "total")
@@ -51,20 +51,20 @@ class Histogram:
         self.total = 0
 
     @classmethod
-    def of(cls, bounds: list[int], read: Distribution) -> Histogram:
-        """Return a histogram that continues what `read` returned."""
+    def of(cls, bounds: list[int], saved: Distribution) -> Histogram:
+        """Return a histogram that continues from a saved one."""
         histogram = cls(bounds)
-        assert len(read.counts) == len(histogram.counts), read
-        histogram.counts, histogram.total = list(read.counts), read.total
+        assert len(saved.counts) == len(histogram.counts), saved
+        histogram.counts, histogram.total = list(saved.counts), saved.total
         return histogram
 
     def observe(self, value: int, times: int = 1) -> None:
-        """Count a value."""
+        """Add a value."""
         self.counts[bisect_left(self.bounds, value)] += times
         self.total += value * times
 
     def replace(self, old: int, new: int) -> None:
-        """Replace a value that was counted before."""
+        """Replace a value that was added before."""
         self.observe(old, -1)
         self.observe(new)
 
@@ -74,18 +74,18 @@ class Histogram:
         self.total += other.total
 
     def read(self, labels: Labels) -> Distribution:
-        """Return it as a series."""
+        """Return the histogram as a series."""
         return Distribution(labels, tuple(self.counts), self.total)
 
 
 BOUNDS: Final[Mapping[str, list[int]]] = {
     metric.name: bounds_of(metric) for metric in METRICS if metric.kind == "histogram"
 }
-"""Of every histogram, by name."""
+"""The bucket bounds of every histogram, by name."""
 
 
 class SnapshotBuilder:
-    """Collects values and histograms into the families of a snapshot."""
+    """Collect values and histograms into the families of a snapshot."""
 
     def __init__(self) -> None:
         self._values: dict[str, dict[Labels, int]] = {}
@@ -96,7 +96,7 @@ class SnapshotBuilder:
         self._values.setdefault(name, {})[labels] = value
 
     def histogram(self, name: str, labels: Labels) -> Histogram:
-        """Return a histogram to add to; an empty one at first."""
+        """Return the histogram of a series; it is empty at first."""
         series = self._histograms.setdefault(name, {})
         if labels not in series:
             series[labels] = Histogram(BOUNDS[name])
@@ -107,19 +107,19 @@ class SnapshotBuilder:
         self.histogram(name, labels).add(histogram)
 
     def fill_up(self, name: str, labels: Labels, times: int) -> None:
-        """Add zeros up to `times` values: durations that no driver reported count as zero."""
+        """Add zeros up to `times` values: durations without a report count as zero."""
         histogram = self.histogram(name, labels)
         missing = times - sum(histogram.counts)
-        assert missing >= 0, f"{name}{labels}: {-missing} more were reported than happened"
+        assert missing >= 0, f"{name}{labels}: {-missing} more durations reported than events"
         histogram.observe(0, missing)
 
     def count_histogram(self, name: str, histogram_name: str) -> None:
-        """Set a counter to how many values a histogram has, for all its labels."""
+        """Set a counter to the number of values of a histogram, for all its labels."""
         for labels, histogram in self._histograms.get(histogram_name, {}).items():
             self.put(name, labels, sum(histogram.counts))
 
     def families(self) -> tuple[Family, ...]:
-        """Return all families; metrics without labels are included even if never counted."""
+        """Return all families, with zeros for metrics without labels that were never counted."""
         families = []
         for metric in sorted(METRICS, key=lambda metric: metric.name):
             if metric.path != METRICS_PATH:

@@ -166,7 +166,7 @@ class Replay:
             case WakeAt(due_ns):
                 self._later(due_ns, TimerFired())
             case CallExtender():
-                raise AssertionError(f"no trace has extenders: {action}")
+                raise AssertionError(f"traces have no extenders: {action}")
             case EmitEvent():
                 self.events[action.pod].append(_event_of(action))
             case (
@@ -319,7 +319,7 @@ class Replay:
 
 def _time_of(text: str) -> int:
     time_ns = timestamp_ns(text)
-    assert time_ns is not None, f"{text!r} is no time"
+    assert time_ns is not None, f"invalid time {text!r}"
     return time_ns
 
 

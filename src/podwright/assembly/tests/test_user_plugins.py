@@ -69,7 +69,7 @@ def test_a_file_may_import_its_neighbours(tmp_path):
     [
         ("x = (\n", "dir/mine.py: line 1: '(' was never closed"),
         ("\n\nraise ValueError('no')", "dir/mine.py: line 3: ValueError: no"),
-        ("x = 1", "dir/mine.py: no plugin in this file: it defines none"),
+        ("x = 1", "dir/mine.py: no plugin in this file: it defines no subclass of Plugin"),
     ],
 )
 def test_what_is_wrong_is_one_sentence_with_file_and_line(text, message):

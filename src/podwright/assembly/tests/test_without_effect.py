@@ -10,8 +10,8 @@ from podwright.config import DEFAULT_GATES, Effect, Gates, parse_gates, read_con
 
 EVERYTHING: tuple[Effect, ...] = ("configuration", "decisions", "machine")
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
-GATES = "(docs/reference/feature-gates.md says which do)"
-PLUGINS = "(docs/reference/plugins.md says which do)"
+GATES = "(see docs/reference/feature-gates.md)"
+PLUGINS = "(see docs/reference/plugins.md)"
 
 
 def configured(**points: list[str]):

@@ -120,7 +120,7 @@ def test_a_histogram_looks_like_upstreams():
     ).splitlines()
     name = "scheduler_permit_wait_duration_seconds"
     assert lines[:5] == [
-        f"# HELP {name} [BETA] Time that a pod was held by Permit plugins.",
+        f"# HELP {name} [BETA] Time that a pod waited at Permit.",
         f"# TYPE {name} histogram",
         f'{name}_bucket{{result="Success",le="0.001"}} 0',
         f'{name}_bucket{{result="Success",le="0.002"}} 2',

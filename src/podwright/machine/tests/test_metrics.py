@@ -286,7 +286,7 @@ def test_a_driver_sets_what_only_it_knows(metrics):
 @pytest.mark.parametrize(
     ("report", "complaint"),
     [
-        (lambda m: m.count("scheduler_attempts"), "no metric is called scheduler_attempts"),
+        (lambda m: m.count("scheduler_attempts"), "no metric has the name scheduler_attempts"),
         (lambda m: m.count("scheduler_pending_pods", ("active",)), "is a gauge, not a counter"),
         (
             lambda m: m.count("scheduler_schedule_attempts_total", ("error", NAME)),
