@@ -183,6 +183,7 @@ USED_AS = {
     "prometheus-client": "prometheus_client",
     "pytest-cov": "--cov",
     "pytest-xdist": "-n auto",
+    "python-jsonpath": "jsonpath",
     "pyyaml": "yaml",
     "towncrier": "[tool.towncrier]",
     "types-pyyaml": "yaml",

@@ -21,6 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from podwright.cli.process_exit import SYSTEM_FAILED, is_system_failure
+from podwright.cli.usage import selected_fields
 from podwright.objects import FieldError, InputError
 
 T = TypeVar("T")
@@ -203,9 +204,13 @@ def print_heading(text: str) -> None:
 
 
 def print_document(document: object, format_name: str) -> None:
-    """Print a document as JSON or YAML."""
+    """Print a document as JSON or YAML, or the fields of it that the command line selects."""
     if format_name == "json":
         import msgspec
+
+        if fields := selected_fields.get():
+            _print_fields(msgspec.to_builtins(document), fields)
+            return
 
         write(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
         return
@@ -213,6 +218,18 @@ def print_document(document: object, format_name: str) -> None:
 
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     write(yaml.dump(document, Dumper=dumper, sort_keys=False, allow_unicode=True, width=100))
+
+
+def _print_fields(document: object, fields: str) -> None:
+    from podwright.cli.field_output import JSONPATH, custom_columns, render_jsonpath
+
+    kind, _, template = fields.partition("=")
+    if f"{kind}=" == JSONPATH:
+        # No line feed is added, as kubectl adds none.
+        sys.stdout.write(render_jsonpath(template, document))
+        return
+    heads, rows = custom_columns(template, document)
+    print_table(heads, rows)
 
 
 def progress(items: Iterable[T], what: str, total: int) -> Iterator[T]:

@@ -1,12 +1,16 @@
-"""Formats usage texts and usage errors.
+"""Formats usage texts and usage errors, and adds what every command accepts.
 
 Typer includes Python types (`FILE <list[str]>`, `[[FILE]]`) and the names of its checks
 (`Value error, ...`) in them; the classes here remove both.
+
+As kubectl does, every command that reads files accepts them as `-f FILE` too, and every command
+that prints JSON accepts `-o jsonpath=TEMPLATE` and `-o custom-columns=SPEC`.
 """
 
 from __future__ import annotations
 
 import re
+from contextvars import ContextVar
 from typing import Any
 
 import typer
@@ -17,6 +21,16 @@ _AS_CHECKED = (
     (re.compile(r"^Input should be a valid integer\b.*"), "must be an integer."),
     (re.compile(r"^Input should be "), "must be "),
 )
+
+
+selected_fields: ContextVar[str] = ContextVar("selected_fields", default="")
+"""`jsonpath=TEMPLATE` or `custom-columns=SPEC` of the command line; "" if neither was given."""
+
+_FILENAME = re.compile(r"--filename(?:=(.*))?|-f=?(.*)", re.DOTALL)
+_FIELDS = re.compile(r"(?:--output=|-o=?)?((?:jsonpath|custom-columns)=.*)", re.DOTALL)
+_FILENAME_HELP = ("-f, --filename FILE", "The same as FILE, as for kubectl. Repeatable.")
+
+_FIELDS_HELP = "Also jsonpath=TEMPLATE and custom-columns=HEAD:.path,..., as for kubectl."
 
 
 class PlainCommand(TyperCommand):
@@ -41,7 +55,9 @@ class PlainCommand(TyperCommand):
                 continue
             record = param.get_help_record(ctx)
             if record is not None:
-                options.append(record)
+                options.append(self._with_fields(param, record))
+        if self._reads_files:
+            options.insert(0, _FILENAME_HELP)
         for heading, records in (("Arguments", arguments), ("Options", options)):
             if records:
                 with formatter.section(heading):
@@ -49,12 +65,67 @@ class PlainCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the command line; rewrite Typer's error messages."""
+        selected_fields.set("")
+        if "json" in self._output_formats:
+            args = _without_fields(args)
+        if self._reads_files:
+            args = _without_filenames(args)
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
             for pattern, words in _AS_CHECKED:
                 error.message = pattern.sub(words, error.message)
             raise
+
+    def _with_fields(self, param: Any, record: tuple[str, str]) -> tuple[str, str]:
+        """Mention `jsonpath=` and `custom-columns=` in the help of `--output`."""
+        if param.name != "output" or "json" not in self._output_formats:
+            return record
+        text, bracket, default = record[1].rpartition("  [")
+        return record[0], f"{text} {_FIELDS_HELP}{bracket}{default}"
+
+    @property
+    def _reads_files(self) -> bool:
+        return any(param.name == "files" for param in self.params)
+
+    @property
+    def _output_formats(self) -> frozenset[str]:
+        """The values of `--output`."""
+        for param in self.params:
+            if param.name == "output":
+                return frozenset(getattr(type(param.default), "__members__", ()))
+        return frozenset()
+
+
+def _without_fields(args: list[str]) -> list[str]:
+    """Replace `jsonpath=` and `custom-columns=` by `json`, and keep them for the output."""
+    replaced = []
+    for before, arg in zip(["", *args], args, strict=False):
+        match = _FIELDS.fullmatch(arg)
+        is_value = before in {"-o", "--output"}
+        if match is None or not (is_value or arg.startswith("-")):
+            replaced.append(arg)
+            continue
+        selected_fields.set(match[1])
+        replaced.append("json" if is_value else "--output=json")
+    return replaced
+
+
+def _without_filenames(args: list[str]) -> list[str]:
+    """Move the files of `-f` and `--filename` to the end, where FILE arguments stand."""
+    kept: list[str] = []
+    files: list[str] = []
+    left = iter(args)
+    for arg in left:
+        match = None if "--" in kept else _FILENAME.fullmatch(arg)
+        if match is None:
+            kept.append(arg)
+            continue
+        file = match[1] or match[2] or next(left, "")
+        if not file:
+            raise typer.BadParameter("requires a file.", param_hint=f"'{arg}'")
+        files.append(file)
+    return [*kept, *files]
 
 
 class CommandApp(typer.Typer):

@@ -1,0 +1,93 @@
+"""`-o jsonpath=` and `-o custom-columns=`."""
+
+from __future__ import annotations
+
+import pytest
+
+from podwright.cli.field_output import custom_columns, render_jsonpath
+from podwright.objects import InputError
+
+READY = {"type": "Ready", "status": "True"}
+FIRST = {
+    "metadata": {"name": "a", "labels": {"app.kubernetes.io/name": "x", "my-label": "y"}},
+    "ready": True,
+    "conditions": [{"type": "Disk", "status": "False"}, READY],
+}
+NODES = {"kind": "List", "items": [FIRST, {"metadata": {"name": "b"}}]}
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        pytest.param("{.items[*].metadata.name}", "a b", id="wildcard"),
+        pytest.param(".kind", "List", id="without braces"),
+        pytest.param("kind: {.kind}!", "kind: List!", id="text around"),
+        pytest.param("{$.kind} {@.kind}", "List List", id="root and current"),
+        pytest.param(
+            '{range .items[*]}{.metadata.name}{"\\t"}{.ready}{"\\n"}{end}',
+            "a\ttrue\nb\t\n",
+            id="range",
+        ),
+        pytest.param(
+            "{range .items[*]}{range .conditions[*]}{.type}{','}{end}{end}",
+            "Disk,Ready,",
+            id="range in a range",
+        ),
+        pytest.param("{range .items[*]}{$.kind}{end}", "ListList", id="root in a range"),
+        pytest.param(
+            r"{.items[0].metadata.labels.app\.kubernetes\.io/name}", "x", id="escaped dots"
+        ),
+        pytest.param(
+            r"{.items[0].metadata.labels['app\.kubernetes\.io/name']}",
+            "x",
+            id="escaped dots in brackets",
+        ),
+        pytest.param("{.items[0].metadata.labels.my-label}", "y", id="dash"),
+        pytest.param('{.items[0].conditions[?(@.type=="Ready")].status}', "True", id="filter"),
+        pytest.param("{.items[-1:].metadata}", '{"name":"b"}', id="slice, and an object"),
+        pytest.param("{..name}", "a b", id="recursive descent"),
+        pytest.param("{.items[*].missing}", "", id="missing field"),
+        pytest.param('{"{}"}', "{}", id="braces in a literal"),
+    ],
+)
+def test_a_template_renders_as_kubectl_renders_it(template: str, text: str) -> None:
+    assert render_jsonpath(template, NODES) == text
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        pytest.param("{.a", "unclosed or nested braces near '{.a'", id="unclosed"),
+        pytest.param("a}b", "unclosed or nested braces near 'a}b'", id="unopened"),
+        pytest.param("{range .items[*]}x", "{range ...} without {end}", id="no end"),
+        pytest.param("{end}", "{end} without {range ...}", id="no range"),
+        pytest.param("{.a[}", "'.a[': unexpected '['", id="bracket"),
+        pytest.param("{.a b}", "'.a b': unexpected ' b'", id="two paths"),
+        pytest.param("{..}", "'..': a name is missing after ..", id="no name"),
+    ],
+)
+def test_an_invalid_template_is_an_error(template: str, message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        render_jsonpath(template, NODES)
+    assert str(raised.value) == f"-o jsonpath: {message}"
+
+
+def test_custom_columns_have_a_row_for_each_item() -> None:
+    heads, rows = custom_columns(r"NAME:.metadata.name,READY:{.ready}", NODES)
+    assert heads == ["NAME", "READY"]
+    assert rows == [["a", "true"], ["b", "<none>"]]
+
+
+def test_a_document_without_a_list_is_one_row() -> None:
+    assert custom_columns("NODE:.node", {"node": "n1", "ties": []}) == (["NODE"], [["n1"]])
+
+
+@pytest.mark.parametrize("spec", ["NAME", "NAME:", ":.a", "NAME:.a,", ""])
+def test_an_invalid_column_is_an_error(spec: str) -> None:
+    with pytest.raises(InputError, match=r"is not a column; write HEAD:\.path"):
+        custom_columns(spec, NODES)
+
+
+def test_an_invalid_path_of_a_column_is_an_error() -> None:
+    with pytest.raises(InputError, match=r"-o custom-columns: '\.a\.': unexpected '\.'"):
+        custom_columns("NAME:.a.", NODES)
