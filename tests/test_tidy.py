@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import subprocess
@@ -147,7 +148,7 @@ IMPORTED_BY_NOBODY = {
 
 
 def loaded_lazily() -> set[str]:
-    """Return the modules that tables of names load: commands, plugins, the public face."""
+    """Return the modules that tables of names load: commands, plugins, kinds, the public face."""
     tables = {"cli/__init__.py": "cli", "assembly/registry.py": "plugins", "__init__.py": ""}
     found = set()
     for table, room in tables.items():
@@ -155,6 +156,10 @@ def loaded_lazily() -> set[str]:
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 name = node.value.replace("-", "_")
                 found.add(".".join(part for part in ("podwright", room, name) if part))
+    kinds = json.loads((SOURCE / "schema/table.json").read_text(encoding="utf-8"))["kinds"]
+    for folder in ("validation", "defaults"):
+        functions = {row[folder] for row in kinds.values() if folder in row}
+        found.update(f"podwright.schema.{folder}.{name.partition(':')[0]}" for name in functions)
     return found
 
 

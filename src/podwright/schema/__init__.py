@@ -1,0 +1,50 @@
+"""The kinds of the Kubernetes API as data: fields, defaults, validation, merge rules, columns.
+
+One table describes every kind of every version that an API server of Kubernetes 1.36 can serve.
+`tools/schema_table.py` generates it from upstream's OpenAPI and protobuf descriptions and from
+`tools/schema/completions.toml`, which has what these do not say. A kind is added by data only. The
+room reads no files but its own table, knows no storage and no scheduling, and decides nothing
+about single objects.
+
+Words used here:
+
+- A `Kind` is a kind of one API version. It is compiled when it is first used.
+- A *struct type* is an object of the API with named fields, such as `core.v1.PodSpec`.
+- A *problem* is the path of an error in a document, its message, and the invalid value.
+- *Decoding problems* are unknown fields and values of a wrong type. Validation problems are what
+  upstream's validation functions report for an object whose types are right and whose defaults
+  are set.
+
+The order for a new object is the API server's: `decoding_problems`, `with_canonical_quantities`,
+`with_defaults`, `validation_problems`.
+
+Validation and defaults are functions. The table names them for each kind (`module:function`), and
+`Kind` imports them on first use: `schema/validation/` and `schema/defaults/` describe their form.
+
+Start with `table.py` (the format), then `kind.py`.
+"""
+
+from podwright.schema.decoding import UNKNOWN_FIELD, Problem
+from podwright.schema.field_sets import FieldSet
+from podwright.schema.kind import Kind, SetDefaults, Validate
+from podwright.schema.schema import Schema, built_in
+from podwright.schema.table import KindRow, Table, built_in_table, read_table
+from podwright.schema.types import Field, StructType, TypeRef
+
+__all__ = [
+    "UNKNOWN_FIELD",
+    "Field",
+    "FieldSet",
+    "Kind",
+    "KindRow",
+    "Problem",
+    "Schema",
+    "SetDefaults",
+    "StructType",
+    "Table",
+    "TypeRef",
+    "Validate",
+    "built_in",
+    "built_in_table",
+    "read_table",
+]

@@ -1,0 +1,207 @@
+"""Strict decoding, field by field: every unknown field and every wrong type, with its path.
+
+Upstream: `fieldValidation=Strict`, staging/src/k8s.io/apimachinery/pkg/runtime/serializer/json
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import difflib
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeAlias
+
+from podwright.objects import (
+    QuantityError,
+    invalid,
+    nearest,
+    parse_quantity,
+    timestamp_ns,
+)
+from podwright.schema.types import StructType, TypeRef
+
+Problem: TypeAlias = tuple[str, str, Any]
+"""The path of an error, its message, and the invalid value."""
+
+UNKNOWN_FIELD: Final = "unknown field"
+"""The first words of the message about an unknown field."""
+
+_DEEPEST_SUGGESTION: Final = 3
+_SIMILAR: Final = 0.7
+"""Similarity from which a field is suggested; short names are similar to many fields."""
+_MISSPELT: Final = 0.85
+"""Similarity from which a field is suggested although another struct has it as it is written."""
+_JSON_NAME: Final = {
+    "string": "a string", "bool": "true or false", "double": "a number", "object": "an object",
+}  # fmt: skip
+_PYTHON_TYPES: Final[dict[str, type | tuple[type, ...]]] = {
+    "string": str, "bool": bool, "double": (int, float), "object": dict,
+}  # fmt: skip
+_LIMITS: Final = {"int32": 2**31, "int64": 2**63}
+
+TypeOf: TypeAlias = Callable[[str], StructType]
+
+
+Parents: TypeAlias = tuple[tuple[str, StructType], ...]
+"""The structs that contain a value, with their paths, from the outside in."""
+
+
+def decoding_problems(
+    document: Any, struct: StructType, type_of: TypeOf, path: str = "", parents: Parents = ()
+) -> Iterator[Problem]:
+    """Yield every unknown field and every value of a wrong type.
+
+    Parameters
+    ----------
+    document : Any
+        The value of `path`.
+    struct : StructType
+        The expected type.
+    type_of : callable
+        Returns a struct type of the table by its name.
+    path : str
+        The path of the value in its document.
+    parents : tuple
+        The structs around the value, for suggestions.
+    """
+    if not isinstance(document, dict):
+        yield path, invalid(document, "an object is expected"), document
+        return
+    prefix = f"{path}." if path else ""
+    here = (*parents, (path, struct))
+    for name, value in document.items():
+        field = struct.fields.get(name)
+        if field is None:
+            yield f"{prefix}{name}", _unknown(name, here, type_of, document), value
+        elif value is not None:
+            yield from _value_problems(value, field.type, type_of, f"{prefix}{name}", here)
+
+
+def _unknown(name: str, here: Parents, type_of: TypeOf, document: dict[str, Any]) -> str:
+    (path, struct) = here[-1]
+    for place, around in reversed(here[:-1]):
+        if name in around.fields and name not in {"name", "kind", "apiVersion"}:
+            return f"{UNKNOWN_FIELD}; it is a field of {place or 'the object'}"
+    near, similarity = _nearest_field(name, [one for one in struct.fields if one not in document])
+    if similarity < _MISSPELT and (place := _place_of(name, struct, type_of)):
+        return f"{UNKNOWN_FIELD}; it is a field of {f'{path}.' if path else ''}{place}"
+    return f'{UNKNOWN_FIELD}; did you mean "{near}"?' if near else UNKNOWN_FIELD
+
+
+def _nearest_field(name: str, known: list[str]) -> tuple[str, float]:
+    """Return the most similar field and its similarity; "" if none is similar enough."""
+    found = nearest(name, known) or ""
+    ratio = difflib.SequenceMatcher(None, name.casefold(), found.casefold()).ratio()
+    return (found, ratio) if ratio >= _SIMILAR else ("", 0.0)
+
+
+def _place_of(name: str, struct: StructType, type_of: TypeOf) -> str:
+    """Return the nearest path below a struct that has a field of this name; "" if none has."""
+    level = [("", struct)]
+    seen = {struct.name}
+    for _ in range(_DEEPEST_SUGGESTION):
+        below: list[tuple[str, StructType]] = []
+        for path, one in level:
+            for field in one.fields.values():
+                inner = field.type.innermost
+                if field.type.container == "map" or inner in seen or not _is_struct(field.type):
+                    continue
+                seen.add(inner)
+                suffix = "[]" if field.type.container else ""
+                below.append((f"{path}{field.name}{suffix}", type_of(inner)))
+        for path, one in below:
+            if name in one.fields and path not in {"status", "metadata"}:
+                return path
+        level = [(f"{path}.", one) for path, one in below if not path.startswith("status")]
+    return ""
+
+
+def _is_struct(ref: TypeRef) -> bool:
+    return _is_struct(ref.element) if ref.element is not None else ref.is_struct
+
+
+def _value_problems(
+    value: Any, ref: TypeRef, type_of: TypeOf, path: str, parents: Parents
+) -> Iterator[Problem]:
+    if ref.element is not None:
+        if ref.container == "list":
+            if not isinstance(value, list | tuple):
+                yield path, invalid(value, "a list is expected"), value
+                return
+            entries = [(f"{path}[{index}]", entry) for index, entry in enumerate(value)]
+        else:
+            if not isinstance(value, dict):
+                yield path, invalid(value, "a map is expected"), value
+                return
+            entries = [(f"{path}[{key}]", entry) for key, entry in value.items()]
+        for place, entry in entries:
+            if entry is not None:
+                yield from _value_problems(entry, ref.element, type_of, place, parents)
+    elif ref.is_struct:
+        yield from decoding_problems(value, type_of(ref.name), type_of, path, parents)
+    elif message := _scalar_problem(value, ref.name):
+        yield path, message, value
+
+
+def _scalar_problem(value: Any, name: str) -> str:
+    match name:
+        case "any":
+            return ""
+        case "quantity":
+            return _quantity_problem(value)
+        case "time" | "micro-time":
+            if isinstance(value, str) and timestamp_ns(value) is not None:
+                return ""
+            return invalid(value, "a time is expected, such as 2026-03-02T10:11:12Z")
+        case "bytes":
+            return _base64_problem(value)
+        case "int-or-string":
+            is_right = isinstance(value, str) or _is_integer(value, 2**31)
+            return "" if is_right else invalid(value, "an integer or a string is expected")
+        case "int32" | "int64":
+            return _integer_problem(value, _LIMITS[name])
+        case _:
+            return _plain_problem(value, name)
+
+
+def _plain_problem(value: Any, name: str) -> str:
+    is_right = isinstance(value, _PYTHON_TYPES[name])
+    if is_right and (name == "bool" or not isinstance(value, bool)):
+        return ""
+    is_scalar = not isinstance(value, list | dict)
+    hint = "; put it in quotes" if name == "string" and is_scalar else ""
+    return invalid(value, f"{_JSON_NAME[name]} is expected{hint}")
+
+
+def _is_integer(value: Any, limit: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and -limit <= value < limit
+
+
+def _integer_problem(value: Any, limit: int) -> str:
+    if _is_integer(value, limit):
+        return ""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return invalid(value, f"a number from {-limit} to {limit - 1} is expected")
+    return invalid(value, "an integer is expected")
+
+
+def _quantity_problem(value: Any) -> str:
+    if not isinstance(value, str | int | float) or isinstance(value, bool):
+        return invalid(value, "a quantity is expected, such as 500m or 2Gi")
+    try:
+        parse_quantity(value)
+    except QuantityError as error:
+        return invalid(value, str(error))
+    return ""
+
+
+def _base64_problem(value: Any) -> str:
+    if not isinstance(value, str):
+        return invalid(value, "a string in base64 is expected")
+    try:
+        base64.b64decode(value.replace("\n", "").replace("\r", ""), validate=True)
+    except (binascii.Error, ValueError):
+        return invalid(
+            value, "not base64; plain text belongs in stringData or in data of a ConfigMap"
+        )
+    return ""

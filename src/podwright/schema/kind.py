@@ -1,0 +1,138 @@
+"""One kind of one version, compiled on first use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from importlib import import_module
+from typing import Any, TypeAlias, cast
+
+import msgspec
+
+from podwright.objects import Document
+from podwright.schema.decoding import Problem, decoding_problems
+from podwright.schema.field_sets import FieldSet, field_set
+from podwright.schema.quantities import with_canonical_quantities
+from podwright.schema.strict_structs import StrictStructs, Struct
+from podwright.schema.table import KindRow
+from podwright.schema.types import Field, StructType
+
+Validate: TypeAlias = Callable[[Document], Iterator[Problem]]
+"""Yields the problems of an object of the right types, whose defaults are set."""
+
+SetDefaults: TypeAlias = Callable[[Document], Document]
+"""Returns the object with upstream's defaults. The argument must not be changed: what changes is
+copied, and the result shares the rest."""
+
+
+class Kind:
+    """A kind of one API version.
+
+    Parameters
+    ----------
+    row : KindRow
+        Its facts in the table.
+    type_of : callable
+        Returns a struct type of the table by its name.
+    structs : StrictStructs
+        The structs of the fast path.
+    """
+
+    def __init__(
+        self, row: KindRow, type_of: Callable[[str], StructType], structs: StrictStructs
+    ) -> None:
+        self.row = row
+        self._type_of = type_of
+        self._structs = structs
+
+    @property
+    def api_version(self) -> str:
+        """`apiVersion` of its objects."""
+        return f"{self.row.group}/{self.row.version}" if self.row.group else self.row.version
+
+    @property
+    def group_kind(self) -> tuple[str, str]:
+        """The group and the kind."""
+        return self.row.group, self.row.kind
+
+    @property
+    def has_status(self) -> bool:
+        """Whether `status` is a subresource."""
+        return "status" in self.row.subresources
+
+    @property
+    def struct(self) -> StructType:
+        """The type of the whole object."""
+        return self._type_of(self.row.type)
+
+    def field(self, path: str) -> Field | None:
+        """Return the field at a path such as `spec.containers.name`; None if there is none.
+
+        Lists and maps are passed through: the path has field names only.
+        """
+        struct: StructType | None = self.struct
+        found: Field | None = None
+        for name in path.split("."):
+            found = None if struct is None else struct.fields.get(name)
+            if found is None:
+                return None
+            inner = found.type
+            while inner.element is not None:
+                inner = inner.element
+            struct = self._type_of(inner.name) if inner.is_struct else None
+        return found
+
+    # ------------------------------------------------------------------------ decoding
+
+    @cached_property
+    def _strict(self) -> Struct | None:
+        return self._structs.struct(self.row.type)
+
+    def decoding_problems(self, document: Document) -> list[Problem]:
+        """Return every unknown field and every value of a wrong type, in document order."""
+        if self._strict is not None:
+            try:
+                msgspec.convert(document, self._strict)
+            except (msgspec.ValidationError, RecursionError):
+                pass
+            else:
+                return []
+        return list(decoding_problems(document, self.struct, self._type_of))
+
+    def with_canonical_quantities(self, document: Document) -> Document:
+        """Return the document with its quantities in upstream's canonical form."""
+        return cast(Document, with_canonical_quantities(document, self.struct, self._type_of))
+
+    # ---------------------------------------------------------- defaults and validation
+
+    @cached_property
+    def _set_defaults(self) -> SetDefaults | None:
+        return cast(SetDefaults | None, _function("defaults", self.row.defaults))
+
+    @cached_property
+    def _validate(self) -> Validate | None:
+        return cast(Validate | None, _function("validation", self.row.validation))
+
+    def with_defaults(self, document: Document) -> Document:
+        """Return the document with upstream's defaults; the types must be right."""
+        return document if self._set_defaults is None else self._set_defaults(document)
+
+    def validation_problems(self, document: Document) -> list[Problem]:
+        """Return what upstream's validation reports for a new object with its defaults."""
+        return [] if self._validate is None else list(self._validate(document))
+
+    # ------------------------------------------------------------------------- merging
+
+    def field_set(self, document: Document) -> FieldSet:
+        """Return the fields of a document in the form of `managedFields`."""
+        return field_set(document, self.struct, self._type_of)
+
+
+def _function(package: str, name: str) -> Callable[..., Any] | None:
+    if not name:
+        return None
+    module, _, function = name.partition(":")
+    found: Callable[..., Any] = getattr(
+        import_module(f"podwright.schema.{package}.{module}"), function
+    )
+    return found

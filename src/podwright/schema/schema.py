@@ -1,0 +1,135 @@
+"""All kinds, found by version, group or resource."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Final
+
+from podwright.objects import api_group, nearest, quoted
+from podwright.schema.kind import Kind
+from podwright.schema.strict_structs import StrictStructs
+from podwright.schema.table import Table, built_in_table
+from podwright.schema.types import StructType
+
+_VERSION: Final = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?")
+_STABILITY: Final[Mapping[str | None, int]] = {None: 2, "beta": 1, "alpha": 0}
+
+
+class Schema:
+    """The kinds of a table; each is compiled when it is first used.
+
+    Parameters
+    ----------
+    table : Table
+        The table; see `schema.table`.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._types: dict[str, StructType] = {}
+        self._structs = StrictStructs(self.type)
+        self._kinds: dict[str, Kind] = {}
+        self._versions: dict[tuple[str, str], list[str]] = {}
+        for key, row in table.kinds.items():
+            self._versions.setdefault((row.group, row.kind), []).append(key)
+        for keys in self._versions.values():
+            keys.sort(key=lambda key: _priority(table.kinds[key].version), reverse=True)
+        self._resources = {
+            name: self._versions[row.group, row.kind][0]
+            for row in sorted(table.kinds.values(), key=lambda row: row.group, reverse=True)
+            if row.resource
+            for plain in (row.resource, row.singular, *row.short_names)
+            for name in (plain, f"{plain}.{row.group}")
+        }
+        self._groups: dict[str, dict[str, None]] = {}
+        for key in (*table.kinds, *table.unserved):
+            api_version, _, kind = key.rpartition("/")
+            self._groups.setdefault(api_group(api_version), {})[kind] = None
+
+    def __iter__(self) -> Iterator[Kind]:
+        """Yield all kinds of all versions, by `apiVersion/Kind`."""
+        return map(self._kind, self._table.kinds)
+
+    def type(self, name: str) -> StructType:
+        """Return a struct by its name, such as `core.v1.PodSpec`."""
+        found = self._types.get(name)
+        if found is None:
+            found = self._types[name] = StructType(name, self._table.types[name])
+        return found
+
+    def _kind(self, key: str) -> Kind:
+        found = self._kinds.get(key)
+        if found is None:
+            found = self._kinds[key] = Kind(self._table.kinds[key], self.type, self._structs)
+        return found
+
+    def find(self, api_version: str, kind: str) -> Kind | None:
+        """Return a served kind; None for any other."""
+        key = f"{api_version}/{kind}"
+        return self._kind(key) if key in self._table.kinds else None
+
+    def of(self, group: str, kind: str) -> Kind | None:
+        """Return a kind in its preferred version; None if none is served."""
+        keys = self._versions.get((group, kind))
+        return self._kind(keys[0]) if keys else None
+
+    def resource(self, name: str) -> Kind | None:
+        """Return the kind with a resource, singular or short name, as kubectl accepts it.
+
+        The group may follow after a dot: `events.events.k8s.io`. Case is ignored.
+        """
+        key = self._resources.get(name.lower())
+        return self._kind(key) if key else None
+
+    def is_built_in(self, group: str) -> bool:
+        """Whether a group belongs to Kubernetes; the kinds of other groups are custom."""
+        return group in self._groups
+
+    def is_namespaced(self, group: str, kind: str) -> bool:
+        """Whether the objects of a kind are in namespaces; custom kinds are assumed not to be."""
+        found = self.of(group, kind)
+        return found is not None and found.row.namespaced
+
+    def successor(self, api_version: str, kind: str) -> str:
+        """Return the `apiVersion` that replaces one that is not served; "" if there is none."""
+        replacement = self._table.unserved.get(f"{api_version}/{kind}")
+        if replacement is not None:
+            return replacement
+        known = self.of(api_group(api_version), kind)
+        return known.api_version if known else ""
+
+    def no_match(self, api_version: str, kind: str) -> str:
+        """Return kubectl's error for a kind that a built-in group does not serve; else "".
+
+        Upstream: k8s.io/apimachinery/pkg/api/meta/errors.go, `NoKindMatchError`
+        """
+        group = api_group(api_version)
+        known = self._groups.get(group)
+        if known is None or self.find(api_version, kind):
+            return ""
+        message = f"no matches for kind {quoted(kind)} in version {quoted(api_version)}"
+        if successor := self.successor(api_version, kind):
+            return f"{message}; use {successor}"
+        if kind in known:
+            return f"{message}; Kubernetes 1.36 does not serve this kind"
+        near = nearest(kind, known)
+        return f'{message}; did you mean "{near}"?' if near else message
+
+
+def _priority(version: str) -> tuple[int, int, int]:
+    """Return the order of versions: v1 before v1beta2 before v1beta1 before v1alpha1.
+
+    Upstream: k8s.io/apimachinery/pkg/version/helpers.go, CompareKubeAwareVersionStrings
+    """
+    match = _VERSION.fullmatch(version)
+    assert match, version
+    major, stability, minor = match.groups()
+    return _STABILITY[stability], int(major), int(minor or 0)
+
+
+@cache
+def built_in() -> Schema:
+    """Return the schema of the kinds that Kubernetes serves."""
+    return Schema(built_in_table())
