@@ -126,7 +126,7 @@ def test_an_argument_that_a_plugin_refuses_is_a_problem_of_the_configuration(wri
 def test_a_past_run_is_refused_if_its_plugin_cannot_be_made_any_more(write, tmp_path, line):
     file = write("mine.py", GOOD)
     cluster = write("cluster.yaml", CLUSTER)
-    run(f"simulate {cluster} --plugin {file} --no-tables -o {tmp_path}/run")
+    run(f"simulate {cluster} --plugin {file} --no-tables --out {tmp_path}/run")
     write("mine.py", f"{GOOD}\n    def __init__(self):\n        raise SystemExit(0)\n")
     line = line.replace("RUN", f"{tmp_path}/run")
     result = run(f"{line} --plugin {file}", status=2)

@@ -420,7 +420,7 @@ def test_what_is_not_built_is_accepted_with_one_warning(write, tmp_path):
         f"schedule {QUICKSTART} --exit-zero --config {config}",
         f"explain web-0 {QUICKSTART} --config {config}",
         f"compare-rules {QUICKSTART} --config {config}",
-        f"simulate {QUICKSTART} --exit-zero --config {config} --no-tables -o {tmp_path}/run",
+        f"simulate {QUICKSTART} --exit-zero --config {config} --no-tables --out {tmp_path}/run",
         f"shadow examples/shadow --config {config}",
         f"config show {config}",
         f"config check {config} {config}",

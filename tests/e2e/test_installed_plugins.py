@@ -110,7 +110,7 @@ def test_a_file_goes_before_an_installed_plugin_of_its_name(install, write, clus
 def test_a_recorded_run_finds_its_installed_plugin(install, write, cluster, tmp_path):
     install("KeepLarge = rack_plugins:KeepLarge")
     config = write("c.yaml", CONFIGURATION)
-    run(f"simulate {cluster} --config {config} -o {tmp_path}/run")
+    run(f"simulate {cluster} --config {config} --out {tmp_path}/run")
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     assert manifest["options"]["packages"] == {"KeepLarge": "rack_plugins 1.2"}
     assert "not it" in run(f"explain web --run {tmp_path}/run").stdout
@@ -122,7 +122,7 @@ def test_a_recorded_run_finds_its_installed_plugin(install, write, cluster, tmp_
 def test_an_installed_plugin_does_not_stand_for_a_file(install, write, cluster, tmp_path):
     file = write("mine.py", CODE)
     config = write("c.yaml", CONFIGURATION)
-    run(f"simulate {cluster} --config {config} --plugin {file} -o {tmp_path}/run")
+    run(f"simulate {cluster} --config {config} --plugin {file} --out {tmp_path}/run")
     install("KeepLarge = rack_plugins:KeepLarge")
     expected = run(f"run show {tmp_path}/run", status=2).stderr
     assert "plugins that are not in-tree: KeepLarge; pass their files" in expected

@@ -99,9 +99,9 @@ CASES = (
                        "--plugin examples/plugins/keep_zone.py")
     ),
     # The folder of a run.
-    ("simulate CLUSTER --no-tables", "'--no-tables': has no effect without --run"),
+    ("simulate CLUSTER --no-tables", "'--no-tables': has no effect without --out"),
     ("simulate CLUSTER --checkpoint-events 5",
-     "'--checkpoint-events': has no effect without --run"),
+     "'--checkpoint-events': has no effect without --out"),
     *(
         (f"simulate CLUSTER --ending {ending}",
          "--ending: has no effect without pods of the openb trace that have times;"
@@ -111,7 +111,7 @@ CASES = (
     *(
         (f"simulate --resume RUN {option}",
          f"'{option.split()[0]}': cannot be combined with --resume")
-        for option in ("--no-tables", "--seed 0", "--run other", "--until 1h", "--sample 1m",
+        for option in ("--no-tables", "--seed 0", "--out other", "--until 1h", "--sample 1m",
                        "--ending after-run-time", "--rules modern", "--events x")
     ),
 )  # fmt: skip

@@ -239,6 +239,13 @@ def test_after_the_end_is_the_end(a_run):
     assert late.stdout == run(f"run show {a_run}").stdout
 
 
+def test_without_a_time_the_end_of_the_run_is_shown_not_its_last_event(tmp_path):
+    run(f"simulate {QUICKSTART} --until 24h --exit-zero --no-tables --out {tmp_path}/run")
+    shown = run(f"run show {tmp_path}/run").stdout
+    assert "Time:     24h0m0s into the run (2026-01-02T00:00:00Z)" in shown
+    assert shown == run(f"run show {tmp_path}/run --at 24h").stdout
+
+
 def test_nominations_are_shown(a_run):
     text = run(f"run step {a_run}", stdin="g 28\ns\n").stdout
     assert re.search(r"Nominated:\n  NODE +PODS\n  large +default/urgent\n", text)

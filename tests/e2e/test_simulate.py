@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.e2e.command_line import NODES, ROOT, pod, run
+from tests.e2e.command_line import NODES, QUICKSTART, ROOT, pod, run
 
 MAIN = "from podwright.cli import main; main()"
 SMALL_FILES = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0})); "
@@ -65,7 +65,7 @@ class Licenses(pw.Plugin):
 def test_an_attempt_that_fails_after_its_decision_counts_as_one_failed_decision(write, tmp_path):
     cluster, plugin = write("cluster.yaml", NODES + pod("web", "1")), write("own.py", Licenses)
     line = f"simulate {cluster} --plugin {plugin} --until 500ms"
-    printed = run(f"{line} -o {tmp_path}/run", status=1).stdout
+    printed = run(f"{line} --out {tmp_path}/run", status=1).stdout
     assert "1 decisions for 1 pods, 0 placed" in printed
     assert "  1     no license is left\n" in printed
     document = json.loads(run(f"{line} --output json --exit-zero").stdout)
@@ -93,7 +93,7 @@ def test_pods_that_others_decide_for_do_not_count(write):
 
 
 def test_a_run_can_be_explained_and_shown(tmp_path):
-    run(f"simulate {DAY} -o {tmp_path}/run")
+    run(f"simulate {DAY} --out {tmp_path}/run")
     shown = run(f"explain default/hotfix --run {tmp_path}/run --attempt 1", status=1).stdout
     assert "Insufficient cpu" in shown
     assert "6: 5 Ready, 1 Unknown" in run(f"run show {tmp_path}/run --at 90m").stdout
@@ -105,7 +105,7 @@ def test_a_run_with_a_configuration_among_the_files_is_decided_by_it(write, tmp_
         "cluster.yaml",
         NODES + pod("web", "1", spec="schedulerName: mine") + CONFIGURATION + profile,
     )
-    run(f"simulate {cluster} -o {tmp_path}/run")
+    run(f"simulate {cluster} --out {tmp_path}/run")
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     assert manifest["configuration"]["profiles"][0]["schedulerName"] == "mine"
 
@@ -120,7 +120,7 @@ def test_a_run_with_a_configuration_among_the_files_is_decided_by_it(write, tmp_
         pytest.param("{c} --config none.yaml", "none.yaml: cannot be read", id="no configuration"),
         pytest.param("{c} --resume {c}", "cannot be combined with --resume", id="resume and files"),
         pytest.param("--resume none", "none is not a run folder", id="no run"),
-        pytest.param("{c} -o ''", "a folder name must not be empty", id="no folder"),
+        pytest.param("{c} --out ''", "a folder name must not be empty", id="no folder"),
         pytest.param("--resume ''", "a folder name must not be empty", id="no folder to resume"),
         pytest.param(
             "examples/shadow/record.jsonl",
@@ -139,7 +139,7 @@ def test_all_errors_are_reported_and_nothing_is_written(write, tmp_path):
     events = write("events.jsonl", '{"at": "1m", "drain": "huge"}\n{\n')
     expected = run(
         f"simulate {cluster} --events {events} --start never --feature-gates X=true"
-        f" -o {tmp_path}/run",
+        f" --out {tmp_path}/run",
         status=2,
     ).stderr
     for message in (
@@ -155,7 +155,7 @@ def test_all_errors_are_reported_and_nothing_is_written(write, tmp_path):
 
 def test_a_finished_run_is_reported_as_finished(write, tmp_path):
     cluster = write("cluster.yaml", NODES + pod("batch", "16"))
-    run(f"simulate {cluster} -o {tmp_path}/run", status=1)
+    run(f"simulate {cluster} --out {tmp_path}/run", status=1)
     before = tree(tmp_path / "run")
     again = run(f"simulate --resume {tmp_path}/run", status=1)
     assert "is already finished" in again.stderr
@@ -166,10 +166,10 @@ def test_a_finished_run_is_reported_as_finished(write, tmp_path):
 def test_a_run_without_tables_needs_no_arrow(write, tmp_path, monkeypatch):
     monkeypatch.setattr("podwright.recording.run_folder.find_spec", lambda _: None)
     cluster = write("cluster.yaml", NODES + pod("web", "1"))
-    refused = run(f"simulate {cluster} -o {tmp_path}/run", status=2).stderr
+    refused = run(f"simulate {cluster} --out {tmp_path}/run", status=2).stderr
     assert "pip install 'podwright[tables]'" in refused
     assert not (tmp_path / "run").exists()
-    run(f"simulate {cluster} -o {tmp_path}/run --no-tables")
+    run(f"simulate {cluster} --out {tmp_path}/run --no-tables")
     assert not (tmp_path / "run" / "tables").exists()
     run(f"simulate {cluster}")
 
@@ -229,10 +229,10 @@ def until_checkpoint(process: subprocess.Popen[str], folder: Path, count: int) -
 
 
 def test_a_run_on_a_full_disk_reports_how_to_resume(tmp_path):
-    run(f"simulate {DAY} --checkpoint-events 100 -o {tmp_path}/whole")
+    run(f"simulate {DAY} --checkpoint-events 100 --out {tmp_path}/whole")
     segment = next((tmp_path / "whole" / "log").iterdir())
     folder, limit = tmp_path / "broken", segment.stat().st_size // 2
-    line = f"{DAY} --checkpoint-events 100 -o {folder}"
+    line = f"{DAY} --checkpoint-events 100 --out {folder}"
     # No file may be longer than that, as if the disk were full then.
     process = started(line, 1, main=SMALL_FILES.format(limit) + MAIN)
     _, stderr = process.communicate()
@@ -253,7 +253,7 @@ def broken_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     document = CONFIGURATION.removeprefix("---\n")
     (folder / "config.yaml").write_text(f"{document}podMaxBackoffSeconds: 5\n")
     line = "in/cluster.yaml in/workloads.yaml --events in/day.jsonl --config config.yaml"
-    process = started(f"{line} -o run", 1, main=SMALL_FILES.format(3_000) + MAIN, folder=folder)
+    process = started(f"{line} --out run", 1, main=SMALL_FILES.format(3_000) + MAIN, folder=folder)
     assert "resume the run" in process.communicate()[1]
     return folder
 
@@ -298,11 +298,11 @@ def test_a_run_is_not_resumed_if_an_input_has_changed(
     [pytest.param(signal.SIGKILL, marks=pytest.mark.share), signal.SIGINT, signal.SIGTERM],
 )
 def test_a_run_that_was_stopped_and_resumed_writes_the_same_bytes(tmp_path, trace, number):
-    whole = started(f"{trace} -o {tmp_path}/whole", 0)
+    whole = started(f"{trace} --out {tmp_path}/whole", 0)
     expected, _ = whole.communicate()
     assert whole.returncode in (0, 1)
     folder = tmp_path / "broken"
-    line = f"{trace} -o {folder}"
+    line = f"{trace} --out {folder}"
     for attempt, checkpoint in enumerate((1, 4, 7), start=1):
         process = started(line, attempt)
         for _ in until_checkpoint(process, folder, checkpoint):
@@ -320,3 +320,39 @@ def test_a_run_that_was_stopped_and_resumed_writes_the_same_bytes(tmp_path, trac
     assert last.communicate()[0] == expected
     assert last.returncode == whole.returncode
     assert tree(folder) == tree(tmp_path / "whole")
+
+
+def test_o_is_the_output_format_and_any_other_value_the_run_folder_with_a_warning(tmp_path):
+    document = run(f"simulate {QUICKSTART} --exit-zero --output json").stdout
+    short = run(f"simulate {QUICKSTART} --exit-zero -o json")
+    assert short.stdout == document
+    assert "warning: -o" not in short.stderr
+    folder = tmp_path / "run"
+    deprecated = run(f"simulate {QUICKSTART} --exit-zero -o {folder} --output json")
+    assert deprecated.stdout == document
+    assert (
+        f"warning: -o names the output format; -o {folder} is read as --out {folder}\n"
+        in deprecated.stderr
+    )
+    assert (folder / "summary.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("-o json --output yaml", "'-o': cannot be combined with --output."),
+        (
+            "-o jsn --out other",
+            "'-o': is not a format (table, json, yaml), and a run folder cannot be combined with"
+            " --out.",
+        ),
+        (
+            "--resume other -o elsewhere",
+            "'-o': is not a format (table, json, yaml), and a run folder cannot be combined with"
+            " --resume.",
+        ),
+    ],
+)
+def test_contradicting_output_options_are_refused(line, message):
+    files = "" if "--resume" in line else QUICKSTART
+    assert message in run(f"simulate {files} {line}", status=2).stderr

@@ -50,7 +50,7 @@ def cluster(tmp_path: Path) -> str:
 def test_what_is_decided_does_not_depend_on_a_folder_and_the_plugin_is_named(cluster, tmp_path):
     in_memory = re.sub(r" --checkpoint-events \d+", "", cluster)
     here = run(f"simulate {in_memory}", status=1)
-    there = run(f"simulate {cluster} -o {tmp_path}/run", status=1)
+    there = run(f"simulate {cluster} --out {tmp_path}/run", status=1)
     assert here.stdout == there.stdout
     assert f"  {PODS - 2 * MOST}    the namespace has its share" in here.stdout
     assert "warning" not in here.stderr
@@ -58,9 +58,9 @@ def test_what_is_decided_does_not_depend_on_a_folder_and_the_plugin_is_named(clu
 
 
 def test_a_run_that_was_killed_goes_on_with_the_count_that_there_was(cluster, tmp_path):
-    run(f"simulate {cluster} -o {tmp_path}/whole", status=1)
+    run(f"simulate {cluster} --out {tmp_path}/whole", status=1)
     folder = tmp_path / "broken"
-    process = started(f"{cluster} -o {folder}", 1)
+    process = started(f"{cluster} --out {folder}", 1)
     while process.poll() is None and parts_of(folder) < 3:
         pass
     process.kill()
@@ -71,7 +71,7 @@ def test_a_run_that_was_killed_goes_on_with_the_count_that_there_was(cluster, tm
 
 
 def test_the_past_is_explained_with_the_count_that_there_was(cluster, tmp_path):
-    run(f"simulate {cluster} -o {tmp_path}/run", status=1)
+    run(f"simulate {cluster} --out {tmp_path}/run", status=1)
     line = f"--run {tmp_path}/run --plugin {tmp_path}/quota.py"
     assert "the namespace has its share" in run(f"explain red/p38 {line}", status=1).stdout
     assert "n1" in run(f"explain red/p06 {line}").stdout

@@ -97,7 +97,7 @@ def openb() -> float:
         run = Path(folder) / "run"
         # The figures of the run itself are no figures of ours.
         with redirect_stdout(io.StringIO()), suppress(SystemExit):
-            main(["simulate", *map(str, tables), "--run", str(run)])
+            main(["simulate", *map(str, tables), "--out", str(run)])
         summary = msgspec.json.decode((run / "summary.json").read_bytes())
         assert any((run / "tables").iterdir()), "no tables"
         assert summary["counts"]["placed"] == openb_trace.POD_COUNT, summary

@@ -190,7 +190,7 @@ def reject_idle(option: str, other: str, why: str) -> NoReturn:
     option : str
         The option, such as ``--no-tables``.
     other : str
-        The condition, such as ``without --run``.
+        The condition, such as ``without --out``.
 
     Raises
     ------

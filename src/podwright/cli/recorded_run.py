@@ -34,7 +34,7 @@ class RecordedRun:
     plugins : tuple of type
         The given ones, and the installed ones with which the run was recorded.
     start_ns, end_ns : int
-        Start of the run, and time of its last event.
+        Start and end of the run; of a running one, the time of its last event.
 
     Raises
     ------
@@ -51,7 +51,8 @@ class RecordedRun:
         self.plugins = self._with_installed(tuple(plugins))
         count = len(self.log)
         self.start_ns = start_of_run(path, self.log)
-        self.end_ns = self.log.time_of(count - 1) if count else self.start_ns
+        last_ns = self.log.time_of(count - 1) if count else self.start_ns
+        self.end_ns = max(last_ns, _end_of(path / "summary.json"))
 
     def _with_installed(self, plugins: tuple[type[Plugin], ...]) -> tuple[type[Plugin], ...]:
         needed = {plugin.name: plugin.cls for plugin in self.log.setup.plugins}
@@ -144,6 +145,23 @@ def _start_of(manifest: Path) -> int | None:
     except msgspec.MsgspecError as error:
         message = f"does not contain the start of the run: {error}"
         raise InputError([FieldError(source=str(manifest), path="", message=message)]) from error
+
+
+def _end_of(summary: Path) -> int:
+    """Return the end of the run from its summary; 0 if there is none."""
+    if not summary.exists():
+        return 0
+    try:
+        return timestamp_ns(msgspec.json.decode(read_text(summary), type=_Summary).end) or 0
+    except msgspec.MsgspecError as error:
+        message = f"does not contain the end of the run: {error}"
+        raise InputError([FieldError(source=str(summary), path="", message=message)]) from error
+
+
+class _Summary(msgspec.Struct):
+    """The field of a summary that is read here."""
+
+    end: str
 
 
 class _Manifest(msgspec.Struct):

@@ -52,7 +52,7 @@ def _folder(text: str) -> Path:
     return Path(text)
 
 
-_ALLOWED_WITH_RESUME = {"resume", "output", "exit_zero"}
+_ALLOWED_WITH_RESUME = {"resume", "output", "short_output", "exit_zero"}
 
 
 @app.command(
@@ -82,14 +82,14 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
             '{"at": "10m", "drain": "node-1"}. Repeatable.',
         ),
     ] = None,
-    run: Annotated[
+    out: Annotated[
         Path | None,
         typer.Option(
+            "--out",
             "--run",
-            "-o",
             metavar="FOLDER",
             parser=_folder,
-            help="Write the run to this folder. It must not exist.",
+            help="Write the run to this folder. It must not exist or be empty.",
         ),
     ] = None,
     resume: Annotated[
@@ -163,6 +163,15 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
     output: Annotated[
         SummaryFormat, typer.Option("--output", help="Output format of the summary.")
     ] = SummaryFormat.table,
+    short_output: Annotated[
+        str,
+        typer.Option(
+            "-o",
+            metavar="FORMAT",
+            help="Short for --output. Deprecated: any other value is the folder of --out.",
+            show_default=False,
+        ),
+    ] = "",
     exit_zero: Annotated[
         bool, typer.Option("--exit-zero", help="Exit 0 even if pods remain unscheduled.")
     ] = False,
@@ -170,15 +179,17 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
     """Simulate a cluster over time.
 
     The simulation runs nodes, pods, controllers and the scheduler on a virtual clock. With
-    --run, all scheduling decisions and summary tables are written to a folder, which the
+    --out, all scheduling decisions and summary tables are written to a folder, which the
     commands explain, run show and run step read.
 
     Exit status 1 if pods remain unscheduled; 130 after Ctrl-C, and the run in the folder can
     be resumed. Pods of other schedulers and pods with scheduling gates are reported but do
     not affect the exit status.
     """
-    if resume is None and run is None:
-        _reject_without_run(given_on(ctx))
+    if "short_output" in given_on(ctx):
+        output, out = _read_short_output(ctx, short_output, output, out)
+    if resume is None and out is None:
+        _reject_without_folder(given_on(ctx))
     from podwright.cli.simulate_run import SimulateOptions, resume_simulate, run_simulate
 
     if resume is not None:
@@ -210,18 +221,53 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
                 seeds_names=True,
             ),
         )
-        all_placed = run_simulate(options, run, output=output.value)
+        all_placed = run_simulate(options, out, output=output.value)
     if not all_placed and not exit_zero:
         raise typer.Exit(1)
 
 
-def _reject_without_run(given: frozenset[str]) -> None:
+def _read_short_output(
+    ctx: typer.Context, text: str, output: SummaryFormat, out: Path | None
+) -> tuple[SummaryFormat, Path | None]:
+    """Read the value of ``-o``: the name of a format, or, deprecated, the run folder.
+
+    Returns
+    -------
+    SummaryFormat, Path or None
+        The values of ``--output`` and ``--out``.
+
+    Raises
+    ------
+    BadParameter
+        If it is the folder, and --out or --resume name one as well.
+    """
+    given = given_on(ctx)
+    if text in SummaryFormat.__members__:
+        found = SummaryFormat(text)
+        if "output" in given and output != found:
+            raise typer.BadParameter("cannot be combined with --output.", param_hint="'-o'")
+        return found, out
+    folder = _folder(text)
+    for name in ("out", "resume"):
+        if name in given:
+            formats = ", ".join(SummaryFormat)
+            raise typer.BadParameter(
+                f"is not a format ({formats}), and a run folder cannot be combined with --{name}.",
+                param_hint="'-o'",
+            )
+    from podwright.cli.console import print_message
+
+    print_message(f"warning: -o names the output format; -o {text} is read as --out {text}")
+    return output, folder
+
+
+def _reject_without_folder(given: frozenset[str]) -> None:
     """Reject options that concern the run folder if there is none."""
     if "no_tables" in given:
-        reject_idle("--no-tables", "without --run", "tables are written to the run folder")
+        reject_idle("--no-tables", "without --out", "tables are written to the run folder")
     if "checkpoint_events" in given:
         why = "checkpoints are written to the run folder"
-        reject_idle("--checkpoint-events", "without --run", why)
+        reject_idle("--checkpoint-events", "without --out", why)
 
 
 def _reject_options_beside_resume(ctx: typer.Context) -> None:
