@@ -165,6 +165,26 @@ def test_free_resources_that_typical_pods_cannot_use_are_fragmented():
     assert rows["memory"] == (14 * GIB, 7 * GIB + 3.5 * GIB, 0.75)
 
 
+def test_idle_devices_are_fragmented_for_pods_that_do_not_request_them():
+    nodes = [make_node("a", cpu="8", gpu=4), make_node("b", cpu="1", gpu=2)]
+    pods = [
+        make_pod("cpu-only", cpu="1", node="a"),
+        make_pod("one", cpu="2", gpu=1, node="a"),
+        make_pod("two", cpu="2", gpu=1, node="a"),
+        make_pod("many", cpu="1", gpu=3),
+    ]
+    run = pw.simulate([*nodes, *pods])
+    rows = {
+        resource: (free, unusable)
+        for resource, free, unusable in rows_of(
+            run, "fragmentation", "resource", "free", "unusable"
+        )
+    }
+    # 2 GPUs are idle on a, which has 3 cores left, and 2 on b, which has 1 core. The CPU-only pod
+    # cannot use any, the pods of one GPU do not fit on b, and the pod of three on no node.
+    assert rows["nvidia.com/gpu"] == (4, (4 + 2 + 2 + 4) / 4)
+
+
 def test_a_preemption_has_a_row_per_victim():
     nodes = [make_node("n1", cpu="4")]
     pods = [make_pod(f"p{number}", cpu="2") for number in range(2)]
