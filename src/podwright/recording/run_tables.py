@@ -28,6 +28,7 @@ from podwright.recording.fragmentation import TypicalPods, TypicalPodsState
 from podwright.recording.pending_reasons import FAILED, held_back, main_reason
 from podwright.recording.replay import Replay
 from podwright.recording.table_rows import Columns, ColumnType, TableRows
+from podwright.recording.utilization import ResourceUse, UtilizationMeter
 from podwright.store import GroupKind, kind_of
 
 TABLES: Final[Mapping[str, Mapping[str, ColumnType]]] = {
@@ -144,6 +145,7 @@ class RunTablesState(msgspec.Struct, frozen=True, kw_only=True):
     counts: Counts
     waiting: dict[NamespacedName, Waiting]
     typical_pods: TypicalPodsState
+    utilization: dict[str, ResourceUse]
     sampled_ns: int | None
     shown_reasons: tuple[str, ...]
     is_changed: bool
@@ -164,6 +166,8 @@ class RunTables:
     counts : Counts
     waiting : dict
         The reason for each pod without a node.
+    utilization : UtilizationMeter
+        Means and peaks, which do not depend on samples.
     """
 
     def __init__(self, sample_ns: int) -> None:
@@ -173,6 +177,7 @@ class RunTables:
         self.counts = Counts()
         self.waiting: dict[NamespacedName, Waiting] = {}
         self._typical_pods = TypicalPods()
+        self.utilization = UtilizationMeter()
         self._sampled_ns: int | None = None
         self._shown_reasons: tuple[str, ...] = ()
         self._is_changed = True
@@ -350,6 +355,8 @@ class RunTables:
 
     def passed(self, before_ns: int, now_ns: int) -> None:
         """Receive that time advances; take a sample of the state before, if one is due."""
+        assert self._machine is not None, "attach a machine before time advances"
+        self.utilization.advance(self._machine.cluster.nodes, before_ns, now_ns)
         if not self._is_changed:
             return
         due_ns = before_ns
@@ -360,6 +367,8 @@ class RunTables:
 
     def end(self, now_ns: int) -> None:
         """Take the last sample, and add the pods that still wait."""
+        assert self._machine is not None, "attach a machine before the end"
+        self.utilization.end(self._machine.cluster.nodes, now_ns)
         if self._sampled_ns is None or self._sampled_ns < now_ns:
             self.sample(now_ns)
         for key, waiting in self.waiting.items():
@@ -432,6 +441,7 @@ class RunTables:
             counts=self.counts,
             waiting=self.waiting,
             typical_pods=self._typical_pods.state(),
+            utilization=self.utilization.uses,
             sampled_ns=self._sampled_ns,
             shown_reasons=self._shown_reasons,
             is_changed=self._is_changed,
@@ -445,6 +455,7 @@ class RunTables:
         tables = cls(state.sample_ns)
         tables.counts, tables.waiting = state.counts, dict(state.waiting)
         tables._typical_pods = TypicalPods.restore(state.typical_pods)
+        tables.utilization = UtilizationMeter.restore(state.utilization)
         tables._sampled_ns, tables._is_changed = state.sampled_ns, state.is_changed
         tables._shown_reasons = state.shown_reasons
         tables._rows["decisions"].extend(state.kept_decisions)
