@@ -57,7 +57,7 @@ class Scores:
         """
         if not _is_column(self.values, n_slots):
             raise TypeError(
-                f"`out.values` has to stay an array of int64 with {n_slots} entries, one per"
+                f"`out.values` must stay an array of int64 with {n_slots} entries, one per"
                 " slot; write to out.values[out.rows]"
             )
 

@@ -84,7 +84,7 @@ class Verdicts:
             If `codes` was replaced by an array of another type.
         """
         if getattr(self.codes, "dtype", None) != np.int64:
-            raise TypeError("`out.codes` has to stay an array of int64; write to out.codes")
+            raise TypeError("`out.codes` must stay an array of int64; write to out.codes")
         codes = self.codes[self.rows]
         if self.decode is None and len(codes):
             least, greatest = int(codes.min()), int(codes.max())

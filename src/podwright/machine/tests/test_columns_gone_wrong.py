@@ -75,8 +75,8 @@ class Replaces(Plugin):
         return None
 
 
-HAS_TO_STAY = (
-    "TypeError: `out.values` has to stay an array of int64 with 2 entries, one per slot;"
+MUST_STAY = (
+    "TypeError: `out.values` must stay an array of int64 with 2 entries, one per slot;"
     " write to out.values[out.rows]"
 )
 
@@ -84,9 +84,9 @@ HAS_TO_STAY = (
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("fractions", HAS_TO_STAY),
-        ("too-few", HAS_TO_STAY),
-        ("list", HAS_TO_STAY),
+        ("fractions", MUST_STAY),
+        ("too-few", MUST_STAY),
+        ("list", MUST_STAY),
         (
             "returned",
             "TypeError: returned an array of int64; write the scores to `out`, for example"

@@ -351,7 +351,7 @@ NO_REASON = "TypeError: a slot can be rejected with a Status that rejects only"
         ),
         pytest.param(
             lambda out: setattr(out, "codes", np.zeros(1)),
-            "TypeError: `out.codes` has to stay an array of int64; write to out.codes",
+            "TypeError: `out.codes` must stay an array of int64; write to out.codes",
             id="codes that were replaced",
         ),
     ],
