@@ -61,6 +61,7 @@ from podwright.objects import (
     PodwrightError,
     PriorityClass,
     admit,
+    require_objects,
     with_node_name,
     with_nominated_node_name,
     without_pod_level_resources,
@@ -154,6 +155,7 @@ class Scheduler:
         Pods are completed as the API server's admission does: requests from limits, priority
         from the priority class, the default scheduler's name.
         """
+        require_objects(objects)
         # Pods come last, since admission looks at the priority classes.
         for obj in sorted(objects, key=lambda obj: isinstance(obj, Pod)):
             if isinstance(obj, PriorityClass):
