@@ -17,7 +17,7 @@ patch   default/low    DisruptionTarget=True PreemptionByScheduler
 delete  default/low    (under way)
 park    default/high   rejected_by=NodeResourcesFit
 
-# No other pod gets the room of the victim.
+# Nobody gets the room that is being made.
 2s    pod default/other cpu=1
 2s    cycle
 ----

@@ -9,7 +9,7 @@ hold    default/a      by=SchedulingGates
 400s  cycle
 ----
 
-# One of two gates is removed.
+# One gate of two is gone.
 401s  gates default/a example.com/review
 ----
 

@@ -17,7 +17,6 @@ from podwright.api.admission import Admission, Forbidden, NamespaceTerminating
 from podwright.api.api import Api
 from podwright.api.bootstrap_objects import BOOTSTRAP_OBJECTS
 from podwright.api.create_update import Scope
-from podwright.api.cron_schedule import CronSchedule, parse_schedule, time_zone
 from podwright.api.deletion import FOREGROUND, ORPHAN
 from podwright.api.events import RecordEvent
 from podwright.api.eviction import EvictionRejected, with_disruption_target
@@ -58,7 +57,6 @@ __all__ = [
     "ApplyObject",
     "BindPod",
     "CreateObject",
-    "CronSchedule",
     "DeleteObject",
     "EvictPod",
     "EvictionRejected",
@@ -78,10 +76,8 @@ __all__ = [
     "conditions_with",
     "execute",
     "finalizers_without",
-    "parse_schedule",
     "patched",
     "section",
-    "time_zone",
     "validate_workload",
     "with_disruption_target",
     "with_job_defaults",

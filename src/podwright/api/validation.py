@@ -16,7 +16,6 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from podwright.api.cron_schedule import parse_schedule, time_zone
 from podwright.objects import (
     Document,
     FieldError,
@@ -30,7 +29,9 @@ from podwright.objects import (
     encode,
     invalid,
     label_selector,
+    parse_schedule,
     required,
+    time_zone,
     unsupported,
     wrong_with,
 )

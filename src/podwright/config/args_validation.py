@@ -7,7 +7,6 @@ Upstream: pkg/scheduler/apis/config/validation/validation_pluginargs.go
 
 from collections.abc import Iterator, Sequence
 
-from podwright.config.duration import SECOND_NS, format_duration
 from podwright.config.field import (
     Unquoted,
     duplicate,
@@ -31,9 +30,11 @@ from podwright.config.schema import (
     VolumeBindingArgs,
 )
 from podwright.objects import (
+    SECOND_NS,
     FieldError,
     NodeSelectorRequirement,
     NodeSelectorTerm,
+    format_duration,
     label_key_errors,
     requirement_problems,
 )

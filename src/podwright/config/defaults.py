@@ -12,7 +12,6 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from podwright.config.duration import SECOND_NS
 from podwright.config.expand import Implements, expand_plugins, in_tree_points, plugin_names
 from podwright.config.field import problem, raise_errors
 from podwright.config.gates import DEFAULT_GATES, Gates
@@ -41,7 +40,7 @@ from podwright.config.validation import (
     validate_node_resources_fit_args,
     validate_rules,
 )
-from podwright.objects import DEFAULT_SCHEDULER_NAME, FieldError
+from podwright.objects import DEFAULT_SCHEDULER_NAME, SECOND_NS, FieldError
 
 _BEFORE_GATES = (
     Plugin(name="SchedulingGates"),

@@ -16,9 +16,8 @@ import msgspec
 import yaml
 from msgspec import inspect
 
-from podwright.config.duration import parse_duration
 from podwright.config.field import did_you_mean, invalid, join, not_supported, problem, required
-from podwright.objects import FieldError
+from podwright.objects import FieldError, parse_duration
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 

@@ -13,8 +13,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from podwright.config.duration import SECOND_NS
-from podwright.objects import NodeAffinity, TopologySpreadConstraint
+from podwright.objects import SECOND_NS, NodeAffinity, TopologySpreadConstraint
 
 API_VERSION = "kubescheduler.config.k8s.io/v1"
 KIND = "KubeSchedulerConfiguration"

@@ -12,7 +12,6 @@ from typing import Annotated, get_args, get_origin, get_type_hints
 import msgspec
 from msgspec.structs import fields
 
-from podwright.config.duration import format_duration
 from podwright.config.schema import (
     API_VERSION,
     KIND,
@@ -22,6 +21,7 @@ from podwright.config.schema import (
     KubeSchedulerConfiguration,
     PluginConfig,
 )
+from podwright.objects import format_duration
 
 # Upstream omits the zero values of these structs only.
 _SPARSE = (Extender, ExtenderManagedResource, ExtenderTLSConfig)

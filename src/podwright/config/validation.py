@@ -20,7 +20,6 @@ from podwright.config.args_validation import (
     validate_pod_topology_spread_args,
     validate_volume_binding_args,
 )
-from podwright.config.duration import format_duration
 from podwright.config.expand import POINT_TYPES, set_at
 from podwright.config.field import Unquoted, duplicate, invalid, problem, required
 from podwright.config.gates import DEFAULT_GATES, Gates
@@ -37,7 +36,7 @@ from podwright.config.schema import (
     PluginSet,
     Rules,
 )
-from podwright.objects import FieldError, label_key_errors
+from podwright.objects import FieldError, format_duration, label_key_errors
 
 __all__ = [
     "REMOVED_PLUGINS",

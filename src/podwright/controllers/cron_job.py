@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from podwright.api import CronSchedule, parse_schedule, patched, section, time_zone
+from podwright.api import patched, section
 from podwright.controllers.actions import deletion_by, event_by
 from podwright.controllers.interface import (
     ControllerAction,
@@ -28,10 +28,13 @@ from podwright.controllers.job_spec import finished_condition
 from podwright.controllers.kinds import CRON_JOB, JOB, GroupKind
 from podwright.controllers.lister import Lister
 from podwright.objects import (
+    CronSchedule,
     Document,
     KubernetesObject,
     NamespacedName,
     decode,
+    parse_schedule,
+    time_zone,
     timestamp_ns,
     timestamp_text,
 )

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podwright.api.cron_schedule import parse_schedule, time_zone
 from podwright.controllers.cron_job import CronJobController, most_recent_due
 from podwright.controllers.job import JobController
 from podwright.controllers.kinds import CRON_JOB, JOB
 from podwright.controllers.tests.staged_cluster import NOW, Cluster, at, document
+from podwright.objects import parse_schedule, time_zone
 from podwright.objects.timestamps import timestamp_ns, timestamp_text
 from podwright.stages.annotation_stages import EXIT_CODE, RUN_DELAY
 

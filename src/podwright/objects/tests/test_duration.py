@@ -2,7 +2,7 @@
 
 import pytest
 
-from podwright.config.duration import format_duration, parse_duration
+from podwright.objects.duration import format_duration, parse_duration
 
 SECOND_NS = 1_000_000_000
 

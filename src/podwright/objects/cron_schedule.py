@@ -22,7 +22,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from podwright.config import parse_duration
+from podwright.objects.duration import parse_duration
 
 _SECOND_NS: Final = 1_000_000_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -136,7 +136,7 @@ def parse_schedule(text: str) -> CronSchedule:
         raise ValueError(f"unrecognized descriptor: {text}")
     words = _DESCRIPTORS.get(text, text).split()
     if len(words) != len(_FIELDS):
-        raise ValueError(f"expected exactly 5 fields, found {len(words)}: {words}")
+        raise ValueError(f"expected exactly 5 fields, found {len(words)}: [{' '.join(words)}]")
     minutes, hours, days, months, weekdays = (
         _field(word, name, low, high, names)
         for word, (name, low, high, names) in zip(words, _FIELDS, strict=True)
