@@ -16,7 +16,8 @@ Words used here:
   are set.
 
 The order for a new object is the API server's: `decoding_problems`, `with_canonical_quantities`,
-`with_defaults`, `validation_problems`.
+`with_defaults`, `validate_object_meta`, `validation_problems`. A changed object has
+`update_problems`.
 
 Validation and defaults are functions. The table names them for each kind (`module:function`), and
 `Kind` imports them on first use: `schema/validation/` and `schema/defaults/` describe their form.
@@ -26,10 +27,12 @@ Start with `table.py` (the format), then `kind.py`.
 
 from podwright.schema.decoding import UNKNOWN_FIELD, Problem
 from podwright.schema.field_sets import FieldSet
-from podwright.schema.kind import Kind, SetDefaults, Validate
+from podwright.schema.kind import Kind, SetDefaults, Validate, ValidateUpdate
 from podwright.schema.schema import Schema, built_in
 from podwright.schema.table import KindRow, Table, built_in_table, read_table
 from podwright.schema.types import Field, StructType, TypeRef
+from podwright.schema.validation.field_errors import reason_of
+from podwright.schema.validation.metadata import validate_object_meta
 
 __all__ = [
     "UNKNOWN_FIELD",
@@ -44,7 +47,10 @@ __all__ = [
     "Table",
     "TypeRef",
     "Validate",
+    "ValidateUpdate",
     "built_in",
     "built_in_table",
     "read_table",
+    "reason_of",
+    "validate_object_meta",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
 from importlib import import_module
 from typing import Any, TypeAlias, cast
@@ -16,9 +16,14 @@ from podwright.schema.quantities import with_canonical_quantities
 from podwright.schema.strict_structs import StrictStructs, Struct
 from podwright.schema.table import KindRow
 from podwright.schema.types import Field, StructType
+from podwright.schema.validation.field_errors import FieldErrors
+from podwright.schema.validation.metadata import validate_metadata_update
 
-Validate: TypeAlias = Callable[[Document], Iterator[Problem]]
-"""Yields the problems of an object of the right types, whose defaults are set."""
+Validate: TypeAlias = Callable[[FieldErrors, Document], None]
+"""Adds the errors of an object of the right types, whose defaults are set."""
+
+ValidateUpdate: TypeAlias = Callable[[FieldErrors, Document, Document], None]
+"""Adds the errors of a changed object; the last argument is the stored one."""
 
 SetDefaults: TypeAlias = Callable[[Document], Document]
 """Returns the object with upstream's defaults. The argument must not be changed: what changes is
@@ -113,19 +118,48 @@ class Kind:
     def _validate(self) -> Validate | None:
         return cast(Validate | None, _function("validation", self.row.validation))
 
+    @cached_property
+    def _validate_update(self) -> ValidateUpdate | None:
+        name = self.row.validation_of_update
+        return cast(ValidateUpdate | None, _function("validation", name))
+
     def with_defaults(self, document: Document) -> Document:
         """Return the document with upstream's defaults; the types must be right."""
         return document if self._set_defaults is None else self._set_defaults(document)
 
     def validation_problems(self, document: Document) -> list[Problem]:
-        """Return what upstream's validation reports for a new object with its defaults."""
-        return [] if self._validate is None else list(self._validate(document))
+        """Return what upstream's validation reports for a new object with its defaults.
+
+        Metadata is validated by `validate_object_meta`.
+        """
+        errors = FieldErrors()
+        if self._validate is not None:
+            self._validate(errors, document)
+        return errors.problems
+
+    def update_problems(self, new: Document, old: Document) -> list[Problem]:
+        """Return what upstream's validation reports for a changed object, metadata included."""
+        errors = FieldErrors()
+        validate_metadata_update(errors, new.get("metadata") or {}, old.get("metadata") or {})
+        if self._validate_update is not None:
+            self._validate_update(errors, new, old)
+        else:
+            for path in self.row.immutable:
+                errors.immutable(path, _value_at(new, path), _value_at(old, path))
+        return errors.problems
 
     # ------------------------------------------------------------------------- merging
 
     def field_set(self, document: Document) -> FieldSet:
         """Return the fields of a document in the form of `managedFields`."""
         return field_set(document, self.struct, self._type_of)
+
+
+def _value_at(document: Document, path: str) -> Any:
+    value: Any = document
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
 
 
 def _function(package: str, name: str) -> Callable[..., Any] | None:

@@ -72,7 +72,9 @@ class KindRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     immutable : tuple of str
         The fields that an update may not change.
     validation : str
-        The function that validates an object: `module:function` in `schema.validation`.
+        The function that validates a new object: `module:function` in `schema.validation`.
+    validation_of_update : str
+        The function that validates a changed object, in the same form.
     defaults : str
         The function that sets defaults: `module:function` in `schema.defaults`.
     is_spec_only : bool
@@ -99,6 +101,7 @@ class KindRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     columns: tuple[tuple[str, str, str, int], ...] = ()
     immutable: tuple[str, ...] = ()
     validation: str = ""
+    validation_of_update: str = ""
     defaults: str = ""
     is_spec_only: bool = False
 

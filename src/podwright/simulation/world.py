@@ -90,7 +90,6 @@ from podwright.objects import (
     Pod,
     PodwrightError,
     decode,
-    require_objects,
 )
 from podwright.queueing import Touch
 from podwright.recording import DecisionLog, record
@@ -101,7 +100,6 @@ from podwright.simulation.observers import (
     DecisionObserver,
     EventObserver,
     Observer,
-    checked_observers,
     event_of,
 )
 from podwright.simulation.operation_requests import request_of
@@ -220,7 +218,7 @@ class World:
                 stages=stages,
                 controllers=controllers,
                 call_extender=call_extender,
-                observers=checked_observers(observers),
+                observers=tuple(observers),
                 plugins=scheduler.plugins,
             )
             components = build_components(
@@ -291,14 +289,12 @@ class World:
         InvalidObject
             An invalid workload; none of the objects is written then.
         """
-        require_objects(objects)
         check_workloads(objects)
         for obj in objects:
             self.do(Apply(obj), at_ns=at_ns)
 
     def remove(self, *objects: KubernetesObject, at_ns: int | None = None) -> None:
         """Delete objects, or start their graceful deletion; missing objects are ignored."""
-        require_objects(objects)
         for obj in objects:
             self.do(Delete(kind_of(obj), obj.key), at_ns=at_ns)
 

@@ -1,16 +1,22 @@
-"""Validation of new objects, a module for each API group or idea.
+"""Validation of objects, a module for each API group or idea.
 
-A kind names its function in `tools/schema/completions.toml`, for example
-`validation = "pods:validate_pod"` for `validate_pod` in `pods.py` of this folder::
+A kind names its functions in `tools/schema/completions.toml`, for example
+`validation = "pod:validate_pod"` for `validate_pod` in `pod.py` of this folder::
 
-    def validate_pod(document: Document) -> Iterator[Problem]:
-        yield "spec.containers", required(), None
+    def validate_pod(errors: FieldErrors, pod: Document) -> None:
+        if not pod["spec"].get("containers"):
+            errors.required("spec.containers")
 
 The function receives the whole object as JSON. The types of all values are right and upstream's
-defaults are set; a field may be absent or null. It yields the path, the message and the value of
-every violation, with upstream's texts (`objects.invalid`, `required`, `unsupported`), in upstream's
-order. It changes nothing. Metadata is part of the object: names, labels and annotations are
-validated by the function too.
+defaults are set; a field may be absent or null. It adds the path, the message and the value of
+every violation, with upstream's texts and in upstream's order, to a `FieldErrors`. It changes
+nothing. Metadata is validated by `metadata.py`, apart from the metadata of embedded templates.
+
+`validation_of_update = "pod_update:validate_pod_update"` names the function for a changed object;
+it also receives the stored object, and validates the new one as a whole.
+
+Values whose feature gate is off by default in the API server are valid: the gates of a simulated
+scheduler are no matter of the object.
 
 Upstream: pkg/apis/*/validation/validation.go
 """

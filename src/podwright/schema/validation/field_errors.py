@@ -1,0 +1,152 @@
+"""The errors of one object, each with its field and upstream's text.
+
+A rule adds errors to a `FieldErrors` and never raises, so that all errors of an object are found
+together.
+
+Upstream: staging/src/k8s.io/apimachinery/pkg/util/validation/field/errors.go
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from podwright.schema.decoding import Problem
+
+
+class FieldErrors:
+    """Collects the errors of one object.
+
+    Attributes
+    ----------
+    problems : list of Problem
+        In the order in which upstream finds them; the entries of a map by key.
+    """
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+
+    def __len__(self) -> int:
+        return len(self.problems)
+
+    def required(self, path: str, detail: str = "") -> None:
+        """Add the error of a missing value."""
+        self._add(path, "Required value", detail)
+
+    def invalid(self, path: str, value: Any, detail: str) -> None:
+        """Add the error of a value that violates a rule."""
+        self._add(path, f"Invalid value: {printed(value)}", detail, value)
+
+    def invalid_object(self, path: str, detail: str) -> None:
+        """Add the error of a relation between fields; the text contains no value."""
+        self._add(path, "Invalid value", detail)
+
+    def each(self, path: str, value: Any, details: Iterable[str]) -> None:
+        """Add an error for each detail about a value."""
+        for detail in details:
+            self.invalid(path, value, detail)
+
+    def unsupported(self, path: str, value: Any, supported: Sequence[str]) -> None:
+        """Add the error of a value outside an enumeration.
+
+        Parameters
+        ----------
+        supported : sequence of str
+            The valid values in the order of upstream's text.
+        """
+        listed = ", ".join(f'"{each}"' for each in supported)
+        text = f"Unsupported value: {printed(value)}"
+        self._add(path, text, f"supported values: {listed}", value)
+
+    def duplicate(self, path: str, value: Any, detail: str = "") -> None:
+        """Add the error of a value that occurs twice."""
+        self._add(path, f"Duplicate value: {printed(value)}", detail, value)
+
+    def not_found(self, path: str, value: Any, detail: str = "") -> None:
+        """Add the error of a reference to something that is absent."""
+        self._add(path, f"Not found: {printed(value)}", detail, value)
+
+    def forbidden(self, path: str, detail: str) -> None:
+        """Add the error of a value that is valid, but not here."""
+        self._add(path, "Forbidden", detail)
+
+    def too_long(self, path: str, limit_bytes: int) -> None:
+        """Add the error of a value that is too long."""
+        unit = "byte" if limit_bytes == 1 else "bytes"
+        self._add(path, "Too long", f"may not be more than {limit_bytes} {unit}")
+
+    def too_many(self, path: str, count: int, limit: int) -> None:
+        """Add the error of a list with too many items."""
+        unit = "item" if limit == 1 else "items"
+        detail = f"must have at most {limit} {unit}"
+        self._add(path, f"Too many: {count}", detail, count)
+
+    def not_negative(self, path: str, number: int | None) -> None:
+        """Add an error for a negative number; None passes."""
+        if number is not None and number < 0:
+            self.invalid(path, number, "must be greater than or equal to 0")
+
+    def immutable(self, path: str, new: Any, old: Any) -> None:
+        """Add an error for a field that an update may not change."""
+        if not same(new, old):
+            self.invalid(path, new, "field is immutable")
+
+    def _add(self, path: str, text: str, detail: str, value: Any = None) -> None:
+        self.problems.append((path, f"{text}: {detail}" if detail else text, value))
+
+
+def printed(value: Any) -> str:
+    """Return a value as upstream prints it: JSON without spaces.
+
+    Examples
+    --------
+    >>> printed("1Gi")
+    '"1Gi"'
+    >>> printed({"matchLabels": {"app": "web"}})
+    '{"matchLabels":{"app":"web"}}'
+    """
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+
+
+def same(new: Any, old: Any) -> bool:
+    """Whether two values of a field are equal, where absent, null and empty are the same.
+
+    Upstream compares semantically: an absent list equals an empty one.
+    """
+    if new is old:
+        return True
+    if isinstance(new, dict) or isinstance(old, dict):
+        new, old = new or {}, old or {}
+        if not (isinstance(new, dict) and isinstance(old, dict)):
+            return False
+        return all(same(new.get(name), old.get(name)) for name in new.keys() | old.keys())
+    if isinstance(new, list) or isinstance(old, list):
+        new, old = new or [], old or []
+        return len(new) == len(old) and all(map(same, new, old))
+    if new is None or old is None:
+        return not new and not old and not isinstance(new, bool) and not isinstance(old, bool)
+    return bool(new == old)
+
+
+_REASONS: Final = {
+    "Required value": "FieldValueRequired",
+    "Invalid value": "FieldValueInvalid",
+    "Unsupported value": "FieldValueNotSupported",
+    "Duplicate value": "FieldValueDuplicate",
+    "Not found": "FieldValueNotFound",
+    "Forbidden": "FieldValueForbidden",
+    "Too long": "FieldValueTooLong",
+    "Too many": "FieldValueTooMany",
+}
+
+
+def reason_of(message: str) -> str:
+    """Return upstream's reason for the message of a problem, as in the causes of a Status.
+
+    Examples
+    --------
+    >>> reason_of("Required value: can not be empty")
+    'FieldValueRequired'
+    """
+    return _REASONS.get(message.partition(":")[0], "FieldValueInvalid")

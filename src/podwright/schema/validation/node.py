@@ -1,0 +1,104 @@
+"""Validation of nodes.
+
+Upstream: pkg/apis/core/validation/validation.go, ValidateNode, ValidateNodeUpdate
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+from typing import Final
+
+from podwright.objects import Document
+from podwright.schema.validation.field_errors import FieldErrors
+from podwright.schema.validation.names import cidr, label_value, qualified_name
+from podwright.schema.validation.resources import validate_amounts
+from podwright.schema.validation.scheduling import validate_taint_effect
+
+_TAINTS: Final = "scheduler.alpha.kubernetes.io/taints"
+_FEATURE: Final = re.compile(r"[A-Z][a-zA-Z0-9]*(/[a-zA-Z][a-zA-Z0-9]*)*")
+
+
+def validate_node(errors: FieldErrors, node: Document) -> None:
+    """Check a new node."""
+    _validate_common(errors, node)
+    networks = (node.get("spec") or {}).get("podCIDRs") or []
+    for index, network in enumerate(networks):
+        errors.each(f"spec.podCIDRs[{index}]", network, cidr(network))
+    if len(networks) > 1 and not any(map(cidr, networks)):
+        versions = {ipaddress.ip_network(each, strict=False).version for each in networks}
+        if len(versions) < 2 or len(networks) > 2:
+            text = "may specify no more than one CIDR for each IP family"
+            errors.invalid("spec.podCIDRs", networks, text)
+
+
+def validate_node_update(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check a changed node."""
+    _validate_common(errors, new)
+    spec, before = new.get("spec") or {}, old.get("spec") or {}
+    former, networks = before.get("podCIDRs") or [], spec.get("podCIDRs") or []
+    if former and former != networks:
+        text = 'node updates may not change podCIDR except from "" to valid'
+        errors.forbidden("spec.podCIDRs", text)
+    if before.get("providerID") and before["providerID"] != spec.get("providerID"):
+        text = 'node updates may not change providerID except from "" to valid'
+        errors.forbidden("spec.providerID", text)
+
+
+def _validate_common(errors: FieldErrors, node: Document) -> None:
+    spec, status = node.get("spec") or {}, node.get("status") or {}
+    annotations = (node.get("metadata") or {}).get("annotations") or {}
+    if written := annotations.get(_TAINTS):
+        try:
+            validate_taints(errors, f"metadata.annotations.{_TAINTS}", json.loads(written) or [])
+        except ValueError as error:
+            errors.invalid("metadata.annotations", _TAINTS, str(error))
+    # Upstream's path of taints is below `metadata`.
+    validate_taints(errors, "metadata.taints", spec.get("taints") or [])
+    for kind in ("capacity", "allocatable"):
+        validate_amounts(errors, f"status.{kind}", status.get(kind), ".{}")
+    _validate_features(errors, status.get("declaredFeatures") or [])
+    seen: list[Document] = []
+    for index, address in enumerate(status.get("addresses") or ()):
+        if address in seen:
+            shown = {"Type": address.get("type"), "Address": address.get("address")}
+            errors.duplicate(f"status.addresses[{index}]", shown)
+        seen.append(address)
+
+
+def validate_taints(errors: FieldErrors, path: str, taints: list[Document]) -> None:
+    """Check taints, which are unique by key and effect."""
+    seen: set[tuple[str, str]] = set()
+    for index, taint in enumerate(taints):
+        at = f"{path}[{index}]"
+        key, value, effect = (taint.get(name) or "" for name in ("key", "value", "effect"))
+        errors.each(f"{at}.key", key, qualified_name(key))
+        if details := label_value(value):
+            errors.invalid(f"{at}.value", value, ";".join(details))
+        validate_taint_effect(errors, f"{at}.effect", effect, allows_empty=False)
+        if (key, effect) in seen:
+            # The text shows upstream's internal struct.
+            added = taint.get("timeAdded")
+            shown = {"Key": key, "Value": value, "Effect": effect, "TimeAdded": added}
+            errors.duplicate(at, shown, "taints must be unique by key and effect pair")
+        seen.add((key, effect))
+
+
+def _validate_features(errors: FieldErrors, features: list[str]) -> None:
+    for index, name in enumerate(features):
+        at = f"status.declaredFeatures[{index}]"
+        if len(name) > 253:
+            text = f'invalid feature name "{name}": must be no more than 253 characters'
+            errors.invalid(at, name, text)
+        elif not _FEATURE.fullmatch(name):
+            text = (
+                f'invalid feature name "{name}": must start with an UpperCamelCase segment, with'
+                " subsequent segments separated by '/' (e.g., MyFeature or"
+                " MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"
+            )
+            errors.invalid(at, name, text)
+        if index and features[index - 1] == name:
+            errors.duplicate(at, name)
+        elif index and features[index - 1] > name:
+            errors.invalid(at, name, "list must be sorted alphabetically")

@@ -1,0 +1,240 @@
+"""Validation of changed pods: few fields of a pod's spec can change.
+
+Upstream: pkg/apis/core/validation/validation.go, ValidatePodUpdate, ValidatePodResize,
+ValidatePodStatusUpdate
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from podwright.objects import Document
+from podwright.schema.validation.field_errors import FieldErrors, same
+from podwright.schema.validation.names import dns_subdomain, in_range, qualified_name
+from podwright.schema.validation.pod import validate_pod_parts
+
+_MIRROR: Final = "kubernetes.io/config.mirror"
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_RESIZABLE: Final = ("cpu", "memory")
+_UPDATABLE: Final = ",".join(
+    (
+        "`spec.containers[*].image`",
+        "`spec.initContainers[*].image`",
+        "`spec.activeDeadlineSeconds`",
+        "`spec.tolerations` (only additions to existing tolerations)",
+        "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously"
+        " negative)",
+    )
+)
+
+
+def validate_pod_update(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check a changed pod."""
+    validate_pod_parts(errors, new)
+    _validate_mirror(errors, new, old)
+    spec, before = new.get("spec") or {}, old.get("spec") or {}
+    for field in ("containers", "initContainers"):
+        if len(spec.get(field) or ()) != len(before.get(field) or ()):
+            text = "pod updates may not add or remove containers"
+            errors.forbidden(f"spec.{field}", text)
+            return
+    if not _validate_deadline(errors, spec, before):
+        return
+    _validate_added_tolerations(errors, spec, before)
+    _validate_removed_gates(errors, spec, before)
+    if same(spec, before):
+        return
+    if not same(_comparable(errors, spec, before), before):
+        errors.forbidden("spec", f"pod updates may not change fields other than {_UPDATABLE}")
+
+
+def _validate_mirror(errors: FieldErrors, new: Document, old: Document) -> None:
+    annotations = (new.get("metadata") or {}).get("annotations") or {}
+    before = (old.get("metadata") or {}).get("annotations") or {}
+    if annotations.get(_MIRROR) != before.get(_MIRROR):
+        verb = "remove or update" if _MIRROR in before else "add"
+        text = f"may not {verb} mirror pod annotation"
+        errors.forbidden(f"metadata.annotations[{_MIRROR}]", text)
+
+
+def _validate_deadline(errors: FieldErrors, spec: Document, before: Document) -> bool:
+    """Check that a deadline is only shortened; whether to go on."""
+    at, deadline = "spec.activeDeadlineSeconds", spec.get("activeDeadlineSeconds")
+    former = before.get("activeDeadlineSeconds")
+    if deadline is not None:
+        if details := in_range(deadline, 0, 2**31 - 1):
+            errors.each(at, deadline, details)
+            return False
+        if former is not None and former < deadline:
+            errors.invalid(at, deadline, "must be less than or equal to previous value")
+            return False
+    elif former is not None:
+        errors.invalid(at, None, "must not update from a positive integer to nil value")
+    return True
+
+
+def _validate_added_tolerations(errors: FieldErrors, spec: Document, before: Document) -> None:
+    def without_seconds(toleration: Document) -> Document:
+        return {name: v for name, v in toleration.items() if name != "tolerationSeconds" and v}
+
+    kept = [without_seconds(each) for each in spec.get("tolerations") or ()]
+    if any(without_seconds(each) not in kept for each in before.get("tolerations") or ()):
+        text = "existing toleration can not be modified except its tolerationSeconds"
+        errors.forbidden("spec.tolerations", text)
+
+
+def _validate_removed_gates(errors: FieldErrors, spec: Document, before: Document) -> None:
+    former = {each.get("name") for each in before.get("schedulingGates") or ()}
+    for index, gate in enumerate(spec.get("schedulingGates") or ()):
+        if gate.get("name") not in former:
+            errors.forbidden(
+                f"spec.schedulingGates[{index}].name",
+                f"only deletion is allowed, but found new scheduling gate '{gate.get('name')}'",
+            )
+
+
+def _comparable(errors: FieldErrors, spec: Document, before: Document) -> Document:
+    """Return a spec with the former values of the fields that may change."""
+    kept = dict(spec)
+    for field in ("containers", "initContainers"):
+        if spec.get(field):
+            kept[field] = [
+                container | {"image": former.get("image")}
+                for container, former in zip(spec[field], before[field], strict=True)
+            ]
+    for field in ("activeDeadlineSeconds", "schedulingGates", "tolerations"):
+        kept[field] = before.get(field)
+    grace = "terminationGracePeriodSeconds"
+    if (before.get(grace) or 0) < 0 and spec.get(grace) == 1:
+        kept[grace] = before[grace]
+    if before.get("schedulingGates"):
+        _allow_narrower_nodes(errors, kept, spec, before)
+    return kept
+
+
+def _allow_narrower_nodes(
+    errors: FieldErrors, kept: Document, spec: Document, before: Document
+) -> None:
+    """Accept additions to the node selector and the node affinity of a gated pod."""
+    selector, former = spec.get("nodeSelector") or {}, before.get("nodeSelector") or {}
+    if any(selector.get(key) != value for key, value in former.items()):
+        text = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
+        errors.invalid("spec.nodeSelector", selector, text)
+    kept["nodeSelector"] = before.get("nodeSelector")
+    affinity, former_affinity = spec.get("affinity"), before.get("affinity")
+    node, former_node = _node_affinity(affinity), _node_affinity(former_affinity)
+    if same(node, former_node):
+        return
+    _validate_node_affinity(errors, node or {}, former_node or {})
+    others = {name: each for name, each in (affinity or {}).items() if name != "nodeAffinity"}
+    if former_node is not None:
+        others["nodeAffinity"] = former_node
+    kept["affinity"] = others or former_affinity
+
+
+def _node_affinity(affinity: Document | None) -> Document | None:
+    found: Document | None = (affinity or {}).get("nodeAffinity")
+    return found
+
+
+def _validate_node_affinity(errors: FieldErrors, new: Document, old: Document) -> None:
+    former = (old.get(_REQUIRED) or {}).get("nodeSelectorTerms") or []
+    terms = (new.get(_REQUIRED) or {}).get("nodeSelectorTerms") or []
+    at = f"spec.affinity.nodeAffinity.{_REQUIRED}.nodeSelectorTerms"
+    if former and len(former) != len(terms):
+        text = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
+        errors.invalid(at, terms, text)
+        return
+    for index, (term, before) in enumerate(zip(terms, former, strict=False)):
+        if not _has_only_additions(term, before):
+            text = "only additions are allowed (no mutations or deletions)"
+            errors.invalid(f"{at}[{index}]", term, text)
+
+
+def _has_only_additions(term: Document, before: Document) -> bool:
+    names = ("matchExpressions", "matchFields")
+    if not any(before.get(name) for name in names) and any(term.get(name) for name in names):
+        return False
+    for name in names:
+        former = before.get(name) or []
+        if former and not same((term.get(name) or [])[: len(former)], former):
+            return False
+    return True
+
+
+# -------------------------------------------------------------------------------- subresources
+
+
+def is_resize(new: Document, old: Document) -> bool:
+    """Whether two specs differ only in the CPU and memory of containers or of the pod."""
+    spec, before = new.get("spec") or {}, old.get("spec") or {}
+    return not same(spec, before) and same(_without_sizes(spec), _without_sizes(before))
+
+
+def _without_sizes(spec: Document) -> Document:
+    plain = dict(spec)
+    for field in ("containers", "initContainers"):
+        if spec.get(field):
+            plain[field] = [_without_size(each) for each in spec[field]]
+    return _without_size(plain)
+
+
+def _without_size(part: Document) -> Document:
+    resources: dict[str, Any] = dict(part.get("resources") or {})
+    for kind in ("requests", "limits"):
+        amounts = resources.get(kind) or {}
+        resources[kind] = {k: v for k, v in amounts.items() if k not in _RESIZABLE}
+    return part | {"resources": resources}
+
+
+def validate_pod_resize(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check a pod whose CPU and memory change in place."""
+    validate_pod_parts(errors, new)
+    spec, before = new.get("spec") or {}, old.get("spec") or {}
+    for field in ("containers", "initContainers"):
+        containers, former = spec.get(field) or [], before.get(field) or []
+        if len(containers) != len(former):
+            text = f"{field} may not be added or removed on resize"
+            errors.forbidden(f"spec.{field}", text)
+            return
+        for index, (container, old_one) in enumerate(zip(containers, former, strict=True)):
+            at = f"spec.{field}[{index}]"
+            if container.get("name") != old_one.get("name"):
+                text = f"{field} may not be renamed or reordered on resize"
+                errors.forbidden(f"{at}.name", text)
+            _validate_kept_resources(errors, f"{at}.resources", container, old_one)
+    if not same(_without_sizes(spec), _without_sizes(before)):
+        errors.forbidden("spec", "only cpu and memory resources are mutable")
+
+
+def _validate_kept_resources(errors: FieldErrors, path: str, new: Document, old: Document) -> None:
+    for kind in ("requests", "limits"):
+        former = (old.get("resources") or {}).get(kind) or {}
+        amounts = (new.get("resources") or {}).get(kind) or {}
+        if former.keys() - amounts.keys():
+            text = f"resource {kind} cannot be removed"
+            errors.forbidden(f"{path}.{kind}", text)
+
+
+def validate_pod_status_update(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check the changed status of a pod."""
+    status, before = new.get("status") or {}, old.get("status") or {}
+    for index, condition in enumerate(status.get("conditions") or ()):
+        kind = condition.get("type") or ""
+        if kind not in ("PodScheduled", "Ready", "Initialized"):
+            errors.each(f"status.conditions[{index}].Type", kind, qualified_name(kind))
+    nominated = status.get("nominatedNodeName") or ""
+    if nominated and nominated != before.get("nominatedNodeName"):
+        at = "status.nominatedNodeName"
+        errors.each(at, nominated, dns_subdomain(nominated))
+        if (old.get("spec") or {}).get("nodeName"):
+            text = "may not be set on pods that are already bound to a node"
+            errors.forbidden(at, text)
+    if status.get("qosClass"):
+        errors.immutable("status.qosClass", status["qosClass"], before.get("qosClass"))
+    names = {each.get("name") for each in (new.get("spec") or {}).get("resourceClaims") or ()}
+    for index, claim in enumerate(status.get("resourceClaimStatuses") or ()):
+        if claim.get("name") not in names:
+            text = "must match the name of an entry in `spec.resourceClaims`"
+            at = f"status.resourceClaimStatuses[{index}].name"
+            errors.invalid(at, claim.get("name") or "", text)
