@@ -157,8 +157,13 @@ def loaded_lazily() -> set[str]:
                 name = node.value.replace("-", "_")
                 found.add(".".join(part for part in ("podwright", room, name) if part))
     kinds = json.loads((SOURCE / "schema/table.json").read_text(encoding="utf-8"))["kinds"]
-    for folder in ("validation", "defaults"):
-        functions = {row[folder] for row in kinds.values() if folder in row}
+    columns = (
+        ("validation", "validation"),
+        ("validation_of_update", "validation"),
+        ("defaults", "defaults"),
+    )
+    for column, folder in columns:
+        functions = {row[column] for row in kinds.values() if column in row}
         found.update(f"podwright.schema.{folder}.{name.partition(':')[0]}" for name in functions)
     return found
 
