@@ -1,5 +1,5 @@
-"""Seeded simulations: a whole cluster, random work and faults, and laws that always hold.
+"""Seeded simulations: a whole cluster, random workloads and faults, and laws that always hold.
 
-`trial` plays one seed, `faults` are what may go wrong in it, `checkers` are the laws, each in a
-module of its own. `PODWRIGHT_SEEDS=17` or `0-199` says which seeds the tests take.
+`trial` simulates one seed, `faults` contains the possible faults, and `checkers` the laws, each in
+its own module. `PODWRIGHT_SEEDS=17` or `0-199` selects the seeds.
 """

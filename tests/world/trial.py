@@ -1,8 +1,7 @@
-"""One seed, played: a cluster, random work and faults, then peace.
+"""One simulated seed: a cluster, random workloads and faults, then recovery.
 
-Everything that is drawn comes from the seed; what happens next is drawn from the cluster as it
-is then. With `cuts` the world is written down and set up again every now and then, which must
-make no difference.
+All draws come from the seed, and each is made from the current state of the cluster. With a log the
+world is saved and restored at random times, which must not change the result.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from tests.world.checkers import Checker
 from tests.world.checkers.budgets import Budgets
 from tests.world.checkers.capacity import Capacity
 from tests.world.checkers.convergence import Convergence
-from tests.world.checkers.lives import Lives
+from tests.world.checkers.pod_lifecycle import PodLifecycle
 from tests.world.faults import Fault
 from tests.world.faults.nodes import NODE_FAULTS, a_node, with_taints
 from tests.world.faults.pods import POD, POD_FAULTS
-from tests.world.workloads import WORK, fill
+from tests.world.workloads import WORKLOAD_CHANGES, fill
 
 from podwright.objects import decode, encode
 from podwright.recording.resumption import resume
@@ -34,62 +33,62 @@ from podwright.simulation.world_state import (
 )
 
 SECOND = 1_000_000_000
-MOMENTS = 40
-WAITS = (0, 1, 5, 20, 60, 300)
-PEACE = 4 * 3600
-WHAT_HAPPENS: tuple[Fault, ...] = (*NODE_FAULTS, *POD_FAULTS, *WORK)
+STEP_COUNT = 40
+WAIT_SECONDS = (0, 1, 5, 20, 60, 300)
+RECOVERY_SECONDS = 4 * 3600
+CHANGES: tuple[Fault, ...] = (*NODE_FAULTS, *POD_FAULTS, *WORKLOAD_CHANGES)
 
 
 class Trial:
-    """A seed, and what came of it.
+    """A simulation of one seed.
 
     Attributes
     ----------
-    broken : list of str
-        Laws that were broken, and how.
+    violations : list of str
+        The violations of laws.
     story : list of str
-        What happened, for whoever looks into it.
+        The executed changes, for debugging.
     digests : list of str
-        Of all that was there at each moment.
+        A digest of all objects after each step.
     """
 
     def __init__(self, seed: int, *, log: Path | None = None) -> None:
         self._draw = Random(seed)
-        self._cuts = None if log is None else (Random(seed + 1), log)
-        self._checkers: tuple[Checker, ...] = (Capacity(), Lives(), Budgets(), Convergence())
+        self._restores = None if log is None else (Random(seed + 1), log)
+        self._checkers: tuple[Checker, ...] = (Capacity(), PodLifecycle(), Budgets(), Convergence())
         self.story: list[str] = []
         self.digests: list[str] = []
         path = None if log is None else str(log)
         self.world = World(seed=seed, observers=self._checkers, log=path)
 
-    def play(self) -> Trial:
-        """Play it to the end."""
+    def run(self) -> Trial:
+        """Run the simulation to its end."""
         draw = self._draw
         self.world.add(*(a_node(number) for number in range(draw.randrange(3, 7))))
         fill(draw, self.world)
-        for _ in range(MOMENTS):
-            self._pass(draw.choice(WAITS))
-            happens = draw.choice(WHAT_HAPPENS)
-            self.story.append(f"{self.world.now_ns}: {happens.__name__}")
-            happens(draw, self.world)
-        self._pass(1)  # what has begun is known to all
-        self._calm_down()
-        self._pass(PEACE)
+        for _ in range(STEP_COUNT):
+            self._pass(draw.choice(WAIT_SECONDS))
+            change = draw.choice(CHANGES)
+            self.story.append(f"{self.world.now_ns}: {change.__name__}")
+            change(draw, self.world)
+        self._pass(1)  # let pending changes be delivered
+        self._recover()
+        self._pass(RECOVERY_SECONDS)
         for checker in self._checkers:
-            checker.at_peace(self.world)
+            checker.after_recovery(self.world)
         return self
 
     def close(self) -> None:
-        """Let go of the decision log."""
+        """Close the decision log."""
         self.world.log.close()
 
     @property
-    def broken(self) -> list[str]:
-        """Every law that was broken."""
-        return [what for checker in self._checkers for what in checker.broken]
+    def violations(self) -> list[str]:
+        """All violations of laws."""
+        return [violation for checker in self._checkers for violation in checker.violations]
 
     def objects(self) -> list[bytes]:
-        """Return all that is there, to the byte: the order of fields counts."""
+        """Return all objects as JSON, including the order of their fields."""
         store = self.world.store
         return [
             msgspec.json.encode(encode(obj))
@@ -100,12 +99,12 @@ class Trial:
     def _pass(self, seconds: int) -> None:
         self.world.run(self.world.now_ns + seconds * SECOND)
         self.digests.append(sha256(b"".join(self.objects())).hexdigest())
-        if self._cuts is not None and self._cuts[0].random() < 0.3:
-            self._cut(self._cuts[1])
+        if self._restores is not None and self._restores[0].random() < 0.3:
+            self._save_and_restore(self._restores[1])
         for checker in self._checkers:
-            checker.at_rest(self.world)
+            checker.after_step(self.world)
 
-    def _cut(self, log: Path) -> None:
+    def _save_and_restore(self, log: Path) -> None:
         world = self.world
         if not can_save(world):
             return
@@ -116,8 +115,8 @@ class Trial:
         recorder = resume(str(log), until=state.event_count)
         self.world = restored_world(state, recorder, world.components.options, ())
 
-    def _calm_down(self) -> None:
-        """Set right what was done to nodes, and ask for no more than there is room for."""
+    def _recover(self) -> None:
+        """Undo the faults of nodes, and scale workloads down so that all of them fit."""
         world = self.world
         for number in range(4):
             if world.store.get(("", "Node"), f"n{number}") is None:

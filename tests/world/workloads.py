@@ -1,4 +1,4 @@
-"""What runs in a random cluster."""
+"""Random workloads and changes of them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def an_object(kind: str, api: str, namespace: str, name: str, spec: Any) -> Kube
 
 
 def a_template(app: str, cpu: str, version: int = 0, **spec: Any) -> dict[str, Any]:
-    """Return what the pods of a workload are."""
+    """Return the pod template of a workload."""
     container: dict[str, Any] = {"name": "main", "image": f"{app}:{version}"}
     container |= {"resources": {"requests": {"cpu": cpu}}}
     return {"metadata": {"labels": {"app": app}}, "spec": {"containers": [container]} | spec}
 
 
 def a_deployment(draw: Random, namespace: str, name: str) -> KubernetesObject:
-    """Return a deployment: to create it, or to roll it out."""
+    """Return a deployment, to create it or to roll it out."""
     spread = {
         "maxSkew": 1,
         "topologyKey": "topology.kubernetes.io/zone",
@@ -116,7 +116,7 @@ def a_budget(draw: Random, namespace: str, name: str) -> KubernetesObject:
 
 
 def fill(draw: Random, world: World) -> None:
-    """Put work into a cluster."""
+    """Add the first workloads to a cluster."""
     world.add(
         decode(
             {
@@ -134,11 +134,11 @@ def fill(draw: Random, world: World) -> None:
     world.add(a_stateful_set(draw), a_daemon_set(draw), a_job(draw, 0))
 
 
-# --------------------------------------------------------------------------- what is done
+# --------------------------------------------------------------------------- changes of workloads
 
 
 def roll_out(draw: Random, world: World) -> None:
-    """Somebody applies another version of a deployment."""
+    """Apply another version of a deployment."""
     namespace, name = draw.choice(DEPLOYMENTS)
     there = world.store.get(("", "Namespace"), namespace)
     if there is None or there.metadata.deletion_timestamp is None:
@@ -146,12 +146,12 @@ def roll_out(draw: Random, world: World) -> None:
 
 
 def update_set(draw: Random, world: World) -> None:
-    """Somebody applies other pods for the daemon set."""
+    """Apply another template of the daemon set."""
     world.do(Apply(a_daemon_set(draw)))
 
 
 def update_stateful_set(draw: Random, world: World) -> None:
-    """Somebody applies other pods for the stateful set; the rest of it is not to be changed."""
+    """Apply another template of the stateful set; its other fields are immutable."""
     there = world.store.get(("apps", "StatefulSet"), "default/db")
     if there is not None:
         template = a_template("db", "500m", draw.randrange(3))
@@ -160,7 +160,7 @@ def update_stateful_set(draw: Random, world: World) -> None:
 
 
 def suspend(draw: Random, world: World) -> None:
-    """Somebody suspends a job, or lets it go on."""
+    """Suspend or resume a job."""
     jobs = world.store.list(("batch", "Job")).objects
     if jobs:
         job = draw.choice(jobs)
@@ -169,7 +169,7 @@ def suspend(draw: Random, world: World) -> None:
 
 
 def scale(draw: Random, world: World) -> None:
-    """Somebody scales."""
+    """Scale a workload."""
     group, kind = draw.choice(SETS)
     found = world.store.list((group, kind)).objects
     if found:
@@ -177,14 +177,14 @@ def scale(draw: Random, world: World) -> None:
 
 
 def start_job(draw: Random, world: World) -> None:
-    """Somebody starts a job."""
+    """Create a job."""
     number = draw.randrange(1, 5)
     if world.store.get(("batch", "Job"), f"default/j{number}") is None:
         world.add(a_job(draw, number))
 
 
 def delete_workload(draw: Random, world: World) -> None:
-    """Somebody deletes a workload, or a namespace."""
+    """Delete a workload or a namespace."""
     kind = draw.choice(
         (("apps", "Deployment"), ("apps", "ReplicaSet"), ("batch", "Job"), ("", "Namespace"))
     )
@@ -196,7 +196,7 @@ def delete_workload(draw: Random, world: World) -> None:
         world.remove(draw.choice(found))
 
 
-WORK = (
+WORKLOAD_CHANGES = (
     roll_out,
     roll_out,
     update_set,

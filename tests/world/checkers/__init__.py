@@ -1,8 +1,8 @@
-"""The laws of a cluster, each with its checker.
+"""The checkers: each checks one law of a cluster.
 
-A checker hears of every change, as any observer of a world does; it is asked after every
-moment at which nothing is left to be done at once (`at_rest`), and when everything has calmed
-down (`at_peace`). What it finds wrong it adds to `broken`.
+A checker observes every change of a world. The trial calls `after_step` whenever no work is due at
+the current time, and `after_recovery` at the end, when no fault is left. A checker adds each
+violation to `violations`.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from podwright.simulation.world import World
 
 
 class Checker:
-    """A law that says nothing yet."""
+    """The base class of checkers, which checks nothing."""
 
     def __init__(self) -> None:
-        self.broken: list[str] = []
+        self.violations: list[str] = []
 
     def changed(
         self, old: KubernetesObject | None, new: KubernetesObject | None, now_ns: int
     ) -> None:
-        """Hear of a change."""
+        """Observe a change."""
 
     def decided(self, decisions: Sequence[Decision], now_ns: int) -> None:
-        """Hear of a scheduling cycle."""
+        """Observe a scheduling cycle."""
 
     def event_recorded(self, event: KubernetesEvent, now_ns: int) -> None:
-        """Hear of an Event."""
+        """Observe an Event."""
 
-    def at_rest(self, world: World) -> None:
-        """Look at a cluster between two moments."""
+    def after_step(self, world: World) -> None:
+        """Check the cluster after a step."""
 
-    def at_peace(self, world: World) -> None:
-        """Look at a cluster in which nothing goes wrong any more."""
+    def after_recovery(self, world: World) -> None:
+        """Check the cluster after all faults have ended."""
 
-    def breaks(self, what: str, now_ns: int) -> None:
-        """Take down what is wrong."""
-        self.broken.append(f"{type(self).__name__}: at {now_ns}: {what}")
+    def report(self, what: str, now_ns: int) -> None:
+        """Record a violation."""
+        self.violations.append(f"{type(self).__name__}: at {now_ns}: {what}")

@@ -1,4 +1,4 @@
-"""Budgets say how many of their pods are healthy, and how many may go."""
+"""The status of a disruption budget has the right numbers of healthy pods and disruptions."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ DEPLOYMENT = ("apps", "Deployment")
 
 
 class Budgets(Checker):
-    """Counts again what budgets say; each has as many pods at most as its deployment wants."""
+    """Recounts the healthy pods and the allowed disruptions of each budget."""
 
-    def at_rest(self, world: World) -> None:
+    def after_step(self, world: World) -> None:
         for budget in world.store.list(PodDisruptionBudget).objects:
             assert isinstance(budget, PodDisruptionBudget)
             if world.store.get(DEPLOYMENT, budget.key) is None:
@@ -34,14 +34,16 @@ class Budgets(Checker):
                 and pod.name not in budget.status.disrupted_pods
             ]
             conditions = (budget.raw.get("status") or {}).get("conditions") or ()
-            knows = all(each["reason"] != "SyncFailed" for each in conditions)
-            if not knows:  # who controls a pod is gone, and the pod will be
+            is_synced = all(each["reason"] != "SyncFailed" for each in conditions)
+            if not is_synced:  # the controlling owner of a pod was removed, and the pod will be
                 if status.disruptions_allowed:
-                    self.breaks(f"{budget.key} allows what it does not know", world.now_ns)
+                    self.report(
+                        f"{budget.key} allows disruptions although its sync failed", world.now_ns
+                    )
                 continue
             allowed = max(len(healthy) - status.desired_healthy, 0) if status.expected_pods else 0
-            said = (status.current_healthy, status.disruptions_allowed)
-            if said != (len(healthy), allowed):
-                self.breaks(
-                    f"{budget.key} says {said}, not {(len(healthy), allowed)}", world.now_ns
+            counts = (status.current_healthy, status.disruptions_allowed)
+            if counts != (len(healthy), allowed):
+                self.report(
+                    f"{budget.key} has {counts}, not {(len(healthy), allowed)}", world.now_ns
                 )

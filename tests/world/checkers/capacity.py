@@ -1,4 +1,4 @@
-"""No node has more on it than it has room for."""
+"""The pods on a node never exceed its allocatable resources."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MILLI = 1000
 
 
 class Capacity(Checker):
-    """Adds up what pods that have not ended ask of their nodes."""
+    """Sums the requests of the pods on each node, without terminated pods."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -25,30 +25,33 @@ class Capacity(Checker):
             if new is None:
                 self._nodes.pop(obj.name, None)
             else:
-                room = obj.status.allocatable
-                self._nodes[obj.name] = (milli_cpu(room.get("cpu")), int(room.get("pods") or 0))
+                allocatable = obj.status.allocatable
+                self._nodes[obj.name] = (
+                    milli_cpu(allocatable.get("cpu")),
+                    int(allocatable.get("pods") or 0),
+                )
         elif isinstance(obj, Pod):
             node = obj.spec.node_name
             if new is None or obj.is_terminal or not node:
                 self._pods.pop(obj.key, None)
-            elif self._pods.get(obj.key) != (node, asked(obj)):
-                self._pods[obj.key] = (node, asked(obj))
+            elif self._pods.get(obj.key) != (node, requested_milli_cpu(obj)):
+                self._pods[obj.key] = (node, requested_milli_cpu(obj))
                 self._check(node, now_ns)
 
     def _check(self, node: str, now_ns: int) -> None:
-        room = self._nodes.get(node)
+        allocatable = self._nodes.get(node)
         used = [cpu for name, cpu in self._pods.values() if name == node]
-        if room is not None and (sum(used) > room[0] or len(used) > room[1]):
-            self.breaks(f"{node} has {room} and {len(used)} pods with {sum(used)}m", now_ns)
+        if allocatable is not None and (sum(used) > allocatable[0] or len(used) > allocatable[1]):
+            self.report(f"{node} has {allocatable} and {len(used)} pods with {sum(used)}m", now_ns)
 
 
-def asked(pod: Pod) -> int:
-    """Return what a pod asks for, in milli-CPU."""
+def requested_milli_cpu(pod: Pod) -> int:
+    """Return the requested milli-CPU of a pod."""
     return sum(milli_cpu(each.resources.requests.get("cpu")) for each in pod.spec.containers)
 
 
 def milli_cpu(text: object) -> int:
-    """Return an amount of CPU."""
+    """Return a CPU quantity in milli-CPU."""
     if text is None:
         return 0
     written = str(text)

@@ -1,4 +1,4 @@
-"""What may go wrong in a cluster: each takes a draw and a world, and does something to it."""
+"""Faults: each takes a random generator and a world, and changes the world."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pods are deleted, with grace and without, change their labels, or are pushed aside."""
+"""Faults of pods: deletions, changed labels, preemption."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ POD = ("", "Pod")
 
 
 def delete(draw: Random, world: World) -> None:
-    """Somebody deletes a pod."""
+    """Delete a pod."""
     if world.pods:
         world.do(Delete(POD, draw.choice(world.pods).key))
 
 
 def relabel(draw: Random, world: World) -> None:
-    """Somebody takes a pod out of its set, or puts it back."""
+    """Change the label of a pod so that its set releases it, or change it back."""
     pods = [pod for pod in world.pods if "app" in pod.metadata.labels and not pod.is_terminating]
     if not pods:
         return
@@ -34,12 +34,12 @@ def relabel(draw: Random, world: World) -> None:
     world.do(Apply(decode(document | {"metadata": metadata})))
 
 
-def push_aside(draw: Random, world: World) -> None:
-    """An important pod comes, for which others may have to go."""
+def add_urgent_pod(draw: Random, world: World) -> None:
+    """Add a pod of high priority, which may preempt others."""
     name = f"urgent-{draw.randrange(6)}"
     if world.store.get(POD, f"default/{name}") is None:
         cpu = draw.choice(("500m", "1", "3"))
         world.add(make_pod(name, cpu=cpu, priority=draw.choice((10, 1000))))
 
 
-POD_FAULTS: tuple[Fault, ...] = (delete, delete, relabel, push_aside)
+POD_FAULTS: tuple[Fault, ...] = (delete, delete, relabel, add_urgent_pod)
