@@ -1,10 +1,10 @@
-r"""A pytest plugin: whether the tests of the kernels notice when a kernel goes wrong.
+r"""A pytest plugin that tests whether the kernels' tests detect defects of a kernel.
 
     NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=defects \
         python -m pytest -p tests.kernel_defects src/podwright/kernels
 
-Each test runs as it is. Then it runs again for each kernel that it has called, once with every
-defect that no test has noticed yet. In the end the defects that are left are an error.
+Each test runs without defects first. Then it runs again for each kernel that it calls, once with
+every defect that no test has detected yet. The defects that are left at the end are an error.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ def nothing(function: Kernel, *arguments: Any) -> Any:
 
 
 def one_more(function: Kernel, *arguments: Any) -> Any:
-    """Return one more, or the opposite."""
+    """Return the result plus one, or its negation."""
     result = function(*arguments)
     return _changed(result, lambda part: not part if isinstance(part, bool) else part + 1)
 
 
 def one_too_high(function: Kernel, *arguments: Any) -> Any:
-    """Write one more into whatever is written."""
+    """Add one to all written values."""
     arrays = [part for part in _flat(arguments) if isinstance(part, np.ndarray)]
     before = [array.copy() for array in arrays]
     result = function(*arguments)
@@ -76,7 +76,7 @@ _planted: dict[str, Callable[..., Any]] = {}
 
 
 def _kernel(function: Kernel) -> Kernel:
-    """Take the place of the decorator."""
+    """Replace the decorator of kernels."""
     name = f"{function.__module__}.{function.__qualname__}"
     if not function.__module__.startswith("podwright.kernels.") or "<locals>" in name:
         return function
@@ -127,7 +127,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
             _planted[name] = defect
             try:
                 item.runtest()
-            except Exception:  # noqa: BLE001 - any failure is a notice
+            except Exception:  # noqa: BLE001 - any failure counts
                 _left[name].discard(defect)
                 _noticed.setdefault(name, set()).add(defect)
             finally:

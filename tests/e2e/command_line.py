@@ -1,4 +1,4 @@
-"""The command line as tests use it: commands in this process, and small clusters as text."""
+"""Runs the command line in tests: commands in this process, and small clusters as text."""
 
 import shlex
 from pathlib import Path
@@ -12,7 +12,7 @@ QUICKSTART = "examples/quickstart"
 
 
 def run(line: str, *, status: int = 0, stdin: str | None = None):
-    """Run a command line, which has to end with this status."""
+    """Run a command line and check its exit status."""
     result = CliRunner().invoke(app, shlex.split(line), input=stdin, prog_name="podwright")
     assert result.exit_code == status, f"{result.stdout}\n{result.stderr}\n{result.exception!r}"
     return result
@@ -32,7 +32,7 @@ status: {allocatable: {cpu: "8", memory: 16Gi, pods: "110"}}
 
 
 def pod(name: str, cpu: str, namespace: str = "default", spec: str = "") -> str:
-    """Return a pod to be put behind other documents."""
+    """Return a pod as YAML, to be appended to other documents."""
     return f"""
 ---
 apiVersion: v1

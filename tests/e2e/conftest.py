@@ -1,4 +1,4 @@
-"""What all tests of the command line have."""
+"""Fixtures for the tests of the command line."""
 
 import pytest
 from tests.e2e.command_line import ROOT

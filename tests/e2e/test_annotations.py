@@ -1,4 +1,4 @@
-"""`podwright explain --run RUN -o kss`: what kube-scheduler-simulator would write on the pod."""
+"""`podwright explain --run RUN -o kss` prints the annotations of kube-scheduler-simulator."""
 
 import json
 

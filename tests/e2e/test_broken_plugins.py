@@ -1,4 +1,4 @@
-"""Plugins that raise whatever there is, when their file is run and when they are made."""
+"""Plugin files, classes and constructors that raise any exception."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The classic rules on the command line, and the two rule sets compared."""
+"""The v1.16 rules on the command line, and the comparison of the two rule sets."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def placed(line: str) -> dict[str, str]:
     [
         pytest.param("--rules classic", "empty", id="the default provider spreads"),
         pytest.param(
-            "--algorithm-provider ClusterAutoscalerProvider", "used", id="the other one packs"
+            "--algorithm-provider ClusterAutoscalerProvider", "used", id="the other provider packs"
         ),
     ],
 )
@@ -135,17 +135,17 @@ def test_all_errors_of_a_policy_are_reported_with_their_paths(
         pytest.param(
             "--rules modern --algorithm-provider DefaultProvider",
             "options: --algorithm-provider: has no effect with --rules modern: it belongs",
-            id="a provider for the modern rules",
+            id="a provider with the v1.36 rules",
         ),
         pytest.param(
             "--workers 2",
             "options: --workers: has no effect without --rules classic: it belongs",
-            id="workers for the modern rules",
+            id="workers with the v1.36 rules",
         ),
         pytest.param(
             "--rules classic --tie-rule heap",
             "options: --tie-rule: has no effect with --rules classic: nodes are drawn",
-            id="a tie rule for the classic ones",
+            id="a tie rule with the v1.16 rules",
         ),
         pytest.param(
             "--algorithm-provider Default",
@@ -156,7 +156,7 @@ def test_all_errors_of_a_policy_are_reported_with_their_paths(
         pytest.param(
             "--policy README.md",
             "README.md: ",
-            id="a policy that is none",
+            id="an invalid policy",
         ),
     ],
 )

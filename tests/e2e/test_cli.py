@@ -1,4 +1,4 @@
-"""The command line: the real commands, most of them in this process."""
+"""The commands, most of them run in this process."""
 
 import gzip
 import json
@@ -49,13 +49,13 @@ def test_usage_has_names_in_it_and_no_types(command):
             "podwright schedule [OPTIONS] FILE...",
             "Invalid value for '--output' / '-o': 'foo' is not one of 'table', 'wide', 'json', "
             "'yaml', 'name', 'pods'.",
-            id="an output that there is not",
+            id="an unknown output format",
         ),
         pytest.param(
             "config show --seed 1",
             "podwright config show [OPTIONS] [FILE]",
             "No such option: --seed",
-            id="an option that there is not",
+            id="an unknown option",
         ),
         pytest.param(
             f"explain web-0 {QUICKSTART} --nodes x",
@@ -175,7 +175,7 @@ def test_pods_come_out_with_their_node_or_with_the_condition(write):
     assert items[0]["spec"]["nodeName"] == "large"
     assert items[1]["status"]["conditions"][0]["reason"] == "Unschedulable"
     assert "nodeName" not in items[1]["spec"]
-    # What comes out goes in again.
+    # The output is valid input.
     again = run(
         f"schedule {write('nodes.yaml', NODES)} - -o name", stdin=yaml.safe_dump_all(items[:1])
     )
@@ -208,7 +208,7 @@ def test_the_seed_draws_and_the_rule_first_does_not(write):
     assert "m0" in first.pop()
 
 
-# ---------------------------------------------------------------- refusals
+# ---------------------------------------------------------------- errors
 
 
 def test_all_errors_of_all_inputs_are_shown_together(write):
@@ -317,7 +317,7 @@ def test_an_empty_cluster_is_a_sentence(write):
     assert "Nothing to schedule" in result.stderr
 
 
-# ---------------------------------------------------------------- plugins of one's own
+# ---------------------------------------------------------------- custom plugins
 
 
 @pytest.mark.parametrize("plugin", ["keep_zone", "fast_keep_zone"])
@@ -396,7 +396,7 @@ def test_gates_without_effect_are_reported():
     one = "warning: the feature gate SchedulerAsyncAPICalls has no effect here"
     two = "warning: the feature gates SchedulerAsyncAPICalls, SchedulerPopFromBackoffQ have"
     gates = "--feature-gates SchedulerAsyncAPICalls=true,SchedulerPopFromBackoffQ=false"
-    # There is a queue where a configuration is used, but not where pods are decided for.
+    # Queue gates have an effect where a machine runs, but not in `schedule` and `explain`.
     assert one in run(f"config show {gates}").stderr
     assert two in run(f"schedule {QUICKSTART} --exit-zero {gates}").stderr
     assert two in run(f"explain web-0 {QUICKSTART} {gates}").stderr

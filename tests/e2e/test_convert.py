@@ -1,4 +1,4 @@
-"""`podwright convert`: the same cluster in every form."""
+"""`podwright convert` converts one cluster between all forms."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""`podwright explain`: the answer, and what people see of it."""
+"""`podwright explain`: the decision and its output."""
 
 import json
 import re

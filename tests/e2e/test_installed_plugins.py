@@ -35,7 +35,7 @@ CONFIGURATION = f"{HEAD}profiles: [{{{ENABLED}}}]\n"
 
 @pytest.fixture
 def install(tmp_path, monkeypatch):
-    """Install a package, as pip would: its module, and the folder with its entry points."""
+    """Install a package as pip does: its module, and the folder with its entry points."""
     folder = tmp_path / "site-packages"
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))
@@ -142,7 +142,7 @@ def test_an_installed_plugin_does_not_stand_for_a_file(install, write, cluster, 
             "rack_plugins:KeepLarge",
             "raise SystemExit(0)",
             "cannot be imported: SystemExit: 0",
-            id="the end of the process",
+            id="an exit of the process",
         ),
         pytest.param(
             "rack_plugins:KeepLarge",

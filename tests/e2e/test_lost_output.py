@@ -35,7 +35,7 @@ LINES = (
     "version -o json",
 )
 SILENT = ("warm-up",)
-"""What prints nothing on stdout."""
+"""Commands that print nothing on stdout."""
 HELPS = ("--help", *(f"{name} --help" for name in COMMANDS), "run show --help", "config show -h")
 REFUSED = (
     "",
@@ -53,7 +53,7 @@ REFUSED = (
     "run step no-such-folder",
     "parity no-such-file",
 )
-"""What prints nothing but an error on stderr."""
+"""Commands that print only an error on stderr."""
 NO_SPACE = "error: the output cannot be written: No space left on device"
 BROKEN = "error: the output cannot be written: Broken pipe"
 
@@ -123,7 +123,7 @@ def test_what_prints_no_result_does_not_depend_on_stdout(line, full, status_of, 
     ("redirected", "expected"),
     [
         pytest.param(">/dev/full", NO_SPACE, id="full"),
-        pytest.param("| true", BROKEN, id="a pipe that nobody reads"),
+        pytest.param("| true", BROKEN, id="a pipe without a reader"),
         pytest.param(">&-", NO_SPACE.replace("No space left on device", "Bad file descriptor"),
                      id="closed"),
     ],
@@ -131,7 +131,7 @@ def test_what_prints_no_result_does_not_depend_on_stdout(line, full, status_of, 
 def test_the_interpreter_adds_nothing_at_its_end(line, redirected, expected):
     command = f"{shlex.quote(sys.executable)} -c 'from podwright.cli import main; main()' {line}"
     if redirected.startswith("|"):
-        # The reader is gone before the first line is written.
+        # The reader ends before the first line is written.
         command = f"{{ sleep 0.2; {command}; echo $? >&2; }} {redirected}"
     else:
         command = f"{command} {redirected}; echo $? >&2"

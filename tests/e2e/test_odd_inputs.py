@@ -1,4 +1,4 @@
-"""Files with nothing in them, and with kinds that podwright does not know."""
+"""Files without objects, and with unknown kinds."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ spec:
   selector: {matchExpressions: [{key: .status.up, operator: DoesNotExist}]}
   next: {statusTemplate: "up: true"}
 """
-TOLD = "ServiceMonitor (monitoring.coreos.com/v1) is not a known kind and is ignored"
+WARNING = "ServiceMonitor (monitoring.coreos.com/v1) is not a known kind and is ignored"
 
 
 @pytest.mark.parametrize("command", ["schedule", "simulate"])
 def test_a_custom_kind_is_named_once_with_its_place(write, command):
     files = write("cluster.yaml", NODES + pod("web", "1") + CUSTOM)
     warnings = [line for line in run(f"{command} {files}").stderr.splitlines() if "warning" in line]
-    assert warnings == [f"warning: {files}: document 4 (line {warnings_line()}): {TOLD}"]
+    assert warnings == [f"warning: {files}: document 4 (line {warnings_line()}): {WARNING}"]
 
 
 def warnings_line() -> int:
@@ -47,7 +47,7 @@ def warnings_line() -> int:
 def test_a_custom_kind_with_a_stage_has_its_part_in_a_simulation(write):
     files = write("cluster.yaml", NODES + pod("web", "1") + CUSTOM + STAGE)
     assert "not known here" not in run(f"simulate {files}").stderr
-    assert TOLD in run(f"schedule {files}").stderr
+    assert WARNING in run(f"schedule {files}").stderr
 
 
 @pytest.mark.parametrize("command", ["schedule", "simulate", "explain web"])
@@ -72,7 +72,7 @@ def test_a_kind_that_a_built_in_group_does_not_have_is_refused(write, command):
 def test_files_without_objects_are_rejected(write, command, text):
     empty = write("empty.yaml", text)
     assert run(f"{command} {empty}", status=2).stderr == f"{empty}: contains no objects\n"
-    # Beside others it is just empty.
+    # A file without objects is no error beside other files.
     full = write("full.yaml", NODES + pod("web", "1"))
     assert "no objects" not in run(f"{command} {empty} {full}").stderr
 

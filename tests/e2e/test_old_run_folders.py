@@ -1,4 +1,4 @@
-"""Run folders of earlier versions: converted by the table of texts, equal to today's; read."""
+"""Run folders of earlier versions are read, and equal today's after conversion of their texts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def replacements() -> list[tuple[str, str]]:
 
 
 def converted(text: str) -> str:
-    """Replace the texts that changed, and the version that wrote the folder."""
+    """Replace the changed texts, and the version that wrote the folder."""
     for old, new in replacements():
         text = text.replace(old, new)
     return re.sub(r'("podwright": )"[^"]*"', rf'\1"{pw.__version__}"', text)
@@ -76,7 +76,7 @@ def test_a_folder_of_format_1_converts_to_the_bytes_of_today(old, tmp_path):
         if file.suffix == ".parquet":
             before = (tmp_path / "tables" / file).read_bytes()
         elif file.suffix == ".pwlog":
-            # A text or a tag that changes in the log changes the format of the log.
+            # A changed text or tag in the log changes the format of the log.
             before = (old / file).read_bytes()
         else:
             before = converted((old / file).read_text(encoding="utf-8")).encode()

@@ -1,4 +1,4 @@
-"""Options that have no effect in a combination are refused, with both named."""
+"""Options that have no effect in a combination are rejected; the error names both."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ CLASSIC_CONFIGURATION = (
 POLICY = "apiVersion: v1\nkind: Policy\n"
 OFFSET = "every node is tried"
 EVERY = ("schedule", "simulate", "explain web-0")
-"""The commands that decide by the rules that are chosen."""
+"""The commands that decide by the selected rules."""
 
 CASES = (
-    # The rules that are chosen.
+    # the selected rules
     *(
         case
         for command in EVERY
@@ -53,7 +53,7 @@ CASES = (
      "--seed: has no effect with --tie-rule first and --preemption-offset zero"),
     ("explain web-0 CLUSTER --seed 1 --tie-rule first --preemption-offset zero",
      "--seed: has no effect with --tie-rule first and --preemption-offset zero"),
-    # The form of the output.
+    # the output format
     *(
         (f"schedule CLUSTER --explain -o {output}",
          f"'--explain': has no effect with --output {output}")
@@ -69,7 +69,7 @@ CASES = (
      "'--start': has no effect with --output yaml"),
     ("convert CLUSTER --start 2026-01-01T00:00:00Z -o kss",
      "'--start': has no effect with --output kss"),
-    # What the inputs are.
+    # the inputs
     ("explain placed CLUSTER PLACED --alone",
      "--alone: has no effect with POD default/placed, which is on node gpu-a1"),
     ("explain web-0 CLUSTER --at 1m", "'--at': requires --run"),

@@ -1,4 +1,4 @@
-"""Looking back at a recorded run: `explain --run`, `run show` and `run step`."""
+"""The commands for recorded runs: `explain --run`, `run show` and `run step`."""
 
 import json
 import os
@@ -57,9 +57,9 @@ def test_the_last_attempt_of_a_pending_pod_has_no_further_attempt(a_run):
 @pytest.mark.parametrize(
     ("at", "attempt"),
     [
-        pytest.param("30s", 1, id="the time of an event is after it"),
-        pytest.param("59.9s", 1, id="the last one before"),
-        pytest.param("1m", 2, id="a duration since the beginning"),
+        pytest.param("30s", 1, id="the time of an event includes the event"),
+        pytest.param("59.9s", 1, id="the last attempt before"),
+        pytest.param("1m", 2, id="a duration since the start"),
         pytest.param("2026-01-01T00:01:00Z", 2, id="a time"),
         pytest.param("2026-01-01T01:06:30+01:00", 3, id="a time elsewhere"),
         pytest.param("100h", 4, id="after the end"),
@@ -125,9 +125,9 @@ def test_nodes_are_those_that_were_there_then(a_run):
     ("line", "error"),
     [
         pytest.param("batsh --run RUN", 'no pod "batsh" in this run; did you mean default/batch',
-                     id="a pod that there is not"),
+                     id="an unknown pod"),
         pytest.param("held --run RUN", "has no scheduling attempt in this run: it is gated",
-                     id="a pod that was never tried"),
+                     id="a pod without an attempt"),
         pytest.param("web -n shop --run RUN", 'no pod "web" in this run', id="a namespace"),
         pytest.param("batch --run RUN --attempt 5", "4 scheduling attempts: there is no attempt 5",
                      id="an attempt too many"),
@@ -139,21 +139,21 @@ def test_nodes_are_those_that_were_there_then(a_run):
                      "2025-12-31T23:59:59Z is before the start of the run, 2026-01-01T00:00:00Z",
                      id="before the run"),
         pytest.param("batch --run RUN --at 5m --attempt 1", "cannot be combined with --attempt",
-                     id="two ways to choose"),
+                     id="two selections"),
         pytest.param(f"batch {QUICKSTART} --run RUN", "FILE cannot be combined with --run",
                      id="files and a run"),
         pytest.param("batch", "specify the files of a cluster, or --run", id="neither"),
         pytest.param(f"web-0 {QUICKSTART} --at 5m", "'--at': requires --run",
                      id="a time without a run"),
         pytest.param("batch --run RUN --seed 0", "'--seed': cannot be combined with --run",
-                     id="what decides is recorded, also where it is the default"),
+                     id="decision options are part of the recording, even at their default"),
         pytest.param("batch --run RUN --alone", "'--alone': cannot be combined with --run",
                      id="alone"),
         pytest.param("batch --run RUN -c x.yaml", "'--config': cannot be combined with --run",
                      id="a config"),
         pytest.param(f"batch --run {QUICKSTART}", "holds no decision log", id="no run"),
         pytest.param("batch --run RUN --plugin examples/plugins/keep_zone.py",
-                     "it was recorded without KeepZone", id="a plugin that did not take part"),
+                     "it was recorded without KeepZone", id="a plugin that the run did not use"),
     ],
 )  # fmt: skip
 def test_invalid_explain_requests_are_rejected(a_run, line, error):
@@ -296,7 +296,7 @@ def test_on_a_terminal_it_fits_the_width(a_run):
 
 
 def steps(a_run, *commands: str, at: str = "") -> list[str]:
-    """Return what each command printed."""
+    """Return the output of each command."""
     option = f" --at {at}" if at else ""
     text = run(f"run step {a_run}{option}", stdin="".join(f"{c}\n" for c in commands)).stdout
     return re.split(r"^step> .*\n|^step>\n", text, flags=re.MULTILINE)
@@ -382,7 +382,7 @@ def test_a_terminal_has_a_prompt_and_ctrl_d_quits(a_run):
 
 
 def on_a_terminal(*arguments: str, width: int = 80, typed: list[str] | None = None) -> str:
-    """Run podwright on a terminal of that width; type after each prompt, return what is seen."""
+    """Run podwright on a terminal of a width; type after each prompt, and return the output."""
     master, slave = pty.openpty()
     environment = {k: v for k, v in os.environ.items() if k not in {"NO_COLOR", "LINES"}}
     environment |= {"COLUMNS": str(width), "TERM": "xterm", "PYTHONPATH": str(ROOT / "src")}
@@ -412,7 +412,7 @@ def on_a_terminal(*arguments: str, width: int = 80, typed: list[str] | None = No
     return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", seen).replace("\r\n", "\n")
 
 
-# ---------------------------------------------------------------- words
+# ---------------------------------------------------------------- texts
 
 
 def test_every_event_and_action_of_a_run_has_a_text(tmp_path):

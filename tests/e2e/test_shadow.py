@@ -1,4 +1,4 @@
-"""`podwright shadow` on the small record of examples/shadow, and on broken ones."""
+"""`podwright shadow` on the small record of examples/shadow, and on invalid ones."""
 
 import gzip
 import json
@@ -20,7 +20,7 @@ def numbers(result):
 
 
 def without_the_end_of_batch_0(text):
-    """Leave out why `web-1` was placed where it was."""
+    """Remove the change that explains why `web-1` is on its node."""
     return "".join(
         line
         for line in text.splitlines(keepends=True)

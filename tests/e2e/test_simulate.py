@@ -1,4 +1,4 @@
-"""`podwright simulate`: what it prints, what it refuses, and that nothing is lost when it dies."""
+"""`podwright simulate`: its output, its errors, and resumption of an interrupted run."""
 
 from __future__ import annotations
 
@@ -182,12 +182,12 @@ def test_the_example_in_python_ends_when_no_pod_waits(capsys):
     assert "longest wait      0 s" in lines[-1]
 
 
-# -------------------------------------------------------------------- that die
+# -------------------------------------------------------------------- interrupted runs
 
 
 @pytest.fixture
 def trace(tmp_path: Path) -> str:
-    """A trace of 600 pods on 15 nodes, some of which wait."""
+    """A trace of 600 pods on 15 nodes; some of the pods wait."""
     draw = random.Random(7)
     nodes = ["sn,cpu_milli,memory_mib,gpu,model"]
     nodes += [f"n{number:02},32000,131072,0," for number in range(15)]
@@ -223,7 +223,7 @@ def parts_of(folder: Path) -> int:
 
 
 def until_checkpoint(process: subprocess.Popen[str], folder: Path, count: int) -> Iterator[None]:
-    """Wait until a run has written so many checkpoints, or is over."""
+    """Wait until a run has written a number of checkpoints, or has ended."""
     while process.poll() is None and parts_of(folder) < count:
         yield
 

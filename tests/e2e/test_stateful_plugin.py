@@ -1,4 +1,4 @@
-"""`podwright simulate` with a plugin that counts: written down, killed, resumed, explained."""
+"""`podwright simulate` with a plugin that keeps state: saved, killed, resumed, explained."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PODS = 40
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> str:
-    """A node, 40 pods of two namespaces that come second by second, and the plugin."""
+    """A node, 40 pods of two namespaces that are created one per second, and the plugin."""
     node = (
         "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n"
         "status: {allocatable: {cpu: '64', memory: 64Gi, pods: '110'}}\n"

@@ -1,4 +1,4 @@
-"""`podwright warm-up` compiles everything that a decision could call."""
+"""`podwright warm-up` compiles all kernels that a decision may call."""
 
 import os
 import subprocess
@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-# Runs in a process of its own: what other tests have compiled does not count.
+# In a separate process, because other tests compile kernels in this one.
 UNUSED = """
 import importlib, pkgutil
 import podwright.kernels

@@ -1,8 +1,8 @@
-"""An extender over HTTP, with good and bad manners; it runs as a process of its own.
+"""An HTTP extender for tests, with correct and incorrect replies, in a separate process.
 
-The first part of the path says how it answers, the last one what is asked:
-`/plain/filter`, `/slow/filter`, `/ghost/filter`, ... What it was sent, `GET /requests` tells.
-Prints its port when it is ready, and ends when its standard input does.
+The first part of the path selects the behavior, the last one the verb: `/plain/filter`,
+`/slow/filter`, `/ghost/filter`, ... `GET /requests` returns the received requests. The server
+prints its port when it is ready, and ends when its standard input is closed.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Handler(BaseHTTPRequestHandler):
         elif manner == "malformed":
             self.answer(200, b"<html></html>")
         elif manner == "impatient":
-            # Closes a connection that the other side means to keep.
+            # Closes a connection that the client keeps open.
             self.answer(200, json.dumps(ANSWERS[verb]("plain", body)).encode())
             self.close_connection = True
         else:
@@ -70,7 +70,7 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def drip(self):
-        """Send a byte now and then, never the whole answer."""
+        """Send single bytes with pauses, and never the whole reply."""
         self.close_connection = True
         try:
             self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
@@ -132,7 +132,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *_):
-        # The other side gave up, or does not trust the certificate.
+        # The client closed the connection, or rejects the certificate.
         pass
 
 

@@ -1,4 +1,4 @@
-"""Extenders of a classic policy, called over HTTP from the command line."""
+"""Extenders of a v1.16 policy, called over HTTP by the command line."""
 
 from __future__ import annotations
 

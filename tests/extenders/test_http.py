@@ -1,4 +1,4 @@
-"""Scheduling with extenders that are real HTTP services in processes of their own."""
+"""Scheduling with extenders that are HTTP services in separate processes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SERVER = Path(__file__).with_name("server.py")
 
 @contextmanager
 def serving(*options: str) -> Iterator[int]:
-    """Run an extender; gives its port."""
+    """Run an extender; yield its port."""
     command = [sys.executable, str(SERVER), *options]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -77,7 +77,7 @@ def extender(port: int, manner: str = "plain", **settings: Any) -> dict[str, Any
 
 @contextmanager
 def scheduling(*extenders: dict[str, Any]) -> Iterator[pw.Scheduler]:
-    """Give a scheduler of three equal nodes that calls these extenders."""
+    """Return a scheduler of three equal nodes that calls these extenders."""
     configured = configuration(*extenders)
     with ExtenderClient(configured) as client:
         scheduler = pw.Scheduler(configured, call_extender=client.call)
@@ -145,20 +145,20 @@ def test_an_extender_that_manages_a_resource_is_not_asked_about_other_pods(port)
     assert len(told(port)["requests"]) == before
 
 
-# -------------------------------------------------------------------- bad manners
+# -------------------------------------------------------------------- errors of the protocol
 
 FAILURES = [
     pytest.param("slow", "no answer within 0.2s (httpTimeout)", id="never answers"),
-    pytest.param("dripping", "no answer within 0.2s (httpTimeout)", id="a byte now and then"),
+    pytest.param("dripping", "no answer within 0.2s (httpTimeout)", id="single bytes with pauses"),
     pytest.param("drop", "without response", id="closes the connection"),
-    pytest.param("half", "the answer ends too early", id="closes it within the answer"),
+    pytest.param("half", "the answer ends too early", id="closes the connection within the reply"),
     pytest.param("noise", "this is not HTTP", id="speaks something else"),
-    pytest.param("status500", "code 500", id="an error of the server"),
-    pytest.param("status201", "code 201", id="another success than 200"),
+    pytest.param("status500", "code 500", id="a server error"),
+    pytest.param("status201", "code 201", id="a success status other than 200"),
     pytest.param("status204", "code 204", id="nothing to say"),
     pytest.param("status307", "code 307", id="a redirect is not followed"),
     pytest.param("malformed", "malformed answer to filter", id="HTML"),
-    pytest.param("broken", "the licence server is down", id="an error in the answer"),
+    pytest.param("broken", "the licence server is down", id="an error in the reply"),
 ]
 
 
@@ -264,7 +264,7 @@ def test_a_connection_that_the_extender_closed_is_not():
     with serving() as port, ExtenderClient(configuration(extender(port))) as client:
         replies = [client.call(call(port, "impatient")) for _ in range(20)]
         failed = [reply.error for reply in replies if reply.error]
-        # It may close right when the next call is sent; what matters is that we recover.
+        # The server may close the connection when the next call is sent; the client must recover.
         assert len(failed) < 20
         assert client.call(call(port)).status == 200 or client.call(call(port)).status == 200
 
@@ -274,7 +274,7 @@ def test_a_connection_that_the_extender_closed_is_not():
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory):
-    """Make two certificates that sign themselves: for the extender, and for us."""
+    """Create two self-signed certificates: for the extender and for the client."""
     folder = tmp_path_factory.mktemp("certificates")
     for name in ("server", "client"):
         key = ec.generate_private_key(ec.SECP256R1())

@@ -1,4 +1,4 @@
-"""A machine whose extenders are real services, or are not there: it goes on, pods are retried."""
+"""A machine with real or unreachable extenders continues, and pods are retried."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def port():
 
 
 class Loop:
-    """Drives a machine: bindings and patches succeed at once, extenders are called for real."""
+    """Drives a machine: bindings and patches succeed at once, extenders are called over HTTP."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         configured = configuration(settings)
@@ -103,7 +103,7 @@ def free_port() -> int:
 
 
 def get_well(port: int) -> Callable[[ExtenderCall], ExtenderCall]:
-    """Let calls go to where there is an extender with good manners."""
+    """Redirect calls to an extender that replies correctly."""
 
     def change(call: ExtenderCall) -> ExtenderCall:
         verb = call.url.rsplit("/", 1)[-1]
@@ -118,9 +118,9 @@ GONE_WRONG = [
     pytest.param("noise", "this is not HTTP", id="speaks something else"),
     pytest.param("status500", "code 500", id="fails"),
     pytest.param("malformed", "malformed answer to filter", id="answers HTML"),
-    pytest.param("broken", "the licence server is down", id="says that it is broken"),
+    pytest.param("broken", "the licence server is down", id="returns an error"),
     pytest.param("", "Connection refused", id="is not there"),
-    pytest.param("extender.invalid", "extender.invalid", id="is on an unknown host"),
+    pytest.param("extender.invalid", "extender.invalid", id="has an unknown host"),
 ]
 
 
@@ -168,7 +168,7 @@ def test_a_binding_by_an_extender_that_goes_wrong_frees_the_node_and_is_retried(
     assert not loop.machine.cluster.pods
     loop.change = get_well(port)
     loop.retry()
-    # The extender has bound them; the API server's word is still to come.
+    # The extender has bound the pods; the watch events of the API server follow.
     assert sorted(loop.machine.assumed()) == ["default/api", "default/web"]
     assert [note.split(":")[0] for note in loop.notes[-2:]] == ["Scheduled", "Scheduled"]
 

@@ -1,6 +1,7 @@
-"""The record of a real 1.36 control plane, packed in `real`; its README says what is in it.
+"""The record of a real 1.36 control plane, compressed in `real`; its README describes the files.
 
-Nothing is kept: unpacked it is more than a hundred megabytes, and unpacking takes half a second.
+Files are decompressed at each call: together they have more than a hundred megabytes, and
+decompression takes half a second.
 """
 
 import json
@@ -36,7 +37,7 @@ def record() -> Record:
 
 
 def scheduler_log() -> SchedulerLog:
-    """Return what the real scheduler did, in order."""
+    """Return the log of the real scheduler, in order."""
     return read_scheduler_log(content("scheduler.jsonl"), source="scheduler.jsonl")
 
 
@@ -47,6 +48,6 @@ def events() -> list[dict[str, Any]]:
 
 
 def dump(name: str) -> list[dict[str, Any]]:
-    """Return the objects that `kubectl get -o json` showed, in the "mid" or at the "end"."""
+    """Return the objects in the dump of `kubectl get -o json` at the "mid" or the "end"."""
     items: list[dict[str, Any]] = json.loads(content(f"{name}.json"))["items"]
     return items

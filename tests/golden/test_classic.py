@@ -1,4 +1,4 @@
-"""podwright decides every recorded classic case as kube-scheduler 1.16 did, field by field."""
+"""The v1.16 rules decide every recorded case as kube-scheduler 1.16 does, in every field."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The recorded classic decisions again, through `Scheduler`: cluster, runner and extenders.
+"""The recorded v1.16 decisions, made by `Scheduler`: configuration, cluster, runner, extenders.
 
-`test_classic` holds the rules by themselves; here are the doors by which everybody else gets
-to them: the configuration, the cluster with columns beside it, the words of the framework.
+`test_classic` tests the rules alone. Here the rules are used as by all other code: through the
+configuration, the mirrored cluster, and the types of the framework.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""On every recorded trace of the whole scheduler the metrics agree with what the machine said."""
+"""In every recorded trace the metrics agree with the actions of the machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def cases(family):
 
 
 def total(seen: MetricsSnapshot, name: str, *first: str) -> float:
-    """Add up a metric over all its labels, or over those that begin in one way."""
+    """Sum a metric over all its labels, or over those with a prefix."""
     return sum(
         series.count if isinstance(series, Distribution) else series.value
         for family in seen.families

@@ -1,4 +1,4 @@
-"""The oracle decides every recorded case as the real kube-scheduler did."""
+"""The oracle decides every recorded case as the real kube-scheduler does."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ DECISIONS = [
     "preemption_mixed",
 ]
 EXTENDERS_THAT_ONLY_BIND = 4
-"""How many recorded cases with a feasible node have only such extenders."""
+"""The number of recorded cases with a feasible node and only such extenders."""
 
 SAMPLE = 5
-"""The normal run looks at every fifth case; `-m slow` at all."""
+"""The normal run checks every fifth case, `-m slow` all cases."""
 SHARE = {"edge", "gates", "images", "podantiaffinity", "preemption_criteria", "unschedulable"}
-"""Families of which `make ci` looks at all cases."""
+"""The families of which `make ci` checks all cases."""
 
 pytestmark = pytest.mark.golden
 
@@ -61,7 +61,7 @@ def read(family: str) -> Iterator[Document]:
 
 
 def differences(case: Document, actual: Document) -> list[str]:
-    """Name the fields in which the decision differs from the recorded one."""
+    """Return the fields in which the decision differs from the recorded one."""
     expect = case["expect"]
     fields = sorted(expect.keys() | actual.keys())
     return [
@@ -99,7 +99,7 @@ def test_every_decision_agrees(family: str) -> None:
 
 
 def test_the_search_ends_at_one_node_where_nothing_scores_and_no_extender_filters() -> None:
-    """Cases whose extenders only bind or preempt; they do not change what is feasible."""
+    """Cases whose extenders only bind or preempt, which does not affect feasibility."""
     looked_at = 0
     for case in [*read("extenders"), *read("found/extenders")]:
         verbs = {key for extender in case["config"]["extenders"] for key in extender}
@@ -113,7 +113,7 @@ def test_the_search_ends_at_one_node_where_nothing_scores_and_no_extender_filter
 
 
 class Replay:
-    """A cluster that follows a recorded sequence: pods appear, move to nodes, and go."""
+    """A cluster that follows a recorded sequence: pods are added, bound and deleted."""
 
     def __init__(self, objects: list[Document]) -> None:
         self.others = [one for one in objects if one["kind"] != "Pod"]
@@ -121,7 +121,7 @@ class Replay:
         self.seconds = 0
 
     def judge(self, pod: Document) -> Document:
-        """Decide on the pod and word it as the sequences do."""
+        """Decide for the pod and return the result in the form of the sequences."""
         self.pods.pop(key_of(pod), None)
         found = evaluate({"objects": [*self.others, *self.pods.values()], "pod": pod})
         actual = {"winners": found["winners"], "feasible": len(found["feasible"])}
@@ -135,7 +135,7 @@ class Replay:
         return actual
 
     def follow(self, pod: Document, expect: Document) -> None:
-        """Do what the real scheduler did."""
+        """Apply the decision of the real scheduler."""
         if expect.get("chosen"):
             start = datetime(2026, 1, 2, tzinfo=UTC) + timedelta(seconds=self.seconds)
             status = {"phase": "Running", "startTime": start.strftime("%Y-%m-%dT%H:%M:%SZ")}

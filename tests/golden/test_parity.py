@@ -1,6 +1,6 @@
-"""podwright decides every recorded case as the real kube-scheduler did, field by field.
+"""podwright decides every recorded case as the real kube-scheduler does, in every field.
 
-All vectors together take a quarter of a minute on one core, so all are in the normal run.
+All vectors take a quarter of a minute on one core, so all are part of the normal run.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ VECTORS = Path(__file__).parent / "vectors"
 FAMILIES = sorted(
     str(file.relative_to(VECTORS)).removesuffix(".jsonl.gz") for file in VECTORS.rglob("*.jsonl.gz")
 )
-"""Files by name; `found/` holds cases on which podwright once differed."""
+"""Files by name; `found/` has cases in which podwright once differed."""
 
 LEFT_OUT = {
     "gang": {
-        "feature gate TopologyAwareWorkloadScheduling (alpha) is not built yet": 16,
-        "feature gate WorkloadAwarePreemption (alpha) is not built yet": 24,
+        "feature gate TopologyAwareWorkloadScheduling (alpha) is not implemented": 16,
+        "feature gate WorkloadAwarePreemption (alpha) is not implemented": 24,
     }
 }
-"""How many cases of a family are not compared, and why; of all others every one is."""
+"""The number of cases per family that are not compared, and the reason; all others are."""
 
 NOT_GREEN: dict[str, str] = {}
-"""Families that can be checked but do not agree yet, and why; each must really disagree."""
+"""Families with known differences, and the reason; each of them must have differences."""
 
 pytestmark = pytest.mark.golden
 

@@ -1,7 +1,8 @@
-"""A wrong value anywhere in a vector is a difference: the comparison itself is put to the test.
+"""The parity comparison detects a wrong value in any field of a vector.
 
-In copies of recorded cases, each field of each family is changed, removed, or joined by one more.
-A field is told apart by its path, in which names of nodes, pods and plugins count as one.
+In copies of recorded cases, each field of each family is changed, removed, or supplemented by
+another one. A field is identified by its path, in which all names of nodes, pods and plugins are
+equal.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ FILES = {
     for file in (HERE / folder).glob("*.jsonl.gz")
 }
 LOOKED_AT = 40
-"""How many cases of a family are searched for fields; the smallest are taken."""
+"""The number of cases per family in which fields are searched; the smallest ones are used."""
 
 NOT_COMPARED = ("lastProbeTime", "$setElementOrder/conditions")
-"""Details of the patch format, which the format leaves open."""
+"""Details that the patch format leaves open."""
 
 TEXTS_OF_ERRORS = {
     "classic_decision": ("expect.error changed",),
     "classic_priorities": ("expect.priorities.*.error changed", "expect.total.*.error changed"),
 }
-"""Of these, that there is an error is what is compared."""
+"""Of these errors only the existence is compared."""
 
 pytestmark = pytest.mark.golden
 
@@ -42,7 +43,7 @@ Path_ = tuple[str | int, ...]
 
 
 def cases_of(family: str) -> list[dict[str, Any]]:
-    """Return small cases, and the first ones."""
+    """Return the smallest cases, and the first ones."""
     with gzip.open(FILES[family], "rt", encoding="utf-8") as lines:
         texts = [line for line in lines if '"TopologyAwareWorkloadScheduling"' not in line]
     texts = [line for line in texts if '"WorkloadAwarePreemption"' not in line]
@@ -71,7 +72,7 @@ def expected_in(case: dict[str, Any]) -> Iterator[tuple[Path_, Any]]:
 
 
 def shape_of(path: Path_) -> str:
-    """Return a path in which all that has a name of its own is alike."""
+    """Return a path in which all names of objects are equal."""
     parts = [part if re.fullmatch(r"[a-z_]+", str(part)) else "*" for part in path]
     return ".".join(map(str, parts))
 
@@ -93,14 +94,14 @@ def wrong_values(value: Any) -> Iterator[tuple[str, Any]]:
         case dict():
             yield "one more", {**value, "~": "~"}
         case _:
-            raise AssertionError(f"{value!r} is no JSON value")
+            raise AssertionError(f"{value!r} is not a JSON value")
 
 
 REMOVED = object()
 
 
 def is_empty(value: Any) -> bool:
-    """Tell whether a value may as well be left out."""
+    """Whether a value is equivalent to its absence."""
     entries = list(value.values()) if isinstance(value, dict) else value
     return value in (None, "", 0) or (isinstance(entries, list) and all(map(is_empty, entries)))
 

@@ -1,9 +1,9 @@
-"""What the controllers of a real 1.36 control plane wrote, beside what ours write.
+"""The controllers write the same objects as those of a real 1.36 control plane.
 
-Ours are given what somebody gave to the real ones: jobs, cron jobs, claims, budgets. Compared is
-the form of everything: names, labels, annotations, owners, finalizers, statuses, conditions and
-the texts of Events, and how many pods there were. Uids, versions, times and drawn suffixes are
-masked. The same rules are tested by hand in `src/podwright/controllers/tests`.
+The controllers get the same input as the real ones: jobs, cron jobs, claims, budgets. The tests
+compare the form of all results: names, labels, annotations, owners, finalizers, statuses,
+conditions and the texts of Events, and the number of pods. Uids, versions, times and random
+suffixes are masked. `src/podwright/controllers/tests` has unit tests of the same rules.
 """
 
 import json
@@ -30,7 +30,7 @@ SELECTED_NODE = "volume.kubernetes.io/selected-node"
 
 @pytest.fixture(scope="module")
 def history():
-    """Return what became of every object of the record, by kind, namespace and name."""
+    """Return the last state of every object of the record, by kind, namespace and name."""
     found: dict[tuple[str, str, str], list[Any]] = {}
     for line in real_cluster.record().lines:
         raw = line.object.raw
@@ -90,7 +90,7 @@ def masked(value):
 
 
 def as_given(job):
-    """Return a job as somebody gave it to the API server, its pods ending when they did."""
+    """Return a job as a user created it; its pods end at the recorded times."""
 
     def without_own(metadata):
         labels = {k: v for k, v in metadata.get("labels", {}).items() if not OWN_LABELS.match(k)}
@@ -115,7 +115,7 @@ def standalone_jobs():
 
 
 def played_to_its_end(job):
-    """Return a cluster in which a job is over, and not deleted yet."""
+    """Return a cluster in which a job has finished and is not deleted yet."""
     cluster = Cluster(CLUSTER_CONTROLLERS)
     cluster.add(document("Node", "n1"), job)
     for second in range(3_600):
@@ -135,7 +135,7 @@ def test_a_job_of_the_record_makes_the_same_pods(history, events, namespace, nam
     assert masked(ours["metadata"]) == masked(real[-1]["metadata"])
     assert masked(without_annotations(ours["spec"])) == masked(real[-1]["spec"])
 
-    if name == "flaky-1":  # some of its pods were lucky
+    if name == "some of the pods have succeeded":  # some of its pods were lucky
         numbers = {"succeeded", "failed"}
         assert ours["status"]["failed"] > ours["spec"]["backoffLimit"]
     else:
@@ -166,8 +166,8 @@ def test_a_job_of_the_record_makes_the_same_pods(history, events, namespace, nam
         for _, about, reason, text in cluster.events
         if about == f"Job {namespace}/{name}"
     }
-    # The pods that were still active when the real one failed were deleted, and a recorder of
-    # Events lets no more than 25 about one object pass at once.
+    # The active pods were deleted when the real job failed, and an event recorder sends no more
+    # than 25 Events about one object at once.
     missing = {reason for _, _, reason, _ in noted - said}
     assert missing == ({"SuccessfulDelete"} if name == "flaky-1" else set())
     more = {reason for _, _, reason, _ in said - noted}
@@ -180,7 +180,7 @@ def without_annotations(spec):
 
 
 def forms(pods):
-    """Return what all pods look like when they appear, each form once."""
+    """Return the distinct forms of all added pods."""
     found = set()
     for pod in pods:
         metadata = masked(pod["metadata"])
@@ -232,7 +232,7 @@ def test_a_cron_job_of_the_record_starts_the_same_jobs(history, events, name):
 
 
 def test_the_claims_of_the_record_get_volumes_of_the_same_form(history, events):
-    """Play every claim as it came, and do what the real scheduler did to it."""
+    """Create every claim at its time, and apply the writes of the real scheduler to it."""
     cluster = Cluster(CLUSTER_CONTROLLERS, schedules=False, stages=())
     kinds = ("Node", "CSINode", "StorageClass")
     for key, states in history.items():
@@ -275,7 +275,7 @@ def test_the_claims_of_the_record_get_volumes_of_the_same_form(history, events):
 
 
 def schedule_like(cluster, key, real, history):
-    """Do to a claim what the real scheduler did: name a node, or a volume."""
+    """Apply the scheduler's write to a claim: a selected node, or a volume."""
     claim = cluster.raw(CLAIM, key)
     node = real["metadata"]["annotations"].get(SELECTED_NODE)
     if node:
@@ -302,7 +302,7 @@ def compare_volumes(ours, real, *, chooses_zone):
         assert ours["metadata"].get(section) == real["metadata"].get(section)
     spec, expected = dict(ours["spec"]), dict(real["spec"])
     if "csi" in spec:
-        # The real provisioner was a stand-in: its handles and attributes are its own.
+        # The recorded provisioner was a test provisioner with its own handles and attributes.
         source = {k: v for k, v in spec.pop("csi").items() if k != "volumeAttributes"}
         assert source.keys() == expected.pop("csi").keys()
         if not chooses_zone:
@@ -318,7 +318,7 @@ def compare_volumes(ours, real, *, chooses_zone):
 
 
 def targets(pods):
-    """Return the conditions that say why pods are disrupted, without their times."""
+    """Return the DisruptionTarget conditions of pods, without their times."""
     return {
         json.dumps(
             {
@@ -361,7 +361,7 @@ def masked_pod(text):
     return re.sub(r"\S+/\S+", "POD", text)
 
 
-# -------------------------------------------------------------------------- a quiet cluster
+# -------------------------------------------------------------------------- an unchanged cluster
 
 
 @pytest.mark.parametrize(
@@ -370,8 +370,8 @@ def masked_pod(text):
         pytest.param(
             "mid",
             "2026-11-20T08:52:43Z",
-            # Two pods had ended and were not counted yet; a node was cordoned, and the
-            # controller that taints such nodes did not run.
+            # Two terminated pods were not counted yet, and a node was cordoned while the controller
+            # that taints such nodes did not run.
             [
                 ("Job", "index-2"),
                 ("Job", "rollup-29919412"),
@@ -393,7 +393,7 @@ def masked_pod(text):
     ],
 )
 def test_our_controllers_find_a_real_cluster_in_order(dump, time, expected):
-    """All that is there stays as it is: budgets, claims, namespaces, who owns whom."""
+    """All objects stay as they are: budgets, claims, namespaces, owner references."""
     items = real_cluster.dump(dump)
     start_ns = moment(time)
     cluster = Cluster(CLUSTER_CONTROLLERS, schedules=False, stages=(), start_ns=start_ns)
@@ -422,7 +422,7 @@ def test_a_namespace_of_the_record_ends_with_the_same_words(history):
 
 
 def written_to(write):
-    """Return the kind and name of what a write is about."""
+    """Return the kind and name of the object of a write."""
     if isinstance(write, DeleteObject):
         return write.object_kind, write.key.rpartition("/")[2]
     return write.obj.kind, write.obj.name

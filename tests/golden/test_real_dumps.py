@@ -1,9 +1,8 @@
-"""The dumps of a real cluster: every pending pod with the real message, every placed pod again.
+"""Dumps of a real cluster: every pending pod has the real message, every placed pod fits.
 
-A dump is one state, and the real scheduler was held still with nothing left to try when it was
-taken. So what it wrote last about a pending pod must be what follows from the dump, word for
-word. A placed pod is decided for again with its own place free; what has changed since it was
-placed is why a few do not fit where they are.
+A dump is one state, taken while the real scheduler was paused with no pod left to try. So its last
+message about a pending pod must follow from the dump. A placed pod is evaluated as if it were not
+placed; a few do not fit because of changes after their binding.
 """
 
 from collections import Counter
@@ -18,14 +17,16 @@ from podwright.objects import decode
 pytestmark = pytest.mark.golden
 
 GATES_CLOSED = "Scheduling is blocked due to non-empty scheduling gates"
-"""Written by the API server when a pod with gates is created; the scheduler does not reject it
-by a condition. Upstream: pkg/registry/core/pod/strategy.go, `applySchedulingGatedCondition`."""
+"""The condition that the API server writes when a pod with gates is created.
+
+Upstream: pkg/registry/core/pod/strategy.go, `applySchedulingGatedCondition`
+"""
 
 OTHER_SCHEDULER = "search/other-scheduler"
 
 
 class Dumped:
-    """A dump, read into a scheduler."""
+    """A dump, loaded into a scheduler."""
 
     def __init__(self, name):
         items = dump(name)
@@ -34,7 +35,7 @@ class Dumped:
             for one in items
             if one["kind"] == "Pod"
         }
-        # The first of equals: the text of a message and what is feasible do not depend on it.
+        # Messages and feasible nodes do not depend on the tie rule.
         self.scheduler = pw.Scheduler(tie_rule=TieRule.HEAP, draws_preemption_offset=False)
         self.scheduler.add(*map(decode, items))
         self.node_count = sum(one["kind"] == "Node" for one in items)
@@ -43,7 +44,7 @@ class Dumped:
         return {key: one for key, one in self.documents.items() if "nodeName" not in one["spec"]}
 
     def running(self):
-        """Return the pods that have a node and take part of it, by name."""
+        """Return the pods that have a node and are not terminated, by name."""
         return {
             key: one
             for key, one in self.documents.items()
@@ -98,13 +99,13 @@ def test_the_messages_at_the_end_are_the_last_ones_of_the_schedulers_log(dumps):
         pytest.param(
             "mid",
             1028,
-            # At 122 s these nodes were tainted with maintenance=soon:NoSchedule, which evicts
-            # nobody.
+            # At 122 s these nodes were tainted with maintenance=soon:NoSchedule, which evicts no
+            # pods.
             {
                 ("node(s) had untolerated taint(s)", "ip-10-17-0-6"): 7,
                 ("node(s) had untolerated taint(s)", "ip-10-16-0-86"): 5,
                 ("node(s) had untolerated taint(s)", "ip-10-16-0-105"): 7,
-                # A pod that is being deleted is not decided for.
+                # A terminating pod is not scheduled.
                 ("skip schedule deleting pod", "ip-10-18-0-76"): 1,
             },
             id="mid",
@@ -112,8 +113,8 @@ def test_the_messages_at_the_end_are_the_last_ones_of_the_schedulers_log(dumps):
         pytest.param(
             "end",
             1020,
-            # At 360 s its kubelet reported less that is allocatable, 2500m, than is requested
-            # there by more than any of its pods requests.
+            # At 360 s its kubelet reported 2500m as allocatable. The requests there exceed this by
+            # more than any of its pods requests.
             {("Insufficient cpu", "ip-10-18-0-106"): 7},
             id="end",
         ),

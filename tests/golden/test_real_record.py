@@ -1,6 +1,6 @@
-"""The record of a real control plane: the state that it leads to, and its decisions beside ours.
+"""The record of a real control plane: its final state, and its decisions compared with ours.
 
-The rules themselves are tested on small records in `src/podwright/shadow/tests/test_shadow.py`.
+`src/podwright/shadow/tests/test_shadow.py` tests the rules on small records.
 """
 
 import hashlib
@@ -54,7 +54,7 @@ def test_our_store_comes_to_the_state_of_the_dumps_object_by_object(record, dump
     items = real_cluster.dump(dump)
     expected = by_identity(items)
     newest = max(int(one["metadata"]["resourceVersion"]) for one in items)
-    # The dump's own version may be a deletion's, of an object that it does not have.
+    # The version of the dump may be that of a deletion.
     until = {"mid": 20084, "end": 29364}[dump]
     assert newest <= until
     store, versions = ObjectStore(), {}
@@ -99,7 +99,7 @@ def test_from_the_record_alone_hardly_a_decision_is_unexplained(record):
 
 
 class WithWrongNodes(Shadow):
-    """Claims of some bindings that they went to the node that is second to the best."""
+    """Changes some bindings of the record to the node with the second-best score."""
 
     def _binding(self, attempt, pod, comparer):
         comparer.explain_binding(pod, attempt.node)

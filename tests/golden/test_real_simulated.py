@@ -1,4 +1,4 @@
-"""Real inputs, simulated: the record of a real control plane, and a real cluster's trace."""
+"""Simulations of real inputs: the record of a control plane, and the trace of a cluster."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def test_the_pods_of_a_real_cluster_are_placed_by_us_as_well(tmp_path):
     record.write_bytes(real_cluster.content("record.jsonl"))
     run = pw.simulate([], events=record, output=tmp_path / "run")
     counts = run.summary.counts
-    # Its own scheduler placed 1998 of the 2082 pods, and preempted for 120.
+    # The trace's own scheduler placed 1998 of the 2082 pods, and preempted for 120.
     assert counts.created == 2082
     assert counts.placed > 1950
     assert counts.preemptions > 50
-    # Nothing else goes on once the record is over.
+    # No other work continues after the record.
     assert run.summary.simulated_ns < 10 * 60 * 10**9
     there = load(tmp_path / "run" / "objects.json").objects
     nodes = {obj.name: obj for obj in there if isinstance(obj, pw.Node)}

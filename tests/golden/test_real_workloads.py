@@ -1,9 +1,8 @@
-"""Our workload controllers, given what real 1.36 controllers were given, write the same forms.
+"""The workload controllers write the same forms as real 1.36 controllers.
 
-Only what users wrote is taken from the dump of a real cluster: deployments, stateful sets,
-daemon sets and replication controllers without their status, and nodes. What our controllers
-make of it is laid beside what the real ones made. The rules themselves are tested in
-`src/podwright/controllers/tests/`.
+The input is what users wrote in the dump of a real cluster: deployments, stateful sets, daemon sets
+and replication controllers without their status, and nodes. The objects that our controllers create
+are compared with the real ones. Unit tests of the rules are in `src/podwright/controllers/tests/`.
 """
 
 import re
@@ -54,7 +53,7 @@ def asked_for(document):
 
 
 def without_gates(owner):
-    """Return an owner whose pods need not wait; in the real cluster somebody opened them."""
+    """Return an owner without scheduling gates in its template."""
     spec = owner["spec"]
     template = spec["template"]
     pod_spec = {k: v for k, v in template["spec"].items() if k != "schedulingGates"}
@@ -84,12 +83,12 @@ def ours(real):
 
 @pytest.fixture(scope="module")
 def made(ours):
-    """Return what is there, by kind, as documents."""
+    """Return all objects by kind, as documents."""
     return {kind: [one.raw for one in ours.all(short)] for kind, short in SHORT.items()}
 
 
 def root(document):
-    """Return kind, namespace and name of what a user wrote and a pod or replica set is of."""
+    """Return kind, namespace and name of the top-level owner of a pod or replica set."""
     (owner,) = document["metadata"]["ownerReferences"]
     kind, name = owner["kind"], owner["name"]
     if kind == "ReplicaSet":
@@ -98,7 +97,7 @@ def root(document):
 
 
 def pods_of(documents):
-    """Return the active pods that workload controllers made."""
+    """Return the active pods that workload controllers created."""
     return [
         pod
         for pod in documents["Pod"]
@@ -110,7 +109,7 @@ def pods_of(documents):
 
 
 def owners_with_waiting_pods(real):
-    """Return the owners for some of whose pods the real cluster had no room; ours always has."""
+    """Return the owners with pods that were pending in the real cluster; here all pods fit."""
     return {
         root(pod)
         for pod in pods_of(real)
@@ -122,7 +121,7 @@ def owners_with_waiting_pods(real):
 
 
 def form(pod):
-    """Return what a pod is tied and told apart by, without values that are its own."""
+    """Return the identity and the references of a pod, without individual values."""
     metadata, spec = pod["metadata"], pod["spec"]
     (owner,) = metadata["ownerReferences"]
     prefix = metadata["generateName"]

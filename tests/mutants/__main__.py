@@ -1,11 +1,11 @@
-"""Try mutants, and say which ones no test notices.
+"""Run mutation tests, and print the mutants that survive.
 
     python -m tests.mutants                        all areas
-    python -m tests.mutants --area queueing        one (again for more)
+    python -m tests.mutants --area queueing        one (repeat for more)
     python -m tests.mutants --share 20             a fixed share of all; none may survive
-    python -m tests.mutants --list                 what is known, without running anything
+    python -m tests.mutants --list                 the results so far, without running anything
 
-Exit status 0 when enough are killed, 1 when not or when nothing was tried, 2 for wrong use.
+The exit status is 0 if enough are killed, 1 if not or if none was tried, and 2 for wrong usage.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def run_all(
     options: argparse.Namespace,
     say: Callable[[str], None],
 ) -> None:
-    """Try the mutants, and write down the killers if that is wanted."""
+    """Try the mutants, and record the killers if requested."""
     killers: dict[str, str] = json.loads(KILLERS.read_text(encoding="utf-8"))
     stages = Stages(session, settings, FOLDER, say, is_near_only=options.near)
     pool = pool_of(options.jobs, FOLDER)
@@ -109,7 +109,7 @@ def share_of(every: dict[str, list[Mutant]], declared: set[str], count: int) -> 
 
 
 def read_options(settings: Settings) -> argparse.Namespace:
-    """Read the command line."""
+    """Parse the command line."""
     assert __doc__ is not None
     parser = argparse.ArgumentParser(
         prog="python -m tests.mutants",
@@ -143,7 +143,7 @@ def read_options(settings: Settings) -> argparse.Namespace:
 
 
 def at_least_one(text: str) -> int:
-    """Read a count."""
+    """Parse a positive number."""
     count = int(text)
     if count < 1:
         raise argparse.ArgumentTypeError(f"{text} is less than 1")

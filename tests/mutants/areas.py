@@ -1,4 +1,4 @@
-"""Which folders are mutated, and which tests may notice: `areas.toml`."""
+"""The mutated folders and the tests that may kill their mutants: `areas.toml`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ DATA = Path(__file__).parent / "areas.toml"
 
 
 class Area(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Folders that are judged together.
+    """Folders with a common result.
 
     Parameters
     ----------
     folders : tuple of str
-        Their modules are mutated, folders below included, tests excluded.
+        Their modules are mutated, including folders below and excluding tests.
     compiled : bool
         Whether kernels are compiled when the tests run.
     tests : tuple of str
@@ -30,7 +30,7 @@ class Area(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All of `areas.toml`, which explains each."""
+    """The content of `areas.toml`, which explains each setting."""
 
     seed: int
     mutants: int
@@ -54,7 +54,7 @@ def read_settings(path: Path = DATA) -> Settings:
 def modules_of(area: Area, root: Path = ROOT) -> dict[str, Path]:
     """Return the modules of an area by their name within its folder.
 
-    Names and not whole paths identify mutants, so a folder that is moved keeps its mutants.
+    The names identify mutants instead of whole paths, so a moved folder keeps its mutants.
     """
     found: dict[str, Path] = {}
     for folder in area.folders:
@@ -73,7 +73,7 @@ def found_name(found: dict[str, Path], name: Path, folder: str) -> str:
 
 @cache
 def modules_of_tests(paths: tuple[str, ...], root: Path) -> list[str]:
-    """Return the test modules at and below `paths`, in that order, each once."""
+    """Return the test modules at and below `paths`, in that order, without duplicates."""
     found: dict[str, None] = {}
     for path in paths:
         place = root / path

@@ -1,4 +1,4 @@
-"""Mutants that are declared to change nothing: `equivalent.toml`."""
+"""Mutants that are declared to change no behavior: `equivalent.toml`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Equivalent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     reason: str
 
     def matches(self, mutant: Mutant) -> bool:
-        """Tell whether a mutant is the declared one, wherever in its module it stands."""
+        """Whether a mutant is the declared one, at any line of its module."""
         return (
             mutant.module == self.module
             and mutant.area == self.area

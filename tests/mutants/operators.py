@@ -1,8 +1,8 @@
-"""The changes that are tried: a choice of Cosmic Ray's operators, and a few that it lacks.
+"""The operators: a selection of Cosmic Ray's, and a few additional ones.
 
-Of the 56 replacements of a comparison Cosmic Ray offers, two or fewer are taken for each: its
-boundary and its opposite. The others are killed by the same tests, or change nothing, as `==` for
-`is` between small integers.
+Of Cosmic Ray's 56 replacements of a comparison, two or fewer are used for each: its boundary and
+its negation. The same tests kill the others, or they change nothing, such as `==` for `is` between
+small integers.
 """
 
 from __future__ import annotations
@@ -65,20 +65,19 @@ OTHERS = (
 
 
 class RemoveStatement(Operator):  # type: ignore[misc]  # Cosmic Ray has no types
-    """Replace a statement that is there for its effect by ``pass``."""
+    """Replace a statement with an effect by ``pass``."""
 
     EFFECTS = frozenset({"atom_expr", "power", "del_stmt", "raise_stmt"})
 
     def mutation_positions(self, node: Any) -> Iterator[Position]:
-        """Yield calls, `raise`, `del`, and what is written into attributes and items."""
+        """Yield calls, `raise`, `del`, and assignments to attributes and items."""
         if node.type == "simple_stmt" and self._has_effect(node.children[0]):
             yield node.children[0].start_pos, node.children[0].end_pos
 
     def _has_effect(self, statement: Any) -> bool:
         if statement.type == "expr_stmt":
             target = statement.children[0]
-            # Without its assignment a plain name is missing, and so is an attribute that a
-            # constructor sets: every test notices.
+            # A missing plain name, or an attribute that a constructor sets, fails every test.
             is_name = isinstance(target, Leaf) or target.type.startswith("testlist")
             around = ASTQuery(statement).get_definition_name()
             return not (
@@ -87,7 +86,7 @@ class RemoveStatement(Operator):  # type: ignore[misc]  # Cosmic Ray has no type
         return str(statement.type) in self.EFFECTS
 
     def mutate(self, node: Any, index: int) -> Any:
-        """Put `pass` in the statement's place."""
+        """Replace the statement by `pass`."""
         statement = node.children[0]
         prefix = statement.get_first_leaf().prefix
         node.children[0] = Keyword("pass", statement.start_pos, prefix)
@@ -95,7 +94,7 @@ class RemoveStatement(Operator):  # type: ignore[misc]  # Cosmic Ray has no type
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """Show what becomes of a call and of an assignment."""
+        """Return an example for a call and for an assignment."""
         return (Example("queue.clear()\n", "pass\n"), Example("self.size = 3\n", "pass\n"))
 
 
@@ -105,27 +104,27 @@ class ReplaceToken(Operator):  # type: ignore[misc]  # Cosmic Ray has no types
     others: ClassVar[dict[str, str]]
 
     def mutation_positions(self, node: Any) -> Iterator[Position]:
-        """Yield the tokens that have another."""
+        """Yield the tokens that have a replacement."""
         if self.is_meant(node):
             yield node.start_pos, node.end_pos
 
     def is_meant(self, node: Any) -> bool:
-        """Tell whether `node` is a token to replace."""
+        """Whether `node` is a token to replace."""
         return isinstance(node, Token) and node.value in self.others
 
     def mutate(self, node: Any, index: int) -> Any:
-        """Write the other token."""
+        """Write the replacement."""
         node.value = self.others[node.value]
         return node
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """Show each replacement."""
+        """Return an example of each replacement."""
         return tuple(Example(f"a {one} b\n", f"a {other} b\n") for one, other in cls.others.items())
 
 
 class ReplaceAugmentedAssignment(ReplaceToken):
-    """Take away what is added, and the like."""
+    """Replace additions by subtractions, and similar."""
 
     others: ClassVar[dict[str, str]] = {
         "+=": "-=",
@@ -141,7 +140,7 @@ class ReplaceAugmentedAssignment(ReplaceToken):
 
 
 class ReplaceExtreme(ReplaceToken):
-    """Take the least for the greatest, and all for any."""
+    """Replace the minimum by the maximum, and all by any."""
 
     others: ClassVar[dict[str, str]] = {
         "min": "max",
@@ -153,7 +152,7 @@ class ReplaceExtreme(ReplaceToken):
     }
 
     def is_meant(self, node: Any) -> bool:
-        """Tell whether `node` is the name of a called function that has an opposite."""
+        """Whether `node` is the name of a called function that has an opposite."""
         if not isinstance(node, Name) or node.value not in self.others:
             return False
         parent: Any = node.parent
@@ -167,15 +166,15 @@ class ReplaceExtreme(ReplaceToken):
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """Show each replacement."""
+        """Return an example of each replacement."""
         return tuple(Example(f"{one}(a)\n", f"{other}(a)\n") for one, other in cls.others.items())
 
 
 class ReplaceMembership(Operator):  # type: ignore[misc]  # Cosmic Ray has no types
-    """Replace ``in`` by ``not in``, and back."""
+    """Replace ``in`` by ``not in``, and the reverse."""
 
     def mutation_positions(self, node: Any) -> Iterator[Position]:
-        """Yield the words between the operands."""
+        """Yield the operators between operands."""
         if node.type == "comparison":
             for word in self._words(node):
                 yield word.start_pos, word.end_pos
@@ -195,7 +194,7 @@ class ReplaceMembership(Operator):  # type: ignore[misc]  # Cosmic Ray has no ty
 
     @classmethod
     def examples(cls) -> tuple[Example, ...]:
-        """Show both directions."""
+        """Return an example of both directions."""
         return (Example("a in b", "a not in b"), Example("a not in b", "a in b"))
 
 

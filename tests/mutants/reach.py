@@ -1,7 +1,7 @@
-"""Which test reaches which function: found by running each test once, and kept.
+"""The functions that each test reaches: recorded by running each test once, and kept.
 
-What is known of a test module is kept as long as the module is the same. Another change of the code
-can send a test elsewhere; a fresh run finds out again.
+The record of a test module is kept until the module changes. Another change of the code can change
+what a test reaches; a fresh run records it again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.mutants.workers import Run, Trace, perform
 
 
 class Known(msgspec.Struct, kw_only=True):
-    """What is known of one test module."""
+    """The record of one test module."""
 
     digest: str
     traces: dict[str, Trace]
@@ -30,7 +30,7 @@ class Reach:
     Parameters
     ----------
     path : pathlib.Path
-        Where it is kept.
+        The file of the record.
     is_compiled : bool
         Whether kernels are compiled.
     """
@@ -44,7 +44,7 @@ class Reach:
             self._known = msgspec.json.decode(path.read_bytes(), type=dict[str, Known])
 
     def learn(self, files: Iterable[str], pool: Executor) -> list[str]:
-        """Run the modules that are not known yet; return the tests that fail as it is."""
+        """Run the modules without a record; return the tests that fail on the unchanged tree."""
         wanted = {file: digest_of(file) for file in files}
         new = [
             file
@@ -81,11 +81,12 @@ class Reach:
     def tests_for(
         self, mutant: Mutant, files: Iterable[str], most_seconds: float
     ) -> dict[str, float]:
-        """Return tests of `files` that may notice a mutant, most promising first, with seconds.
+        """Return the tests of `files` that may kill a mutant, most promising first, with seconds.
 
-        First those that reach the changed function, the shortest first; then the others of their
-        modules, which may look at what a fixture has kept. For a line outside of all functions,
-        those that reach any function of the module, then all. If none reaches the function, all.
+        Tests that reach the changed function come first, the shortest first. The other
+        tests of their modules follow, because they may use the state of a fixture. For a
+        line outside of all functions the tests that reach any function of the module come
+        first. If no test reaches the function, all tests are returned.
         """
         reaching = self._reaching(mutant)
         classes: list[list[tuple[float, str]]] = [[], [], []]
@@ -107,7 +108,7 @@ class Reach:
         return chosen
 
     def _reaching(self, mutant: Mutant) -> set[str]:
-        """Return the tests that ran the changed function, or any of its module."""
+        """Return the tests that ran the changed function, or any function of its module."""
         if not self._by_function:
             for known in self._known.values():
                 for test, trace in known.traces.items():
@@ -121,18 +122,18 @@ class Reach:
 
 
 def digest_of(file: str) -> str:
-    """Return what tells one version of a test module from another."""
+    """Return a digest that identifies the version of a test module."""
     return hashlib.sha256((ROOT / file).read_bytes()).hexdigest()
 
 
 def near_and_far(mutant: Mutant, settings: Settings) -> tuple[list[str], list[str]]:
-    """Return the test modules beside a mutated module, and all others that may notice."""
+    """Return the test modules beside a mutated module, and all others that may kill its mutants."""
     every = modules_of_tests(settings.tests_of(mutant.area), ROOT)
     near = [file for file in every if is_beside(Path(file), mutant.path)]
     return near, [file for file in every if file not in set(near)]
 
 
 def is_beside(file: Path, path: Path) -> bool:
-    """Tell whether a test module is in the `tests` folder of a module's room, or above it."""
+    """Whether a test module is in the `tests` folder of a module's room, or above it."""
     room = file.parent.parent
     return file.parent.name == "tests" and room in path.parents and len(room.parts) > 2

@@ -1,4 +1,4 @@
-"""What a run found: a table by area, the survivors, and whether that is enough."""
+"""The report of a run: a table by area, the survivors, and whether the goal is met."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Tally(msgspec.Struct, kw_only=True):
 
     @property
     def judged(self) -> int:
-        """Mutants that tests were run for."""
+        """The mutants for which tests were run."""
         return self.killed + self.survived
 
     @property
     def rate(self) -> float:
-        """The killed among the judged."""
+        """The fraction of killed mutants among the judged ones."""
         return self.killed / self.judged if self.judged else 0.0
 
     def add(self, other: Tally) -> None:
@@ -39,7 +39,7 @@ class Tally(msgspec.Struct, kw_only=True):
 def tally(
     mutants: Iterable[Mutant], declared: Iterable[str], results: dict[str, Result]
 ) -> dict[str, Tally]:
-    """Count by area; those without a result are only drawn."""
+    """Count by area; mutants without a result count only as drawn."""
     not_judged = set(declared)
     areas: dict[str, Tally] = {}
     for mutant in mutants:
@@ -78,7 +78,7 @@ def table(areas: dict[str, Tally]) -> Iterator[str]:
 def survivors(
     mutants: Iterable[Mutant], declared: Iterable[str], results: dict[str, Result]
 ) -> Iterator[str]:
-    """Yield each survivor: where, what, and how many tests did not notice."""
+    """Yield each survivor: its place, its change, and the number of tests that passed."""
     left_out = set(declared)
     for mutant in sorted(mutants, key=lambda mutant: (mutant.area, mutant.path, mutant.line)):
         result = results.get(mutant.key)
@@ -91,7 +91,7 @@ def survivors(
 def shortcomings(
     areas: dict[str, Tally], settings: Settings, *, none_may_survive: bool
 ) -> Iterator[str]:
-    """Yield what is missing for the run to be a success."""
+    """Yield the goals that a run misses."""
     total = total_of(areas)
     if not total.judged:
         yield "no mutant was tried"
@@ -113,5 +113,5 @@ def shortcomings(
 
 
 def rate(settings: Settings) -> tuple[str, str]:
-    """Return the least rates as text: in each area, and over all."""
+    """Return the minimum rates as text: in each area, and over all."""
     return f"{100 * settings.killed_in_area:.0f} %", f"{100 * settings.killed_overall:.0f} %"

@@ -1,7 +1,7 @@
-"""Draws mutants: the same seed draws the same, and a change of one line moves no other draw.
+"""Draws mutants by seed: a change of one line does not affect other draws.
 
-Each possible mutant has a rank, a hash of the seed, its area, its operator and its line. The
-lowest ranks are taken, one of a line at most. A renamed module keeps its mutants.
+Each possible mutant has a rank, a hash of the seed, its area, its operator and its line. The lowest
+ranks are drawn, at most one per line. A renamed module keeps its mutants.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.mutants.operators import operators
 BINARY_PARENTS = frozenset(
     {"arith_expr", "term", "power", "shift_expr", "expr", "and_expr", "xor_expr"}
 )
-"""Where a token stands between operands; elsewhere `*` separates parameters, say."""
+"""The neighbors of an operator token; elsewhere `*` separates parameters, for example."""
 
 
 Span = tuple[tuple[int, int], tuple[int, int]]
@@ -41,17 +41,17 @@ class Mutant:
     module : str
         Its module within the area's folder.
     path : pathlib.Path
-        The same file from the top of the project.
+        The same file, relative to the root of the project.
     operator : str
-        What changes it.
+        The operator of the change.
     occurrence : int
-        Which of the places in the file where the operator applies.
+        The index among the places in the file where the operator applies.
     span : tuple
-        Line, from 1, and column of where the change begins and ends.
+        Line, from 1, and column of the start and the end of the change.
     text : str
-        The line as it is, without spaces around it.
+        The unchanged line, without surrounding spaces.
     rank : str
-        Its place in the draw.
+        Its rank in the draw.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Mutant:
 
     @property
     def line(self) -> int:
-        """Number of the first line that changes, from 1."""
+        """The number of the first changed line, from 1."""
         return self.span[0][0]
 
     @cached_property
@@ -95,7 +95,7 @@ class Mutant:
 
     @cached_property
     def key(self) -> str:
-        """What identifies it as long as the module is the same."""
+        """The identity of the mutant while the module is unchanged."""
         digest = hashlib.sha256(source_of(self.path).encode())
         digest.update(f"{self.area}/{self.module}/{self.operator}/{self.occurrence}".encode())
         return digest.hexdigest()[:32]
@@ -108,7 +108,7 @@ class Mutant:
 
     @property
     def place(self) -> str:
-        """File and line, as editors read them."""
+        """File and line in the form that editors parse."""
         return f"{self.path.as_posix()}:{self.line}"
 
     @cached_property
@@ -119,13 +119,13 @@ class Mutant:
 
 @cache
 def source_of(path: Path) -> str:
-    """Return a module as it was when the run began."""
+    """Return a module as it was at the start of the run."""
     return (ROOT / path).read_text(encoding="utf-8")
 
 
 @cache
 def functions_in(path: Path) -> tuple[tuple[int, int, str], ...]:
-    """Return first line of the body, last line and qualified name of each function of a module."""
+    """Return first body line, last line and qualified name of each function of a module."""
     found: list[tuple[int, int, str]] = []
 
     def visit(node: ast.AST, prefix: str) -> None:
@@ -180,7 +180,7 @@ def possible(area: str, module: str, path: Path, seed: int) -> Iterator[Mutant]:
 
 
 def is_meaningful(node: Any) -> bool:
-    """Tell whether a change here could be seen: annotations and assertions are not behavior."""
+    """Whether a change here has an effect: annotations and assertions are not behavior."""
     is_token = node.type == "operator" and node.value in ARITHMETIC_TOKENS
     if is_token and node.parent.type not in BINARY_PARENTS:
         return False
@@ -202,7 +202,7 @@ def is_meaningful(node: Any) -> bool:
 
 
 def is_for_types(node: Any) -> bool:
-    """Tell whether a node is the statement around imports that only type checkers do."""
+    """Whether a node is an `if TYPE_CHECKING` statement."""
     return bool(node.type == "if_stmt" and node.children[1].get_code().strip() == "TYPE_CHECKING")
 
 
@@ -217,7 +217,7 @@ def all_of(area: str, settings: Settings, seed: int) -> list[Mutant]:
 
 
 def draw(mutants: list[Mutant], count: int) -> list[Mutant]:
-    """Return the first `count` mutants, one of a line at most."""
+    """Return the first `count` mutants, at most one per line."""
     taken: dict[tuple[Path, int], Mutant] = {}
     for mutant in mutants:
         if len(taken) == count:

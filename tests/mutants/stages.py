@@ -1,8 +1,8 @@
-"""Performs a run: each mutant against the tests near it, then against all others that reach it.
+"""Performs a run: each mutant against the tests near it, then against all that reach it.
 
 Results are kept in a session database of Cosmic Ray, so an interrupted run continues where it
 stopped. A killed mutant stays killed until its module changes. A survivor is tried again as soon as
-anything in the tree differs.
+any file of the tree differs.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from tests.mutants.workers import Outcome, Run, perform
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a mutant.
+    """The result of a mutant.
 
     Parameters
     ----------
     killed_by : str
-        The test that failed, or what else stopped the tests; empty for a survivor.
+        The test that failed, or the event that stopped the tests; empty for a survivor.
     ran : int
-        Tests that ran, for a survivor.
+        The number of tests that ran, for a survivor.
     tree : str
-        What the tree was when it was tried.
+        The digest of the tree at that time.
     """
 
     killed_by: str = ""
@@ -40,14 +40,14 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Session:
-    """What is known of mutants, kept in a file.
+    """The results of mutants, kept in a file.
 
     Parameters
     ----------
     path : pathlib.Path
-        The database; made if it is not there.
+        The database; created if it does not exist.
     tree : str
-        What the tree is now.
+        The digest of the current tree.
     """
 
     def __init__(self, path: Path, tree: str) -> None:
@@ -60,14 +60,14 @@ class Session:
         }
 
     def of(self, mutant: Mutant) -> Result | None:
-        """Return what is known of a mutant and still holds."""
+        """Return the result of a mutant that is still valid."""
         result = self.results.get(mutant.key)
         if result is None or (not result.killed_by and result.tree != self.tree):
             return None
         return result
 
     def plan(self, mutants: Iterable[Mutant]) -> None:
-        """Write down mutants that are to be tried."""
+        """Record the mutants to try."""
         new = {mutant.key: mutant for mutant in mutants if mutant.key not in self._items}
         self._database.add_work_items(
             [
@@ -88,7 +88,7 @@ class Session:
         self._items.update(new)
 
     def keep(self, mutant: Mutant, outcome: Outcome, *, is_final: bool = True) -> Result:
-        """Write down what became of a mutant; it is tried again where that is not final."""
+        """Record the result of a mutant; a result that is not final is tried again."""
         tree = self.tree if is_final else ""
         result = Result(killed_by=outcome.failed, ran=outcome.ran, tree=tree)
         self._database.set_result(
@@ -114,15 +114,15 @@ class Stages:
     Parameters
     ----------
     session : Session
-        Where results are kept.
+        The database of results.
     settings : Settings
         Areas and tests.
     folder : pathlib.Path
-        Where what tests reach is kept.
+        The folder of the records of reached functions.
     say : callable
         Prints a line of progress.
     is_near_only : bool
-        Whether only the tests beside a module are run. What survives them may still be killed.
+        Whether only the tests beside a module are run. Other tests may kill the survivors.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class Stages:
         self._ran: dict[str, int] = {}
 
     def play(self, mutants: list[Mutant], killers: dict[str, str], pool: Executor) -> None:
-        """Try every mutant of which nothing is known."""
+        """Try every mutant without a result."""
         self._session.plan(mutants)
         left = [mutant for mutant in mutants if self._session.of(mutant) is None]
         if len(left) < len(mutants):
@@ -206,7 +206,7 @@ class Stages:
     def _try(
         self, mutants: list[Mutant], runs: Iterable[Run | None], pool: Executor
     ) -> list[Mutant]:
-        """Perform one run for each mutant that has one; return those that are still alive."""
+        """Perform one run for each mutant that has one; return those that survive."""
         pending: dict[Future[Outcome], Mutant] = {
             pool.submit(perform, run): mutant
             for mutant, run in zip(mutants, runs, strict=True)
@@ -225,12 +225,12 @@ class Stages:
 
 
 def name_of(mutant: Mutant) -> str:
-    """Return what identifies a mutant over versions of its module."""
+    """Return the identity of a mutant over versions of its module."""
     return f"{mutant.area}: {mutant.operator}: {mutant.text} -> {mutant.mutated}"
 
 
 def digest_of_tree(root: Path = ROOT) -> str:
-    """Return what tells one state of the code and its tests from another."""
+    """Return a digest of the code and its tests."""
     digest = hashlib.sha256()
     for folder in ("src", "tests"):
         for path in sorted((root / folder).rglob("*")):

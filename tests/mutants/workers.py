@@ -2,8 +2,8 @@
 
 A worker has imported the third-party modules that podwright and its tests use, and nothing of
 podwright, which saves each run the second that an interpreter needs to start. A run that takes far
-longer than the same tests on the unchanged tree is stopped. The limit is on processor time, which
-does not depend on what else the machine does.
+longer than the same tests on the unchanged tree is stopped. The limit applies to processor time,
+which does not depend on the load of the machine.
 """
 
 from __future__ import annotations
@@ -50,22 +50,22 @@ BROKEN = "did not come to an end"
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker is to do: some tests, on the tree with one file changed or as it is.
+    """The tests to run, on the tree with one changed file or on the unchanged tree.
 
     Parameters
     ----------
     path, source : str
-        The changed file and its content; empty for the tree as it is.
+        The changed file and its content; empty for the unchanged tree.
     files : tuple of str
         Test modules.
     tests : tuple of str
         The tests in them to run, in this order; empty for all.
     seconds : float
-        What the tests take on the tree as it is.
+        The duration of the tests on the unchanged tree.
     is_compiled : bool
         Whether kernels are compiled.
     is_traced : bool
-        Whether to find out which functions each test reaches, and not to stop at a failure.
+        Whether to record the functions that each test reaches, and not to stop at a failure.
     """
 
     path: str = ""
@@ -78,7 +78,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Trace(msgspec.Struct, kw_only=True):
-    """What one test reached: seconds, and functions as ``path::qualified name``."""
+    """The reach of one test: seconds, and functions as ``path::qualified name``."""
 
     seconds: float = 0.0
     has_passed: bool = True
@@ -86,16 +86,16 @@ class Trace(msgspec.Struct, kw_only=True):
 
 
 class Outcome(msgspec.Struct, kw_only=True):
-    """What a run showed.
+    """The result of a run.
 
     Parameters
     ----------
     failed : str
-        The first test that failed, or what else stopped the run; empty if all passed.
+        The first test that failed, or the event that stopped the run; empty if all passed.
     ran : int
-        Tests that ran.
+        The number of tests that ran.
     traces : dict
-        By test, for a run that is traced.
+        By test, for a traced run.
     """
 
     failed: str = ""
@@ -104,7 +104,7 @@ class Outcome(msgspec.Struct, kw_only=True):
 
 
 class Observer:
-    """The plugin that picks tests and remembers what happened to them."""
+    """The plugin that selects tests and records their results."""
 
     def __init__(self, run: Run, source_folder: str) -> None:
         self._run = run
@@ -113,7 +113,7 @@ class Observer:
         self.outcome = Outcome()
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Let Hypothesis stop at the first failing example: nobody reads the smallest one."""
+        """Stop Hypothesis at the first failing example; the smallest example is not needed."""
         from hypothesis import Phase, settings
 
         phases = (Phase.explicit, Phase.generate)
@@ -121,7 +121,7 @@ class Observer:
         settings.load_profile("mutants")
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Keep the tests of the run, in its order."""
+        """Select the tests of the run, in its order."""
         if self._places:
             items[:] = sorted(
                 (item for item in items if item.nodeid in self._places),
@@ -130,7 +130,7 @@ class Observer:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        """Trace what a test calls."""
+        """Trace the calls of a test."""
         if not self._run.is_traced:
             return (yield)
         trace = self.outcome.traces.setdefault(item.nodeid, Trace())
@@ -153,7 +153,7 @@ class Observer:
                     yield f"{path}::{code.co_qualname}"
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Remember the first test that failed."""
+        """Record the first test that failed."""
         self.outcome.ran += report.when == "call"
         if report.failed:
             self.outcome.failed = self.outcome.failed or report.nodeid
@@ -161,7 +161,7 @@ class Observer:
                 self.outcome.traces[report.nodeid].has_passed = False
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Remember a module that cannot be imported."""
+        """Record a module that cannot be imported."""
         if report.failed:
             self.outcome.failed = self.outcome.failed or f"collecting {report.nodeid}"
 
@@ -184,19 +184,19 @@ def _begin(numbers: Any, folder: Path) -> None:
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(ROOT, copy, ignore=LEFT_OUT, symlinks=True)
     os.chdir(copy)
-    # Where a test starts a command, it too must find the copy and not the tree.
+    # Commands that a test starts must also use the copy instead of the tree.
     os.environ["PYTHONPATH"] = f"{copy / 'src'}"
     here = (str(ROOT), str(ROOT / "src"), "")
     sys.path[:] = [str(copy / "src"), str(copy), *(path for path in sys.path if path not in here)]
 
 
 def perform(run: Run) -> Outcome:
-    """Do a run in this worker's copy, in a process of its own."""
+    """Execute a run in this worker's copy, in a separate process."""
     if not run.path:
         return _forked(run)
     changed = Path(run.path)
     kept = changed.with_suffix(".kept")
-    # Copied with its time, so that what is compiled of it is good again afterwards.
+    # The copy keeps its modification time, so that its compiled files are valid again afterwards.
     shutil.copy2(changed, kept)
     changed.write_text(run.source, encoding="utf-8")
     try:
@@ -226,7 +226,7 @@ def _tail(log: Path) -> str:
 
 
 def _wait(child: int, seconds: float) -> str:
-    """Wait for a process and stop all that it began; return why it did not end by itself."""
+    """Wait for a process and stop all its children; return the reason if it did not exit itself."""
     deadline = time.monotonic() + seconds
     done, status = os.waitpid(child, os.WNOHANG)
     pause = 0.005
@@ -257,7 +257,7 @@ def _run_and_exit(run: Run, result: Path, log: Path) -> None:
             os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
         _use_compiler(is_compiled=run.is_compiled)
         for name in [name for name in sys.modules if name.split(".")[0] == "tests"]:
-            del sys.modules[name]  # found in the tree; the copy has its own
+            del sys.modules[name]  # loaded from the tree; the copy has its own
         outcome = _pytest(run)
         result.write_text(json.dumps(msgspec.to_builtins(outcome)), encoding="utf-8")
         status = 0
@@ -275,7 +275,7 @@ def _use_compiler(*, is_compiled: bool) -> None:
 def _pytest(run: Run) -> Outcome:
     observer = Observer(run, f"{Path.cwd()}/src/")
     first = [] if run.is_traced else ["-x"]
-    # Imported before pytest could rewrite their assertions, which nobody reads here.
+    # Imported before pytest rewrites their assertions, which are not needed here.
     imported = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
     options = ["-q", "--tb=line", "-p", "no:cacheprovider", *imported, *first]
     status = pytest.main([*options, *run.files], plugins=[observer])

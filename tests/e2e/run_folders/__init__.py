@@ -1,6 +1,6 @@
-"""A run folder that an earlier version of podwright wrote, and the texts that changed since.
+"""A run folder of an earlier version of podwright, and the texts that changed since.
 
-`format-1.tar.xz` is the folder of `play` in format 1. `texts.tsv` has a line for each text or tag
-that users, run folders or logs can see and that was renamed after it: old and new, separated by a
-tab. Upper-case words and words in angle brackets stand for values.
+`format-1.tar.xz` is the folder of `play` in format 1. `texts.tsv` has one line for each text or tag
+in commands, run folders or logs that was renamed later: the old and the new text, separated by a
+tab. Upper-case words and words in angle brackets are placeholders of values.
 """

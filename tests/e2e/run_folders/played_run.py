@@ -1,4 +1,4 @@
-"""The run that the stored run folders hold."""
+"""The run in the stored run folders."""
 
 from __future__ import annotations
 
