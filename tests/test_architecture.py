@@ -1,6 +1,6 @@
-"""The structure: the rooms as the import contracts have them, drawn and measured.
+"""The structure of the rooms, drawn from the import contracts and measured.
 
-The layers on `docs/explanation/architecture.md` and the picture in README.md are made from the
+The layers on `docs/explanation/architecture.md` and the picture in README.md are generated from the
 contracts in pyproject.toml; ``PODWRIGHT_UPDATE_DOCS=1 make docs`` writes them.
 """
 
@@ -23,7 +23,7 @@ IO_LINE = "client"
 """The lowest room above the I/O line."""
 
 LARGEST_SHARE = 0.15
-"""Of the source lines, tests apart: what one room has at most."""
+"""The maximum share of one room in the source lines, without tests."""
 
 
 def layers() -> list[list[str]]:
@@ -59,7 +59,7 @@ def modules(room: str) -> list[Path]:
 
 
 def imported(path: Path) -> Iterator[str]:
-    """Yield the modules of podwright that a module imports when it runs, not only for types."""
+    """Yield the modules of podwright that a module imports at run time, not only for types."""
 
     def walk(node: ast.AST) -> Iterator[ast.ImportFrom]:
         for child in ast.iter_child_nodes(node):

@@ -1,4 +1,4 @@
-"""BlockingQueue works over the classic queue as over the modern one."""
+"""BlockingQueue works with the v1.16 queue as with the v1.36 one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from podwright.testing import make_pod
 S = 1_000_000_000
 
 
-def test_flushes_that_are_due_are_done_by_whoever_waits():
+def test_waiters_execute_due_flushes():
     now = [0]
     with BlockingQueue(lambda: now[0], ClassicQueue()) as blocking:
         blocking.add(make_pod("a"))
@@ -33,7 +33,7 @@ def test_every_pod_goes_to_one_of_many_waiters_and_close_wakes_all():
                 queued = blocking.pop()
                 got.append(queued.key)
                 blocking.done(queued)
-                all_out.wait(10)  # nobody takes a second pod before everybody has one
+                all_out.wait(10)  # no waiter gets a second pod before every waiter has one
         except QueueClosed:
             got.append("closed")
 

@@ -1,4 +1,4 @@
-"""A run under the classic rules is recorded, repeated and explained like any other."""
+"""A run under the v1.16 rules is recorded, replayed and explained like any other."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def recorded(path: str | None = None) -> Recorder:
     return recorder
 
 
-def test_a_recorded_run_comes_out_the_same(tmp_path: Path) -> None:
+def test_a_replay_equals_the_recorded_run(tmp_path: Path) -> None:
     log = recorded(str(tmp_path / "log")).log
     assert verify(log).difference is None
     machine = replay(log)

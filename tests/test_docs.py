@@ -1,12 +1,11 @@
-"""The documentation is true: what it shows is what happens.
+"""The examples of the documentation run as they are shown.
 
-In a `console` block every ``$ podwright`` line is run and has to print what is shown below it;
-a line ``...`` stands for any lines, ``...`` within a line for any text. ``$ echo $?`` gives the
-exit status, and a status other than 0 has to be shown. "Save this as `file`:" before a block
-makes that file for the commands of the page. Python blocks are run by Sybil (`conftest.py`).
-
-``PODWRIGHT_UPDATE_DOCS=1 make docs`` writes what is printed now into the pages; the diff is
-reviewed.
+In a `console` block every ``$ podwright`` line is run and must print the lines below it. A line
+``...`` stands for any lines, ``...`` within a line for any text. ``$ echo $?`` prints the exit
+status, and a status other than 0 must be shown. "Save this as `file`:" before a block creates that
+file for the commands of the page. Sybil runs the Python blocks (`conftest.py`).
+``PODWRIGHT_UPDATE_DOCS=1 make docs`` writes the actual output into the pages, to be reviewed as a
+diff.
 """
 
 from __future__ import annotations
@@ -40,18 +39,18 @@ PAGES = sorted(
     )
 )
 RUN_ELSEWHERE = {"docs/reference/cli.md": "tests/e2e/test_cli.py"}
-"""Pages whose commands are run by another test, which looks at their exit status."""
+"""Pages whose commands another test runs, which checks their exit status."""
 
 FENCE = re.compile(r"^```(?P<language>[\w-]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 SAVE_AS = re.compile(r"[Ss]ave\s+this\s+as\s+`(?P<name>[\w./-]+)`:\n\n\Z")
 ANY_LINES = "..."
 COMPILING = re.compile(r"^compiling kernels, .*\n", re.MULTILINE)
-"""Said on stderr once per machine, and not part of what a page shows."""
+"""Printed on stderr once per machine, and not part of the output on a page."""
 
 
 @pytest.fixture
 def checkout(tmp_path, monkeypatch):
-    """A folder that looks like the repository, where pages may save files."""
+    """A folder with the structure of the repository, where pages may save files."""
     for entry in ROOT.iterdir():
         if not entry.name.startswith("."):
             (tmp_path / entry.name).symlink_to(entry)
@@ -68,14 +67,14 @@ def read(page: str) -> str:
 
 
 class Shell:
-    """Runs what the pages show: podwright in this process, and ``echo $?``."""
+    """Runs the commands of the pages: podwright in this process, and ``echo $?``."""
 
     def __init__(self) -> None:
         self.status = 0
         self.is_status_told = True
 
     def run(self, line: str) -> str:
-        """Return what a terminal would show."""
+        """Return the output on a terminal."""
         if line == "echo $?":
             self.is_status_told = True
             return f"{self.status}\n"
@@ -95,7 +94,7 @@ class Shell:
 
 
 def commands_in(block: str) -> Iterator[tuple[str, list[str]]]:
-    """Give each command of a console block, as written, and the lines shown below it."""
+    """Yield each command of a console block as written, and the lines of its output."""
     command, shown = "", list[str]()
     for line in block.splitlines():
         if command.endswith("\\"):
@@ -121,7 +120,7 @@ def is_as_shown(shown: list[str], printed: list[str]) -> bool:
 
 
 def updated(shown: list[str], printed: list[str]) -> list[str]:
-    """Return what to show instead, with the same parts left out as far as they are found."""
+    """Return the new output, with the same parts omitted as far as they are found."""
     if is_as_shown(shown, printed):
         return shown
     if ANY_LINES not in map(str.strip, shown):
@@ -284,7 +283,7 @@ def test_every_signature_is_that_of_the_code(page):
 
 
 def named(name: str) -> Any:
-    """Return what a dotted name stands for; AttributeError if there is nothing."""
+    """Return the object with a dotted name; AttributeError if there is none."""
     parts = name.split(".")
     found: Any = import_module(parts[0])
     for depth, part in enumerate(parts[1:], start=2):
@@ -296,7 +295,7 @@ def named(name: str) -> Any:
 
 
 def signature_of(name: str) -> str:
-    """Return the signature as it is written in the source, without `self`."""
+    """Return the signature as written in the source, without `self`."""
     found = named(name)
     module = found.__module__
     node: Any = ast.parse(Path(str(import_module(module).__file__)).read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""The mutation tests themselves: what they change, what they draw, and when they fail."""
+"""The mutation tests: operators, draws, and failures."""
 
 from __future__ import annotations
 

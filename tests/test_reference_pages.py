@@ -1,6 +1,6 @@
-"""Pages of the reference that say what the code says: plugins, arguments, gates, metrics.
+"""Pages of the reference that are generated from the code: plugins, arguments, gates, metrics.
 
-They are made from the code; the tests compare. ``PODWRIGHT_UPDATE_DOCS=1 make docs`` writes them.
+The tests compare them with the code. ``PODWRIGHT_UPDATE_DOCS=1 make docs`` writes them.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def parts_of(text: str) -> tuple[str, dict[str, str], str]:
 
 
 def as_markdown(text: str) -> str:
-    """Join lines into paragraphs, and write code as Markdown does."""
+    """Join lines into paragraphs, and format code as Markdown."""
     joined = " ".join(text.split())
     return re.sub(r"``(.+?)``", r"`\1`", joined)
 
@@ -96,7 +96,7 @@ def arguments_page() -> str:
     for name, cls in ARGS_TYPES.items():
         lines += [f"### {name}Args", "", f"{(cls.__doc__ or '').splitlines()[0]}", ""]
         lines += ["| field | default |", "|---|---|"]
-        # A plugin that no default profile enables has no defaults but those of its arguments.
+        # The defaults of a plugin that no default profile enables are those of its arguments.
         written = defaults[name] if name in defaults else msgspec.to_builtins(cls())
         for field in msgspec.structs.fields(cls):
             default = written.get(field.encode_name)
@@ -159,7 +159,7 @@ GENERATED: Mapping[str, Any] = {
 
 
 @pytest.mark.parametrize("page", GENERATED)
-def test_the_page_says_what_the_code_says(page):
+def test_the_page_agrees_with_the_code(page):
     text = (REFERENCE / page).read_text(encoding="utf-8")
     before, begin, rest = text.partition(BEGIN)
     written, end, after = rest.partition(END)

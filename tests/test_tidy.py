@@ -1,4 +1,4 @@
-"""The code's own tidiness: what no linter knows and a reader would miss."""
+"""The tidiness of the code, beyond the rules of linters."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def all_python() -> list[Path]:
 
 @cache
 def tree_of(path: Path) -> ast.Module:
-    """Parse a module once."""
+    """Parse a module, cached."""
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
@@ -70,7 +70,7 @@ def undocumented(path: Path) -> Iterator[str]:
 
 
 def is_variant(node: ast.FunctionDef | ast.ClassDef) -> bool:
-    """Tell whether a definition is documented elsewhere: an overload, a setter, an override."""
+    """Whether a definition is documented elsewhere: an overload, a setter, an override."""
     marks = {ast.unparse(mark).split(".")[-1] for mark in node.decorator_list}
     return bool(marks & {"overload", "override", "setter"})
 
@@ -121,7 +121,7 @@ def test_no_module_is_longer_than_one_idea() -> None:
     assert not long, long
 
 
-def test_no_module_has_a_name_that_says_nothing() -> None:
+def test_no_module_has_a_generic_name() -> None:
     vague = [shown(path) for path in all_python() if VAGUE_NAMES & {path.stem, path.parent.name}]
     assert not vague, vague
 
@@ -130,7 +130,7 @@ def test_no_module_has_a_name_that_says_nothing() -> None:
 
 
 def imported_by(path: Path) -> Iterator[str]:
-    """Yield the modules that a module imports, also those it imports by name."""
+    """Yield the modules that a module imports, including imports by name."""
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -144,7 +144,7 @@ IMPORTED_BY_NOBODY = {
     "podwright.queueing.blocking": "the queue by itself, for users; the core keeps away from it",
     "podwright.plugins.hints.gang_scheduling": "its plugin is not built yet",
 }
-"""Modules that are not dead although nothing imports them, and why."""
+"""Modules that are used although nothing imports them, and the reason."""
 
 
 def loaded_lazily() -> set[str]:
@@ -198,11 +198,11 @@ USED_AS = {
     "towncrier": "[tool.towncrier]",
     "types-pyyaml": "yaml",
 }
-"""What a dependency is imported or called as, where its name does not say it."""
+"""The import name or command of a dependency, if it differs from its name."""
 
 
 def imported_when_needed(path: Path) -> Iterator[str]:
-    """Yield the libraries that `podwright.recording.tables` imports when they are installed."""
+    """Yield the libraries that `podwright.recording.tables` imports if they are installed."""
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "_library":
             yield ast.literal_eval(node.args[0])
@@ -240,7 +240,7 @@ def test_the_development_install_has_every_extra() -> None:
     assert set(installed[1].split(",")) == set(project["optional-dependencies"])
 
 
-# -------------------------------------------------------------------- no machine in it
+# -------------------------------------------------------------------- no machine paths
 
 
 def tracked_text() -> Iterator[tuple[Path, str]]:
@@ -299,7 +299,7 @@ BEYOND_THE_FACE = {
     "plugins": "the registry in `assembly` names each plugin's module; no other room imports them",
     "queueing.blocking": "only the public face imports it; the core has no lock",
 }
-"""Rooms and modules that other rooms import past a face, and why."""
+"""Rooms and modules that other rooms import past a face, and the reason."""
 
 
 def test_rooms_are_imported_through_their_faces() -> None:

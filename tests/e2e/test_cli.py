@@ -489,7 +489,7 @@ def test_a_truncated_file_is_refused(tmp_path):
     assert f"{file}: cannot be read" in run(f"parity {file}", status=2).stderr
 
 
-def test_vectors_that_are_all_left_out_prove_nothing(write):
+def test_vectors_that_are_all_skipped_are_no_agreement(write):
     case = {"id": "a", "family": "gang", "gates": {"WorkloadAwarePreemption": True}}
     case |= {"start": "2000-01-01T00:00:10Z", "objects": [], "steps": []}
     result = run(f"parity {write('left.jsonl', json.dumps(case))}", status=1)
@@ -514,7 +514,7 @@ def test_results_go_to_stdout_and_the_rest_to_stderr():
     assert "\x1b" not in done.stdout + done.stderr
 
 
-def test_colour_is_for_terminals_and_not_for_those_who_do_not_want_it():
+def test_color_is_for_terminals_and_respects_no_color():
     assert "\x1b[" in spawn("schedule", QUICKSTART, FORCE_COLOR="1").stdout
     assert "\x1b[" not in spawn("schedule", QUICKSTART, FORCE_COLOR="1", NO_COLOR="1").stdout
 
@@ -526,7 +526,7 @@ def test_a_command_that_decides_nothing_compiles_nothing():
 
 
 @pytest.mark.slow
-def test_compiling_is_announced_once_and_only_once(tmp_path):
+def test_compiling_is_announced_exactly_once(tmp_path):
     done = spawn("schedule", QUICKSTART, "--pod", "web-0", NUMBA_CACHE_DIR=str(tmp_path))
     assert done.stderr.count("compiling kernels") == 1
     again = spawn("schedule", QUICKSTART, "--pod", "web-0", NUMBA_CACHE_DIR=str(tmp_path))

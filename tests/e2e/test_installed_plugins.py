@@ -100,7 +100,7 @@ def test_its_arguments_are_those_of_the_configuration(install, write, cluster):
     assert "it takes node, from profiles" in run(f"config check {wrong}", status=1).stdout
 
 
-def test_a_file_goes_before_an_installed_plugin_of_its_name(install, write, cluster):
+def test_a_file_has_precedence_over_an_installed_plugin_of_its_name(install, write, cluster):
     install("KeepLarge = rack_plugins:KeepLarge")
     file = write("mine.py", CODE.replace('"large"', '"small"'))
     line = f"schedule {cluster} --config {write('c.yaml', CONFIGURATION)} --plugin {file}"

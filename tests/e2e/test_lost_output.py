@@ -128,7 +128,7 @@ def test_what_prints_no_result_does_not_depend_on_stdout(line, full, status_of, 
                      id="closed"),
     ],
 )  # fmt: skip
-def test_the_interpreter_adds_nothing_at_its_end(line, redirected, expected):
+def test_the_interpreter_prints_nothing_at_exit(line, redirected, expected):
     command = f"{shlex.quote(sys.executable)} -c 'from podwright.cli import main; main()' {line}"
     if redirected.startswith("|"):
         # The reader ends before the first line is written.

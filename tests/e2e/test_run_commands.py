@@ -72,7 +72,7 @@ def test_a_time_chooses_the_last_attempt_that_was_over(a_run, at, attempt):
     assert (document["run"]["attempt"], document["run"]["attempts"]) == (attempt, 4)
 
 
-def test_the_document_has_the_past_in_it_and_all_that_files_give(a_run):
+def test_the_document_has_the_past_and_all_fields_of_explain_on_files(a_run):
     document = yaml.safe_load(
         run(f"explain batch --run {a_run} --attempt 1 -o yaml", status=1).stdout
     )
@@ -202,7 +202,7 @@ def test_the_end_of_a_run_is_shown_as_a_summary_nodes_and_the_queue(a_run):
                for line in lines)  # fmt: skip
 
 
-def test_a_moment_in_a_run_is_shown_as_it_was(a_run):
+def test_a_past_state_of_a_run_is_shown(a_run):
     document = json.loads(run(f"run show {a_run} --at 45s -o json").stdout)
     assert document["summary"]["podsByPhase"] == {"Pending": 2, "Running": 2}
     assert document["summary"]["resources"]["cpu"] == {
@@ -227,7 +227,7 @@ def test_a_moment_in_a_run_is_shown_as_it_was(a_run):
     }
 
 
-def test_the_beginning_of_a_run_has_nothing_in_its_queue(a_run):
+def test_the_queue_is_empty_at_the_start_of_a_run(a_run):
     text = run(f"run show {a_run} --at 0").stdout
     assert "Time:     0s into the run (2026-01-01T00:00:00Z)" in text
     assert "The queue is empty." in text
@@ -286,7 +286,7 @@ def test_an_empty_log_is_shown_as_that(tmp_path):
     assert 'no pod "web" in this run' in run(f"explain web --run {tmp_path}", status=2).stderr
 
 
-def test_on_a_terminal_it_fits_the_width(a_run):
+def test_on_a_terminal_the_output_fits_the_width(a_run):
     shown = on_a_terminal("run", "show", str(a_run), "-o", "wide", width=60)
     assert "default/hopeless" in shown
     assert max(map(len, shown.splitlines())) <= 60
@@ -327,7 +327,7 @@ def test_an_event_is_shown_with_what_it_caused_and_the_queue(a_run):
     ]
 
 
-def test_cycles_pods_events_and_times_are_gone_to(a_run):
+def test_the_stepper_moves_to_cycles_pods_events_and_times(a_run):
     parts = steps(a_run, "c", "c 2", "C", "/ batch", "/", "/held", "g 10m", "g 5", at="5s")
     numbers = (10, 12, 22, 17, 21, 22, 25, 62, 5)
     assert heads(parts) == [f"event {number} of 67" for number in numbers]
@@ -369,7 +369,7 @@ def test_invalid_commands_are_reported_and_the_prompt_continues(a_run, command, 
     assert then.startswith("event 1 of 67")
 
 
-def test_quitting_ends_it_before_what_follows(a_run):
+def test_quitting_skips_the_commands_that_follow(a_run):
     parts = steps(a_run, "n", "q", "n")
     assert heads(parts)[1:] == ["event 1 of 67", ""]
 

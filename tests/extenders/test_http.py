@@ -120,7 +120,7 @@ def test_scores_are_scaled_and_weighted(port):
     assert explanation.winners == ("n2",)
 
 
-def test_rejections_of_an_extender_are_told_without_a_plugin(port):
+def test_rejections_of_an_extender_are_reported_without_a_plugin(port):
     decision = decide(extender(port, "nothing"))
     assert decision.message.startswith("0/3 nodes are available: 3 no licence.")
     assert decision.diagnosis is not None
@@ -138,7 +138,7 @@ def test_an_extender_chooses_whom_to_evict(port):
     assert [pod.name for pod in decision.post_filter.details.victims] == ["old-2"]
 
 
-def test_an_extender_that_manages_a_resource_is_not_asked_about_other_pods(port):
+def test_an_extender_that_manages_a_resource_is_not_called_for_other_pods(port):
     before = len(told(port)["requests"])
     decision = decide(extender(port, managedResources=[{"name": "example.com/gpu"}]))
     assert decision.node
@@ -148,10 +148,10 @@ def test_an_extender_that_manages_a_resource_is_not_asked_about_other_pods(port)
 # -------------------------------------------------------------------- errors of the protocol
 
 FAILURES = [
-    pytest.param("slow", "no answer within 0.2s (httpTimeout)", id="never answers"),
-    pytest.param("dripping", "no answer within 0.2s (httpTimeout)", id="single bytes with pauses"),
+    pytest.param("slow", "no reply within 0.2s (httpTimeout)", id="never answers"),
+    pytest.param("dripping", "no reply within 0.2s (httpTimeout)", id="single bytes with pauses"),
     pytest.param("drop", "without response", id="closes the connection"),
-    pytest.param("half", "the answer ends too early", id="closes the connection within the reply"),
+    pytest.param("half", "the reply ends too early", id="closes the connection within the reply"),
     pytest.param("noise", "this is not HTTP", id="speaks something else"),
     pytest.param("status500", "code 500", id="a server error"),
     pytest.param("status201", "code 201", id="a success status other than 200"),
@@ -184,7 +184,7 @@ def test_a_scorer_that_fails_gives_no_scores(port):
     assert decision.error is None
 
 
-def test_nobody_listens():
+def test_commands_with_closed_outputs():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         free_port = taken.getsockname()[1]
     decision = decide(extender(free_port))
@@ -205,7 +205,7 @@ def test_an_url_that_is_none(url):
 # -------------------------------------------------------------------- lies
 
 
-def test_names_that_were_not_asked_for_are_an_error(port):
+def test_names_that_were_not_sent_are_an_error(port):
     decision = decide(extender(port, "ghost", nodeCacheCapable=True))
     assert 'claims a filtered node "ghost" which is not found' in decision.message
 
@@ -235,7 +235,7 @@ def test_a_node_that_is_named_twice_is_scored_twice(port):
     assert explanation.decision.node == "n0"
 
 
-def test_an_answer_with_no_nodes_at_all_drops_them_silently(port):
+def test_a_reply_without_nodes_rejects_all_silently(port):
     decision = decide(extender(port, "silent"))
     assert decision.node == ""
     assert decision.message.startswith("0/3 nodes are available:")
@@ -253,7 +253,7 @@ def call(port: int, manner: str = "plain") -> ExtenderCall:
     )  # fmt: skip
 
 
-def test_a_connection_is_used_again():
+def test_a_connection_is_reused():
     with serving() as port, ExtenderClient(configuration(extender(port))) as client:
         for _ in range(5):
             assert client.call(call(port)).status == 200
@@ -383,7 +383,7 @@ def test_a_client_certificate_is_shown(certificates):
         ({"insecure": True, "caFile": "x"}, "insecure flag is not allowed"),
     ],
 )
-def test_wrong_tls_settings_are_told_at_once(tls, message):
+def test_invalid_tls_settings_are_reported_at_construction(tls, message):
     with pytest.raises(pw.InputError) as caught:
         ExtenderClient(configuration(secure(1, **tls)), source="config.yaml")
     assert str(caught.value).startswith("config.yaml: extenders[0].tlsConfig: ")
@@ -393,7 +393,7 @@ def test_wrong_tls_settings_are_told_at_once(tls, message):
 # -------------------------------------------------------------------- Scheduler and command line
 
 
-def test_extenders_need_somebody_who_calls_them(port):
+def test_extenders_need_a_client(port):
     with pytest.raises(pw.InputError, match=r"extenders\[0\].urlPrefix: .*call_extender="):
         pw.Scheduler(configuration(extender(port)))
 

@@ -113,7 +113,7 @@ def get_well(port: int) -> Callable[[ExtenderCall], ExtenderCall]:
 
 
 GONE_WRONG = [
-    pytest.param("slow", "no answer within 0.2s (httpTimeout)", id="never answers"),
+    pytest.param("slow", "no reply within 0.2s (httpTimeout)", id="never answers"),
     pytest.param("drop", "without response", id="closes the connection"),
     pytest.param("noise", "this is not HTTP", id="speaks something else"),
     pytest.param("status500", "code 500", id="fails"),
@@ -125,9 +125,7 @@ GONE_WRONG = [
 
 
 @pytest.mark.parametrize(("manner", "said"), GONE_WRONG)
-def test_pods_hear_of_an_extender_that_goes_wrong_and_are_bound_when_it_gets_well(
-    port, manner, said
-):
+def test_pods_get_the_error_of_an_extender_and_are_bound_when_it_recovers(port, manner, said):
     settings = extender(port, manner, httpTimeout="200ms")
     if not manner:
         settings = extender(free_port())
@@ -161,7 +159,7 @@ def test_pods_hear_of_an_extender_that_goes_wrong_and_are_bound_when_it_gets_wel
         pytest.param("malformed", "malformed answer to bind", id="answers HTML"),
     ],
 )
-def test_a_binding_by_an_extender_that_goes_wrong_frees_the_node_and_is_retried(port, manner, said):
+def test_a_failed_binding_by_an_extender_frees_the_node_and_is_retried(port, manner, said):
     loop = Loop(extender(port, manner, filterVerb="", preemptVerb="", bindVerb="bind"))
     loop.begin()
     assert all(said in note for note in loop.notes)
@@ -173,7 +171,7 @@ def test_a_binding_by_an_extender_that_goes_wrong_frees_the_node_and_is_retried(
     assert [note.split(":")[0] for note in loop.notes[-2:]] == ["Scheduled", "Scheduled"]
 
 
-def test_an_extender_that_may_be_ignored_keeps_nobody_from_being_bound(port):
+def test_an_ignorable_extender_does_not_prevent_bindings(port):
     loop = Loop(extender(port, "drop", ignorable=True))
     loop.begin()
     assert [note.split(":")[0] for note in loop.notes] == ["Scheduled", "Scheduled"]

@@ -86,7 +86,7 @@ def test_all_families_are_here() -> None:
 QUANTITIES = {"id": "a", "family": "quantities", "quantities": ["1"], "expect": []}
 
 
-def test_a_case_in_which_nothing_is_compared_is_a_difference() -> None:
+def test_a_case_without_compared_fields_is_a_difference() -> None:
     reports: dict[str, FamilyReport] = {}
     check_cases([QUANTITIES | {"quantities": []}], reports)
     assert [wrong.field for wrong in reports["quantities"].mismatches] == ["nothing was compared"]

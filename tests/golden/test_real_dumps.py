@@ -120,7 +120,7 @@ def test_the_messages_at_the_end_are_the_last_ones_of_the_schedulers_log(dumps):
         ),
     ],
 )
-def test_every_placed_pod_fits_where_it_is_but_for_what_came_later(dumps, name, fitting, expected):
+def test_every_placed_pod_fits_on_its_node_except_for_later_changes(dumps, name, fitting, expected):
     dumped = dumps[name]
     seen: Counter[object] = Counter()
     fits = 0

@@ -50,7 +50,7 @@ def by_identity(documents):
 
 
 @pytest.mark.parametrize("dump", ["mid", "end"])
-def test_our_store_comes_to_the_state_of_the_dumps_object_by_object(record, dump):
+def test_our_store_reaches_the_state_of_the_dumps_object_by_object(record, dump):
     items = real_cluster.dump(dump)
     expected = by_identity(items)
     newest = max(int(one["metadata"]["resourceVersion"]) for one in items)

@@ -144,7 +144,7 @@ def form(pod):
     }
 
 
-def test_every_owner_has_as_many_pods_as_it_asks_for_and_as_it_really_had(real, made):
+def test_every_owner_has_its_replicas_and_as_many_pods_as_recorded(real, made):
     found = Counter(map(root, pods_of(made)))
     assert found == Counter(map(root, pods_of(real)))
     for kind in ("Deployment", "StatefulSet", "ReplicationController"):

@@ -1,12 +1,12 @@
-"""A slow, simple judge: one scheduling decision of kube-scheduler 1.36 from the rules.
+"""An independent reference: one scheduling decision of kube-scheduler 1.36 from its rules.
 
-The oracle reads Kubernetes documents as plain dictionaries and imports nothing of podwright,
-so that a mistake made there is not repeated here. One module per plugin; every rule names the
-upstream file it states. `evaluate` takes a case of the golden vectors (vectors/FORMAT.md) and
-returns its `expect`.
+The oracle reads Kubernetes documents as plain dictionaries and imports nothing of podwright, so
+that a mistake in podwright is not repeated here. It is slow and simple. Each plugin has one module,
+and every rule names its upstream file. `evaluate` takes a case of the golden vectors
+(vectors/FORMAT.md) and returns its `expect`.
 
-Start reading in `cycle`, which runs the extension points in order; `plugin` is the contract
-between the cycle and the plugins, `cluster` what both of them see.
+Start with `cycle`, which runs the extension points in order. `plugin` is the interface between the
+cycle and the plugins, and `cluster` is the state that both read.
 """
 
 from tests.oracle.cycle import evaluate

@@ -1,8 +1,8 @@
-"""NodeResourcesBalancedAllocation: does the pod even out the use of the resources?
+"""NodeResourcesBalancedAllocation: prefer a balanced use of the resources.
 
 Upstream: pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go
 (balancedResourceScorer, balancedResourceScore). 1.36 compares the node with and without the pod:
-a change for the better scores above 75, for the worse below.
+an improvement scores above 75, a deterioration below.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def balance(pairs: list[tuple[int, int]]) -> int:
 
 
 class NodeResourcesBalancedAllocation(Plugin):
-    """Prefer nodes that the pod leaves better balanced than it finds them."""
+    """Score nodes by the change of their balance."""
 
     name = "NodeResourcesBalancedAllocation"
 
@@ -46,7 +46,7 @@ class NodeResourcesBalancedAllocation(Plugin):
         self.resources = [name for name, _ in weighted_resources(args.get("resources"))]
 
     def pre_score(self, pod: Document, feasible: list[Node], state: Any) -> PreScore:
-        """Skip pods that ask for none of the resources."""
+        """Skip pods that request none of the resources."""
         found = pod_resources.balanced_score_requests(pod)
         request = {name: found.get(name, 0) for name in self.resources}
         return PreScore(state=request) if any(request.values()) else SKIP_SCORE

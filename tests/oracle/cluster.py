@@ -1,4 +1,4 @@
-"""The cluster as the scheduler's snapshot sees it: nodes with their pods, and other objects.
+"""The scheduler's snapshot of the cluster: nodes with their pods, and other objects.
 
 Upstream: pkg/scheduler/framework/types.go (NodeInfo), pkg/scheduler/backend/cache/snapshot.go,
 pkg/scheduler/backend/queue/nominator.go.
@@ -15,10 +15,10 @@ Document = dict[str, Any]
 
 
 class Node:
-    """A node and the pods on it; these change during a dry run, on a copy.
+    """A node and its pods; a dry run changes the pods of a copy.
 
-    `host_ports` is a set upstream, too: two pods that hold the same port count once, and removing
-    one of them frees the port.
+    `host_ports` is a set upstream as well: two pods with the same port count once, and removing one
+    of them frees the port.
     """
 
     def __init__(self, document: Document, cluster: Cluster) -> None:
@@ -30,17 +30,17 @@ class Node:
         self.host_ports: set[HostPort] = set()
 
     def place(self, pod: Document) -> None:
-        """Put a pod on the node (NodeInfo.AddPod)."""
+        """Add a pod to the node (NodeInfo.AddPod)."""
         self.pods.append(pod)
         self.host_ports |= set(host_ports(pod))
 
     def displace(self, pod: Document) -> None:
-        """Take a pod off the node (NodeInfo.RemovePod)."""
+        """Remove a pod from the node (NodeInfo.RemovePod)."""
         self.pods = [other for other in self.pods if other is not pod]
         self.host_ports -= set(host_ports(pod))
 
     def copy(self) -> Node:
-        """Return a node whose pods can be changed without touching this one."""
+        """Return an independent copy of the node."""
         twin = Node(self.document, self.cluster)
         twin.pods = list(self.pods)
         twin.host_ports = set(self.host_ports)
@@ -60,11 +60,11 @@ class Node:
         return quantity.milli(text) if resource == "cpu" else quantity.value(text)
 
     def requested(self, resource: str) -> int:
-        """Sum what the pods here occupy."""
+        """Sum the resources that the pods occupy."""
         return sum(self.cluster.assigned(pod).get(resource, 0) for pod in self.pods)
 
     def non_zero_requested(self, resource: str) -> int:
-        """Sum what the pods here occupy, absent cpu and memory counted by default."""
+        """Sum cpu and memory of the pods for scoring, with defaults for missing requests."""
         return sum(self.cluster.non_zero(pod)[resource] for pod in self.pods)
 
 
@@ -92,7 +92,7 @@ def labels_of(document: Document) -> dict[str, str]:
 
 
 def is_finished(pod: Document) -> bool:
-    """Tell whether the pod is over and so does not exist for the scheduler."""
+    """Whether the pod is terminal, and therefore ignored by the scheduler."""
     return (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}
 
 
@@ -113,17 +113,18 @@ class Cluster:
             place = pod["spec"].get("nodeName")
             nomination = (pod.get("status") or {}).get("nominatedNodeName")
             if place:
-                # A pod on a node that does not exist is in no snapshot.
+                # The snapshot contains no pod of a node that does not exist.
                 if place in self.nodes:
                     self.nodes[place].place(pod)
             elif nomination:
                 self.nominated.setdefault(nomination, []).append(pod)
 
     def in_visiting_order(self) -> list[Node]:
-        """Return the nodes as the snapshot lists them: one of each zone in turn.
+        """Return the nodes in the order of the snapshot: one of each zone in turn.
 
         Upstream: pkg/scheduler/backend/cache/node_tree.go,
-        staging/src/k8s.io/component-helpers/node/topology/helpers.go
+
+            staging/src/k8s.io/component-helpers/node/topology/helpers.go
         """
         zones: dict[tuple[str, str], list[Node]] = {}
         for node in self.nodes.values():
@@ -151,15 +152,15 @@ class Cluster:
         found = self.get("Namespace", name)
         return labels_of(found) if found else {}
 
-    # Requests are remembered by identity: the documents of a case outlive its cluster.
+    # Requests are cached by identity: the documents of a case outlive its cluster.
     def assigned(self, pod: Document) -> dict[str, int]:
-        """Return what the pod occupies on its node."""
+        """Return the resources that the pod occupies on its node."""
         if id(pod) not in self._assigned:
             self._assigned[id(pod)] = pod_resources.assigned_requests(pod)
         return self._assigned[id(pod)]
 
     def non_zero(self, pod: Document) -> dict[str, int]:
-        """Return what the pod occupies for scoring."""
+        """Return the resources that the pod occupies for scoring."""
         if id(pod) not in self._non_zero:
             self._non_zero[id(pod)] = pod_resources.non_zero_requests(pod)
         return self._non_zero[id(pod)]

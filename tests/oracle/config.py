@@ -1,6 +1,7 @@
-"""A KubeSchedulerConfiguration as profiles: which plugin runs where, with what weight and args.
+"""A KubeSchedulerConfiguration as profiles: the plugins of each point, weights and arguments.
 
 Upstream: pkg/scheduler/apis/config/v1/default_plugins.go (mergePluginSet) and
+
 pkg/scheduler/framework/runtime/framework.go (expandMultiPointPlugins).
 """
 
@@ -58,11 +59,11 @@ EXTENDS: dict[str, frozenset[str]] = {
         "postBind": "",
     }.items()
 }
-"""Which plugins implement an extension point."""
+"""The plugins that implement each extension point."""
 
 
 class Profile:
-    """The plugins in effect under one scheduler name."""
+    """The enabled plugins of one scheduler name."""
 
     def __init__(self, document: Document, extenders: list[Document]) -> None:
         self.scheduler_name: str = document.get("schedulerName") or "default-scheduler"
@@ -79,7 +80,7 @@ class Profile:
         self.needs_choice = bool(self.points["score"]) or any(
             extender.get("filterVerb") or extender.get("prioritizeVerb") for extender in extenders
         )
-        """Whether more than one feasible node is looked for."""
+        """Whether the search continues after the first feasible node."""
 
     def _expand(self, point: str, specific: Document, multi_point: dict[str, int]) -> list[str]:
         """Return the plugins of a point: overrides, multiPoint, then the other specific ones."""
@@ -101,7 +102,7 @@ class Profile:
 
 
 def _merge_defaults(user: Document) -> dict[str, int]:
-    """Merge the user's multiPoint set into the defaults; a default named again is replaced."""
+    """Merge the user's multiPoint set into the defaults; an entry of the same name replaces one."""
     enabled = {one["name"]: one.get("weight") or 0 for one in user.get("enabled") or []}
     disabled = {one["name"] for one in user.get("disabled") or []}
     merged: dict[str, int] = {}

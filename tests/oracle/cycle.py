@@ -62,11 +62,11 @@ PLUGINS: dict[str, type[Plugin]] = {
 
 
 class CycleError(Exception):
-    """The cycle ends without a decision."""
+    """The cycle ended with an error."""
 
 
 class NodeVerdict:
-    """Which plugin rejected a node, and why."""
+    """The rejection of a node: the plugin and the reasons."""
 
     def __init__(self, plugin: str, rejection: Rejection) -> None:
         self.plugin = plugin
@@ -74,19 +74,19 @@ class NodeVerdict:
         self.reasons = rejection.reasons
 
     def document(self) -> Document:
-        """Return the form of the vectors."""
+        """Return the rejection in the form of the vectors."""
         return {"plugin": self.plugin, "code": self.code, "reasons": self.reasons}
 
 
 class States:
-    """What PreFilter left behind: which plugins skip, and the states of the others."""
+    """The results of PreFilter: the plugins that skip, and the states of the others."""
 
     def __init__(self) -> None:
         self.skipped: set[str] = set()
         self.by_plugin: dict[str, Any] = {}
 
     def copy(self, plugins: dict[str, Plugin]) -> States:
-        """Return states that a dry run may change."""
+        """Return independent copies for a dry run."""
         twin = States()
         twin.skipped = self.skipped
         twin.by_plugin = {
@@ -111,7 +111,7 @@ class Cycle:
         self.restricted_by: list[str] = []
         self.verdicts: dict[str, NodeVerdict] = {}
         self.absent: Rejection | None = None
-        """What holds for nodes without a verdict of their own."""
+        """The status of nodes that were not evaluated separately."""
 
     # ------------------------------------------------------------------ filtering
 
@@ -165,21 +165,21 @@ class Cycle:
         return None
 
     def add_pod(self, states: States, node: Node, other: Document) -> None:
-        """Put a pod on a (copied) node and tell the plugins that keep count."""
+        """Add a pod to a (copied) node, and update the PreFilter states."""
         node.place(other)
         for name, state in states.by_plugin.items():
             if state is not None:
                 self.plugins[name].add_pod(state, self.pod, other, node)
 
     def remove_pod(self, states: States, node: Node, other: Document) -> None:
-        """Take a pod off a (copied) node and tell the plugins that keep count."""
+        """Remove a pod from a (copied) node, and update the PreFilter states."""
         node.displace(other)
         for name, state in states.by_plugin.items():
             if state is not None:
                 self.plugins[name].remove_pod(state, self.pod, other, node)
 
     def _with_nominated(self, states: States, node: Node) -> tuple[States, Node] | None:
-        """Add the pods nominated to the node that matter; None if there are none."""
+        """Add the relevant nominated pods to the node; return None if there are none."""
         nominated = [
             other
             for other in self.cluster.nominated.get(node.name, [])
@@ -203,9 +203,9 @@ class Cycle:
         return self.run_filters(states, node)
 
     def find_feasible(self) -> list[Node]:
-        """Filter the nodes; a nominated node that passes is the only one looked at.
+        """Filter the nodes; a nominated node that passes is the only one evaluated.
 
-        The first feasible node ends the search if nothing scores and no extender filters.
+        The first feasible node ends the search if no plugin scores and no extender filters.
         """
         nomination = (self.pod.get("status") or {}).get("nominatedNodeName")
         nominated = self.cluster.nodes.get(nomination) if nomination else None
@@ -233,7 +233,7 @@ class Cycle:
         """Score the feasible nodes; return the fields of the vectors."""
         order = self.profile.points["score"]
         if not order:
-            # Without score plugins upstream runs no PreScore and gives 1.
+            # Without score plugins upstream runs no PreScore, and every score is 1.
             return {"total": {node.name: 1 for node in feasible}}
         states: dict[str, Any] = {}
         skipped = set()
@@ -270,7 +270,7 @@ class Cycle:
     # -------------------------------------------------------------------- messages
 
     def fit_message(self, pre_filter: Document, post_filter_message: str) -> str:
-        """Word the fit error (FitError.Error)."""
+        """Return the text of the fit error (FitError.Error)."""
         text = f"0/{len(self.cluster.nodes)} nodes are available:"
         if pre_filter["status"] != "Success":
             text += f" {', '.join(pre_filter['reasons'])}."
@@ -315,7 +315,7 @@ def evaluate(case: Document) -> Document:
 
 
 def _schedule(cycle: Cycle, expect: Document) -> None:
-    """Fill in what the cycle decides, as far as it gets."""
+    """Set the fields of the result as far as the cycle gets."""
     pre_filter = expect["prefilter"] = cycle.run_pre_filter()
     if cycle.states.skipped:
         expect["skipped_filter"] = sorted(cycle.states.skipped)
@@ -336,7 +336,7 @@ def _schedule(cycle: Cycle, expect: Document) -> None:
 
 
 def _explain_failure(cycle: Cycle, expect: Document) -> None:
-    """Run PostFilter and word the fit error."""
+    """Run PostFilter and set the fit error."""
     rejecting = {one.plugin for one in cycle.verdicts.values()} | set(cycle.restricted_by)
     if expect["prefilter"]["status"] != "Success":
         rejecting = {expect["prefilter"]["plugin"]}
@@ -349,7 +349,7 @@ def _explain_failure(cycle: Cycle, expect: Document) -> None:
 
 
 def _plugin_lists(profile: Profile) -> Document:
-    """Return the plugins in effect, scores with their weights."""
+    """Return the enabled plugins, score plugins with their weights."""
     lists: Document = dict(profile.points)
     lists["score"] = [[name, profile.weights[name]] for name in profile.points["score"]]
     return lists

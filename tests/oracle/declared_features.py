@@ -1,4 +1,4 @@
-"""NodeDeclaredFeatures: pods that need a feature the node must declare.
+"""NodeDeclaredFeatures: the node must declare the features that the pod needs.
 
 Upstream: pkg/scheduler/framework/plugins/nodedeclaredfeatures/nodedeclaredfeatures.go and
 component-helpers/nodedeclaredfeatures/features (InferForScheduling of each feature).
@@ -15,7 +15,7 @@ _RESTART_ALL = "RestartAllContainersOnContainerExits"
 
 
 def required_features(pod: Document) -> set[str]:
-    """Infer what the pod needs."""
+    """Return the features that the pod needs."""
     spec = pod["spec"]
     features = set()
     for container in (spec.get("initContainers") or []) + (spec.get("containers") or []):
@@ -26,17 +26,17 @@ def required_features(pod: Document) -> set[str]:
 
 
 class NodeDeclaredFeatures(Plugin):
-    """Reject nodes that do not declare what the pod needs."""
+    """Reject nodes that do not declare the needed features."""
 
     name = "NodeDeclaredFeatures"
 
     def pre_filter(self, pod: Document) -> PreFilter:
-        """Skip pods that need nothing."""
+        """Skip pods that need no feature."""
         needed = required_features(pod)
         return PreFilter(state=needed) if needed else SKIP_FILTER
 
     def filter(self, state: Any, pod: Document, node: Node) -> Rejection | None:
-        """Judge one node."""
+        """Filter one node."""
         declared = set((node.document.get("status") or {}).get("declaredFeatures") or [])
         if required_features(pod) <= declared:
             return None

@@ -1,4 +1,4 @@
-"""DynamicResources without any claims: present, idle, and heard of in messages.
+"""DynamicResources without claims, which affects only messages.
 
 Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go (PreFilter,
 PostFilter, Score).
@@ -10,10 +10,10 @@ from tests.oracle.plugin import SKIP_FILTER, Document, Plugin, PreFilter
 
 
 class DynamicResources(Plugin):
-    """Skip filtering, score 0; PostFilter says there is nothing to deallocate (`preemption`)."""
+    """Skip filtering and score 0; PostFilter has nothing to deallocate (see `preemption`)."""
 
     name = "DynamicResources"
 
     def pre_filter(self, pod: Document) -> PreFilter:
-        """Skip pods without claims; no pod of the vectors has one."""
+        """Skip pods without claims; no pod of the vectors has claims."""
         return SKIP_FILTER

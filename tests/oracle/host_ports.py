@@ -15,14 +15,14 @@ _ANY = "0.0.0.0"
 
 
 class HostPort(NamedTuple):
-    """A port on a host's address."""
+    """A port on an address of the host."""
 
     ip: str
     protocol: str
     port: int
 
     def conflicts(self, other: HostPort) -> bool:
-        """Tell whether both cannot be open on one host."""
+        """Whether two ports conflict on one host."""
         return (self.protocol, self.port) == (other.protocol, other.port) and (
             self.ip == other.ip or _ANY in {self.ip, other.ip}
         )

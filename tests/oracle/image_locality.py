@@ -1,7 +1,8 @@
-"""ImageLocality: nodes that already have the images.
+"""ImageLocality: prefer nodes that have the images of the pod.
 
 Upstream: pkg/scheduler/framework/plugins/imagelocality/image_locality.go and
-pkg/scheduler/backend/cache/cache.go (addNodeImageStates: the first size seen is kept).
+
+pkg/scheduler/backend/cache/cache.go (addNodeImageStates: the first reported size is kept).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _MAX_PER_CONTAINER = 1000 * _MIB
 
 
 def normalized(image: str) -> str:
-    """Append the implicit tag."""
+    """Append the default tag."""
     return image if image.rfind(":") > image.rfind("/") else image + ":latest"
 
 
@@ -31,7 +32,7 @@ def images_of(node: Node) -> dict[str, int]:
 
 
 class ImageLocality(Plugin):
-    """Score the size of the images present, scaled by how widely they are spread."""
+    """Score the sizes of the present images, scaled by the share of nodes that have them."""
 
     name = "ImageLocality"
 

@@ -1,4 +1,4 @@
-"""InterPodAffinity: near these pods, away from those.
+"""InterPodAffinity: affinity and anti-affinity between pods.
 
 Upstream: pkg/scheduler/framework/plugins/interpodaffinity/filtering.go, scoring.go, plugin.go
 (mergeAffinityTermNamespacesIfNotEmpty), pkg/scheduler/framework/types.go (AffinityTerm.Matches).
@@ -30,7 +30,7 @@ Pair = tuple[str, str]
 
 
 class Term:
-    """One pod affinity term, and the weight it carries if it is preferred."""
+    """A pod affinity term, and its weight if it is preferred."""
 
     def __init__(self, document: Document, owner: Document, weight: int = 0) -> None:
         self.key: str = document["topologyKey"]
@@ -43,7 +43,7 @@ class Term:
         self.namespace_selector = LabelSelector(namespace_selector)
 
     def matches(self, pod: Document, namespace_labels: dict[str, str]) -> bool:
-        """Tell whether the term is about the pod."""
+        """Whether the term selects the pod."""
         in_namespace = namespace_of(pod) in self.namespaces or self.namespace_selector.matches(
             namespace_labels
         )
@@ -119,7 +119,7 @@ class InterPodAffinity(Plugin):
                 _bump(state.anti_affinity, node, term.key, delta)
 
     def pre_filter(self, pod: Document) -> PreFilter:
-        """Count matches of both sides' required terms."""
+        """Count the matches of required terms of the pod and of existing pods."""
         state = Counts(required_terms(pod, "podAffinity"), required_terms(pod, "podAntiAffinity"))
         for node in self.cluster.nodes.values():
             for other in node.pods:
@@ -133,11 +133,11 @@ class InterPodAffinity(Plugin):
         return state.copy()
 
     def add_pod(self, state: Any, pod: Document, other: Document, node: Node) -> None:
-        """Count a pod in."""
+        """Add a pod to the counts."""
         self._count(state, pod, other, node, 1)
 
     def remove_pod(self, state: Any, pod: Document, other: Document, node: Node) -> None:
-        """Count a pod out."""
+        """Remove a pod from the counts."""
         self._count(state, pod, other, node, -1)
 
     def _satisfies_affinity(self, state: Counts, pod: Document, node: Node) -> bool:
@@ -147,11 +147,11 @@ class InterPodAffinity(Plugin):
                 return False
             if state.affinity.get((term.key, node.labels[term.key]), 0) <= 0:
                 is_near = False
-        # The first pod of a group that wants to be near itself has to start somewhere.
+        # The first pod of a group with affinity to itself matches only itself.
         return is_near or (not state.affinity and self._matches_all(state.affinity_terms, pod))
 
     def filter(self, state: Any, pod: Document, node: Node) -> Rejection | None:
-        """Judge one node."""
+        """Filter one node."""
         if not self._satisfies_affinity(state, pod, node):
             return unresolvable("node(s) didn't match pod affinity rules")
         for term in state.anti_affinity_terms:
@@ -165,7 +165,7 @@ class InterPodAffinity(Plugin):
     def _score_existing(
         self, topology: dict[str, dict[str, int]], pod: Document, other: Document, node: Node
     ) -> None:
-        """Add what one existing pod contributes (processExistingPod)."""
+        """Add the contribution of one existing pod (processExistingPod)."""
 
         def process(terms: list[Term], about: Document, sign: int, weight: int | None) -> None:
             for term in terms:
@@ -185,8 +185,8 @@ class InterPodAffinity(Plugin):
     def pre_score(self, pod: Document, feasible: list[Node], state: Any) -> PreScore:
         """Sum weights per topology pair over all nodes.
 
-        ignorePreferredTermsOfExistingPods only skips pods without preferred terms of their own;
-        for the others the terms of existing pods count all the same.
+        ignorePreferredTermsOfExistingPods only skips pods without preferred terms of their own; for
+        other pods the terms of existing pods count.
         """
         has_own = bool(
             preferred_terms(pod, "podAffinity") + preferred_terms(pod, "podAntiAffinity")
@@ -208,7 +208,7 @@ class InterPodAffinity(Plugin):
         )
 
     def normalize(self, state: Any, scores: dict[str, int]) -> dict[str, int]:
-        """Stretch to 0..100; all equal gives 0."""
+        """Scale to 0..100; equal sums score 0."""
         if not state:
             return scores
         least, greatest = min(scores.values()), max(scores.values())

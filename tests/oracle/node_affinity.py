@@ -35,7 +35,7 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def _named_nodes(term: Document) -> set[str] | None:
-    """Return the nodes a term names through matchFields, None if it names none."""
+    """Return the nodes in the matchFields of a term, None if it has none."""
     names: set[str] | None = None
     for field in term.get("matchFields") or []:
         if field["key"] == "metadata.name" and field["operator"] == "In":
@@ -56,7 +56,7 @@ class NodeAffinity(Plugin):
         self.added_preferred: list[Document] = added.get(_PREFERRED) or []
 
     def pre_filter(self, pod: Document) -> PreFilter:
-        """Restrict the pod to named nodes if every term names some."""
+        """Restrict the pod to nodes if every term has matchFields."""
         required = node_affinity(pod).get(_REQUIRED)
         if required is None:
             if self.added_required is None and not pod["spec"].get("nodeSelector"):
@@ -75,7 +75,7 @@ class NodeAffinity(Plugin):
         return PreFilter(node_names=names)
 
     def filter(self, state: Any, pod: Document, node: Node) -> Rejection | None:
-        """Judge one node; the profile's own affinity comes first."""
+        """Filter one node; the profile's own affinity comes first."""
         if self.added_required is not None and not matches_node_selector(
             self.added_required, node.document
         ):
@@ -98,7 +98,7 @@ class NodeAffinity(Plugin):
         return PreScore(state=self.added_preferred + preferred)
 
     def score(self, state: Any, pod: Document, node: Node) -> int:
-        """Sum the weights of the terms that match."""
+        """Sum the weights of the matching terms."""
         terms = state
         if terms is None:
             terms = self.pre_score(pod, [], None).state or []

@@ -1,4 +1,4 @@
-"""NodeName: pods that name their node.
+"""NodeName: pods with `spec.nodeName`.
 
 Upstream: pkg/scheduler/framework/plugins/nodename/node_name.go (Fits).
 """
@@ -12,12 +12,12 @@ from tests.oracle.plugin import Document, Plugin, Rejection, unresolvable
 
 
 class NodeName(Plugin):
-    """Reject every node but the one named in spec.nodeName."""
+    """Reject every node except `spec.nodeName`."""
 
     name = "NodeName"
 
     def filter(self, state: Any, pod: Document, node: Node) -> Rejection | None:
-        """Judge one node."""
+        """Filter one node."""
         if pod["spec"].get("nodeName") in {None, "", node.name}:
             return None
         return unresolvable("node(s) didn't match the requested node name")

@@ -13,7 +13,7 @@ from tests.oracle.plugin import SKIP_FILTER, Document, Plugin, PreFilter, Reject
 
 
 class NodePorts(Plugin):
-    """Reject nodes where a host port is taken."""
+    """Reject nodes on which a host port is in use."""
 
     name = "NodePorts"
 
@@ -23,7 +23,7 @@ class NodePorts(Plugin):
         return PreFilter(state=wanted) if wanted else SKIP_FILTER
 
     def filter(self, state: Any, pod: Document, node: Node) -> Rejection | None:
-        """Judge one node."""
+        """Filter one node."""
         if any(want.conflicts(have) for want in host_ports(pod) for have in node.host_ports):
             return unschedulable("node(s) didn't have free ports for the requested pod ports")
         return None

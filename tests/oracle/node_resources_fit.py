@@ -1,4 +1,4 @@
-"""NodeResourcesFit: room on the node, and three ways to prefer fuller or emptier nodes.
+"""NodeResourcesFit: free resources of the node, and the three scoring strategies.
 
 Upstream: pkg/scheduler/framework/plugins/noderesources/fit.go (fitsRequest),
 resource_allocation.go (score, calculateResourceAllocatableRequest), least_allocated.go,
@@ -29,26 +29,26 @@ _DEFAULT_RESOURCES: list[Document] = [{"name": "cpu", "weight": 1}, {"name": "me
 
 
 def weighted_resources(resources: list[Document] | None) -> list[tuple[str, int]]:
-    """Return names and weights; no list is cpu and memory, weight 0 is 1."""
+    """Return names and weights; the default is cpu and memory, and weight 0 stands for 1."""
     return [(one["name"], one.get("weight") or 1) for one in resources or _DEFAULT_RESOURCES]
 
 
 def least_requested(requested: int, capacity: int) -> int:
-    """Score emptiness."""
+    """Score by free resources."""
     if capacity == 0 or requested > capacity:
         return 0
     return trunc_div((capacity - requested) * MAX_NODE_SCORE, capacity)
 
 
 def most_requested(requested: int, capacity: int) -> int:
-    """Score fullness."""
+    """Score by used resources."""
     if capacity == 0:
         return 0
     return trunc_div(min(requested, capacity) * MAX_NODE_SCORE, capacity)
 
 
 def broken_line(shape: list[Document], utilization: int) -> int:
-    """Interpolate the shape, whose scores of 0..10 count ten times."""
+    """Interpolate the shape, whose scores from 0 to 10 are multiplied by ten."""
     points: list[tuple[int, int]] = [
         (p.get("utilization", 0), p.get("score", 0) * 10) for p in shape
     ]
@@ -62,7 +62,7 @@ def broken_line(shape: list[Document], utilization: int) -> int:
 
 
 class NodeResourcesFit(Plugin):
-    """Reject full nodes; score by allocation."""
+    """Reject nodes without free resources; score by allocation."""
 
     name = "NodeResourcesFit"
 
@@ -76,7 +76,7 @@ class NodeResourcesFit(Plugin):
         self.shape = (strategy.get("requestedToCapacityRatio") or {}).get("shape") or []
 
     def pre_filter(self, pod: Document) -> PreFilter:
-        """Compute the request once; this plugin is never skipped."""
+        """Compute the request once; this plugin never skips."""
         return PreFilter(state=pod_resources.filter_requests(pod))
 
     def _is_ignored(self, resource: str) -> bool:
@@ -85,9 +85,9 @@ class NodeResourcesFit(Plugin):
         )
 
     def filter(self, state: Any, pod: Document, node: Node) -> Rejection | None:
-        """Judge one node; all reasons are reported.
+        """Filter one node; all reasons are reported.
 
-        A request beyond the whole allocatable cannot be cured by removing pods.
+        Removing pods cannot resolve a request above the allocatable amount.
         """
         request: dict[str, int] = state
         reasons: list[str] = []
@@ -109,7 +109,7 @@ class NodeResourcesFit(Plugin):
         return Rejection(code, reasons) if reasons else None
 
     def pre_score(self, pod: Document, feasible: list[Node], state: Any) -> PreScore:
-        """Compute the request for scoring once; it is another one than the filter's."""
+        """Compute the request for scoring once; it differs from the filter's."""
         return PreScore(state=pod_resources.fit_score_requests(pod))
 
     def score(self, state: Any, pod: Document, node: Node) -> int:
@@ -139,7 +139,7 @@ class NodeResourcesFit(Plugin):
             full = used > capacity
             utilization = 100 if full else trunc_div(used * 100, capacity)
             score = broken_line(self.shape, utilization)
-            # A resource that scores 0 does not count, not even with its weight.
+            # A resource with score 0 is omitted, with its weight.
             if score > 0:
                 total += score * weight
                 weights += weight
@@ -147,7 +147,7 @@ class NodeResourcesFit(Plugin):
 
 
 def allocation(node: Node, resource: str, wanted: int, *, use_requested: bool) -> tuple[int, int]:
-    """Return (capacity, used with the pod) of one resource, (0, 0) if it does not count."""
+    """Return (capacity, used with the pod) of one resource; (0, 0) if it is ignored."""
     if wanted == 0 and pod_resources.is_scalar(resource):
         return 0, 0
     if resource in {"cpu", "memory"}:

@@ -15,12 +15,12 @@ _TAINT = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 
 
 class NodeUnschedulable(Plugin):
-    """Reject a cordoned node unless the pod tolerates the taint that goes with it."""
+    """Reject a cordoned node unless the pod tolerates the corresponding taint."""
 
     name = "NodeUnschedulable"
 
     def filter(self, state: Any, pod: Document, node: Node) -> Rejection | None:
-        """Judge one node; the taint itself need not be there."""
+        """Filter one node; the node need not have the taint."""
         if not (node.document.get("spec") or {}).get("unschedulable"):
             return None
         if any(

@@ -1,4 +1,4 @@
-"""NodeVolumeLimits: how many volumes a CSI driver can attach to a node.
+"""NodeVolumeLimits: the number of volumes that a CSI driver can attach to a node.
 
 Upstream: pkg/scheduler/framework/plugins/nodevolumelimits/csi.go.
 """
@@ -21,7 +21,7 @@ from tests.oracle.plugin import (
 )
 from tests.oracle.volumes import claims_of, class_of, foreign_ephemeral_claim, get_claim
 
-# In-tree disks that CSI drivers have taken over keep the plugin awake.
+# The plugin does not skip in-tree disks that are migrated to CSI drivers.
 _MIGRATABLE = (
     "awsElasticBlockStore",
     "gcePersistentDisk",
@@ -39,7 +39,7 @@ class NodeVolumeLimits(Plugin):
     name = "NodeVolumeLimits"
 
     def pre_filter(self, pod: Document) -> PreFilter:
-        """Skip pods without such volumes."""
+        """Skip pods without relevant volumes."""
         volumes = pod["spec"].get("volumes") or []
         if claims_of(pod) or any(volume.get(kind) for volume in volumes for kind in _MIGRATABLE):
             return PreFilter()
@@ -52,7 +52,7 @@ class NodeVolumeLimits(Plugin):
         if volume is not None:
             csi = volume["spec"].get("csi")
             return (csi["driver"], csi["volumeHandle"]) if csi else None
-        # Not bound yet: the class tells the driver, the claim stands for the volume.
+        # An unbound claim counts for the driver of its class.
         storage_class = self.cluster.get("StorageClass", class_of(claim) or "?")
         if storage_class is None:
             return None
@@ -92,7 +92,7 @@ class NodeVolumeLimits(Plugin):
         return attached
 
     def filter(self, state: Any, pod: Document, node: Node) -> Rejection | None:
-        """Judge one node."""
+        """Filter one node."""
         try:
             new = self._volumes(pod, is_new=True)
         except LookupError as error:

@@ -1,7 +1,7 @@
-"""The contract between the cycle and the plugins.
+"""The interface between the cycle and the plugins.
 
-Upstream: staging/src/k8s.io/kube-scheduler/framework/interface.go. A plugin keeps nothing
-between calls: what PreFilter and PreScore compute is a state that the cycle hands back.
+Upstream: staging/src/k8s.io/kube-scheduler/framework/interface.go. A plugin keeps no state between
+calls: the cycle passes the states that PreFilter and PreScore compute.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ MAX_NODE_SCORE = 100
 
 
 class Rejection(NamedTuple):
-    """Why a plugin says no: a status code and its reasons."""
+    """A rejection: a status code and its reasons."""
 
     code: str
     reasons: list[str]
 
 
 def unschedulable(*reasons: str) -> Rejection:
-    """Reject in a way that removing pods may cure."""
+    """Return a rejection that removing pods may resolve."""
     return Rejection(UNSCHEDULABLE, list(reasons))
 
 
 def unresolvable(*reasons: str) -> Rejection:
-    """Reject in a way that removing pods does not cure."""
+    """Return a rejection that removing pods does not resolve."""
     return Rejection(UNRESOLVABLE, list(reasons))
 
 
@@ -41,7 +41,7 @@ class PluginError(Exception):
 
 
 class PreFilter(NamedTuple):
-    """What PreFilter answers: skip, a rejection, or a state and perhaps the only nodes."""
+    """The result of PreFilter: skip, a rejection, or a state and optionally the only nodes."""
 
     state: Any = None
     is_skip: bool = False
@@ -53,7 +53,7 @@ SKIP_FILTER = PreFilter(is_skip=True)
 
 
 class PreScore(NamedTuple):
-    """What PreScore answers: skip, or a state."""
+    """The result of PreScore: skip, or a state."""
 
     state: Any = None
     is_skip: bool = False
@@ -63,7 +63,7 @@ SKIP_SCORE = PreScore(is_skip=True)
 
 
 def trunc_div(numerator: int, denominator: int) -> int:
-    """Divide as Go does: towards zero."""
+    """Divide as Go does, toward zero."""
     quotient = abs(numerator) // abs(denominator)
     return quotient if (numerator < 0) == (denominator < 0) else -quotient
 
@@ -80,7 +80,7 @@ def default_normalize(scores: dict[str, int], *, reverse: bool) -> dict[str, int
 
 
 class Plugin:
-    """A plugin that neither restricts nor prefers; each module overrides what it does."""
+    """The base class of plugins, which neither filters nor scores."""
 
     name = ""
 
@@ -89,25 +89,25 @@ class Plugin:
         self.args = args
 
     def pre_filter(self, pod: Document) -> PreFilter:
-        """Look at the pod and the cluster once, before the nodes."""
+        """Compute the state of the pod before the nodes are filtered."""
         return PreFilter()
 
     def copy_state(self, state: Any) -> Any:
-        """Copy the PreFilter state for a dry run; only states that change need it."""
+        """Copy the PreFilter state for a dry run; only states that change override it."""
         return state
 
     def add_pod(self, state: Any, pod: Document, other: Document, node: Node) -> None:
-        """Bring the PreFilter state up to date: `other` is now on the node."""
+        """Update the PreFilter state for a pod that is added to the node."""
 
     def remove_pod(self, state: Any, pod: Document, other: Document, node: Node) -> None:
-        """Bring the PreFilter state up to date: `other` is no longer on the node."""
+        """Update the PreFilter state for a pod that is removed from the node."""
 
     def filter(self, state: Any, pod: Document, node: Node) -> Rejection | None:
-        """Judge one node."""
+        """Filter one node."""
         return None
 
     def pre_score(self, pod: Document, feasible: list[Node], state: Any) -> PreScore:
-        """Look at the feasible nodes once; `state` is what PreFilter kept."""
+        """Compute the state for scoring from the feasible nodes and the PreFilter state."""
         return PreScore()
 
     def score(self, state: Any, pod: Document, node: Node) -> int:
@@ -115,5 +115,5 @@ class Plugin:
         return 0
 
     def normalize(self, state: Any, scores: dict[str, int]) -> dict[str, int]:
-        """Bring the scores of all feasible nodes into 0..100."""
+        """Normalize the scores of all feasible nodes to 0..100."""
         return scores

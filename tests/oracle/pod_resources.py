@@ -1,4 +1,4 @@
-"""What a pod asks for: containers, init containers, pod level, overhead, resize status.
+"""The requests of a pod: containers, init containers, pod level, overhead, resize status.
 
 Upstream: component-helpers/resource/helpers.go (PodRequests, AggregateContainerRequests,
 determineContainerReqs) and pkg/scheduler/framework/types.go (CalculateResource).
@@ -15,11 +15,11 @@ Document = dict[str, Any]
 Amounts = dict[str, Fraction]
 
 DEFAULT_REQUESTS: Amounts = {"cpu": Fraction(1, 10), "memory": Fraction(200 * 1024 * 1024)}
-"""What an absent request counts for in scoring: 100m and 200 MiB per container."""
+"""The default requests for scoring: 100m and 200 MiB per container."""
 
 
 def amounts(document: Document | None) -> Amounts:
-    """Read a resource list."""
+    """Parse a resource list."""
     return {name: quantity.exact(text) for name, text in (document or {}).items()}
 
 
@@ -44,7 +44,7 @@ def _is_resize_infeasible(pod: Document) -> bool:
 
 
 def _with_status(pod: Document, wanted: Amounts, status: Document | None) -> Amounts:
-    """Count what is running where it exceeds what is wanted (determineContainerReqs)."""
+    """Use the maximum of the running and the desired resources (determineContainerReqs)."""
     if status is None or status.get("resources") is None:
         return wanted
     running = amounts(status["resources"].get("requests"))
@@ -88,12 +88,12 @@ def _container_sum(pod: Document, *, use_status: bool, defaults: Amounts) -> Amo
 
 
 def is_pod_level_resource(name: str) -> bool:
-    """Tell whether a resource may be requested for the pod as a whole."""
+    """Whether a resource may be requested at pod level."""
     return name in {"cpu", "memory"} or name.startswith("hugepages-")
 
 
 def pod_level_requests(pod: Document) -> Amounts:
-    """Return spec.resources.requests, restricted to what is supported there."""
+    """Return spec.resources.requests, restricted to the supported resources."""
     found = amounts((pod["spec"].get("resources") or {}).get("requests"))
     return {name: amount for name, amount in found.items() if is_pod_level_resource(name)}
 
@@ -101,7 +101,7 @@ def pod_level_requests(pod: Document) -> Amounts:
 def pod_requests(
     pod: Document, *, use_status: bool = False, defaults: Amounts | None = None
 ) -> Amounts:
-    """Sum up a pod's requests (PodRequests); `defaults` stand for absent container requests."""
+    """Sum a pod's requests (PodRequests), with `defaults` for missing container requests."""
     total = _container_sum(pod, use_status=use_status, defaults=defaults or {})
     pod_level = pod_level_requests(pod)
     if pod_level:
@@ -124,15 +124,15 @@ def integers(total: Amounts) -> dict[str, int]:
 
 
 def assigned_requests(pod: Document) -> dict[str, int]:
-    """Return what an assigned pod occupies."""
+    """Return the resources that an assigned pod occupies."""
     return integers(pod_requests(pod, use_status=True))
 
 
 def non_zero_requests(pod: Document) -> dict[str, int]:
-    """Return the cpu and memory an assigned pod occupies for scoring.
+    """Return the cpu and memory that an assigned pod occupies for scoring.
 
-    With pod-level resources only a resource that nobody names takes the default; an explicit
-    zero is a name.
+    With pod-level resources only a resource without any request uses the default; an explicit
+    zero is a request.
     """
     defaults = DEFAULT_REQUESTS
     if pod_level_requests(pod):
@@ -143,16 +143,16 @@ def non_zero_requests(pod: Document) -> dict[str, int]:
 
 
 def filter_requests(pod: Document) -> dict[str, int]:
-    """Return what NodeResourcesFit asks for a pending pod; its status is ignored."""
+    """Return the request of a pending pod for NodeResourcesFit; its status is ignored."""
     return integers(pod_requests(pod))
 
 
 def fit_score_requests(pod: Document, *, with_pod_level: bool = False) -> dict[str, int]:
-    """Return what the score of NodeResourcesFit adds for the pod (calculatePodResourceRequest).
+    """Return the request that the score of NodeResourcesFit adds (calculatePodResourceRequest).
 
-    NewFit hands the feature gates to the filter but not to the embedded scorer, so the score
-    knows neither pod-level requests nor resize status. `with_pod_level` is what the same function
-    returns where the gates do arrive; the family `pod_requests` records that.
+    NewFit passes the feature gates to the filter but not to the embedded scorer, so the score
+    ignores pod-level requests and the resize status. `with_pod_level` returns the result of the
+    same function with the gates; the family `pod_requests` records that.
     """
     if with_pod_level:
         return integers(pod_requests(pod, use_status=True, defaults=DEFAULT_REQUESTS))
@@ -162,22 +162,22 @@ def fit_score_requests(pod: Document, *, with_pod_level: bool = False) -> dict[s
 
 
 def balanced_score_requests(pod: Document) -> dict[str, int]:
-    """Return what the score of NodeResourcesBalancedAllocation adds for the pod."""
+    """Return the request that the score of NodeResourcesBalancedAllocation adds."""
     return integers(pod_requests(pod, use_status=True))
 
 
 def is_native(name: str) -> bool:
-    """Tell whether a resource belongs to Kubernetes itself (IsNativeResource)."""
+    """Whether a resource is native (IsNativeResource)."""
     return "/" not in name or "kubernetes.io/" in name
 
 
 def is_extended(name: str) -> bool:
-    """Tell whether a resource is extended (IsExtendedResourceName)."""
+    """Whether a resource is extended (IsExtendedResourceName)."""
     return not is_native(name) and not name.startswith("requests.")
 
 
 def is_scalar(name: str) -> bool:
-    """Tell whether nodes keep count of a resource besides the fixed ones."""
+    """Whether nodes count a resource besides the fixed ones."""
     return (
         is_extended(name)
         or name.startswith(("hugepages-", "attachable-volumes-"))

@@ -1,4 +1,4 @@
-"""PodTopologySpread: keep the number of matching pods even across topology domains.
+"""PodTopologySpread: an even number of matching pods over topology domains.
 
 Upstream: pkg/scheduler/framework/plugins/podtopologyspread/common.go, filtering.go, scoring.go,
 plugin.go (system defaults) and pkg/scheduler/framework/plugins/helper/spread.go (DefaultSelector).
@@ -43,7 +43,7 @@ _MAX_INT32 = 2**31 - 1
 
 
 class Constraint:
-    """One topology spread constraint with its defaults filled in."""
+    """A topology spread constraint with its defaults."""
 
     def __init__(self, document: Document, selector: LabelSelector) -> None:
         self.key: str = document["topologyKey"]
@@ -54,7 +54,7 @@ class Constraint:
         self.honors_taints = (document.get("nodeTaintsPolicy") or "Ignore") == "Honor"
 
     def includes(self, pod: Document, node: Node) -> bool:
-        """Tell whether the node takes part in the counting (matchNodeInclusionPolicies)."""
+        """Whether pods of the node are counted (matchNodeInclusionPolicies)."""
         if self.honors_affinity and not matches_required_affinity(pod, node.document):
             return False
         tolerations = pod["spec"].get("tolerations") or []
@@ -63,7 +63,7 @@ class Constraint:
         )
 
     def count(self, pod: Document, node: Node) -> int:
-        """Count matching pods on the node; an empty selector counts none."""
+        """Count matching pods on the node; an empty selector matches none."""
         if self.selector.is_empty:
             return 0
         return sum(
@@ -75,10 +75,10 @@ class Constraint:
 
 
 class TwoLowest:
-    """The two domains with the fewest pods, as far as upstream keeps track of them.
+    """The two domains with the fewest pods, as upstream tracks them.
 
-    Only the first is certain: when its count grows past that of a third domain, upstream does
-    not find out (criticalPaths.update).
+    Only the first is certain: when its count exceeds that of a third domain, upstream does not
+    notice (criticalPaths.update).
     """
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class TwoLowest:
         return twin
 
     def update(self, domain: str, count: int) -> None:
-        """Note a domain's new count."""
+        """Record the new count of a domain."""
         first, second = self.paths
         if domain == first[0]:
             first = (domain, count)
@@ -137,7 +137,7 @@ def _has_all_keys(node: Node, constraints: list[Constraint]) -> bool:
 
 
 class PodTopologySpread(Plugin):
-    """Filter by hard constraints, score by soft ones."""
+    """Filter by hard constraints, and score by soft ones."""
 
     name = "PodTopologySpread"
 
@@ -210,7 +210,7 @@ class PodTopologySpread(Plugin):
         return state.copy()
 
     def _change(self, state: Any, pod: Document, other: Document, node: Node, delta: int) -> None:
-        """Count a pod in or out; unlike the first count this one includes terminating pods."""
+        """Update the counts by a pod; unlike the first count, this includes terminating pods."""
         if namespace_of(other) != namespace_of(pod):
             return
         if not _has_all_keys(node, state.constraints):
@@ -223,15 +223,15 @@ class PodTopologySpread(Plugin):
                 state.lowest[index].update(domain, counts[domain])
 
     def add_pod(self, state: Any, pod: Document, other: Document, node: Node) -> None:
-        """Count a pod in."""
+        """Add a pod to the counts."""
         self._change(state, pod, other, node, 1)
 
     def remove_pod(self, state: Any, pod: Document, other: Document, node: Node) -> None:
-        """Count a pod out."""
+        """Remove a pod from the counts."""
         self._change(state, pod, other, node, -1)
 
     def filter(self, state: Any, pod: Document, node: Node) -> Rejection | None:
-        """Judge one node, constraint by constraint."""
+        """Filter one node, constraint by constraint."""
         for index, constraint in enumerate(state.constraints):
             domain = node.labels.get(constraint.key)
             if domain is None:
@@ -250,7 +250,7 @@ class PodTopologySpread(Plugin):
         constraints = self._constraints(pod, "ScheduleAnyway")
         if not constraints:
             return SKIP_SCORE
-        # System defaults take nodes without a zone as one more domain, called "".
+        # With system defaults, nodes without a zone form one more domain, "".
         has_own = bool(pod["spec"].get("topologySpreadConstraints"))
         needs_all_keys = has_own or not self.is_system_default
         found = Spreading(constraints)
@@ -292,7 +292,7 @@ class PodTopologySpread(Plugin):
         return floor(total + 0.5)
 
     def normalize(self, state: Any, scores: dict[str, int]) -> dict[str, int]:
-        """Fewer is better; ignored nodes get 0."""
+        """Fewer pods score higher; ignored nodes score 0."""
         counted = {n: s for n, s in scores.items() if state is None or n not in state.ignored}
         greatest = max(counted.values(), default=0)
         least = min(counted.values(), default=0)

@@ -1,11 +1,11 @@
-"""PostFilter: DynamicResources, which has nothing to free, and DefaultPreemption.
+"""PostFilter: DynamicResources, which has nothing to deallocate, and DefaultPreemption.
 
-DefaultPreemption removes on a copy of each node all pods of lower priority. If the pod then fits,
-as many of them as possible are put back, the most important first and those whose removal would
-violate a disruption budget before the others. Who cannot be put back is a victim. Among the nodes
-five criteria choose.
+DefaultPreemption removes all pods of lower priority from a copy of each node. If the pod then fits,
+as many of them as possible are reprieved: first those whose removal would violate a disruption
+budget, each group by importance. The others are the victims. Five criteria choose among the nodes.
 
 Upstream: pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go
+
 (PodEligibleToPreemptOthers, SelectVictimsOnNode, filterPodsWithPDBViolation),
 pkg/scheduler/framework/preemption/preemption.go (Preempt, findCandidates, DryRunPreemption,
 pickOneNodeForPreemption), pkg/scheduler/util/utils.go (MoreImportantPod, GetEarliestPodStartTime).
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 Document = dict[str, Any]
 
 _NOW = "9999-12-31T23:59:59Z"
-"""Stands for the present: a pod without start time counts as started now."""
+"""The start time of a pod that has not started: the present."""
 
 
 class Candidate:
-    """A node, the pods to evict there, and how many budgets that violates."""
+    """A candidate: a node, the pods to evict, and the number of violated budgets."""
 
     def __init__(self, node: str, victims: list[Document], violations: int) -> None:
         self.node = node
@@ -58,7 +58,7 @@ def _is_terminating_by_preemption(pod: Document) -> bool:
 
 
 def why_not_eligible(cycle: Cycle) -> str | None:
-    """Return why the pod may not preempt at all."""
+    """Return the reason for which the pod may not preempt."""
     pod = cycle.pod
     if pod["spec"].get("preemptionPolicy") == "Never":
         return "not eligible due to preemptionPolicy=Never."
@@ -75,7 +75,7 @@ def why_not_eligible(cycle: Cycle) -> str | None:
 
 
 def code_of(cycle: Cycle, node: str) -> str:
-    """Return the status code of a node; one without a verdict cannot be helped."""
+    """Return the status code of a node; without one, preemption does not help."""
     if node in cycle.verdicts:
         return cycle.verdicts[node].code
     return cycle.absent.code if cycle.absent else UNRESOLVABLE
@@ -101,7 +101,7 @@ def split_by_budgets(
                 in ((budget.get("status") or {}).get("disruptedPods") or {})
             ):
                 continue
-            # Every matching budget is charged, also after one was found violated.
+            # Every matching budget is charged, including those after a violation.
             allowed[index] -= 1
             violates = violates or allowed[index] < 0
         (violating if violates else others).append(pod)
@@ -130,7 +130,7 @@ def dry_run(cycle: Cycle, node: Node) -> Candidate | Rejection:
 
 
 def _reprieve(cycle: Cycle, states: States, node: Node, pod: Document) -> bool:
-    """Put a pod back if the preemptor still fits."""
+    """Reprieve a pod if the preemptor still fits."""
     cycle.add_pod(states, node, pod)
     if cycle.run_filters_with_nominated(states, node) is None:
         return True
@@ -149,11 +149,11 @@ _CRITERIA: list[Callable[[Candidate], Any]] = [
     lambda candidate: sum(priority_of(pod) + 2**31 for pod in candidate.victims),
     lambda candidate: len(candidate.victims),
 ]
-"""Criteria 1 to 4, smaller is better; the fifth, the latest start, is the other way round."""
+"""Criteria 1 to 4, smaller is better; criterion 5, the latest start, is reversed."""
 
 
 def choose(candidates: list[Candidate]) -> tuple[list[Candidate], int]:
-    """Return the candidates that stay equal, and the criterion that left one (6: none did)."""
+    """Return the candidates that remain equal, and the deciding criterion (6: none)."""
     for number, criterion in enumerate(_CRITERIA, 1):
         best = min(map(criterion, candidates))
         candidates = [one for one in candidates if criterion(one) == best]
@@ -214,7 +214,7 @@ def run_post_filter(cycle: Cycle) -> Document | None:
     for name in cycle.profile.points["postFilter"]:
         result = result or {"status": UNSCHEDULABLE, "nominated_node": None}
         if name == "DynamicResources":
-            # Its PostFilter looks for what its PreFilter wrote, and fails without.
+            # Its PostFilter reads the state of its PreFilter, and fails without one.
             if (
                 name not in cycle.states.skipped
                 and "DynamicResources" in (cycle.profile.points["preFilter"])

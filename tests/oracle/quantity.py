@@ -1,9 +1,9 @@
 """Kubernetes quantities as exact fractions, with upstream's two ways to overflow.
 
-Upstream: apimachinery/pkg/api/resource/quantity.go (ParseQuantity, ScaledValue), amount.go.
-A quantity is parsed either into an int64 with a decimal exponent (short decimal numbers) or into
-an arbitrary precision decimal. Asked for a value that does not fit into int64, the first form
-answers 0 and the second its low 64 bits.
+Upstream: apimachinery/pkg/api/resource/quantity.go (ParseQuantity, ScaledValue), amount.go. A
+quantity is parsed either into an int64 with a decimal exponent (short decimal numbers) or into an
+arbitrary precision decimal. For a value that does not fit an int64, the first form returns 0 and
+the second its low 64 bits.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _INT64_DIGITS = 18
 
 
 class Quantity(NamedTuple):
-    """An exact amount, and whether upstream holds it as an int64 with a decimal exponent."""
+    """An exact amount, and whether upstream stores it as an int64 with a decimal exponent."""
 
     amount: Fraction
     is_int64: bool
@@ -49,12 +49,12 @@ def _split(text: str) -> tuple[str, str, str, str]:
 
 @functools.cache
 def parse(text: str) -> Quantity:
-    """Read a quantity.
+    """Parse a quantity.
 
     Raises
     ------
     ValueError
-        If the text is malformed.
+        The text is malformed.
     """
     sign, whole, fraction, suffix = _split(text)
     whole = whole.lstrip("0")
@@ -62,7 +62,7 @@ def parse(text: str) -> Quantity:
     digits = int((whole + fraction) or "0")
     if suffix in _BINARY:
         amount = Fraction(digits, 10 ** len(fraction)) * 2 ** _BINARY[suffix]
-        # quantity.go estimates the digits of the product by 0.3 digits per bit.
+        # quantity.go estimates the digits of the product as 0.3 digits per bit.
         room = 15 - len(whole) - _BINARY[suffix] * 3 // 10 - 1
         is_int64 = not fraction and room >= 0
     elif suffix in _DECIMAL or exponent:

@@ -1,4 +1,4 @@
-"""SchedulingGates: pods that are not to be looked at yet.
+"""SchedulingGates: pods that must not be scheduled yet.
 
 Upstream: pkg/scheduler/framework/plugins/schedulinggates/scheduling_gates.go (PreEnqueue).
 """
@@ -9,11 +9,11 @@ from tests.oracle.plugin import Document, Plugin, Rejection, unresolvable
 
 
 class SchedulingGates(Plugin):
-    """Keep gated pods out of the queue."""
+    """Reject pods with scheduling gates."""
 
     name = "SchedulingGates"
 
     def pre_enqueue(self, pod: Document) -> Rejection | None:
-        """Hold the pod back as long as it has gates."""
+        """Reject the pod while it has gates."""
         gates = [gate["name"] for gate in pod["spec"].get("schedulingGates") or []]
         return unresolvable(f"waiting for scheduling gates: [{' '.join(gates)}]") if gates else None

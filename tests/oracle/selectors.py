@@ -1,4 +1,4 @@
-"""Label selectors, node selectors, tolerations: the small languages inside the documents.
+"""Label selectors, node selectors and tolerations.
 
 Upstream: apimachinery/pkg/labels/selector.go, apimachinery/pkg/apis/meta/v1/helpers.go
 (LabelSelectorAsSelector), component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
@@ -18,7 +18,7 @@ _INT64 = re.compile(r"[+-]?\d+")
 
 
 def parse_int64(text: str) -> int | None:
-    """Return the integer Go's strconv.ParseInt would read, or None."""
+    """Return the integer that Go's strconv.ParseInt parses, or None."""
     if not _INT64.fullmatch(text):
         return None
     number = int(text)
@@ -26,7 +26,7 @@ def parse_int64(text: str) -> int | None:
 
 
 def matches_requirement(requirement: Document, labels: Labels) -> bool:
-    """Judge one `{key, operator, values}` of a label or node selector."""
+    """Evaluate one `{key, operator, values}` of a label or node selector."""
     key, operator = requirement["key"], requirement["operator"]
     values = requirement.get("values") or []
     present = key in labels
@@ -63,18 +63,18 @@ class LabelSelector:
         return not self.is_nothing and not self.requirements
 
     def matches(self, labels: Labels) -> bool:
-        """Tell whether all requirements hold."""
+        """Whether all requirements hold."""
         return not self.is_nothing and all(
             matches_requirement(requirement, labels) for requirement in self.requirements
         )
 
 
 class InvalidTermError(ValueError):
-    """A node selector term that does not parse; the text is upstream's field error."""
+    """An invalid node selector term; the text is upstream's field error."""
 
 
 def check_term(term: Document, path: str) -> list[str]:
-    """Return what is wrong with a node selector term, as upstream's field errors."""
+    """Return the errors of a node selector term, as upstream's field errors."""
     errors = []
     for index, requirement in enumerate(term.get("matchExpressions") or []):
         if requirement["operator"] in {"Gt", "Lt"}:
@@ -95,12 +95,12 @@ def check_term(term: Document, path: str) -> list[str]:
 
 
 def is_empty_term(term: Document) -> bool:
-    """Tell whether a term has no requirements; such a term matches no node."""
+    """Whether a term has no requirements; such a term matches no node."""
     return not term.get("matchExpressions") and not term.get("matchFields")
 
 
 def matches_term(term: Document, node: Document) -> bool:
-    """Judge one node selector term; an empty or malformed term matches no node."""
+    """Evaluate one node selector term; an empty or malformed term matches no node."""
     if is_empty_term(term) or check_term(term, ""):
         return False
     labels = node["metadata"].get("labels") or {}
@@ -114,7 +114,7 @@ def matches_term(term: Document, node: Document) -> bool:
 
 
 def matches_node_selector(selector: Document, node: Document) -> bool:
-    """Tell whether one of the terms of a required node affinity matches."""
+    """Whether one of the terms of a required node affinity matches."""
     return any(matches_term(term, node) for term in selector.get("nodeSelectorTerms") or [])
 
 
@@ -125,7 +125,7 @@ def node_affinity(pod: Document) -> Document:
 
 
 def matches_required_affinity(pod: Document, node: Document) -> bool:
-    """Judge nodeSelector and required node affinity (GetRequiredNodeAffinity(pod).Match)."""
+    """Evaluate nodeSelector and required node affinity (GetRequiredNodeAffinity(pod).Match)."""
     labels = node["metadata"].get("labels") or {}
     for key, wanted in (pod["spec"].get("nodeSelector") or {}).items():
         if labels.get(key) != wanted:
@@ -135,7 +135,7 @@ def matches_required_affinity(pod: Document, node: Document) -> bool:
 
 
 def tolerates(toleration: Document, taint: Document) -> bool:
-    """Judge one toleration (Toleration.ToleratesTaint); Gt and Lt need a gate that is off."""
+    """Evaluate one toleration (Toleration.ToleratesTaint); Gt and Lt need a gate that is off."""
     if toleration.get("effect") and toleration["effect"] != taint.get("effect", ""):
         return False
     if toleration.get("key") and toleration["key"] != taint.get("key", ""):
@@ -149,7 +149,7 @@ def tolerates(toleration: Document, taint: Document) -> bool:
 def has_untolerated_taint(
     taints: Iterable[Document], tolerations: Iterable[Document], effects: set[str]
 ) -> bool:
-    """Tell whether a taint with one of the effects is not tolerated."""
+    """Whether a taint with one of the effects is not tolerated."""
     tolerations = list(tolerations)
     return any(
         taint.get("effect") in effects and not any(tolerates(t, taint) for t in tolerations)

@@ -1,4 +1,4 @@
-"""TaintToleration: taints that forbid and taints that discourage.
+"""TaintToleration: NoSchedule, NoExecute and PreferNoSchedule taints.
 
 Upstream: pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go (Filter, Score,
 getAllTolerationPreferNoSchedule, NormalizeScore).
@@ -19,14 +19,14 @@ class TaintToleration(Plugin):
     name = "TaintToleration"
 
     def filter(self, state: Any, pod: Document, node: Node) -> Rejection | None:
-        """Judge one node."""
+        """Filter one node."""
         tolerations = pod["spec"].get("tolerations") or []
         if has_untolerated_taint(node.taints, tolerations, DO_NOT_SCHEDULE):
             return unresolvable("node(s) had untolerated taint(s)")
         return None
 
     def score(self, state: Any, pod: Document, node: Node) -> int:
-        """Count the intolerable PreferNoSchedule taints."""
+        """Count the untolerated PreferNoSchedule taints."""
         tolerations = [
             toleration
             for toleration in pod["spec"].get("tolerations") or []
@@ -39,5 +39,5 @@ class TaintToleration(Plugin):
         )
 
     def normalize(self, state: Any, scores: dict[str, int]) -> dict[str, int]:
-        """Fewer taints are better."""
+        """Fewer taints score higher."""
         return default_normalize(scores, reverse=True)

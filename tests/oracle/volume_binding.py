@@ -1,4 +1,4 @@
-"""VolumeBinding: do the pod's volumes exist on the node, or can they come to exist there?
+"""VolumeBinding: the node can access or provision the volumes of the pod.
 
 Upstream: pkg/scheduler/framework/plugins/volumebinding/volume_binding.go, binder.go
 (GetPodVolumeClaims, FindPodVolumes, checkVolumeProvisions, hasEnoughCapacity) and
@@ -44,7 +44,7 @@ def _requested(claim: Document) -> str:
 
 
 def _is_bound_to(volume: Document, claim: Document) -> bool:
-    """Tell whether the volume is meant for the claim (IsVolumeBoundToClaim)."""
+    """Whether the volume refers to the claim (IsVolumeBoundToClaim)."""
     reference = volume["spec"].get("claimRef")
     if not reference:
         return False
@@ -56,7 +56,7 @@ def _is_bound_to(volume: Document, claim: Document) -> bool:
 
 
 class Claims:
-    """The PreFilter state: the pod's claims by what is left to do for them."""
+    """The PreFilter state: the pod's claims by their binding state."""
 
     def __init__(self) -> None:
         self.bound: list[Document] = []
@@ -65,12 +65,12 @@ class Claims:
 
 
 class VolumeBinding(Plugin):
-    """Check bound claims, find volumes for unbound ones, check that the rest can be made."""
+    """Check bound claims, find volumes for unbound ones, and check provisioning of the rest."""
 
     name = "VolumeBinding"
 
     def _check_claims(self, pod: Document) -> str | None:
-        """Return why the pod's claims cannot be used at all (podHasPVCs)."""
+        """Return the reason for which the pod's claims cannot be used (podHasPVCs)."""
         for claim in claims_of(pod):
             document = get_claim(self.cluster, pod, claim.name)
             if document is None:
@@ -103,7 +103,7 @@ class VolumeBinding(Plugin):
         return bool(mode == "WaitForFirstConsumer")
 
     def pre_filter(self, pod: Document) -> PreFilter:
-        """Sort the claims; unbound immediate ones are for the controller to bind first."""
+        """Sort the claims; the volume controller binds unbound immediate ones first."""
         if error := self._check_claims(pod):
             return PreFilter(rejection=unresolvable(error))
         if not claims_of(pod):
@@ -135,7 +135,8 @@ class VolumeBinding(Plugin):
         return None
 
     def _matching_volume(self, claim: Document, node: Node, taken: set[str]) -> Document | None:
-        """Choose the smallest volume that fits; one reserved for the claim wins at once."""
+        """Choose the smallest volume that fits; a volume with a reference to the claim has
+        precedence."""
         wanted = quantity.exact(_requested(claim))
         selector = claim["spec"].get("selector")
         best: Document | None = None
@@ -170,7 +171,7 @@ class VolumeBinding(Plugin):
         return best
 
     def _has_capacity(self, claim: Document, storage_class: Document, node: Node) -> bool:
-        """Tell whether a driver that reports capacity has enough of it for the node."""
+        """Whether a driver that reports capacity has enough of it for the node."""
         driver = self.cluster.get("CSIDriver", storage_class.get("provisioner", ""))
         if driver is None or not (driver.get("spec") or {}).get("storageCapacity"):
             return True
@@ -187,7 +188,7 @@ class VolumeBinding(Plugin):
         return False
 
     def _provision_reason(self, claims: list[Document], node: Node) -> str | None:
-        """Return why a claim cannot get a new volume here (checkVolumeProvisions)."""
+        """Return why a claim cannot be provisioned here (checkVolumeProvisions)."""
         for claim in claims:
             storage_class = self.cluster.get("StorageClass", class_of(claim))
             if storage_class is None:
@@ -211,7 +212,7 @@ class VolumeBinding(Plugin):
                 to_provision.append(claim)
             else:
                 return _NO_VOLUME
-        # Smallest claim first, so that a small claim does not take a large volume.
+        # Smallest claim first, so that a small claim does not use a large volume.
         taken: set[str] = set()
         for claim in sorted(to_match, key=lambda one: quantity.exact(_requested(one))):
             volume = self._matching_volume(claim, node, taken)
@@ -222,7 +223,7 @@ class VolumeBinding(Plugin):
         return self._provision_reason(to_provision, node)
 
     def filter(self, state: Any, pod: Document, node: Node) -> Rejection | None:
-        """Judge one node; a bound and an unbound claim can both object."""
+        """Filter one node; bound and unbound claims can both cause rejections."""
         bound_reason = self._bound_reason(state.bound, node)
         unbound_reason = self._unbound_reason(state, node)
         reasons = [
@@ -233,12 +234,12 @@ class VolumeBinding(Plugin):
         return unresolvable(*reasons) if reasons else None
 
     def pre_score(self, pod: Document, feasible: list[Node], state: Any) -> PreScore:
-        """Skip: without StorageCapacityScoring there is nothing to score."""
+        """Skip: without StorageCapacityScoring there is no score."""
         return SKIP_SCORE
 
 
 def _matches_topology(term: Document, node: Node) -> bool:
-    """Judge one allowedTopologies entry (MatchTopologySelectorTerms)."""
+    """Evaluate one allowedTopologies entry (MatchTopologySelectorTerms)."""
     return all(
         node.labels.get(requirement["key"]) in (requirement.get("values") or [])
         for requirement in term.get("matchLabelExpressions") or []

@@ -1,4 +1,4 @@
-"""VolumeRestrictions: disks that one pod at a time may write.
+"""VolumeRestrictions: disks that only one pod may write.
 
 Upstream: pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go.
 """
@@ -23,7 +23,7 @@ _INLINE = ("gcePersistentDisk", "awsElasticBlockStore", "rbd", "iscsi")
 
 
 def _conflicts(one: Document, other: Document) -> bool:
-    """Tell whether two volumes are the same disk and one of them is written (isVolumeConflict)."""
+    """Whether two volumes are the same disk and one of them is writable (isVolumeConflict)."""
 
     def both(kind: str) -> tuple[Document, Document] | None:
         return (one[kind], other[kind]) if one.get(kind) and other.get(kind) else None
@@ -45,7 +45,7 @@ def _conflicts(one: Document, other: Document) -> bool:
 
 
 class Conflicts:
-    """The PreFilter state: claims that only one pod may use, and how often they are used."""
+    """The PreFilter state: claims that only one pod may use, and their numbers of users."""
 
     def __init__(self, exclusive: set[str], users: int) -> None:
         self.exclusive = exclusive
@@ -62,7 +62,7 @@ class VolumeRestrictions(Plugin):
     name = "VolumeRestrictions"
 
     def pre_filter(self, pod: Document) -> PreFilter:
-        """Look for ReadWriteOncePod claims that are used anywhere."""
+        """Find ReadWriteOncePod claims that are in use."""
         exclusive = set()
         for claim in claims_of(pod, with_ephemeral=False):
             found = get_claim(self.cluster, pod, claim.name)
@@ -94,15 +94,15 @@ class VolumeRestrictions(Plugin):
                 state.users += delta
 
     def add_pod(self, state: Any, pod: Document, other: Document, node: Node) -> None:
-        """Count a user in."""
+        """Add a user to the counts."""
         self._change(state, other, 1)
 
     def remove_pod(self, state: Any, pod: Document, other: Document, node: Node) -> None:
-        """Count a user out."""
+        """Remove a user from the counts."""
         self._change(state, other, -1)
 
     def filter(self, state: Any, pod: Document, node: Node) -> Rejection | None:
-        """Judge one node."""
+        """Filter one node."""
         for volume in pod["spec"].get("volumes") or []:
             for other in node.pods:
                 if any(_conflicts(volume, have) for have in other["spec"].get("volumes") or []):

@@ -1,4 +1,4 @@
-"""VolumeZone: volumes labelled with zones and regions.
+"""VolumeZone: volumes with zone and region labels.
 
 Upstream: pkg/scheduler/framework/plugins/volumezone/volume_zone.go.
 """
@@ -53,7 +53,7 @@ class VolumeZone(Plugin):
                 return unresolvable(f'persistentvolume "{volume_name}" not found')
             labels = labels_of(volume)
             for key in _LABELS:
-                # An empty part makes the whole label count for nothing (LabelZonesToSet).
+                # A label with an empty part is ignored (LabelZonesToSet).
                 values = {value.strip() for value in labels.get(key, "").split("__")}
                 if key in labels and "" not in values:
                     found.append(VolumeLabel(key, values))
@@ -79,7 +79,7 @@ class VolumeZone(Plugin):
         return PreFilter(state=labels) if labels else SKIP_FILTER
 
     def filter(self, state: Any, pod: Document, node: Node) -> Rejection | None:
-        """Judge one node; a node without any topology label is taken as a one-zone cluster."""
+        """Filter one node; a node without topology labels passes."""
         if not any(key in node.labels for key in _LABELS):
             return None
         labels = self._labels(pod) if state is None else state

@@ -1,6 +1,7 @@
-"""What the volume plugins share: claims of a pod, classes, node affinity of volumes.
+"""The common parts of the volume plugins: claims of a pod, classes, node affinity of volumes.
 
 Upstream: component-helpers/storage/volume/helpers.go, component-helpers/storage/ephemeral/
+
 ephemeral.go.
 """
 
@@ -15,7 +16,7 @@ Document = dict[str, Any]
 
 
 class Claim(NamedTuple):
-    """The name of a claim that a pod uses, and whether the pod's template makes it."""
+    """The name of a claim that a pod uses, and whether it is created from the pod's template."""
 
     name: str
     is_ephemeral: bool
@@ -38,7 +39,7 @@ def get_claim(cluster: Cluster, pod: Document, name: str) -> Document | None:
 
 
 def foreign_ephemeral_claim(pod: Document, claim: Document) -> str | None:
-    """Return the error if the claim was not made for the pod (ephemeral.VolumeIsForPod)."""
+    """Return the error if the claim was not created for the pod (ephemeral.VolumeIsForPod)."""
     owners = claim["metadata"].get("ownerReferences") or []
     controller = next((one for one in owners if one.get("controller")), None)
     if controller and controller.get("uid") == pod["metadata"].get("uid"):
@@ -51,7 +52,7 @@ def foreign_ephemeral_claim(pod: Document, claim: Document) -> str | None:
 
 
 def class_of(document: Document) -> str:
-    """Return the storage class of a claim or a volume; the old annotation wins."""
+    """Return the storage class of a claim or a volume; the annotation has precedence."""
     annotations = document["metadata"].get("annotations") or {}
     beta = annotations.get("volume.beta.kubernetes.io/storage-class")
     if beta is not None:
@@ -60,6 +61,6 @@ def class_of(document: Document) -> str:
 
 
 def reaches(volume: Document, node: Node) -> bool:
-    """Tell whether the volume's node affinity matches the node (CheckNodeAffinity)."""
+    """Whether the volume's node affinity matches the node (CheckNodeAffinity)."""
     required = (volume["spec"].get("nodeAffinity") or {}).get("required")
     return required is None or matches_node_selector(required, node.document)

@@ -1,6 +1,6 @@
-"""Benchmarks: how fast, and how large. `make bench` runs them and asserts nothing.
+"""Benchmarks of speed and size. `make bench` runs them and asserts nothing.
 
-Start with `bench`, which runs each case in a process of its own; `engine` holds the cases of
-the engine, `templates` the nodes and pods of upstream's scheduler_perf, `figures/` what the
-releases measured.
+Start with `bench`, which runs each case in a separate process. `engine` has the cases of the
+engine, `templates` the nodes and pods of upstream's scheduler_perf, and `figures/` the results of
+the releases.
 """

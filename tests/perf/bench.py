@@ -1,12 +1,12 @@
-"""Run benchmarks, each in a process of its own, and print the figures beside the last ones.
+"""Runs benchmarks in separate processes, and prints the figures beside those of the last release.
 
     python -m tests.perf.bench                      all cases
-    python -m tests.perf.bench --only a,b           some
-    python -m tests.perf.bench --json FILE          write the figures too
-    python -m tests.perf.bench --list               the names
+    python -m tests.perf.bench --only a,b           some cases
+    python -m tests.perf.bench --json FILE          also write the figures
+    python -m tests.perf.bench --list               print the names
 
-A figure is the median of several runs, after one that is not counted; the least and the
-greatest run say how much noise there is. Nothing is asserted.
+A figure is the median of several runs after a warm-up run; the smallest and the largest result show
+the noise. Nothing is asserted.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ def _measure(case: Case, runs: int) -> list[float]:
 
 
 def _one_process(case: Case, runs: int) -> list[float]:
-    """Run a case in a process of its own and read its figures, a line for each."""
+    """Run a case in a separate process and parse its figures, one per line."""
     command = [sys.executable, "-m", "tests.perf.bench", "--inside", case.name, "--runs", str(runs)]
-    # The hash seed is part of the input: it is the same in every run.
+    # The hash seed is part of the input and equal in every run.
     environment = os.environ | {"PYTHONHASHSEED": "0"}
     start_s = time.perf_counter()
     with subprocess.Popen(
@@ -107,7 +107,7 @@ def _one_process(case: Case, runs: int) -> list[float]:
 
 
 def _run_inside(case: Case, runs: int) -> int:
-    """Be the process of one case: print a figure per run."""
+    """Run as the process of one case: print one figure per run."""
     if not case.is_process_per_run:
         case.measure()
     for _ in range(runs):
@@ -116,7 +116,7 @@ def _run_inside(case: Case, runs: int) -> int:
 
 
 def _last_figures() -> tuple[str, Figures]:
-    """Return the figures of the newest release, and its name; none before the first one."""
+    """Return the figures of the newest release and its name; none before the first release."""
     files = sorted(FIGURES.glob("*.json"), key=lambda file: _numbers(file.stem))
     if not files:
         return "", {"cases": {}, "machine": {}}

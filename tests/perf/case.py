@@ -1,4 +1,4 @@
-"""What a benchmark is."""
+"""The definition of a benchmark."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     Parameters
     ----------
     name : str
-        As the figures name it; kept over releases.
+        The name in the figures; it does not change between releases.
     unit : str
-        Of the figure. Rates should be high, everything else low.
+        The unit of the figure. Higher is better for rates, lower for everything else.
     measure : callable
-        Sets up from scratch, runs once, and returns the figure. What it returns is not looked
-        at when the case is timed from the start of its process.
+        Sets up from scratch, runs once, and returns the figure. The result is ignored if the
+        case is timed from the start of its process.
     target : float, optional
-        What we want to reach.
+        The goal.
     runs : int
-        Measured runs; the median is the figure.
+        The number of measured runs; the median is the figure.
     is_process_per_run : bool
-        Each run in a fresh process and no warm-up, where memory or the start is measured.
+        Whether each run has a new process and no warm-up, to measure memory or the start.
     is_timed_from_start : bool
-        The figure is the time from the start of the process to the end of `measure`.
+        Whether the figure is the time from the start of the process to the end of `measure`.
     """
 
     name: str
@@ -46,5 +46,5 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_more_better(self) -> bool:
-        """Whether a greater figure is the better one."""
+        """Whether a larger figure is better."""
         return self.unit in (PODS_PER_SECOND, OPERATIONS_PER_SECOND, DECISIONS_PER_SECOND)

@@ -1,4 +1,4 @@
-"""Benchmarks of the classic rules, which are written node by node for reading."""
+"""Benchmarks of the v1.16 rules, which are written node by node for reading."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SECOND_NS = 1_000_000_000
 
 
 def basic() -> float:
-    """1,000 nodes, 1,000 pods decided and placed one by one, nodes sampled as 1.16 did."""
+    """1,000 nodes, 1,000 pods scheduled one by one, with v1.16's sampling of nodes."""
     cluster = ClassicCluster()
     for node in templates.nodes(1_000):
         cluster.put(node)

@@ -1,9 +1,9 @@
 """Benchmarks of the engine: `PluginRunner.decide` and `Cluster.place`, pod after pod.
 
-Every node is scored and every pod gets a cycle and a full decision of its own. The initial
-pods are scheduled as well, before the clock starts. The clock runs over deciding and placing
-alone: no queue, no binding. It is the process's own, as nothing here waits: what else runs on
-the same machine changes the figures less so.
+Every node is scored, and every pod has its own cycle and full decision. The initial pods are
+scheduled as well, before the measurement. Only decisions and placements are measured, without queue
+and binding. The figures are in processor time, because nothing here waits; other processes then
+affect them less.
 
 The numbers of nodes and pods are those of upstream's largest workloads of the same name:
 test/integration/scheduler_perf/{misc,affinity,topology_spreading}/performance-config.yaml.
@@ -40,7 +40,7 @@ def basic() -> float:
 
 
 def distinct() -> float:
-    """5,000 nodes, 1,000 of pod-default, then 10,000 pods of which no two ask for the same."""
+    """5,000 nodes, 1,000 of pod-default, then 10,000 pods with different requests."""
     own = [
         templates.pods(
             templates.pod_document(cpu=f"{50 + i % 100}m", memory=f"{100 + i // 100}Mi"),
@@ -54,7 +54,7 @@ def distinct() -> float:
 
 
 def labels() -> float:
-    """5,000 nodes, then 10,000 pods of an indexed Job after 1,000: each has a label of its own."""
+    """5,000 nodes, 1,000 pods, then 10,000 pods of an indexed Job, each with its own label."""
     template = templates.pod_document(labels={"job-name": "job"})
     members = [
         msgspec.structs.replace(
@@ -107,10 +107,10 @@ def nodeaffinity() -> float:
 
 
 def preemption() -> float:
-    """PreemptionBasic: 5,000 nodes full of 20,000 low pods; decisions/s that preempt.
+    """PreemptionBasic: 5,000 nodes full of 20,000 low pods; preempting decisions/s.
 
-    Each of 5,000 high pods is decided for and PostFilter asked; then its three victims go, and
-    it takes their place.
+    Each of 5,000 high pods has one decision and one PostFilter; then its three victims are
+    removed and it is placed.
     """
     cluster = _cluster(templates.nodes(5_000))
     runner = _runner(cluster)
@@ -142,11 +142,11 @@ def basic_large() -> float:
 
 
 def memory_large() -> float:
-    """Growth of the resident set: 130,000 lifelike nodes, 1,000,000 placed pods.
+    """Growth of the resident set: 130,000 realistic nodes, 1,000,000 placed pods.
 
-    The nodes are read from JSON one by one and keep their documents. The pods come from 100
-    templates, share the specs of these, and are placed in turn; one decision for each template
-    follows, so that its ranking is counted.
+    The nodes are decoded from JSON one by one and keep their documents. The pods come from 100
+    templates, share their specs, and are placed in turn. One decision for each template
+    follows, so that its ranking is included.
     """
     _cluster_of_one()
     before = _resident_bytes()
@@ -168,14 +168,14 @@ def memory_large() -> float:
 
 
 def first_decision() -> float:
-    """From the start of the process to the first decision on 5,000 nodes, kernels compiled."""
+    """From the start of the process to the first decision on 5,000 nodes, with compiled kernels."""
     cluster = _cluster(templates.nodes(5_000))
     (pod,) = templates.pods(templates.pod_document(), 1)
     assert _runner(cluster).decide(pod, cycle_number=0).node
     return 0.0
 
 
-# -------------------------------------------------------------------- how they are done
+# -------------------------------------------------------------------- implementation
 
 
 def _spreading(when_unsatisfiable: str) -> float:
@@ -193,7 +193,7 @@ def _throughput(
     measured: Sequence[templates.Document],
     counts: tuple[int, int],
 ) -> float:
-    """Return pods per second for pods of templates; the templates are taken in turn."""
+    """Return pods per second for pods of templates, used in turn."""
     return _pods_per_second(
         _cluster(nodes), _in_turn(initial, counts[0], "i"), _in_turn(measured, counts[1], "m")
     )
@@ -237,7 +237,7 @@ def _runner(cluster: Cluster) -> PluginRunner:
 
 
 def _cluster_of_one() -> None:
-    """Load everything that deciding needs, so that it does not count as growth."""
+    """Import everything that decisions need, so that it does not count as growth."""
     cluster = _cluster(templates.nodes(1))
     (pod,) = templates.pods(templates.pod_document(), 1)
     assert _runner(cluster).decide(pod, cycle_number=0).node
@@ -247,7 +247,7 @@ def _resident_bytes() -> int:
     statm = Path("/proc/self/statm")
     if statm.exists():
         return int(statm.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    # Elsewhere the peak has to do; it is in KiB but for macOS.
+    # On other platforms the peak is used; it is in KiB, on macOS in bytes.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1_024
 

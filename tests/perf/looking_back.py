@@ -1,10 +1,10 @@
-"""How long it takes to explain a past decision of a large run, from the command to the answer.
+"""The time to explain a past decision of a large run, from the command to the answer.
 
-    python -m tests.perf.looking_back          the attempts that were explained, one by one
+    python -m tests.perf.looking_back          prints the explained attempts one by one
 
-The run is 1,000 workloads of 50 pods on 5,000 nodes, a fifth of them spread over zones. What is
-told is the slowest of some attempts that are drawn from the whole run, each in a process of its
-own.
+The run has 1,000 workloads of 50 pods on 5,000 nodes; a fifth of them are spread over zones. The
+figure is the slowest of some attempts that are drawn from the whole run, each in a separate
+process.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def explain_past() -> float:
 
 
 def _explained() -> Iterator[tuple[str, int, float, float]]:
-    """Give pods, the events of their last attempts, and the seconds by the wall and by process."""
+    """Return pods, the events of their last attempts, and the wall and processor seconds."""
     with tempfile.TemporaryDirectory() as folder:
         _record(folder)
         with DecisionLog.open(folder) as log:
@@ -70,7 +70,7 @@ def _record(folder: str) -> None:
     recorder = record(folder, seed=3, checkpoint_events=_CHECKPOINT_EVENTS)
     driver = Driver([])
     driver.machine = recorder.machine
-    driver.machine.handle = recorder.handle  # type: ignore[assignment, method-assign]  # listens in
+    driver.machine.handle = recorder.handle  # type: ignore[assignment, method-assign]  # records the calls
     for node in templates.nodes(5_000, _ZONES):
         driver.put(node)
     draws = random.Random(1)
@@ -105,7 +105,7 @@ def _spread(app: str) -> templates.Document:
 
 
 def main() -> None:
-    """Print how long each took."""
+    """Print the time of each."""
     for pod, event, wall_s, process_s in _explained():
         print(
             f"{pod:24} event {event:7}  {wall_s:.2f} s, of which {process_s:.2f} s of process time"

@@ -1,10 +1,10 @@
-"""How fast the whole machine is: queue, cycles, bindings, preemption, Events and watch events.
+"""The speed of the whole machine: queue, cycles, bindings, preemption, Events and watch events.
 
-The driver does what a simulation does at least: it takes the machine's actions, makes the
-bound pod, and tells the machine of it. Every case counts the time of all events of a pod: that
-it appeared, its cycle, that it was seen bound, and the answer to the binding; by the clock of
-the process, as nothing here waits. The machine's clock is virtual: 50 us a cycle, with the
-flush of backoff every second.
+The driver does the minimum that a simulation does: it executes the machine's actions, builds the
+bound pod, and sends the resulting events to the machine. Every case counts the time of all events
+of a pod: its addition, its cycle, the update with its binding, and the result of the call. The
+figures are in processor time, because nothing here waits. The machine's clock is virtual: 50 us per
+cycle, with the flush of backoff every second.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def basic() -> float:
 
 
 def churn(log: DecisionLog | None = None) -> float:
-    """SchedulingWithMixedChurn: a node, a large pod and a service come and go every 100 pods."""
+    """SchedulingWithMixedChurn: a node, a large pod and a service change every 100 pods."""
     driver = Driver(templates.nodes(5_000), log)
     driver.schedule(pods_of(5_000, "initial"))
     churned: list[Object] = []
@@ -77,7 +77,7 @@ def churn(log: DecisionLog | None = None) -> float:
 
 
 def unschedulable(log: DecisionLog | None = None) -> float:
-    """Unschedulable: for every 20 pods one more of high priority that fits nowhere and stays."""
+    """Unschedulable: for every 20 pods one more of high priority that stays unschedulable."""
     driver = Driver(templates.nodes(5_000), log)
     driver.schedule(pods_of(5_000, "initial"))
 
@@ -92,8 +92,8 @@ def unschedulable(log: DecisionLog | None = None) -> float:
 def preemption(log: DecisionLog | None = None) -> float:
     """PreemptionBasic: 5,000 nodes full of 20,000 low pods, 5,000 high ones; decisions/s.
 
-    Two decisions for each high pod: one that makes three low pods leave, and one that takes
-    the room. All that goes with them is counted: status patches, deletions, and what they wake.
+    Each high pod has two decisions: one that preempts three low pods, and one that places it.
+    All effects are included: status patches, deletions, and moved pods.
     """
     driver = Driver(templates.nodes(5_000), log)
     driver.schedule(_without_documents(templates.low_priority(), 20_000, "low"))
@@ -115,7 +115,7 @@ def preemption(log: DecisionLog | None = None) -> float:
 
 
 def queue() -> float:
-    """What a pop costs with 100,000 pending pods, as a multiple of what it costs with 1,000."""
+    """The cost of a pop with 100,000 pending pods, as a multiple of the cost with 1,000."""
     queues = [_queue_of(1_000), _queue_of(100_000)]
     now_ns = 2 * 10**18
     seconds: list[list[float]] = [[], []]
@@ -144,17 +144,17 @@ def _queue_of(count: int) -> SchedulingQueue:
 
 
 def _without_documents(template: templates.Document, count: int, prefix: str) -> list[Pod]:
-    """Make pods whose JSON is not kept: writing their status into it is not the machine's work."""
+    """Return pods without JSON documents: updating their status is not work of the machine."""
     return [msgspec.structs.replace(pod, raw={}) for pod in templates.pods(template, count, prefix)]
 
 
 def pods_of(count: int, prefix: str) -> list[Pod]:
-    """Make pods of pod-default."""
+    """Return pods of pod-default."""
     return templates.pods(templates.pod_document(), count, prefix)
 
 
 class Driver:
-    """The least that a driver can do, with a decision log or without."""
+    """The minimal driver, with or without a decision log."""
 
     def __init__(self, nodes: Sequence[Node], log: DecisionLog | None = None) -> None:
         registry = Registry()
@@ -169,7 +169,7 @@ class Driver:
         self._log = log
         if log is not None:
             handle = Recorder(self.machine, log).handle
-            self.machine.handle = handle  # type: ignore[assignment, method-assign]  # listens in
+            self.machine.handle = handle  # type: ignore[assignment, method-assign]  # records the calls
         for node in nodes:
             self.put(node)
 
@@ -197,12 +197,12 @@ class Driver:
         return len(pods) / elapsed_s
 
     def flush(self) -> None:
-        """Write what the log has not written yet."""
+        """Flush the log."""
         if self._log is not None:
             self._log.flush()
 
     def cycle(self) -> None:
-        """Run one cycle and all that follows from it."""
+        """Run one cycle and process its actions."""
         self.now_ns += _STEP_NS
         if self.now_ns >= self._flush_ns:
             self._flush_ns += _SECOND_NS
@@ -211,7 +211,7 @@ class Driver:
         self.tell(_CYCLE_DUE)
 
     def tell(self, event: FlushBackoff | CycleDue) -> None:
-        """Give the machine an event and do what it wants."""
+        """Send an event to the machine and execute its actions."""
         waiting = self._waiting
         waiting.extend(self.machine.handle(event, self.now_ns))
         while waiting:
@@ -241,17 +241,17 @@ class Driver:
         self._waiting.extend(self.machine.handle(CallDone(action.call), self.now_ns))
 
     def put(self, obj: Object) -> None:
-        """Let the machine see an object."""
+        """Send an added or updated object to the machine."""
         self._waiting.extend(self.machine.handle(ObjectPut(obj), self.now_ns))
 
     def _write(self, pod: Pod) -> None:
-        """Let the machine see a new version of a pod."""
+        """Send a new version of a pod to the machine."""
         self._version += 1
         metadata = msgspec.structs.replace(pod.metadata, resource_version=str(self._version))
         self.put(msgspec.structs.replace(pod, metadata=metadata))
 
     def remove(self, obj: Object) -> None:
-        """Let the machine see that an object is gone."""
+        """Send a deleted object to the machine."""
         self._waiting.extend(self.machine.handle(ObjectDeleted(obj), self.now_ns))
 
 

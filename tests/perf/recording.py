@@ -1,9 +1,9 @@
-"""What recording costs: the whole machine with a decision log, and without one.
+"""The cost of recording: the whole machine with a decision log, and without one.
 
-    python -m tests.perf.recording          the share of the time, from runs in turns
+    python -m tests.perf.recording          prints the share of the time, from alternating runs
 
-The share is of process time: compared are runs that follow each other, because what else the
-machine does changes the figures more than recording does.
+The share is of processor time. Runs that follow each other are compared, because the load of the
+machine changes the figures more than recording does.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _seconds(pod_count: int, mode: str, *, clock: Callable[[], float]) -> float:
 
 
 def _bytes_on_disk(pod_count: int) -> float:
-    """Return how many bytes of a log a pod takes."""
+    """Return the bytes of a log per pod."""
     sizes = []
     for count in (0, pod_count):
         with tempfile.TemporaryDirectory() as folder:
@@ -98,7 +98,7 @@ def _bytes_on_disk(pod_count: int) -> float:
 
 
 def _bytes_in_memory(pod_count: int) -> float:
-    """Return how many bytes more a pod takes while a log in memory keeps it."""
+    """Return the additional bytes per pod while a log in memory keeps it."""
     taken = []
     for is_recorded in (False, True):
         log = DecisionLog.create()
@@ -115,7 +115,7 @@ def _bytes_in_memory(pod_count: int) -> float:
 
 
 def main() -> None:
-    """Print the cost of recording in memory and in a folder, and how much room it takes."""
+    """Print the cost of recording in memory and in a folder, in time and space."""
     count = 10_000
     _seconds(1_000, _ON_DISK, clock=time.process_time)
     runs: dict[str, list[float]] = {"": [], _IN_MEMORY: [], _ON_DISK: [], _ENCODING: []}

@@ -27,7 +27,7 @@ _BATCH = 100
 
 
 def _pods(count: int) -> list[Pod]:
-    """Make pods in 20 groups, each with a document of its own as from a request."""
+    """Return pods in 20 groups, each with its own document as from a request."""
     pods = []
     for number in range(count):
         document = copy.deepcopy(templates.pod_document())
@@ -85,7 +85,7 @@ def creates_memory() -> float:
 
 
 def creates_file() -> float:
-    """20,000 pods created in a file, each acknowledged by itself."""
+    """20,000 pods created in a file, each acknowledged separately."""
     return _creates("file")
 
 
@@ -116,7 +116,7 @@ def binds_memory() -> float:
 
 
 def list_by_label() -> float:
-    """5,000 of 100,000 pods listed by a label, once the index is made."""
+    """5,000 of 100,000 pods listed by a label, after the index is built."""
     store = WritableStore()
     for pod in _pods(100_000):
         store.create(pod, _NOW_NS)

@@ -1,10 +1,10 @@
-"""Nodes and pods as upstream's scheduler_perf makes them.
+"""Nodes and pods of upstream's scheduler_perf.
 
-Upstream: test/integration/scheduler_perf/templates/*.yaml; how many of each, and with which
-labels, is in */performance-config.yaml beside it. One thing differs: every node has the label
-`kubernetes.io/hostname`, as a kubelet sets it, so that terms over hosts mean something.
+Upstream: test/integration/scheduler_perf/templates/*.yaml; */performance-config.yaml beside it has
+their numbers and labels. There is one difference: every node has the label
+`kubernetes.io/hostname`, as a kubelet sets it, so that terms over hosts have an effect.
 
-Pods of one template share their spec, and are made before any clock starts.
+Pods of one template share their spec, and are built before the measurement.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Document = dict[str, Any]
 
 
 def node_document(index: int, zones: Sequence[str] = ()) -> Document:
-    """Return node-default.yaml; zones are dealt in turn (labelNodePrepareStrategy)."""
+    """Return node-default.yaml; zones are assigned in turn (labelNodePrepareStrategy)."""
     name = f"scheduler-perf-{index}"
     labels = {HOSTNAME: name}
     if zones:
@@ -43,7 +43,7 @@ def node_document(index: int, zones: Sequence[str] = ()) -> Document:
 
 
 def nodes(count: int, zones: Sequence[str] = ()) -> list[Node]:
-    """Make nodes of node-default.yaml."""
+    """Return nodes of node-default.yaml."""
     return [decode_node(node_document(index, zones)) for index in range(count)]
 
 
@@ -72,7 +72,7 @@ def pod_document(
 
 
 def pods(template: Document, count: int, prefix: str = "pod") -> list[Pod]:
-    """Make pods of one template; they share their spec, status and labels."""
+    """Return pods of one template; they share their spec, status and labels."""
     like = decode_pod(template)
     replace = msgspec.structs.replace
     shared = like.metadata
@@ -152,14 +152,14 @@ def low_priority() -> Document:
 
 
 def high_priority() -> Document:
-    """Return pod-high-priority.yaml: three of low priority have to go for one."""
+    """Return pod-high-priority.yaml: it preempts three pods of low priority."""
     return pod_document(cpu="3000m", memory="500Mi", priority=10)
 
 
 def lifelike_node_json(index: int) -> bytes:
     """Return a node as the API server of a cloud cluster sends it, as JSON text.
 
-    About as many labels, annotations, conditions and images as such nodes have.
+    It has about as many labels, annotations, conditions and images as such nodes.
     """
     document = node_document(index)
     name = document["metadata"]["name"]

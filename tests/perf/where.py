@@ -1,9 +1,9 @@
-"""Where the time of the whole machine goes: microseconds per kind of event.
+"""The time of the whole machine by kind of event, in microseconds.
 
     python -m tests.perf.where machine_basic_5000 machine_preemption_5000
 
-The time is that of the processor, so that other work on the same machine changes little; it
-includes about half a microsecond per event for reading the clock.
+The figures are in processor time, so that other processes affect them little. They include about
+half a microsecond per event for reading the clock.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class _Times:
             times.spent_ns[kind] += spent_ns
             return actions
 
-        Machine.handle = handle  # type: ignore[assignment, method-assign]  # listens in
+        Machine.handle = handle  # type: ignore[assignment, method-assign]  # records the calls
 
     def undo(self) -> None:
-        """Let the machine be as it was."""
-        Machine.handle = self._handle  # type: ignore[method-assign]  # as it was
+        """Restore the machine."""
+        Machine.handle = self._handle  # type: ignore[method-assign]  # restores it
 
 
 def _kind_of(machine: Machine, event: Event) -> str:
@@ -59,7 +59,7 @@ def _kind_of(machine: Machine, event: Event) -> str:
 
 
 def main() -> None:
-    """Run the cases that were named, or all of the machine's that have events."""
+    """Run the given cases, or all of the machine's that have events."""
     cases = {case.name: case for case in whole.CASES}
     for name in sys.argv[1:] or list(cases):
         times = _Times()

@@ -1,16 +1,16 @@
 """The whole world: nodes, deployments, jobs, faults and preemption on a virtual clock.
 
-    python -m tests.perf.world          where the time of `mixed` goes, per decision
+    python -m tests.perf.world          prints the time of the parts of `mixed` per decision
 
-`mixed` is one hour of a cluster of 5,000 nodes. What happens in it, by its minutes:
+`mixed` is one hour of a cluster of 5,000 nodes. By minute:
 
-- 0: 200 deployments and 100 jobs want 50,000 pods, of 300 templates and four priorities, which
-  is as much cpu as there is; jobs run their pods in two turns, each for some minutes;
+- 0: 200 deployments and 100 jobs request 50,000 pods, of 300 templates and four priorities, which
+  use all of the cpu; jobs run their pods in two rounds of some minutes each;
 - 10: 50 deployments get another image and are rolled out;
-- 20: 50 nodes fall silent; half of them come back after ten minutes, the others are removed;
-- 40: one deployment of 1,000 pods that are above all others, for which pods have to go.
+- 20: the kubelets of 50 nodes stop; half of them resume after ten minutes, the others are removed;
+- 40: one deployment of 1,000 pods has the highest priority and preempts others.
 
-A decision is a scheduling cycle. Everything that follows is paid for by it: objects, stages,
+A decision is a scheduling cycle. Its figure includes everything that follows: objects, stages,
 controllers, and the decision log in a folder.
 """
 
@@ -58,7 +58,7 @@ _PRIORITIES = {"": 0, "batch": -100, "web": 100, "storage": 200}
 
 
 class Counted:
-    """Counts scheduling cycles, and what they led to."""
+    """Counts scheduling cycles and their results."""
 
     def __init__(self) -> None:
         self.cycle_count = 0
@@ -67,7 +67,7 @@ class Counted:
     def changed(
         self, old: KubernetesObject | None, new: KubernetesObject | None, now_ns: int
     ) -> None:
-        """Take no notice."""
+        """Ignore the change."""
 
     def decided(self, decisions: Sequence[Decision], now_ns: int) -> None:
         """Count a cycle."""
@@ -86,7 +86,7 @@ def mixed() -> float:
 
 
 def mixed_memory() -> float:
-    """Return the most memory that this hour takes."""
+    """Return the peak memory of this hour."""
     return _play(scale=1)[2]
 
 
@@ -95,7 +95,7 @@ def openb() -> float:
     with tempfile.TemporaryDirectory() as folder:
         tables = openb_trace.unpacked(Path(folder))
         run = Path(folder) / "run"
-        # The figures of the run itself are no figures of ours.
+        # The figures that the run prints are not figures of the benchmark.
         with redirect_stdout(io.StringIO()), suppress(SystemExit):
             main(["simulate", *map(str, tables), "--out", str(run)])
         summary = msgspec.json.decode((run / "summary.json").read_bytes())
@@ -105,7 +105,7 @@ def openb() -> float:
 
 
 def _play(*, scale: int) -> tuple[int, float, float]:
-    """Play the hour, in a cluster that is smaller by a factor; decisions, seconds and MiB."""
+    """Simulate the hour, in a cluster scaled down by a factor; decisions, seconds and MiB."""
     with tempfile.TemporaryDirectory() as folder:
         counted = Counted()
         world = World(
@@ -124,7 +124,7 @@ def _play(*, scale: int) -> tuple[int, float, float]:
 
 
 def _fill(world: World, scale: int) -> None:
-    """Say what is to happen."""
+    """Return the scheduled operations."""
     minute = [world.start_ns + number * _MINUTE_NS for number in range(60)]
     for name, value in [*_PRIORITIES.items(), ("urgent", 1_000)]:
         if name:
@@ -264,7 +264,7 @@ CASES = (
     ),
 )
 
-# ------------------------------------------------------------------ where the time goes
+# ------------------------------------------------------------------ time per part
 
 _PARTS: tuple[tuple[str, type, tuple[str, ...]], ...] = (
     ("scheduler", Machine, ("handle",)),
@@ -278,7 +278,7 @@ _PARTS: tuple[tuple[str, type, tuple[str, ...]], ...] = (
 
 
 def where(scale: int) -> None:
-    """Print how long each part takes per decision, without the parts that it calls."""
+    """Print the time of each part per decision, without the parts that it calls."""
     spent_ns: Counter[str] = Counter()
     counts: Counter[str] = Counter()
     inside_ns = [0]

@@ -1,7 +1,7 @@
-"""What a run of a property has exercised: counted, asserted, and printed in the summary.
+"""Counts of the situations that a property has exercised, asserted and printed in the summary.
 
-Generated histories pass easily when nothing happens in them. A property that lives from what
-happens counts it, says how much there must be, and so fails when its generator grows tame.
+Generated histories pass easily if they contain few events. A property that depends on certain
+situations counts them and asserts a minimum, so it fails if its generator no longer produces them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hypothesis import settings
 from tests.properties.effort import examples
 
 PROPERTY = "exercised"
-"""Under this name the counts are in a test's report; the root `conftest.py` prints them."""
+"""The name of the counts in a test's report; the root `conftest.py` prints them."""
 
 
 class Exercised(Counter[str]):
@@ -34,7 +34,7 @@ class Exercised(Counter[str]):
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Count nothing for a while, as of clusters that serve for comparison only."""
+        """Count nothing within the block, as for clusters that serve only for comparison."""
         before, self._is_paused = self._is_paused, True
         try:
             yield
@@ -53,7 +53,7 @@ class Exercised(Counter[str]):
     def watch_forgetting(
         self, patch: pytest.MonkeyPatch, owner: type, method: str, memory: str, name: str
     ) -> None:
-        """Count the calls of a method that drop an entry of `memory`, a dictionary or set."""
+        """Count the calls of a method that remove an entry of `memory`, a dictionary or set."""
 
         def compare(one: Any, call: Callable[[], Any]) -> Any:
             before = set(getattr(one, memory))

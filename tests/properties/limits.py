@@ -1,7 +1,7 @@
-"""The limits up to which the engine remembers and keeps, made so small that they are reached.
+"""The limits of caches and compactions in the engine, lowered so that tests reach them.
 
-Whatever is compacted, cut off or forgotten has a limit that a history of some dozens of steps
-never reaches. `tight_limits` lowers all of them; decisions must not notice.
+Every cache that is compacted or truncated has a limit that a history of some dozens of steps never
+reaches. `tight_limits` lowers all of them; decisions must not change.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ TIGHT: dict[tuple[ModuleType, str], int] = {
 USUAL = {(module, name): getattr(module, name) for module, name in TIGHT}
 
 TIGHT_COUNTER_BYTES = 1
-"""For `SelectorCounters`, which is made with its limit."""
+"""The limit of `SelectorCounters`, which is a constructor argument."""
 
 COMPACTIONS = (
     "placement logs compacted",
@@ -80,13 +80,13 @@ def tight_limits() -> Iterator[None]:
 
 @contextmanager
 def usual_limits() -> Iterator[None]:
-    """Restore all limits for a while, for what a long-lived cluster is compared with."""
+    """Restore all limits within the block, for the cluster that is compared."""
     with _limits(USUAL):
         yield
 
 
 def counters_are_few() -> bool:
-    """Tell whether the limits are lowered."""
+    """Whether the limits are lowered."""
     return TIGHT[selectors, "_LEAST_COUNTERS"] == selectors._LEAST_COUNTERS
 
 

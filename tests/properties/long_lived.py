@@ -1,9 +1,9 @@
-"""A cluster that lives through a history, beside what is left of that history.
+"""A cluster that lives through a history, beside the remaining documents of that history.
 
 The history changes documents and the cluster alike. A decision of the long-lived cluster is
-held against a new cluster made of the documents, and against the oracle. What the history left
-behind elsewhere (the visiting order of nodes, the size of an image) is kept here, too, by rules
-that this module states itself.
+compared with that of a new cluster from the documents, and with the oracle. Other effects of the
+history (the visiting order of nodes, the size of an image) are tracked here as well, by separate
+rules of this module.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ PROFILES = {
     "crowd": profile_of(TieRule.FIRST, Crowd),
     "only disks": profile_of(TieRule.DRAWN, OnlyDisks),
 }
-"""By name; the one called sweeping never takes the short way of settled totals."""
+"""By name; `sweeping` never uses the fast path of settled totals."""
 
 LIKE_UPSTREAM = ["drawn", "heap", "first", SWEEPING]
 
@@ -69,12 +69,12 @@ def runner_of(name: str, cluster: Cluster) -> PluginRunner:
 
 
 class World:
-    """What is left of a history, as documents, and the cluster that lived through it."""
+    """The remaining documents of a history, and the cluster that lived through it."""
 
     def __init__(self, exercised: Exercised) -> None:
         self.exercised = exercised
         self.cluster = Cluster()
-        # As large as a cycle's own counters need, so that those of other cycles are dropped.
+        # The number of counters that one cycle needs, so that those of other cycles are dropped.
         if counters_are_few():
             self.cluster.selectors._counter_bytes = TIGHT_COUNTER_BYTES
         self.image_sizes: dict[str, int] = {}
@@ -104,17 +104,17 @@ class World:
         self._drop_images()
 
     def _note_images(self, document: Document) -> None:
-        """Note the sizes of images that no other node has.
+        """Record the sizes of images that no other node has.
 
-        Upstream: pkg/scheduler/backend/cache/cache.go, `UpdateNode`, which removes what the old
-        version of the node says of images before it adds what the new one says.
+        Upstream: pkg/scheduler/backend/cache/cache.go, `UpdateNode`, which removes the
+        images of the old version of the node before it adds those of the new one.
         """
         self._drop_images(but=document["metadata"]["name"])
         for name, size in images_of(document).items():
             self.image_sizes.setdefault(name, size)
 
     def _drop_images(self, but: str = "") -> None:
-        """Forget the sizes of images that are on no node, or on the node `but` only."""
+        """Drop the sizes of images that are on no node, or only on the node `but`."""
         found = {
             image for name, node in self.nodes.items() if name != but for image in images_of(node)
         }
@@ -123,7 +123,7 @@ class World:
         }
 
     def nodes_as_counted(self) -> dict[str, Document]:
-        """Return the nodes with the sizes of images that count, by name in order of arrival."""
+        """Return the nodes with the valid image sizes, by name in the order of addition."""
         found = {}
         for name, node in self.nodes.items():
             images = [
@@ -157,7 +157,7 @@ class World:
     # ---------------------------------------------------------------- comparisons
 
     def visiting_order(self) -> list[str]:
-        """Return the nodes zone by zone in turn, from the history alone."""
+        """Return the nodes zone by zone in turn, computed from the history alone."""
         lists = list(self.zones.values())
         longest = max(map(len, lists), default=0)
         return [names[i] for i in range(longest) for names in lists if i < len(names)]
@@ -174,12 +174,12 @@ class World:
         return cluster
 
     def decide(self, name: str, pod: Pod, number: int) -> Decision:
-        """Decide with a long-lived runner and hold it against a new one."""
+        """Decide with a long-lived runner and compare with a new one."""
         old = self.runners[name]
         assert [self.cluster.nodes.names[s] for s in self.cluster.nodes.visiting_order()] == (
             self.visiting_order()
         )
-        # The heap looks at nodes in visiting order, the other rules in order of arrival.
+        # The heap rule visits nodes in visiting order, the other rules in the order of addition.
         in_order = self.visiting_order() if name == "heap" else list(self.nodes)
         with usual_limits(), self.exercised.paused():
             new = runner_of(name, self.from_scratch(in_order))
@@ -203,7 +203,7 @@ class World:
     def hold_against_explanation(
         self, name: str, pod: Pod, decision: Decision, number: int
     ) -> None:
-        """Compare with a cycle that asks every plugin anew, on the long-lived cluster."""
+        """Compare with a cycle without caches on the long-lived cluster."""
         runner = self.runners[name]
         runner_start = runner.next_start
         found = explain(runner, pod, cycle_number=number)
@@ -220,7 +220,7 @@ class World:
             assert not found.feasible
 
     def hold_against_oracle(self, name: str, pod: Document, number: int) -> Preemption | None:
-        """Compare every field that the golden vectors have; return what preemption found."""
+        """Compare every field of the golden vectors; return the result of preemption."""
         objects = [*self.others.values(), *self.nodes_as_counted().values(), *self.pods.values()]
         expect = evaluate(copy.deepcopy({"objects": objects, "pod": pod}))
         runner = self.runners[name]
@@ -250,7 +250,7 @@ class World:
         return details
 
     def _leaves_victims_open(self) -> bool:
-        """Tell whether upstream may take any of some pods: equally important ones of a node."""
+        """Whether upstream may choose any of some pods: equally important ones of a node."""
         seen = set()
         for pod in self.pods.values():
             if pod["spec"].get("nodeName") in self.nodes and "startTime" not in pod["status"]:
@@ -262,7 +262,7 @@ class World:
 
 
 def images_of(node: Document) -> dict[str, int]:
-    """Return the sizes that a node reports by the names of its images."""
+    """Return the image sizes of a node by the names of its images."""
     images = node["status"].get("images") or []
     return {name: image["sizeBytes"] for image in images for name in image["names"]}
 
@@ -277,7 +277,7 @@ def _key(document: Document) -> str:
 
 
 def in_words(decision: Decision) -> dict[str, Any]:
-    """Return everything that a decision says, but for the slot."""
+    """Return the content of a decision, except the slot."""
     diagnosis = decision.diagnosis
     found: dict[str, Any] = {
         "node": decision.node,
@@ -297,7 +297,7 @@ def in_words(decision: Decision) -> dict[str, Any]:
 
 
 def columns(cluster: Cluster) -> dict[str, dict[str, Any]]:
-    """Return what is counted per node."""
+    """Return the sums of each node."""
     nodes = cluster.nodes
     return {
         name: {

@@ -1,4 +1,4 @@
-"""Machines of several configurations, with plugins that hold pods back, and extenders."""
+"""Machines of several configurations, with plugins that delay pods, and extenders."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Gate(Plugin):
 
 
 class Slow(Plugin):
-    """Take three seconds before pods with the label `hold=pre_bind` are bound, or fail."""
+    """Wait three seconds at PreBind for pods with the label `hold=pre_bind`, or fail."""
 
     name = "Slow"
 
@@ -49,7 +49,7 @@ class Slow(Plugin):
 
 
 class Variant(NamedTuple):
-    """What kind of machine it is."""
+    """A variant of the machine."""
 
     name: str
     gates: str = ""

@@ -1,4 +1,4 @@
-"""Laws of the classic rules over generated histories and clusters."""
+"""Laws of the v1.16 rules over generated histories and clusters."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ steps = st.lists(
 
 
 class Model:
-    """The queue, and which pods it must know: added, and neither done nor deleted."""
+    """The queue, and a model of its pods: added, and neither done nor deleted."""
 
     def __init__(self) -> None:
         self.queue = ClassicQueue()
@@ -125,7 +125,7 @@ def test_waiting_long_enough_always_brings_a_pod_back(history):
     while (due_ns := queue.next_due_ns()) is not None:
         now_ns = max(now_ns, due_ns)
         moved = queue.flush_backoff(now_ns) + queue.flush_unschedulable(now_ns)
-        assert moved, "a flush was announced and moved nothing"
+        assert moved, "a flush was due and moved nothing"
     assert len(queue.pods_in(QueueName.ACTIVE)) == count
 
 
@@ -188,7 +188,7 @@ def test_threads_and_a_loop_give_the_same_tables_and_victims(threads, cluster, c
 
 @effort(60)
 @given(cluster=clusters(), cpu=st.integers(1, 4))
-def test_the_pod_fits_when_its_victims_are_gone_and_not_before(cluster, cpu):
+def test_the_pod_fits_only_after_its_victims_are_removed(cluster, cpu):
     pod = make_pod("new", cpu=cpu, labels={"app": "x"}, priority=3)
     scheduler = ClassicScheduler(algorithm_of_provider(), cluster)
     decision = scheduler.decide(pod)

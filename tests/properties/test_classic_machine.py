@@ -1,4 +1,4 @@
-"""The laws of the machine hold under the classic rules, and a recorded run comes out the same."""
+"""The laws of the machine hold under the v1.16 rules, and a replay equals the recorded run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NEVER_NS = 1 << 60
 
 
 class ClassicVariant(Variant):
-    """A machine with the classic rules; its extenders are those of a policy."""
+    """A machine with the v1.16 rules; its extenders are those of a policy."""
 
     def new_machine(self) -> Machine:
         registry = Registry()
@@ -81,9 +81,7 @@ def test_the_same_events_give_the_same_actions(
 
 @effort(60)
 @given(KINDS, HISTORIES)
-def test_everything_comes_to_an_end(
-    variant: ClassicVariant, history: list[tuple[Any, ...]]
-) -> None:
+def test_every_pod_ends(variant: ClassicVariant, history: list[tuple[Any, ...]]) -> None:
     around = live(variant, history)
     around.settle()
     machine = around.machine

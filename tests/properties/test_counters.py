@@ -1,4 +1,4 @@
-"""Counters of pods over topology domains, under random histories, against a plain recount."""
+"""Counters of pods over topology domains, under random histories, compared with a recount."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def pod_documents(draw: st.DrawFn, name: str, node: str) -> dict[str, Any]:
 
 
 def recounted(cluster: Cluster, slot: int, rule_: DomainRule) -> tuple[str | int | None, bool]:
-    """Return the domain of a node, and whether its pods count, by the plain rules."""
+    """Return the domain of a node, and whether its pods count, by the definition."""
     node = cluster.nodes.objects[slot]
     assert node is not None
     have = node.metadata.labels
@@ -130,7 +130,7 @@ def recounted(cluster: Cluster, slot: int, rule_: DomainRule) -> tuple[str | int
 
 
 class Histories(RuleBasedStateMachine):
-    """Nodes and pods come, change and go; counters asked for at any time are right."""
+    """Nodes and pods are added, changed and removed; counters are correct at any time."""
 
     @initialize(
         is_cramped=st.booleans(),
@@ -198,7 +198,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule()
     def look(self) -> None:
-        """Compare; not after each step, so that there is something to catch up."""
+        """Compare; not after each step, so that counters have several changes to process."""
         for counter in self.counters:
             self.compare(counter)
 
@@ -300,7 +300,7 @@ PENDING: tuple[tuple[type[Plugin], dict[str, Any]], ...] = (
 
 @effort(150)
 @given(data=st.data(), which=st.sampled_from(PENDING), pending_labels=labels)
-def test_a_rehearsal_says_what_the_cluster_would_say(
+def test_a_dry_run_has_the_counts_of_the_changed_cluster(
     data: st.DataObject, which: Any, pending_labels: dict[str, str]
 ) -> None:
     plugin_class, spec = which
@@ -311,7 +311,7 @@ def test_a_rehearsal_says_what_the_cluster_would_say(
     pods = [data.draw(pod_documents(f"p{i}", f"n{at}")) for i, at in enumerate(places)]
     added = [data.draw(pod_documents(f"q{i}", "n0")) for i in range(data.draw(st.integers(0, 2)))]
     for document in [*pods, *added]:
-        # Upstream's rehearsals count terminating pods, its counts do not.
+        # Upstream's dry runs count terminating pods, its counts do not.
         document["metadata"].pop("deletionTimestamp", None)
     gone = {i for i, at in enumerate(places) if at == 0 and data.draw(st.booleans())}
     pending = decode_pod(
@@ -344,7 +344,7 @@ def test_a_rehearsal_says_what_the_cluster_would_say(
     real = Cycle(pending, after)
     expected = code_at(plugin, real, 0) if plugin.pre_filter(real).is_success else 0
     assert code_at(plugin, simulated, 0) == expected
-    # And the dry run left the cycle as it was.
+    # The dry run leaves the cycle unchanged.
     fresh = Cycle(pending, before)
     plugin.pre_filter(fresh)
     assert [code_at(plugin, cycle, s) for s in range(4)] == [
@@ -359,7 +359,7 @@ def code_at(plugin: Plugin, cycle: Cycle, slot: int) -> int:
     return int(codes[slot])
 
 
-def test_a_new_pod_of_a_class_that_many_selectors_could_mean_meets_only_its_own() -> None:
+def test_a_new_pod_of_a_class_of_many_selectors_counts_only_for_its_own() -> None:
     cluster = Cluster()
     rule_ = DomainRule.of_key(ZONE)
     counters = [

@@ -1,4 +1,4 @@
-"""Laws of the decision log: a run that is repeated, from wherever, is the same run."""
+"""Laws of the decision log: a replay from any point equals the recorded run."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ OWN: Sequence[type[Plugin]] = (Gate, Slow)
 
 
 class Recorded:
-    """A machine as `Surroundings` knows it, every event of which is recorded."""
+    """A machine for `Surroundings` whose events are all recorded."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.handle = recorder.handle
@@ -74,7 +74,7 @@ def recorded(history: list[tuple[Any, ...]], plugins: Sequence[type[Plugin]]) ->
     configuration = read_configuration(document, source="test") if plugins else None
     recorder = record(None, configuration, plugins=plugins, start_ns=START_NS, checkpoint_events=3)
     around = Surroundings(variant)
-    around.machine = Recorded(recorder)  # type: ignore[assignment]  # has the same doors
+    around.machine = Recorded(recorder)  # type: ignore[assignment]  # has the same interface
     for number, operation in enumerate(history):
         note(f"{number}: {operation}")
         step(around, number, *operation)
@@ -183,7 +183,7 @@ def check_going_on(
     every: int = 1,
     checkpoint_events: int | None = 10,
 ) -> None:
-    """Assert that a run makes the same files whether it was interrupted or not."""
+    """Assert that an interrupted run writes the same files as an uninterrupted one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(log_files, "SEGMENT_LIMIT_BYTES", 3_000)
         log = DecisionLog.create(
@@ -216,7 +216,7 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 def _header_bytes(log: DecisionLog, folder: Path) -> int:
-    """Return how long a log with the same setup is that has nothing but its header."""
+    """Return the length of a log with the same setup that has only its header."""
     other = folder.with_name(f"{folder.name}-empty")
     DecisionLog.create(other, log.setup, block_events=5).close()
     (segment,) = other.glob("*.pwlog")
@@ -280,11 +280,11 @@ def test_the_hash_seed_changes_nothing():
     assert len(printed) == 1, printed
 
 
-# -------------------------------------------------------------------- more kinds of objects
+# -------------------------------------------------------------------- other kinds of objects
 
 
 class Rich:
-    """A cluster with zones, selectors, volumes, budgets and services, moved by a seed."""
+    """A cluster with zones, selectors, volumes, budgets and services, changed by a seed."""
 
     def __init__(self, seed: int, tie_rule: TieRule) -> None:
         self.chance = random.Random(seed)

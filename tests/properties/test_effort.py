@@ -1,4 +1,4 @@
-"""Profiles decide how many examples properties try; no property overrides them."""
+"""Profiles determine the number of examples of properties; no property overrides them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fast children of the lifecycle do what the plain ones do."""
+"""The fast paths of the lifecycle have the same results as the general ones."""
 
 from __future__ import annotations
 
@@ -111,8 +111,8 @@ ANY_PODS = [
 
 
 @given(st.lists(st.sampled_from(POD_STAGES), max_size=3))
-def test_pods_of_one_sort_need_not_be_asked_twice(parts):
-    # Each alone, and some together in one stage.
+def test_pods_of_one_class_are_matched_once(parts):
+    # Each one separately, and some together in one stage.
     together = tuple(requirement for part in parts for requirement in part.requirements)
     stages = [*parts, msgspec.structs.replace(POD_STAGES[0], requirements=together)]
     matcher = StageMatcher(stages)
@@ -121,7 +121,7 @@ def test_pods_of_one_sort_need_not_be_asked_twice(parts):
         assert matcher.match_pod(pod) == tuple(applying)
 
 
-def test_each_sort_of_pod_is_known_for_all_that_stages_may_require():
+def test_each_pod_class_matches_all_requirements_of_stages():
     matcher = StageMatcher(POD_STAGES)
     for pod in ANY_PODS:
         applying = [place for place, stage in enumerate(POD_STAGES) if stage.applies_to(pod.raw)]
@@ -260,7 +260,7 @@ def test_what_is_quick_for_a_pod_is_what_the_steps_do(pod, stages):
             addresses = Addresses(plain_addresses.state())
             continue
         assert fast_path == pod
-        # To the byte: the same fields in the same order.
+        # Equal bytes: the same fields in the same order.
         assert msgspec.json.encode(fast_path.raw) == msgspec.json.encode(document)
         given, plainly_given = addresses.state(), plain_addresses.state()
         assert given.pod_count == plainly_given.pod_count
@@ -293,8 +293,8 @@ def test_a_stage_that_is_given_other_steps_is_not_quick_any_more():
     ("changed", "is_quick"),
     [
         pytest.param(lambda _: {}, True, id="as it started"),
-        pytest.param(lambda _: {"message": "mine"}, True, id="with something beside it"),
-        pytest.param(lambda _: {"startTime": at(-9)}, True, id="a time nobody looks at"),
+        pytest.param(lambda _: {"message": "mine"}, True, id="with another field"),
+        pytest.param(lambda _: {"startTime": at(-9)}, True, id="a time that no stage reads"),
         pytest.param(
             lambda status: {"conditions": [{"type": "mine"}, *status["conditions"]]},
             True,
@@ -328,7 +328,7 @@ def test_a_stage_that_is_given_other_steps_is_not_quick_any_more():
         pytest.param(
             lambda _: {"containerStatuses": [{"name": "main", "image": ["x"]}]},
             False,
-            id="statuses of somebody else",
+            id="statuses of another writer",
         ),
     ],
 )
@@ -379,7 +379,7 @@ VERSIONS = st.fixed_dictionaries(
 
 
 class NoPlans(FixedSchedules):
-    """Knows no plan beforehand."""
+    """A matcher without precomputed schedules."""
 
     def __init__(self, stage, index):
         super().__init__(stage, index)
@@ -390,7 +390,7 @@ class NoPlans(FixedSchedules):
 
 
 @given(st.lists(VERSIONS, max_size=6))
-def test_a_plan_that_is_known_beforehand_is_the_one_that_would_be_made(versions):
+def test_a_fixed_schedule_equals_the_computed_one(versions):
     fast, plain = Lifecycle(seed=3), Lifecycle(seed=3)
     for own in plain._kinds.values():
         own.schedules = [NoPlans(stage, index) for index, stage in enumerate(own.stages)]

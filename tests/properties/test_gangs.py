@@ -1,4 +1,4 @@
-"""Laws of gangs under random clusters, both kinds: all or none, and nobody stuck."""
+"""Laws of both kinds of gangs under random clusters: all or none, and none is stuck."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONGER_THAN_ANY_WAIT_S = 310
 
 
 class Gang(NamedTuple):
-    """Pods of one size, of which some number is enough."""
+    """Pods of one size, of which a minimum number must be scheduled."""
 
     name: str
     least: int
@@ -30,7 +30,7 @@ class Gang(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """Nodes by their CPUs, gangs, and the order in which everything appears."""
+    """The CPUs of nodes, gangs, and the order in which all are added."""
 
     nodes: list[int]
     gangs: list[Gang]
@@ -54,14 +54,14 @@ def scenes(draw: st.DrawFn) -> Scene:
 
 
 def come_to_rest(kind: str, scene: Scene) -> Story:
-    """Run until nothing more can happen; the story asserts the machine's invariants."""
+    """Run until no work is left; the story asserts the machine's invariants."""
     story = Story([[kind]])
     for command in scene.commands:
         story.run(f"0s {command}")
     cycle_count = sum(gang.members for gang in scene.gangs) + 1
     for index in range(ROUNDS):
         at = f"{(index + 1) * LONGER_THAN_ANY_WAIT_S}s"
-        # An idle scheduler takes pods out of backoff at once, so there is always a next one.
+        # An idle scheduler pops pods out of backoff immediately, so there is always a next one.
         for _ in range(cycle_count):
             story.run(f"{at} cycle")
         story.run(f"{at} flush_backoff")
@@ -89,14 +89,14 @@ def free_cpus(story: Story, scene: Scene) -> list[int]:
 @pytest.mark.parametrize("kind", ["gangs", "coscheduling"])
 @effort(150)
 @given(scene=scenes())
-def test_gangs_are_placed_whole_or_not_at_all_and_never_block_each_other(
+def test_gangs_are_scheduled_completely_or_not_at_all_and_never_block_each_other(
     kind: str, scene: Scene
 ) -> None:
     story = come_to_rest(kind, scene)
-    assert not story.machine.waiting(), "a pod waits at Permit for longer than it may"
-    assert not story.machine.assumed(), "a pod keeps a node that it does not use"
+    assert not story.machine.waiting(), "a pod waits at Permit for longer than its timeout"
+    assert not story.machine.assumed(), "a pod holds a node without being bound"
     free = free_cpus(story, scene)
-    assert min(free) >= 0, f"a node has more than it holds: {free}"
+    assert min(free) >= 0, f"a node is overcommitted: {free}"
     placed = node_of(story)
     for gang in scene.gangs:
         bound = sum(pod in placed for pod in gang.pods)

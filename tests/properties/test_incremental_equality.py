@@ -1,13 +1,13 @@
-"""A long-lived cluster decides like one that is built from scratch, whatever happened before.
+"""A long-lived cluster decides as one that is built from scratch, after any history.
 
-A random history adds, changes and removes nodes, pods and everything else. At each decision
-the same pod is decided
+A random history adds, changes and removes nodes, pods and other objects. At each decision the same
+pod is scheduled
 
-- by runners that have lived through the history, with all that they remember,
-- by new runners on a new cluster, made of what is left, in the order of its arrival,
+- by runners that have lived through the history, with all their caches,
+- by new runners on a new cluster from the remaining objects, in the order of their addition,
 - by the oracle in `tests/oracle`, which shares no code with podwright.
 
-A run counts what happened in its histories and asserts that it is enough.
+A run counts the situations in its histories and asserts that there are enough.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.property
 
 
 EXERCISED = Exercised()
-"""Of the histories that are played at the moment."""
+"""The counts of the current histories."""
 
 FILLER: Document = {
     "apiVersion": "v1",
@@ -49,7 +49,7 @@ FILLER: Document = {
     "spec": {"schedulerName": "default-scheduler"},
     "status": {"phase": "Pending"},
 }
-"""What takes the room that a preemptor needs."""
+"""The pods that occupy the resources that a preemptor needs."""
 
 VICTIMS = st.lists(
     st.tuples(st.sampled_from([0, 10, 100]), st.sampled_from([{"app": "web"}, {"app": "db"}, {}])),
@@ -60,7 +60,7 @@ VICTIMS = st.lists(
 
 
 class Histories(RuleBasedStateMachine):
-    """Nodes, pods and objects come, change and go; pods are decided in between."""
+    """Nodes, pods and objects are added, changed and removed; pods are scheduled in between."""
 
     @initialize(
         plain=st.lists(documents.plain_templates(), min_size=2, max_size=2),
@@ -93,7 +93,7 @@ class Histories(RuleBasedStateMachine):
             self._live_through_everything(data)
 
     def _live_through_everything(self, data: st.DataObject) -> None:
-        """Begin with a past: rules are drawn, but some of everything has to happen in each run."""
+        """Begin with a history: rules are drawn, but each run must contain some of every kind."""
         who, victims = data.draw(st.sampled_from(LIKE_UPSTREAM)), data.draw(VICTIMS)
         allowed = st.sampled_from([0, 1, 2])
         for document in documents.overlapping_budgets(
@@ -115,7 +115,7 @@ class Histories(RuleBasedStateMachine):
         self.decide_many(1, 6, True, 6)
 
     def _bring_claims_of(self, template: Document, data: st.DataObject) -> None:
-        """Let the claims of a pod be there at the beginning, with a class."""
+        """Create the claims of a pod, with a class."""
         namespace = template["metadata"]["namespace"]
         for volume in template["spec"].get("volumes", ()):
             name = volume["persistentVolumeClaim"]["claimName"]
@@ -129,7 +129,7 @@ class Histories(RuleBasedStateMachine):
     def _new_pod(self, which: int, nominated: str | None = None) -> tuple[Pod, Document]:
         """Return the next pod of a template; its object shares the template's spec.
 
-        Every other one has a label of its own, which few selectors look at.
+        Every second one has its own label, which few selectors read.
         """
         which %= len(self.templates)
         self.number += 1
@@ -167,7 +167,7 @@ class Histories(RuleBasedStateMachine):
         self._decide(who, pod, document, after)
 
     def _decide(self, who: str, pod: Pod, document: Document, after: str) -> Preemption | None:
-        """Decide with one profile, and do what it says; return what preemption found."""
+        """Schedule with one profile and execute the decision; return the result of preemption."""
         decision = self.world.decide(who, pod, self.number)
         self.world.hold_against_explanation(who, pod, decision, self.number)
         found = None
@@ -191,7 +191,7 @@ class Histories(RuleBasedStateMachine):
         drained=st.integers(0, 6),
     )
     def decide_many(self, which: int, count: int, is_started: bool, drained: int) -> None:
-        """Pods of one template, one after the other, as a deployment brings them."""
+        """Schedule pods of one template one after the other, as a deployment creates them."""
         self.drain(drained)
         for _ in range(count):
             self.decide(which, "drawn", "place", None)
@@ -201,13 +201,13 @@ class Histories(RuleBasedStateMachine):
 
     @rule(count=st.integers(3, 8), who=st.sampled_from(LIKE_UPSTREAM), drained=st.integers(0, 6))
     def decide_in_turn(self, count: int, who: str, drained: int) -> None:
-        """Pods of different templates by turns, which what is remembered has to survive."""
+        """Schedule pods of different templates in turn, which caches must survive."""
         self.drain(drained)
         for which in range(count):
             self.decide(which, who, "start", None)
 
     def _start(self, key: str) -> None:
-        """Let a placed pod run, each from another second on."""
+        """Start a placed pod, each at another second."""
         document = self.world.pods[key]
         if "nodeName" in document["spec"] and "startTime" not in document["status"]:
             self.world.put_pod(
@@ -247,7 +247,7 @@ class Histories(RuleBasedStateMachine):
         ending: str,
         who: str,
     ) -> None:
-        """Fill every node, and let pods preempt, wait for their victims, and be placed."""
+        """Fill every node; let pods preempt, wait for their victims, and be placed."""
         for key in list(self.world.pods):
             self._start(key)
         fillers = self._fill(victims)
@@ -261,7 +261,7 @@ class Histories(RuleBasedStateMachine):
             self.world.put_pod(document)
             for victim in found.victims:
                 self._evict(victim.key)
-            # It is not eligible while they are there, unless none of them is less important.
+            # The pod is not eligible while they exist, unless none of them is less important.
             self._decide(who, decode_pod(document), document, "leave")
             if ending == "stay":
                 continue
@@ -274,7 +274,7 @@ class Histories(RuleBasedStateMachine):
                     self.world.remove_pod(key)
 
     def _fill(self, victims: list[tuple[int, dict[str, str]]]) -> list[str]:
-        """Put two pods on every node that take what it has; return their names."""
+        """Put two pods on every node that use all of its resources; return their names."""
         fillers: list[str] = []
         for name, node in self.world.nodes.items():
             half = quantity_milli_value(node["status"]["allocatable"]["cpu"]) // 2
@@ -300,7 +300,7 @@ class Histories(RuleBasedStateMachine):
         }
 
     def _evict(self, key: str) -> None:
-        """Let a pod be deleted as a victim is; it is there until it has ended."""
+        """Delete a pod as a victim is deleted; it exists until it has terminated."""
         old = self.world.pods[key]
         condition = {
             "type": "DisruptionTarget",
@@ -337,7 +337,7 @@ class Histories(RuleBasedStateMachine):
         data=st.data(),
     )
     def churn_nodes(self, names: list[str], ending: str, data: st.DataObject) -> None:
-        """Remove some nodes, and add them again as they were or otherwise, in another order."""
+        """Remove some nodes, and add them again with or without changes, in another order."""
         known = {name: self.world.nodes[name] for name in names if name in self.world.nodes}
         for name in known:
             self.world.remove_node(name)
@@ -347,11 +347,11 @@ class Histories(RuleBasedStateMachine):
             elif ending != "bring one" or len(self.world.nodes) < 3:
                 self.world.put_node(data.draw(documents.nodes(name)))
         for node in list(self.world.nodes.values()):
-            # As heartbeats bring them: nothing has changed, but images may be left to one node.
+            # As heartbeats do: nothing has changed, but an image may be left on one node only.
             self.world.put_node(node)
 
     def drain(self, nodes: int) -> None:
-        """Let the pods of some nodes go."""
+        """Delete the pods of some nodes."""
         drained = list(self.world.nodes)[:nodes]
         for key, pod in list(self.world.pods.items()):
             if pod["spec"].get("nodeName") in drained:
@@ -363,7 +363,7 @@ class Histories(RuleBasedStateMachine):
         is_nominated=documents.maybe(st.just(True)),
     )
     def put_pod(self, which: int, node: str, is_nominated: bool | None) -> None:
-        """As a watch brings it: on a node, or nominated to one, that may not be there (yet)."""
+        """Put a pod as a watch delivers it: on a node, or nominated to one, which may not exist."""
         _, document = self._new_pod(which, node if is_nominated else None)
         if not is_nominated:
             document = document | {
@@ -414,7 +414,7 @@ class Histories(RuleBasedStateMachine):
 
 
 def _with_part(node: Document, drawn: Document, part: str) -> Document:
-    """Return a node with one part of another, as updates mostly bring them."""
+    """Return a node with one part of another, as most updates change it."""
     status = node["status"]
     match part:
         case "images":
@@ -442,7 +442,7 @@ NEEDED = {
 
 
 def play(effort_: settings, needed: dict[str, int], record: Callable[[str, object], None]) -> None:
-    """Play histories, and assert how much has happened in them."""
+    """Run histories, and assert the counts of their situations."""
     EXERCISED.clear()
     with pytest.MonkeyPatch.context() as patch:
         watch_limits(patch, EXERCISED)
@@ -458,7 +458,7 @@ def test_a_cluster_with_a_history_decides_like_a_new_one(
     play(effort(20, stateful_step_count=30), needed, record_property)
 
 
-def test_a_cluster_that_forgets_and_compacts_all_the_time_decides_like_a_new_one(
+def test_a_cluster_with_tight_limits_decides_like_a_new_one(
     record_property: Callable[[str, object], None],
 ) -> None:
     with tight_limits():
@@ -475,7 +475,7 @@ def test_a_cluster_with_a_long_history_decides_like_a_new_one(
 
 
 def test_slots_are_renumbered_when_most_nodes_are_gone() -> None:
-    """Nodes are removed until the cluster renumbers by itself; nobody notices."""
+    """Remove nodes until the cluster renumbers its slots; decisions do not change."""
     world = World(Exercised())
     template: Document = {
         "apiVersion": "v1",

@@ -32,7 +32,7 @@ NODES: list[tuple[Any, ...]] = [("node", "n0", 4), ("node", "n1", 2), *ARRIVES]
 
 @st.composite
 def attempts(draw: st.DrawFn) -> list[tuple[Any, ...]]:
-    """A pod comes, is tried, and hears how that ended; or another one is given more time."""
+    """A pod is added and scheduled, and receives the result; or another one gets more time."""
     pod = (
         "pod",
         draw(st.sampled_from(PODS)),
@@ -52,7 +52,7 @@ LIVELY = st.lists(attempts() | st.builds(lambda one: [one], OPERATIONS), min_siz
 
 
 class Recorded:
-    """A machine as `Surroundings` knows it, every event of which is recorded."""
+    """A machine for `Surroundings` whose events are all recorded."""
 
     def __init__(self, recorder: Any) -> None:
         self.handle = recorder.handle
@@ -72,10 +72,10 @@ def recorded(variant: Variant, history: list[tuple[Any, ...]]) -> DecisionLog:
         assumed_pod_expiry_ns=variant.assumed_pod_expiry_ns,
     )
     around = Surroundings(variant)
-    around.machine = Recorded(recorder)  # type: ignore[assignment]  # has the same doors
+    around.machine = Recorded(recorder)  # type: ignore[assignment]  # has the same interface
     for number, operation in enumerate(history):
         if operation == ("cycle",) and not recorder.machine.has_next:
-            # No driver asks for a cycle while one waits for an extender.
+            # No driver sends a cycle while one waits for an extender.
             continue
         note(f"{number}: {operation}")
         step(around, number, *operation)
@@ -83,7 +83,7 @@ def recorded(variant: Variant, history: list[tuple[Any, ...]]) -> DecisionLog:
 
 
 def check(one: KssAttempt) -> None:
-    """Compare what an attempt gave with its explanation, and its points with one another."""
+    """Compare the annotations of an attempt with its explanation."""
     told = one.explanation
     found = {
         key.removeprefix(PREFIX): json.loads(value)
@@ -102,7 +102,7 @@ def check(one: KssAttempt) -> None:
         others = {plugin for plugin, words in statuses.items() if words != "passed"}
         assert len(others) <= 1
         assert not (others and node in told.feasible)
-    # The scores of plugins and those of extenders are what was compared.
+    # The scores of plugins and of extenders were compared separately.
     sums = {node: sum(map(int, by.values())) for node, by in found["finalscore-result"].items()}
     for answers in found.get("extender-prioritize-result", {}).values():
         for entry in answers or ():
@@ -120,9 +120,9 @@ def check(one: KssAttempt) -> None:
 
 @effort(25)
 @given(KINDS, LIVELY)
-def test_every_attempt_says_what_was_decided(variant: Variant, parts: list[Any]) -> None:
+def test_every_attempt_has_its_decision(variant: Variant, parts: list[Any]) -> None:
     if "GangScheduling" in variant.gates:
-        # Members of a group are explained as if they were alone.
+        # Members of a group are explained as single pods.
         variant = variant._replace(gates="")
     log = recorded(variant, [*NODES, *(operation for part in parts for operation in part)])
     cycles = Cycles(log)

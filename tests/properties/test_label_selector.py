@@ -31,7 +31,7 @@ SELECTORS = st.builds(LabelSelector, LABELS, st.lists(expressions(), max_size=3)
 
 
 def holds(selector, labels):
-    """The rules in plain words, as the documentation has them."""
+    """The rules as the documentation states them."""
     for key, value in selector.match_labels.items():
         if labels.get(key) != value:
             return False
@@ -49,12 +49,12 @@ def holds(selector, labels):
 
 
 @given(SELECTORS, LABELS)
-def test_a_compiled_selector_says_what_the_rules_say(selector, labels):
+def test_a_compiled_selector_follows_the_rules(selector, labels):
     assert label_selector(selector).matches(labels) == holds(selector, labels)
 
 
 @given(SELECTORS, LABELS)
-def test_a_selector_written_as_text_means_the_same(selector, labels):
+def test_a_selector_as_text_is_parsed_to_an_equal_one(selector, labels):
     compiled = label_selector(selector)
     assert parse_label_selector(str(compiled)).matches(labels) == compiled.matches(labels)
 

@@ -1,4 +1,4 @@
-"""Laws of the life of nodes and pods, under the built-in stages and under drawn delays."""
+"""Laws of the lifecycle of nodes and pods, under the built-in stages and random delays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ JOB = [{"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "u"}]
 
 @st.composite
 def ways_to_end(draw: st.DrawFn) -> dict[str, Any]:
-    """Draw what a pod may say about itself so that it ends one day."""
+    """Draw annotations of a pod with which it terminates eventually."""
     parts: dict[str, Any] = {"spec": {}, "annotations": {}}
     way = draw(st.sampled_from(["run", "job", "trace", "deleted"]))
     if way == "run":
@@ -71,7 +71,7 @@ def test_every_pod_that_may_end_ends(pods, seed):
 
 
 @given(st.lists(ways_to_end(), max_size=6), st.integers(0, 3))
-def test_the_same_life_twice_is_the_same_bytes(pods, seed):
+def test_two_equal_runs_have_equal_bytes(pods, seed):
     once, again = played(pods, seed), played(pods, seed)
     assert once.story == again.story
     assert [msgspec.json.encode(obj.raw) for obj in once.objects.values()] == [
@@ -81,7 +81,7 @@ def test_the_same_life_twice_is_the_same_bytes(pods, seed):
 
 
 @given(st.lists(ways_to_end(), min_size=2, max_size=5), st.integers(0, 3))
-def test_the_life_of_a_pod_does_not_depend_on_others(pods, seed):
+def test_the_lifecycle_of_a_pod_does_not_depend_on_others(pods, seed):
     story = played(pods, seed).story
     first = [entry for entry in story if entry[2] == "default/p0"]
     alone = [entry for entry in played(pods[:1], seed).story if entry[2] == "default/p0"]

@@ -1,4 +1,4 @@
-"""Laws of the machine under random histories: late news, lost answers, pods that come and go."""
+"""Laws of the machine under random histories: delayed events, lost replies, changing pods."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ PODS = [f"p{i}" for i in range(12)]
 GROUPS = ["g0", "g1"]
 
 EXERCISED = Exercised()
-"""Of the histories that are played at the moment."""
+"""The counts of the current histories."""
 
 
 class Surroundings:
-    """An API server whose news travel slowly, and a clock."""
+    """An API server whose events are delayed, and a clock."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
@@ -96,7 +96,7 @@ class Surroundings:
         return actions
 
     def pops_in_order(self) -> None:
-        """Look on whenever a pod is popped: nobody more important was ready."""
+        """Check at every pop that no more important pod was ready."""
         queue: Any = self.machine.queue
         pop = queue.pop
 
@@ -110,9 +110,10 @@ class Surroundings:
         queue.pop = watched
 
     def hints_see_the_node(self) -> None:
-        """Look on whenever pods are asked about a removed node: the cluster still has it.
+        """Check that the cluster has a removed node while the queue moves pods for its removal.
 
-        Upstream: pkg/scheduler/eventhandlers.go, `deleteNodeFromCache`, which moves pods first.
+        Upstream: pkg/scheduler/eventhandlers.go, `deleteNodeFromCache`, which moves pods
+        first.
         """
         queue: Any = self.machine.queue
         move = queue.move
@@ -126,7 +127,7 @@ class Surroundings:
 
     def no_node_is_over_committed(self) -> None:
         if self.variant.assumed_pod_expiry_ns:
-            # Pods are bound of which the machine knows nothing any more, as upstream's would.
+            # The API server may bind pods that the machine no longer knows, as upstream's would.
             return
         used = dict.fromkeys(NODES, 0)
         for obj in self.objects.values():
@@ -138,7 +139,7 @@ class Surroundings:
                 room = int(node.status.allocatable["cpu"])
                 assert amount <= room, f"{name} has {room}, used {amount}"
         if self.machine._cycles.suspended is not None:
-            # In the middle of a group's rehearsal its members count beside their victims.
+            # During the dry run of a group its members count beside their victims.
             return
         nodes = self.machine.cluster.nodes
         cpu = nodes.resources["cpu"]
@@ -170,7 +171,7 @@ class Surroundings:
             self.tell(self.news[key].popleft())
 
     def answer(self, which: int, outcome: str) -> None:
-        """Do one of the calls that are under way, or let it fail, or lose its answer."""
+        """Complete one of the pending calls, let it fail, or lose its reply."""
         if not self.calls:
             return
         action = self.calls.pop(which % len(self.calls))
@@ -205,22 +206,22 @@ class Surroundings:
             case DeletePod():
                 self.delete(action.pod)
         if outcome == "is lost":
-            # The call was made, but its answer is an error; the change is seen before that.
+            # The call was executed, but its reply is an error; the change is delivered before that.
             self.deliver_all(("Pod", action.pod))
             error = CallError("connection reset")
         self.tell(CallDone(action.call, error))
 
     def bind(self, pod: Pod, node: str) -> bool:
-        """Bind a pod unless it is too late; the API server does not know that a node is full."""
+        """Bind a pod unless it is invalid by now; the API server does not check for resources."""
         if pod.spec.node_name or pod.is_terminating:
             return False
         self.write(with_nomination(with_node_name(pod, node), ""))
         return True
 
     def reply(self, call: ExtenderCall, which: int, outcome: str) -> ExtenderReply:
-        """Answer as an extender: sensibly, with rubbish, or not at all."""
+        """Reply as an extender: with a valid reply, an invalid one, or none."""
         if outcome == "fails":
-            # An empty answer to a binding says that it was made, and would be a lie.
+            # An empty reply to a binding would claim that the pod is bound.
             rubbish = [b"<html>", b'{"Error": 5}'] if call.verb == "bind" else RUBBISH
             return ExtenderReply(status=200, body=rubbish[which % len(rubbish)])
         if outcome == "is lost":
@@ -253,7 +254,7 @@ class Surroundings:
         return ExtenderReply(status=200, body=msgspec.json.encode(answer))
 
     def delete(self, name: str) -> None:
-        """Delete a pod: one on a node takes its time."""
+        """Delete a pod; one on a node terminates later."""
         pod = self.objects.get(("Pod", name))
         if not isinstance(pod, Pod):
             return
@@ -263,7 +264,7 @@ class Surroundings:
             self.remove("Pod", name)
 
     def run(self, cycles: int) -> None:
-        """Let news and answers arrive as they should, and pods be scheduled meanwhile."""
+        """Deliver events and replies normally, and schedule pods."""
         for _ in range(cycles):
             self.tell(CycleDue())
             while self.calls or any(self.news.values()):
@@ -271,12 +272,13 @@ class Surroundings:
                 self.answer(0, "succeeds")
 
     def add_node(self, name: str, cpu: int) -> None:
-        """Add a node, or one that was removed: with what it had, as pods may be bound to it."""
+        """Add a node, or one that was removed, with its earlier resources, as pods may be bound to
+        it."""
         if ("Node", name) not in self.objects:
             self.write(make_node(name, cpu=self.capacity.setdefault(name, cpu)))
 
     def settle(self) -> None:
-        """Let all news arrive, all calls be answered and all plugins make up their minds."""
+        """Deliver all events and replies, and let all plugins return."""
         for _ in range(70):
             while any(self.news.values()):
                 self.deliver(0)
@@ -350,9 +352,9 @@ NO_PAST: tuple[tuple[Any, ...], ...] = ()
 
 @st.composite
 def pasts(draw: st.DrawFn) -> tuple[tuple[Any, ...], ...]:
-    """Draw how a history begins: a cluster that is filled, preempted on, and loses a node.
+    """Draw the start of a history: a full cluster with preemptions that loses a node.
 
-    What is drawn afterwards happens to all of that, and not to an empty cluster.
+    The drawn steps then apply to this state instead of an empty cluster.
     """
     cpus = draw(st.lists(st.integers(2, 4), min_size=3, max_size=3))
     priorities = draw(st.lists(st.sampled_from([0, 10]), min_size=6, max_size=6))
@@ -393,7 +395,7 @@ def live(variant: Variant, history: Iterable[tuple[Any, ...]]) -> Surroundings:
     return around
 
 
-def step(around: Surroundings, number: int, op: str, *what: Any) -> None:  # noqa: C901, PLR0912 - a word each
+def step(around: Surroundings, number: int, op: str, *what: Any) -> None:  # noqa: C901, PLR0912 - one step per word
     key = f"default/{what[0]}" if what else ""
     pod = around.objects.get(("Pod", key))
     match op:
@@ -405,7 +407,7 @@ def step(around: Surroundings, number: int, op: str, *what: Any) -> None:  # noq
             around.run(what[0])
         case "pod":
             if pod is None:
-                # A licence is nothing that a node has; an extender knows about it.
+                # Nodes do not have this resource; an extender manages it.
                 around.write(new_pod(number, *what, licence=around.variant.extenders))
         case "ungate":
             if isinstance(pod, Pod) and pod.spec.scheduling_gates:
@@ -449,7 +451,7 @@ def step(around: Surroundings, number: int, op: str, *what: Any) -> None:  # noq
 
 
 def new_groups(name: str, least: int) -> list[Object]:
-    """Make the two kinds of PodGroup; which of them counts depends on the machine."""
+    """Create the two kinds of PodGroup; the machine determines which of them applies."""
     metadata = {"namespace": "default", "name": name}
     return [
         decode(
@@ -549,8 +551,8 @@ def test_the_same_events_give_the_same_actions(variant, past, history):
 
 @effort(60)
 @given(KINDS, PASTS, HISTORIES)
-def test_everything_comes_to_an_end(variant, past, history):
-    """Once nothing new happens, nobody waits for anything but room and gates."""
+def test_every_pod_ends(variant, past, history):
+    """After the last change no pod waits except for resources and gates."""
     around = live(variant, [*past, *history])
     around.settle()
     machine = around.machine

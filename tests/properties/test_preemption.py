@@ -1,4 +1,4 @@
-"""Preemption in one pass over columns finds what asking the filters finds."""
+"""Preemption in one pass over columns has the same result as calls of the filters."""
 
 from __future__ import annotations
 
@@ -139,13 +139,13 @@ def situations(draw: st.DrawFn) -> tuple[list[dict[str, Any]], Pod]:
 
 
 def _check_nominated(runner: PluginRunner, pod: Pod) -> None:
-    """Adding nominated pods up finds the nodes that a dry run finds."""
+    """The sums with nominated pods find the same nodes as a dry run."""
     ranking = runner.ranking_of(pod)
     summed = NominatedCheck(runner.profile, ranking, pod, runner.cluster)
     summed.apply(np.zeros(runner.cluster.nodes.n_slots, dtype=np.int64))
     simulated = NominatedCheck(runner.profile, ranking, pod, runner.cluster)
     simulated._run_filters()
-    # A node that an earlier filter rejects anyway is left to that filter.
+    # A node that an earlier filter rejects is left to that filter.
     for slot, status in simulated.rejected.items():
         assert summed.rejected.get(slot, ranking.first_rejection(slot)) == status
     assert summed.rejected.keys() <= simulated.rejected.keys()
@@ -190,7 +190,7 @@ def test_columns_and_filters_find_the_same(situation, percentage, least, number,
     limits = Limits(percentage, least)
     _check(runner, pod, limits, number)
     for i, change in enumerate(changes):
-        # The columns of ranked pods, and what was tried before, follow what happens between two
+        # The columns of ranked pods and the cached dry runs follow the changes between two
         # attempts.
         match change:
             case "evict" if cluster.pods:

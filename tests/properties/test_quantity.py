@@ -1,4 +1,4 @@
-"""Laws of quantities, on every number that the grammar can write."""
+"""Laws of quantities, for all numbers of the grammar."""
 
 from fractions import Fraction
 
@@ -20,12 +20,12 @@ FACTORS = {
 
 @st.composite
 def quantities(draw):
-    """A quantity that fits an int64 in thousandths, as text and as the number that it is."""
+    """A quantity that fits an int64 in thousandths, as text and as a number."""
     suffix = draw(st.sampled_from(sorted(FACTORS)))
     largest = int(Fraction(10**15) / max(FACTORS[suffix], Fraction(1)))
     whole = draw(st.integers(0, largest))
     fraction = draw(st.text("0123456789", max_size=12))
-    # Upstream refuses 19 digits past 2^63, wherever the point is; so do we.
+    # As upstream, 19 digits above 2^63 are rejected, regardless of the decimal point.
     assume(len(f"{whole}{fraction}") != 19)
     number = Fraction(f"{whole}.{fraction}" if fraction else whole) * FACTORS[suffix]
     return f"{whole}{'.' if fraction else ''}{fraction}{suffix}", number
@@ -38,7 +38,7 @@ def round_up(number):
 @given(quantities())
 def test_a_value_is_the_number_rounded_up(quantity):
     text, number = quantity
-    # Upstream rounds to 10^-9 first; what is smaller only ever rounds up again.
+    # Upstream rounds to 10^-9 first; smaller parts are only rounded up again.
     assert parse_quantity(text).value() == round_up(number)
     assert parse_quantity(text).milli_value() == round_up(number * 1000)
 
@@ -54,7 +54,7 @@ def test_a_sign_changes_only_the_sign_of_what_is_exact(quantity):
 def test_the_canonical_form_is_the_same_number_and_stays_as_it_is(quantity):
     text, _ = quantity
     canonical = format_quantity(text)
-    assume(len(canonical) < 19)  # upstream writes 19 digits past 2^63 too
+    assume(len(canonical) < 19)  # upstream writes 19 digits above 2^63 too
     assert parse_quantity(canonical).nano == parse_quantity(text).nano
     assert format_quantity(canonical) == canonical
     assert "." not in canonical or canonical == text
@@ -80,5 +80,5 @@ def test_whatever_is_read_can_be_written_and_read_again(text):
     canonical = format_quantity(quantity)
     if (
         len(canonical) < 19 and abs(quantity.nano) < 10**27
-    ):  # past E no suffix is written, as upstream
+    ):  # beyond E no suffix is written, as upstream
         assert parse_quantity(canonical).nano == quantity.nano

@@ -76,7 +76,7 @@ def make_pod(index: int, version: int, priority: int, *, is_gated: bool, node: s
 
 
 class QueueHistory(RuleBasedStateMachine):
-    """Every step a driver can take, with a plain model of who is pending."""
+    """All steps of a driver, with a plain model of the pending pods."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a pod occupies: every shorter way of counting gives what the oracle counts."""
+"""The resources that a pod occupies: every fast path equals the oracle."""
 
 from __future__ import annotations
 

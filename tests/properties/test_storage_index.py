@@ -1,4 +1,4 @@
-"""Whatever comes, changes and goes, the storage index says what a new one would say."""
+"""After any changes the storage index equals a new one."""
 
 from typing import Any
 
@@ -121,7 +121,7 @@ def state(cluster):
 
 @effort(300)
 @given(st.lists(st.tuples(objects, st.integers(0, 3)), max_size=12), st.data())
-def test_the_index_forgets_and_misses_nothing(changes, data):
+def test_the_index_equals_a_new_one_after_any_history(changes, data):
     cluster = Cluster()
     there: dict[Any, Any] = {}
     for obj, what in [*((obj, 2) for obj in START), *changes]:
@@ -133,7 +133,7 @@ def test_the_index_forgets_and_misses_nothing(changes, data):
             there[key] = obj
             cluster.put(obj)
         if what <= 1:
-            # Asking in between makes the index catch up step by step.
+            # Reads in between make the index catch up step by step.
             state(cluster)
     if data.draw(st.booleans()):
         cluster._renumber()

@@ -100,7 +100,7 @@ documents = st.builds(
 
 
 class Model:
-    """A store as one would write it without a thought for speed: every state, whole."""
+    """A plain store without optimizations, which keeps every state completely."""
 
     def __init__(self) -> None:
         self.states: dict[int, State] = {1: {}}
@@ -122,7 +122,7 @@ class Model:
             state[which] = document
         self.states[self.version] = state
 
-    # ---- what writes do; each returns its outcome, or the name of the refusal
+    # ---- writes; each returns its outcome, or the name of the error
 
     def create(self, which: Any, body: Document, uid: str, time: str) -> str:
         if which in self.now:
@@ -173,13 +173,13 @@ class Model:
             if running is not None:
                 if grace is None or grace >= running:
                     return "unchanged"
-                # All deletions of the history are within less than the shortest grace period.
+                # All deletions of the history are within the shortest grace period.
                 period = grace
             else:
                 has_ended = current["status"]["phase"] == "Succeeded"
                 asked = 30 if grace is None else grace
                 period = asked if "nodeName" in current["spec"] and not has_ended else 0
-                if "generation" in metadata:  # what was put may have none
+                if "a `put` object may have no namespace" in metadata:  # what was put may have none
                     metadata["generation"] += 1
             metadata["deletionTimestamp"] = times[period]
             metadata["deletionGracePeriodSeconds"] = period
@@ -195,7 +195,7 @@ class Model:
         self.write(which, None)
         return "deleted"
 
-    # ---- what reads show
+    # ---- reads
 
     def matches(self, document: Document, query: dict[str, Any]) -> bool:
         metadata = document["metadata"]
@@ -257,7 +257,7 @@ def which_of(body: Document) -> tuple[tuple[str, str], str]:
 
 
 class Stores(RuleBasedStateMachine):
-    """Two stores and the model, given the same writes and asked the same questions."""
+    """Two stores and the model, with the same writes and reads."""
 
     pages = Bundle("pages")
     cursors = Bundle("cursors")
@@ -275,7 +275,7 @@ class Stores(RuleBasedStateMachine):
         self.folder.cleanup()
 
     def write(self, call: Any, expected_outcome: Any) -> None:
-        """Do a write in both stores and compare with what the model says."""
+        """Write to both stores and compare with the model."""
         answers: list[Stored | str] = []
         for store in (self.memory, self.file):
             try:
@@ -440,7 +440,7 @@ def test_sorted_keys_are_a_sorted_set(steps):
     assert kept.sorted() == sorted(model)
 
 
-def test_keys_that_nobody_asks_for_are_not_kept_when_they_are_gone():
+def test_unused_keys_are_dropped_when_they_are_removed():
     kept = SortedKeys()
     for number in range(10_000):
         kept.add(str(number))

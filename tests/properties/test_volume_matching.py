@@ -1,4 +1,4 @@
-"""Volumes for all nodes at once, against upstream's walk over volumes for one node."""
+"""Volumes for all nodes at once, compared with upstream's search for one node."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ def volumes(draw, index):
     mode = draw(st.sampled_from(["Filesystem", "Filesystem", "Block"]))
     return volume(
         f"v{index}",
-        # Sizes differ, as upstream has no order among equal ones.
+        # Sizes differ, because upstream does not order equal ones.
         f"{draw(st.integers(1, 6))}Gi"
         if index == 0
         else f"{draw(st.integers(1, 6)) * 100 + index}Mi",
@@ -129,7 +129,7 @@ def test_every_node_gets_the_volumes_that_upstream_would_choose(data):
         cluster.delete(gone)
         offered.remove(gone)
     wanted = [data.draw(claims(name)) for name in CLAIMS[: data.draw(st.integers(1, 3))]]
-    wanted += data.draw(st.sampled_from([[], wanted[:1]]))  # a pod may name a claim twice
+    wanted += data.draw(st.sampled_from([[], wanted[:1]]))  # a pod may use a claim twice
 
     rows = cluster.live_slots()
     found = decide(PodClaims((), tuple(wanted)), cluster.storage, cluster.nodes, rows)

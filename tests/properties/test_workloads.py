@@ -48,7 +48,7 @@ nodes = st.one_of(
 
 
 def do(world: Cluster, kind: str, step: Step) -> None:
-    """Take one step of a history."""
+    """Execute one step of a history."""
     what, number = step
     match what:
         case "wait":
@@ -75,7 +75,7 @@ def change_node(world: Cluster, what: str, name: str) -> None:
     elif what == "remove" and present is not None:
         world.delete("node", name)
         for pod in world.pods():
-            if pod.spec.node_name == name:  # goes with its node
+            if pod.spec.node_name == name:  # removed with its node
                 world.delete("pod", pod.name, grace=0)
     elif present is not None:
         taints = [{"key": "x", "effect": "NoExecute"}] if what == "taint" else None
@@ -98,7 +98,7 @@ def change_pod(world: Cluster, what: str, number: int) -> None:
 
 
 def become_ready(world: Cluster) -> None:
-    """Let every pod that somebody made unready recover."""
+    """Make every unready pod ready."""
     world.run(5)
     for pod in world.pods():
         if is_active(pod) and pod.spec.node_name and not is_ready(pod):
@@ -106,7 +106,7 @@ def become_ready(world: Cluster) -> None:
 
 
 def settled(world: Cluster, kind: str) -> list[Pod]:
-    """Let time pass until nothing happens any more; return the set's active pods."""
+    """Let time pass until no work is left; return the set's active pods."""
     if kind == "deployment":
         world.patch(kind, "web", {"spec": {"paused": False}})
     for _ in range(4):
@@ -198,7 +198,7 @@ def test_a_rollout_keeps_within_its_bounds(
 
 
 class Ordered(Cluster):
-    """A cluster that syncs whether pods of a stateful set come in order."""
+    """A cluster that checks at each sync whether pods of a stateful set are in order."""
 
     def _do(self, action: ControllerAction) -> None:
         if isinstance(action, CreateObject) and isinstance(action.obj, Pod):
@@ -232,7 +232,7 @@ def test_an_ordered_set_never_has_a_gap(history: list[Step]) -> None:
     world = started("statefulset", "\n  replicas: 2")
 
     def check() -> None:
-        # One may be missing: that which an update or a smaller size has taken away.
+        # One may be missing: the pod that an update or a smaller size has deleted.
         numbers = sorted(map(ordinal_of, world.pods("web")))
         assert len(set(range(max(numbers, default=-1) + 1)) - set(numbers)) <= 1
 
@@ -267,7 +267,7 @@ def test_a_daemon_set_has_one_pod_on_every_node_it_belongs_on(history: list[Step
     assert status["desiredNumberScheduled"] == status.get("numberAvailable", 0) == len(wanted)
 
 
-# ------------------------------------------------------------------------- written down
+# ------------------------------------------------------------------------- checkpoints
 
 
 @effort(40)
@@ -277,7 +277,7 @@ def test_a_daemon_set_has_one_pod_on_every_node_it_belongs_on(history: list[Step
     st.sampled_from(["", "\n  minReadySeconds: 3"]),
     st.lists(st.one_of(waits, versions, sizes, mishaps, nodes), max_size=10),
 )
-def test_who_goes_on_from_what_was_written_down_does_the_same(
+def test_a_restored_machine_continues_the_same(
     kind: str, every: int, spec: str, history: list[Step]
 ) -> None:
     replicas = "" if kind == "daemonset" else "\n  replicas: 3"

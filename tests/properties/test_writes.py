@@ -1,4 +1,4 @@
-"""The fast ways of writing objects do what the plain ones do."""
+"""The fast paths of writes have the same results as the general ones."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_an_updated_object_is_what_its_document_says(
 def test_binding_a_pod_is_a_node_a_nomination_less_and_a_condition(metadata, spec, status, seconds):
     pod = a_pod(metadata, spec, status)
     twin = msgspec.structs.replace(pod, status=msgspec.structs.replace(pod.status, reason="other"))
-    # Pods of one status share what becomes of it, which depends on the time.
+    # Pods of one status share the result, which depends on the time.
     for second in seconds:
         now_ns = NOW + second * 1_000_000_000
         condition = Condition(

@@ -9,7 +9,7 @@ POD_COUNT = 8_152
 
 
 def unpacked(folder: Path) -> list[Path]:
-    """Write the two lists to a folder and return where they are."""
+    """Write the two lists to a folder and return their paths."""
     paths = [folder / name for name in NAMES]
     for path in paths:
         path.write_bytes(lzma.decompress((PACKED / f"{path.name}.xz").read_bytes()))

@@ -48,7 +48,7 @@ class ExtenderClient:
     ----------
     configuration : KubeSchedulerConfiguration
     source : str
-        Where it comes from, for errors.
+        The source of the configuration, for errors.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class ExtenderClient:
             return self._extenders[call.extender].post(call)
         except TimeoutError:
             seconds = call.timeout_ns / _SECOND_NS
-            return _failed(call, f"no answer within {seconds:g}s (httpTimeout)")
+            return _failed(call, f"no reply within {seconds:g}s (httpTimeout)")
         except (OSError, HTTPException, ValueError) as error:
             return _failed(call, _error_text(error))
 
@@ -113,7 +113,7 @@ def _error_text(error: Exception) -> str:
 
 
 class _Connections:
-    """One extender: its TLS settings, and the connection that is kept."""
+    """One extender: its TLS settings and its idle connection."""
 
     def __init__(self, settings: Extender) -> None:
         self._tls = settings.tls_config or ExtenderTLSConfig()
@@ -149,13 +149,13 @@ class _Connections:
         return reply
 
     def close(self) -> None:
-        """Close the connection that is kept."""
+        """Close the idle connection."""
         if self._kept is not None:
             self._kept.close()
             self._kept = None
 
     def _take(self, url: SplitResult) -> _Connection:
-        """Return the kept connection if it is still good, else a new one."""
+        """Return the idle connection if it can be reused, else a new one."""
         kept, self._kept = self._kept, None
         if kept is not None:
             if kept.is_good():
@@ -173,17 +173,17 @@ class _Connections:
 def _whole_body(response: HTTPResponse) -> bytes:
     body = response.read(MOST_BODY_BYTES + 1)
     if len(body) > MOST_BODY_BYTES:
-        raise ValueError(f"the answer is longer than {MOST_BODY_BYTES} bytes")
+        raise ValueError(f"the reply is longer than {MOST_BODY_BYTES} bytes")
     if response.length:
-        raise ValueError("the answer ends too early")
+        raise ValueError("the reply ends too early")
     return body
 
 
 class _Connection(HTTPConnection):
     """A connection on which a whole exchange has one deadline.
 
-    The standard library's time-out is for each read; an extender that sends a byte now and
-    then would never be late.
+    The standard library's timeout applies to each read, so an extender that sends single bytes
+    would never exceed it.
     """
 
     def __init__(
@@ -208,7 +208,7 @@ class _Connection(HTTPConnection):
         self.sock: Any = _TimedSocket(plain, self)
 
     def is_good(self) -> bool:
-        """Return whether an idle connection can be used: nothing has arrived, not even its end."""
+        """Whether an idle connection can be reused: no data and no end has arrived."""
         if self.sock is None:
             return False
         readable, _, _ = select.select([self.sock.fileno()], [], [], 0)
@@ -310,7 +310,7 @@ def _context(settings: Extender, tls: ExtenderTLSConfig) -> ssl.SSLContext:
 
 @contextmanager
 def _as_file(data: bytes, name: str) -> Iterator[str]:
-    """Give a file with `data` for a moment, readable by us alone; without data, file `name`."""
+    """Yield a temporary file with `data`, readable by this user only; without data, file `name`."""
     if not data:
         yield name
         return

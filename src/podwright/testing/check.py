@@ -232,7 +232,7 @@ class _Check:
         after = _fingerprint(cluster, self._pods)
         for what in before:
             if before[what] != after[what]:
-                self._found("inputs", f"{what} changed while the plugin was asked")
+                self._found("inputs", f"{what} changed while the plugin was called")
 
     def _check_reasons(self, pod: Pod, answer: _Answer) -> None:
         statuses = {f", node {node}": status for node, status in answer.filters.items()}
@@ -334,7 +334,7 @@ class _Check:
     # ------------------------------------------------------------ events
 
     def _check_events(self) -> None:
-        """Check that a change after which a pod fits is one that the plugin registered."""
+        """Check that a change after which a pod fits is registered by the plugin."""
         plugin = self._plugin
         if not plugin.implements("events_to_register"):
             self.left_out["events"] = "the plugin registers none, so every event retries its pods"
@@ -493,7 +493,7 @@ class _NotRebuilt(Exception):  # noqa: N818 - the name says what happened
 
 
 def _rebuilt(plugin: Plugin) -> Plugin:
-    """Make the plugin again from its settings, by way of JSON."""
+    """Construct the plugin again from its settings, through JSON."""
     cls = type(plugin)
     gates: dict[str, Any] = {}
     if cls.takes_gates:

@@ -57,7 +57,7 @@ def make_nodes(extra: Iterable[Node] = ()) -> list[Node]:
 
 
 def make_placed(nodes: Iterable[Node]) -> list[Pod]:
-    """Return pods that are on the nodes already, unevenly."""
+    """Return pods that are unevenly placed on the nodes."""
     return [
         make_pod(
             f"placed-{i}-{j}",
@@ -94,7 +94,7 @@ def make_candidates(extra: Iterable[Pod] = ()) -> list[Pod]:
 
 
 def make_cluster(nodes: Iterable[Node], placed: Iterable[Pod]) -> Cluster:
-    """Put namespaces, nodes and placed pods into a new cluster."""
+    """Return a new cluster with namespaces, nodes and placed pods."""
     cluster = Cluster()
     for name, team in (("default", "core"), ("shop", "web")):
         metadata = ObjectMeta(name=name, labels={"team": team})
@@ -114,7 +114,7 @@ def _event(resource: str, action: ActionType) -> ClusterEvent:
 
 
 def changes() -> list[Change]:
-    """Return changes of nodes and pods of every sort, to be made one after the other."""
+    """Return all kinds of changes of nodes and pods, to be applied in order."""
     node_changes = [
         _relabelled("node-1", ActionType.UPDATE_NODE_LABEL, {"disk": "ssd"}),
         _relabelled("node-7", ActionType.UPDATE_NODE_LABEL, {"topology.kubernetes.io/zone": "a"}),
@@ -150,7 +150,7 @@ def changes() -> list[Change]:
             ),
         ),
         Change(
-            what="node node-4 is gone",
+            what="node node-4 is deleted",
             event=_event(NODE, ActionType.DELETE),
             apply=lambda cluster: cluster.delete(make_node("node-4")),
         ),

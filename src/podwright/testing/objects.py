@@ -1,4 +1,4 @@
-"""Nodes and pods in one line."""
+"""Nodes and pods from one call."""
 
 from __future__ import annotations
 
@@ -101,15 +101,15 @@ def make_pod(  # noqa: PLR0913 - one keyword per property of a pod
     cpu, memory, gpu, resources
         Requests; None: no request.
     node : str
-        The node that the pod is on already.
+        The node on which the pod is placed.
     tolerations : iterable of str
         ``key=value:Effect``, ``key:Effect``, ``key=value`` or ``key``: without a value any
         value is tolerated, without an effect any effect.
     priority : int, optional
         The number; priority classes need a PriorityClass object and `spec`.
     scheduler : str
-        Whose profile decides for the pod. A scheduler leaves pods of others alone, so a
-        machine never decides for a pod without the name of one of its profiles.
+        The scheduler of the pod. A machine schedules only pods with the name of one of its
+        profiles.
     gates : iterable of str
         Scheduling gates.
     spec : mapping

@@ -1,5 +1,5 @@
-"""What histories are made of: documents of few distinct names and values, so that they meet.
+"""Strategies for histories: documents with few distinct names and values, so that they coincide.
 
-`documents` draws Kubernetes objects as the API server stores them, `own_plugins` holds
-plugins as users write them.
+`documents` draws Kubernetes objects as the API server stores them, and `own_plugins` has plugins as
+users write them.
 """

@@ -16,7 +16,7 @@ NODES = [f"n{i}" for i in range(7)]
 NAMESPACES = ["default", "other"]
 APPS = ["web", "db"]
 INDEX = "index"
-"""A label that tells the pods of one template apart, as a Job or StatefulSet gives it."""
+"""A label with a different value for each pod of a template, as in a Job or StatefulSet."""
 CLAIMS = ["c0", "c1", "c2"]
 VOLUMES = ["v0", "v1", "v2"]
 IMAGES = {"registry/big:v1": 800 << 20, "registry/small:v1": 60 << 20}
@@ -26,7 +26,7 @@ BUDGETS = ["b0", "b1", "b2"]
 @st.composite
 def maybe(draw: st.DrawFn, strategy: st.SearchStrategy[Any]) -> Any:
     """Draw None three times out of four."""
-    # Ending the range with what is drawn keeps the simplest choice, 0, the empty one.
+    # The range ends with the drawn choices, so that Hypothesis shrinks to None.
     return draw(strategy) if draw(st.integers(0, 3)) == 3 else None
 
 
@@ -44,12 +44,12 @@ TAINTS = [
     {"key": "dedicated", "value": "db", "effect": "NoSchedule"},
     {"key": "broken", "effect": "NoExecute"},
 ]
-"""Most of them keep no pod away: a cluster in which little fits shows little."""
+"""Most taints reject no pod: a cluster in which few pods fit tests little."""
 
 
 @st.composite
 def nodes(draw: st.DrawFn, name: str) -> Document:
-    """Draw a node of this name."""
+    """Draw a node with a name."""
     labels = {
         HOSTNAME: name,
         ZONE: draw(st.sampled_from(["a", "b", "c", "a", "b", None])),
@@ -82,7 +82,7 @@ def nodes(draw: st.DrawFn, name: str) -> Document:
 
 
 def roomy_node(name: str, zone: str) -> Document:
-    """Return a node that has room for everybody and keeps nobody away."""
+    """Return a node with enough resources for all pods and without taints."""
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -178,7 +178,7 @@ def _constraints(draw: st.DrawFn) -> Document:
 
 
 def _spreading() -> st.SearchStrategy[list[Document]]:
-    # The API server refuses two constraints of one key and one whenUnsatisfiable.
+    # The API server rejects two constraints with the same key and whenUnsatisfiable.
     return st.lists(
         _constraints(),
         min_size=1,
@@ -196,7 +196,7 @@ _TOLERATIONS = [
 
 @st.composite
 def plain_templates(draw: st.DrawFn) -> Document:
-    """Draw a pod template that most nodes have room for and that constrains itself in one way."""
+    """Draw a pod template that fits on most nodes and has one kind of constraint."""
     template = draw(pod_templates())
     spec = template["spec"]
     kept = draw(st.sampled_from(["", "", "affinity", "topologySpreadConstraints", "tolerations"]))
@@ -207,7 +207,7 @@ def plain_templates(draw: st.DrawFn) -> Document:
     spec["containers"][0].pop("ports", None)
     spec["containers"][0].get("resources", {}).get("requests", {}).pop(GPU, None)
     if "affinity" in spec:
-        # What no pod matches yet keeps the first pod away from every node.
+        # A term that no pod matches rejects every node for the first pod.
         spec["affinity"].pop("podAffinity", None)
     return template
 
@@ -225,7 +225,7 @@ def templates_with_volumes(draw: st.DrawFn) -> Document:
 
 @st.composite
 def pod_templates(draw: st.DrawFn) -> Document:
-    """Draw a pod without a name of its own and without a node."""
+    """Draw a pod without a name and without a node."""
     app = draw(st.sampled_from([*APPS, None]))
     requests = {
         "cpu": draw(st.sampled_from([None, "100m", "700m"])),
@@ -273,11 +273,11 @@ def pod_templates(draw: st.DrawFn) -> Document:
     }
 
 
-# -------------------------------------------------------------------- everything else
+# -------------------------------------------------------------------- other objects
 
 
 def namespaces() -> st.SearchStrategy[Document]:
-    """Draw a namespace, with or without the label that selectors ask for."""
+    """Draw a namespace, with or without the label of the selectors."""
     return st.builds(
         lambda name, team: {
             "apiVersion": "v1",
@@ -337,7 +337,7 @@ def storage_classes() -> st.SearchStrategy[Document]:
 
 @st.composite
 def volumes(draw: st.DrawFn, name: str = "") -> Document:
-    """Draw a persistent volume: of one zone by affinity or by label, or of everywhere."""
+    """Draw a persistent volume: of one zone by affinity or by label, or of all zones."""
     name = name or draw(st.sampled_from(VOLUMES))
     zone = draw(st.sampled_from(["a", "b"]))
     place = draw(st.integers(0, 2))
@@ -401,7 +401,7 @@ def claims(draw: st.DrawFn, name: str = "", namespace: str = "") -> Document:
 
 
 def csi_nodes() -> st.SearchStrategy[Document]:
-    """Draw how many volumes of the driver a node can attach."""
+    """Draw the number of volumes of the driver that a node can attach."""
     return st.builds(
         lambda name, count: {
             "apiVersion": "storage.k8s.io/v1",

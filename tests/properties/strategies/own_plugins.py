@@ -1,4 +1,4 @@
-"""Plugins as users write them: node by node, and not saying what they read."""
+"""Plugins as users write them: node by node, without declared reads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from podwright.objects import Pod
 
 
 class FewPods(Plugin):
-    """Reject nodes with two pods or more; prefers full ones. Says nothing of what it reads."""
+    """Reject nodes with two pods or more; prefer full ones. Declares no reads."""
 
     name = "FewPods"
 
@@ -40,7 +40,7 @@ class Crowd(Plugin):
 
 
 class OnlyDisks(Plugin):
-    """Reject nodes without a disk label; declares that it reads nodes alone."""
+    """Reject nodes without a disk label; declares that it reads only nodes."""
 
     name = "OnlyDisks"
     filter_reads = Reads.NODE

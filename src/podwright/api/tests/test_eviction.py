@@ -92,7 +92,7 @@ EXHAUSTED: dict[str, Any] = {"disruptionsAllowed": 0}
             [a_budget(currentHealthy=1)],
             201,
             True,
-            id="unhealthy, and the budget pays",
+            id="unhealthy, charged to the budget",
         ),
     ],
 )

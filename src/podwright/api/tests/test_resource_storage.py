@@ -227,7 +227,7 @@ def test_a_write_of_the_status_has_a_version_and_no_generation(store, new_object
         **made.raw,
         "status": None,
     }
-    assert made.raw["metadata"]["resourceVersion"] == str(before), "what was read stays"
+    assert made.raw["metadata"]["resourceVersion"] == str(before), "the fields that were read stay"
     again = store.update(send(new, dict(status)), scope="status")
     assert (again.outcome, again.resource_version) == ("unchanged", before + 1)
     assert store.resource_version == before + 1
@@ -489,7 +489,7 @@ def test_a_pod_with_finalizers_stays_after_its_grace_period(store):
     store.create(a_pod(spec={"nodeName": "n1"}, metadata={"finalizers": ["x.io/a"]}), NOW)
     store.delete(Pod, "default/web", NOW)
     kept = store.update(a_pod(spec={"nodeName": "n1"}))
-    assert kept.outcome == "updated", "the kubelet has not said that it stopped"
+    assert kept.outcome == "updated", "the kubelet has not confirmed the stop"
     store.update(a_pod(spec={"nodeName": "n1"}, metadata={"finalizers": ["x.io/a"]}))
     assert store.delete(Pod, "default/web", NOW, grace_seconds=0).outcome == "updated"
     assert store.update(a_pod(spec={"nodeName": "n1"})).outcome == "deleted"
@@ -524,7 +524,7 @@ def test_a_namespace_is_terminating_until_it_is_finalized(store):
     assert store.update(body()).outcome == "deleted"
 
 
-# ------------------------------------------------------------------- as it was recorded
+# ------------------------------------------------------------------- objects of a record
 
 
 def test_put_and_drop_change_only_the_version(store):

@@ -6,7 +6,7 @@ A = "default/a"
 
 
 def waits(initial, most, *, gap=1):
-    """Fail as soon as each back-off is over, `gap` after its end; return how long each was."""
+    """Fail `gap` after the end of each backoff; return the durations."""
     records, now, found = BackoffRecords(initial, most), 1_000, []
     for _ in range(8):
         record = records.fail(A, now)
@@ -18,7 +18,7 @@ def waits(initial, most, *, gap=1):
 @pytest.mark.parametrize(
     ("initial", "most", "expected"),
     [
-        # A back-off as long as the longest is the last one: its record is dropped.
+        # A backoff of the maximum duration is the last one: its record is dropped.
         pytest.param(10, 80, [10, 20, 40, 80, 10, 20, 40, 80], id="three doublings"),
         pytest.param(10, 79, [10, 20, 40, 79, 10, 20, 40, 79], id="one less"),
         pytest.param(10, 81, [10, 20, 40, 80, 81, 10, 20, 40], id="one more"),
@@ -41,7 +41,7 @@ def test_the_longest_of_an_odd_maximum_is_kept_for_as_long_as_it_lasts():
         assert records.fail(A, now) == BackoffRecord({10: 1, 20: 2, 40: 3}[wait], now, now + wait)
         now += wait + 1
     assert records.fail(A, now).end_ns == now + 70
-    assert records.fail(A, now + 70).end_ns == now + 70, "it ends just now, and does not count"
+    assert records.fail(A, now + 70).end_ns == now + 70, "it ends now, and does not count"
     assert records.is_backing_off(A, now + 69)
     assert not records.is_backing_off(A, now + 70)
     assert records.fail(A, now + 71) == BackoffRecord(1, now + 71, now + 81)
@@ -55,7 +55,7 @@ def test_a_failure_while_it_waits_changes_nothing():
     assert records.fail(A, 11) == BackoffRecord(2, 11, 31)
 
 
-def test_a_failure_drops_the_records_that_nobody_touched_for_longer_than_the_longest():
+def test_a_failure_drops_the_records_not_updated_for_longer_than_the_longest():
     records = BackoffRecords(10, 70)
     records.fail("old", 0)
     records.fail("newer", 1)
@@ -80,7 +80,7 @@ def test_a_renewed_record_does_not_keep_older_ones_alive():
     assert list(records.all()) == ["renewed", A]
 
 
-def test_a_dropped_record_begins_anew():
+def test_a_dropped_record_starts_again():
     records = BackoffRecords(10, 70)
     records.fail(A, 0)
     records.drop(A)

@@ -1,4 +1,4 @@
-"""Policies: what is read, what is refused and with which words."""
+"""Policies: decoding, validation and error messages."""
 
 from __future__ import annotations
 
@@ -196,11 +196,11 @@ def test_refusals(document, path, text):
         read_policy(document, source="policy.json")
     assert [(error.path, error.message) for error in refusal.value.errors] == [(path, text)]
     assert text.startswith(refusal.value.upstream)
-    assert ";" not in refusal.value.upstream, "what we add is not upstream's"
+    assert ";" not in refusal.value.upstream, "additions are not part of upstream's message"
     assert str(refusal.value).startswith("policy.json: ")
 
 
-def test_everything_wrong_is_told_and_upstream_would_tell_the_first_stage():
+def test_all_errors_are_reported_and_upstream_reports_the_first_stage():
     document = policy(
         priorities=[{"name": "X", "weight": 0}, {"name": "Y", "weight": 0}],
         hardPodAffinitySymmetricWeight=-1,
@@ -219,7 +219,7 @@ def test_everything_wrong_is_told_and_upstream_would_tell_the_first_stage():
     assert refusal.value.upstream == f"[Priority X {overflown}, Priority Y {overflown}]"
 
 
-def test_the_tls_settings_of_an_extender_reach_whoever_calls_it():
+def test_the_tls_settings_of_an_extender_reach_the_client():
     settings = {"insecure": True, "serverName": "extender.test", "caData": "cGVt"}
     extender = {"urlPrefix": "https://e", "filterVerb": "f", "tlsConfig": settings}
     algorithm = algorithm_from_policy(read_policy(policy(extenders=[extender])))

@@ -178,7 +178,7 @@ def victims(*priorities, violations=0, seconds=()):
     ("candidates", "chosen", "criterion"),
     [
         pytest.param({"a": victims(1)}, ["a"], None, id="one candidate needs no criterion"),
-        pytest.param({"a": victims(1), "b": victims()}, ["b"], 0, id="no victims at all"),
+        pytest.param({"a": victims(1), "b": victims()}, ["b"], 0, id="no victims"),
         pytest.param(
             {"a": victims(1, violations=1), "b": victims(9, 9)}, ["b"], 1, id="fewest violations"
         ),
@@ -187,7 +187,7 @@ def victims(*priorities, violations=0, seconds=()):
             {"a": victims(3, 9, violations=1), "b": victims(4, violations=1)},
             ["a"],
             2,
-            id="the first victim is looked at, even if a later one is more important",
+            id="the first victim counts, even if a later one is more important",
         ),
         pytest.param(
             {"a": victims(5, 4), "b": victims(5, 3)}, ["b"], 3, id="smallest sum of priorities"
@@ -196,7 +196,7 @@ def victims(*priorities, violations=0, seconds=()):
             {"a": victims(-(2**31), -(2**31)), "b": victims(-(2**31))},
             ["b"],
             4,
-            id="fewest victims, when the rest weighs nothing",
+            id="fewest victims of priority 0",
         ),
         pytest.param(
             {"a": victims(5, 1, seconds=(10, 59)), "b": victims(5, 1, seconds=(20, 0))},
@@ -234,7 +234,7 @@ def test_an_extender_may_drop_candidates():
 
 
 @pytest.mark.parametrize("ignorable", [True, False])
-def test_an_extender_that_fails_is_passed_over_if_it_is_ignorable(ignorable):
+def test_a_failed_extender_is_skipped_if_it_is_ignorable(ignorable):
     def fail(_pod, _found):
         raise ExtenderError("sick")
 

@@ -1,4 +1,4 @@
-"""One rule of the classic queue per test."""
+"""One rule of the v1.16 queue per test."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def near(app):
     return {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
 
 
-def test_it_has_the_doors_of_a_pod_queue(queue):
+def test_it_implements_the_pod_queue(queue):
     doors: PodQueue = queue
     assert doors.pop(0) is None
 
@@ -85,7 +85,7 @@ def test_a_cycle_newer_than_the_move_request_makes_unschedulable(queue):
 
 
 @pytest.mark.parametrize("place", ["active", "backoff", "unschedulable"])
-def test_a_pod_that_waits_already_is_refused_and_nothing_changes(queue, place):
+def test_a_pod_that_is_already_waiting_is_rejected_without_a_change(queue, place):
     pod = make_pod("a")
     if place == "active":
         queue.add(pod, 0)
@@ -99,7 +99,7 @@ def test_a_pod_that_waits_already_is_refused_and_nothing_changes(queue, place):
     assert (queue.backoff_records(), queue.get(pod.key).timestamp_ns) == before
 
 
-def test_backoff_doubles_up_to_ten_seconds_and_then_begins_again(queue):
+def test_backoff_doubles_up_to_ten_seconds_and_then_starts_again(queue):
     pod, now_ns, waits = make_pod("a"), 0, []
     for _ in range(6):
         assert queue.add_unschedulable_if_not_present(pod, 99, now_ns) == ""
@@ -117,13 +117,13 @@ def test_attempts_count_only_after_the_last_backoff_has_ended(queue):
     fail(queue, pod, 0)
     fail(queue, pod, S // 2)
     assert queue.backoff_records()[pod.key] == BackoffRecord(1, 0, S)
-    fail(queue, pod, S)  # at the very end it has not ended yet for this purpose
+    fail(queue, pod, S)  # a backoff that ends now still counts here
     assert queue.backoff_records()[pod.key].attempts == 1
     fail(queue, pod, S + 1)
     assert queue.backoff_records()[pod.key].attempts == 2
 
 
-def test_any_failure_drops_the_records_nobody_touched_for_ten_seconds(queue):
+def test_any_failure_drops_the_records_not_updated_for_ten_seconds(queue):
     fail(queue, make_pod("old"), 0)
     fail(queue, make_pod("other"), 10 * S)
     assert "default/old" in queue.backoff_records()
@@ -135,7 +135,7 @@ def test_a_move_request_takes_pods_that_back_off_to_backoff_and_others_to_active
     fail(queue, make_pod("early"), 0)
     fail(queue, make_pod("late"), S)
     assert queue.move_all_to_active_queue(S) == ["default/early", "default/late"]
-    assert keys(queue, QueueName.ACTIVE) == ["default/early"]  # at its end it backs off no more
+    assert keys(queue, QueueName.ACTIVE) == ["default/early"]  # has ended
     assert keys(queue, QueueName.BACKOFF) == ["default/late"]
 
 
@@ -154,7 +154,7 @@ def test_a_bound_pod_moves_only_those_that_must_be_near_it(queue):
     assert queue.assigned_pod_added(bound, 5 * S) == ["default/wants-web"]
 
 
-def test_a_bound_pod_is_a_move_request_even_if_nobody_moves(queue):
+def test_a_bound_pod_is_a_move_request_even_if_no_pod_moves(queue):
     queue.add(make_pod("a"), 0)
     queue.pop(0)
     assert queue.assigned_pod_updated(make_pod("x", node="n1"), 1) == []
@@ -181,7 +181,7 @@ def test_the_leftover_flush_moves_what_waited_for_more_than_a_minute(queue):
     fail(queue, make_pod("a"), 0)
     cycle = queue.move_request_cycle
     assert queue.flush_unschedulable(60 * S) == []
-    assert queue.move_request_cycle == cycle, "without a pod it is no move request"
+    assert queue.move_request_cycle == cycle, "no move request without a pod"
     assert queue.flush_unschedulable(60 * S + 1) == ["default/a"]
     assert queue.move_request_cycle == queue.scheduling_cycle
 
@@ -210,7 +210,7 @@ def test_a_real_update_of_an_unschedulable_pod_drops_its_record(queue):
     assert queue.backoff_records() == {}
 
 
-def test_an_update_of_an_unknown_pod_takes_it_in(queue):
+def test_an_update_of_an_unknown_pod_adds_it(queue):
     assert queue.update(None, make_pod("a"), 1) is QueueName.ACTIVE
 
 
@@ -225,7 +225,7 @@ def test_delete_keeps_the_record_of_an_active_pod_only(queue):
     assert len(queue) == 0
 
 
-def test_a_nomination_in_memory_survives_an_update_that_says_nothing(queue):
+def test_an_update_without_a_nomination_keeps_the_one_in_memory(queue):
     pod = make_pod("a")
     queue.add(pod, 0)
     queue.update_nominated_pod_for_node(pod, "n1")
@@ -245,11 +245,11 @@ def test_add_if_not_present_leaves_a_waiting_pod_alone(queue):
 @pytest.mark.parametrize(
     ("event", "new", "moved"),
     [
-        pytest.param(ASSIGNED_POD_DELETE, None, ["default/a"], id="a pod went: everybody"),
-        pytest.param(ASSIGNED_POD_ADD, make_pod("x", node="n"), [], id="bound, wanted by nobody"),
+        pytest.param(ASSIGNED_POD_DELETE, None, ["default/a"], id="a deleted pod moves all"),
+        pytest.param(ASSIGNED_POD_ADD, make_pod("x", node="n"), [], id="a bound pod"),
         pytest.param(ClusterEvent(NODE, ActionType.ADD), None, ["default/a"], id="node added"),
-        pytest.param(ClusterEvent(NODE, ActionType.DELETE), None, [], id="node deleted: nobody"),
-        pytest.param(UNSCHEDULABLE_POD_ADD, None, [], id="a pending pod: nobody"),
+        pytest.param(ClusterEvent(NODE, ActionType.DELETE), None, [], id="node deleted"),
+        pytest.param(UNSCHEDULABLE_POD_ADD, None, [], id="a pending pod moves none"),
     ],
 )
 def test_events_of_later_schedulers_are_understood(queue, event, new, moved):
@@ -257,12 +257,12 @@ def test_events_of_later_schedulers_are_understood(queue, event, new, moved):
     assert queue.move(event, 2 * S, new=new) == moved
 
 
-def test_the_next_flush_that_would_move_something_is_known(queue):
+def test_next_due_is_the_next_flush_that_moves_a_pod(queue):
     assert queue.next_due_ns() is None
     fail(queue, make_pod("a"), S // 2)
-    assert queue.next_due_ns() == 90 * S  # 60 s are over at 60.5 s, looked at every 30 s
+    assert queue.next_due_ns() == 90 * S  # 60 s are over at 60.5 s, flushed every 30 s
     queue.move_all_to_active_queue(S)
-    assert queue.next_due_ns() == 2 * S  # backoff ends at 1.5 s, looked at every second
+    assert queue.next_due_ns() == 2 * S  # backoff ends at 1.5 s, flushed every second
 
 
 def test_every_duration_can_be_set():
@@ -299,7 +299,7 @@ def test_pods_can_be_taken_and_activated_by_name(queue):
     queue.validate()
 
 
-def test_metrics_and_story_say_what_happened(queue):
+def test_metrics_and_story_have_every_step(queue):
     fail(queue, make_pod("a"), 0)
     assert queue.metrics().pending_pods["unschedulable"] == 1
     assert [touch.step for touch in queue.story("default/a")] == [

@@ -1,4 +1,4 @@
-"""Whole decisions, single priorities, volumes, and the same tables on threads."""
+"""Whole decisions, single priorities, volumes, and equal tables on threads."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_the_body_of_a_request_has_nodes_or_names(caches, nodes, names):
     assert body["Pod"]["metadata"]["name"] == "a"
 
 
-def test_sampling_goes_on_where_it_stopped():
+def test_sampling_continues_at_its_last_position():
     scheduler = scheduler_of(*[make_node(f"n{i}") for i in range(200)])
     seen = [scheduler.decide(make_pod("a")).feasible for _ in range(2)]
     assert [len(names) for names in seen] == [100, 100]
@@ -331,7 +331,7 @@ def test_threads_give_the_same_decisions_as_a_loop():
             assert one.node == other.node
 
 
-def test_a_piece_that_fails_on_a_thread_is_told_to_the_caller():
+def test_an_error_of_a_piece_on_a_thread_is_raised_in_the_caller():
     def fail(index):
         if index == 3:
             raise ValueError("piece 3")
@@ -340,7 +340,7 @@ def test_a_piece_that_fails_on_a_thread_is_told_to_the_caller():
         threads(2, 5, fail)
 
 
-def test_service_affinity_follows_a_pod_that_looks_alike():
+def test_service_affinity_follows_a_pod_with_the_same_labels():
     argument = {"serviceAffinity": {"labels": ["rack"]}}
     policy = {"predicates": [{"name": "CheckServiceAffinity", "argument": argument}]}
     algorithm = algorithm_from_policy(read_policy(policy))

@@ -1,4 +1,4 @@
-"""The same decisions on threads as in a loop, also where threads really run at once."""
+"""Decisions on threads equal those in a loop, also without the global interpreter lock."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FREE_THREADED = ("python3.14t", "python3.13t")
 _NOT_INSTALLED = 77
 
 
-def test_a_pool_and_a_loop_agree_on_everything() -> None:
+def test_a_pool_and_a_loop_have_equal_results() -> None:
     loop, pool = both_ways(workers=8, rounds=10)
     assert len(loop) == len(pool) == 10
     for (one, one_found), (other, other_found) in zip(loop, pool, strict=True):

@@ -1,4 +1,4 @@
-"""One crowded cluster, decided on a pool of threads and in a loop."""
+"""One full cluster, scheduled on a pool of threads and in a loop."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Outcome = tuple[Decision, Preemption | None]
 
 
 def both_ways(*, workers: int, rounds: int) -> tuple[list[Outcome], list[Outcome]]:
-    """Return what came of the same pods in a loop, and on so many threads."""
+    """Return the decisions for the same pods in a loop and on threads."""
     with ThreadedPieces(workers) as threads:
         return _decided(in_order, workers, rounds), _decided(threads, workers, rounds)
 
@@ -38,7 +38,7 @@ def _decided(parallelize_until: ParallelizeUntil, workers: int, rounds: int) -> 
     )
     outcomes: list[Outcome] = []
     for number in range(rounds):
-        # Every other pod fits nowhere without preemption.
+        # Every second pod needs preemption.
         cpu = "4" if number % 2 else "900m"
         pod = make_pod(f"new-{number}", cpu=cpu, labels={"app": "a1"}, priority=5)
         decision = scheduler.decide(pod, seeded_draw(1, number))
@@ -52,7 +52,7 @@ def _decided(parallelize_until: ParallelizeUntil, workers: int, rounds: int) -> 
 
 
 def seen(decision: Decision) -> tuple[object, ...]:
-    """Return everything that a decision says."""
+    """Return the content of a decision."""
     table = decision.table
     rows = None if table is None else (table.rows, table.mapped, table.totals)
     return decision.node, decision.feasible, decision.failed, rows

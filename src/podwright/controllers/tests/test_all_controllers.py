@@ -40,7 +40,7 @@ def steps() -> st.SearchStrategy[list[tuple[str, int]]]:
 
 
 def do(cluster: Cluster, step: int, what: str, number: int) -> None:
-    """Execute one operation; an impossible one is skipped."""
+    """Execute one operation; one that cannot be executed is skipped."""
     node = f"n{number % 3 + 1}"
     claims, jobs = cluster.all(("", "PersistentVolumeClaim")), cluster.all(JOB)
     volume = {"name": "v", "persistentVolumeClaim": {"claimName": f"c{number}"}}

@@ -200,5 +200,5 @@ def test_no_dependent_without_owner_remains_after_any_deletions(data):
         uids = {obj.uid for obj in cluster.all(MAP)}
         for obj in cluster.all(MAP):
             references = obj.metadata.owner_references
-            assert {each.uid for each in references} <= uids, f"{obj.name} names who is gone"
-            assert obj.metadata.deletion_timestamp is None, f"{obj.name} does not go"
+            assert {each.uid for each in references} <= uids, f"{obj.name} names a removed owner"
+            assert obj.metadata.deletion_timestamp is None, f"{obj.name} is not removed"

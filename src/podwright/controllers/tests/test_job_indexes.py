@@ -159,7 +159,7 @@ def test_a_success_policy_completes_a_job_without_counting_active_pods_as_failed
     assert (status(cluster)["succeeded"], status(cluster).get("failed", 0)) == (1, 0)
 
 
-# ---------------------------------------------------------------------------- whose pods
+# ---------------------------------------------------------------------------- ownership of pods
 
 
 def with_selector(**spec: Any) -> Any:

@@ -250,7 +250,7 @@ def test_an_empty_selector_adopts_nothing():
     assert owner_names(stray) == []
 
 
-# ---------------------------------------------------------------------- whom to give up
+# ---------------------------------------------------------------------- order of deletion
 
 
 def changed_pods(

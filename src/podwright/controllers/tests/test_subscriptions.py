@@ -91,7 +91,7 @@ def played(history: list[tuple[int, Any]]) -> tuple[Any, Any]:
             operation: Operation = what
             world.do(operation, at_ns=at_ns)
     while world.now_ns < world.start_ns + 900 * SECOND:
-        with suppress(Forbidden):  # a pod in a namespace that is on its way out
+        with suppress(Forbidden):  # a pod in a terminating namespace
             world.run(world.start_ns + 900 * SECOND)
     objects = [obj for kind in world.store.kinds() for obj in world.store.list(kind).objects]
     return objects, world.components.controllers.state()

@@ -92,7 +92,7 @@ def test_the_history_is_one_text_in_the_order_of_keys():
     assert annotations(recorded, "default/web")["result-history"] == f"[{{{written}}}]"
 
 
-# -------------------------------------------------------------------- nodes that are not seen
+# -------------------------------------------------------------------- nodes that are not evaluated
 
 
 def test_a_pre_filter_result_leaves_nodes_out():
@@ -161,7 +161,7 @@ def test_a_plugin_that_rejects_the_pod_leaves_later_points_out():
     found = results(recorded, "default/web")
     assert found["prefilter-result-status"] == {"NodeAffinity": "", "No": "never, ever"}
     assert found["filter-result"] == {}
-    # Nobody looked at a node, so no node has a verdict of its own.
+    # No node was evaluated, so no node has its own status.
     assert found["postfilter-result"] == {}
     assert found["selected-node"] == ""
 
@@ -323,7 +323,7 @@ def test_preemption_names_the_node_and_does_not_change_filter_results():
     recorded.attempt(make_pod("high", cpu="2", priority=100))
     found = annotations(recorded, "default/high", 1)
     assert found["postfilter-result"] == '{"n7":{"DefaultPreemption":"preemption victim"},"n8":{}}'
-    # Dry runs have passed on n7; what counts is that the pod itself did not.
+    # Dry runs have passed on n7; the pod's own filtering counts.
     assert json.loads(found["filter-result"]) == {
         "n7": {"NodeName": "passed", "NodeResourcesFit": "Insufficient cpu"},
         "n8": {"NodeName": "passed", "NodeResourcesFit": "Insufficient cpu"},

@@ -31,8 +31,8 @@ def of_size(count):
     [
         pytest.param([LIMIT_BYTES - 2], 1, id="one that fits to the byte"),
         pytest.param([100, LIMIT_BYTES - 103], 2, id="two that fit to the byte"),
-        pytest.param([100, LIMIT_BYTES - 102], 1, id="a byte more: the older one goes"),
-        pytest.param([100, 100, 100, LIMIT_BYTES - 204], 3, id="as many go as have to"),
+        pytest.param([100, LIMIT_BYTES - 102], 1, id="a byte more: the older one is dropped"),
+        pytest.param([100, 100, 100, LIMIT_BYTES - 204], 3, id="as many are dropped as necessary"),
     ],
 )
 def test_the_oldest_results_are_dropped_beyond_the_limit(sizes, kept):

@@ -17,7 +17,7 @@ from podwright.objects import with_fields
 from podwright.recording.tests.recording import SECOND_NS, Recorded
 from podwright.testing import make_node, make_pod
 
-# -------------------------------------------------------------------- on the way to the node
+# -------------------------------------------------------------------- Reserve, Permit and binding
 
 
 class Placing(pw.Plugin):
@@ -89,14 +89,14 @@ def way_of(found):
             {},
             ({"Placing": "taken"}, {}, {}, {}),
             {},
-            id="the first refuses to reserve",
+            id="the first rejects at Reserve",
         ),
         pytest.param(
             {},
             {"reserve": pw.Status.error("broken", "twice")},
             (ALL_RESERVE | {"Second": "broken, twice"}, {}, {}, {}),
             {},
-            id="the last fails to reserve",
+            id="the last fails at Reserve",
         ),
         pytest.param(
             {},
@@ -168,10 +168,10 @@ def test_unfinished_points_have_no_results(monkeypatch):
 
 def test_a_bind_that_the_api_server_rejects_or_has_not_answered():
     recorded = Recorded()
-    recorded.errors["Bind"] = CallError("the node is gone")
+    recorded.errors["Bind"] = CallError("the node was removed")
     recorded.attempt(make_node("n1"), make_pod("web"))
     found = results(recorded, "default/web")
-    assert found["bind-result"] == {"DefaultBinder": "the node is gone"}
+    assert found["bind-result"] == {"DefaultBinder": "the node was removed"}
     assert found["selected-node"] == "n1"
     recorded.holds = {"Bind"}
     recorded.attempt(make_pod("slow"))
@@ -308,7 +308,7 @@ def test_answers_of_extenders_have_the_fields_of_the_go_structs():
         "{}",
     ]
     found = results(recorded, "default/web")
-    # The filters had nothing against the node that the extender refused.
+    # The node that the extender rejected passes the filters.
     assert found["filter-result"]["n2"] == found["filter-result"]["n1"]
     assert found["selected-node"] == "n1"
     assert found["score-result"].keys() == {"n1", "n3"}

@@ -1,4 +1,4 @@
-"""What admission fills in before a pod is scheduled."""
+"""The fields that admission sets before a pod is scheduled."""
 
 import pytest
 

@@ -61,7 +61,7 @@ def as_json(value):
                 {"apiVersion": "v1", "kind": "PodList", "items": [{"metadata": {"name": "p"}}]}
             ),
             [("Pod", "default/p")],
-            id="a list of one kind, whose items do not say it",
+            id="a typed list, whose items have no kind",
         ),
         pytest.param(
             b"{apiVersion: v1, kind: Node, metadata: {name: n}}", [("Node", "n")], id="flow YAML"
@@ -131,7 +131,7 @@ def test_a_snapshot_of_the_simulator_is_objects_and_a_configuration():
         ),
         pytest.param(b"a: 1\nb: [\n", ["f: line 3: not YAML: "], id="text that is not YAML"),
         pytest.param(b"a: 1\na: 2\n", ['f: line 2: duplicate key "a"'], id="a key twice"),
-        pytest.param(b"a: *b\n", ['f: line 1: unknown alias "b"'], id="an alias of nothing"),
+        pytest.param(b"a: *b\n", ['f: line 1: unknown alias "b"'], id="an unknown alias"),
         pytest.param(b"\x1f\x8bxx", ["f: cannot be unpacked: "], id="broken gzip"),
         pytest.param(b"\xff\xfe\x00", ["f: not UTF-8 text: "], id="not text"),
         pytest.param(

@@ -24,7 +24,7 @@ def container(name, restart_policy=None, **requests):
 @pytest.mark.parametrize(
     ("spec", "requests"),
     [
-        pytest.param({"containers": []}, {}, id="nothing asks for nothing"),
+        pytest.param({"containers": []}, {}, id="no containers, no requests"),
         pytest.param(
             {"containers": [container("a", cpu="1n"), container("b", cpu="1n")]},
             {"cpu": 1},
@@ -57,12 +57,12 @@ def container(name, restart_policy=None, **requests):
                 "overhead": {"cpu": "250m"},
             },
             {"cpu": 4250, "memory": 2**30},
-            id="pod-level requests replace what they name, overhead comes on top",
+            id="pod-level requests replace their resources, and overhead is added",
         ),
         pytest.param(
             {"containers": [container("a", **{"example.com/gpu": "0"})]},
             {},
-            id="zeros are left out",
+            id="zeros are omitted",
         ),
     ],
 )

@@ -505,7 +505,7 @@ def test_messages_of_failed_attempts_are_compared():
     assert (shadow.failed_count, shadow.same_message_count) == (1, 1)
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- errors
 
 
 def test_a_binding_to_an_unknown_node_is_rejected():

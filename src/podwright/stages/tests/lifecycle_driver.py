@@ -69,7 +69,7 @@ class LifecycleDriver:
                 case ScheduleStage():
                     self.heap.push(action.due_ns, Turn.STAGE, action.event)
                 case UpdateObject():
-                    assert action.obj == decode(action.obj.raw), "as if it were read anew"
+                    assert action.obj == decode(action.obj.raw), "equal to a decoded one"
                     self.record(stage_of(action), action.obj.key)
                     self.put(action.obj)
                 case DeleteObject():

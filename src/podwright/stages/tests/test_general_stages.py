@@ -1,6 +1,6 @@
-"""Sets of stages as KWOK's users have them: general pods, faults, heartbeats.
+"""Sets of stages as KWOK's users write them: general pods, faults, heartbeats.
 
-They are written here from what such stages do, with the constructs that theirs use: `jq` in
+They have the behavior of such stages and use the same constructs: `jq` in
 selectors and delays, weights and delays from annotations, templates with `define`, `template`,
 `range`, `break` and `add1`, strategic patches with an order.
 """

@@ -95,12 +95,12 @@ def test_a_pod_of_a_job_succeeds_immediately():
         pytest.param(
             "OnFailure", "1",
             [(60, "pod-exit"), (120, "pod-exit"), (130, "pod-restart"), (190, "pod-exit")],
-            "Running", id="OnFailure: again, and later each time",
+            "Running", id="OnFailure: restarts, with increasing delay",
         ),
         pytest.param(
             None, "0",
             [(60, "pod-exit"), (120, "pod-exit"), (130, "pod-restart"), (190, "pod-exit")],
-            "Running", id="Always: again whatever it was",
+            "Running", id="Always: restarts with any exit code",
         ),
     ],
 )  # fmt: skip
@@ -132,12 +132,12 @@ def test_a_container_in_backoff_has_the_waiting_reason():
 @pytest.mark.parametrize(
     ("restart_count", "ran_s", "wait_s"),
     [
-        pytest.param(0, 1, 0, id="the first is at once"),
+        pytest.param(0, 1, 0, id="the first restart is immediate"),
         pytest.param(1, 1, 10, id="then 10 s"),
         pytest.param(5, 1, 160, id="doubled each time"),
         pytest.param(6, 1, 300, id="up to five minutes"),
         pytest.param(9_999, 1, 300, id="and no longer"),
-        pytest.param(9, 600, 0, id="at once after ten minutes without trouble"),
+        pytest.param(9, 600, 0, id="immediate after ten minutes without a restart"),
     ],
 )
 def test_backoff(restart_count, ran_s, wait_s):
@@ -326,7 +326,7 @@ def test_changes_of_a_store_are_handled_like_events():
         assert by_change.handle_change(change, NOW) == by_event.handle(event, NOW)
         assert by_change.state() == by_event.state()
     assert by_change.state().lives == ()
-    assert by_change.state().plan_count == 2, "another pod of that name is planned for anew"
+    assert by_change.state().plan_count == 2, "another pod of that name is scheduled again"
 
 
 def test_kinds_without_stages_are_ignored():

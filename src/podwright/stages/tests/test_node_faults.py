@@ -94,7 +94,7 @@ def test_deferred_stages_are_scheduled_in_the_order_of_the_objects(delays, data)
     node_down_at(driver, data.draw(st.integers(0, 20)))
     driver.run(40)
     now_ns = NOW + 40 * SECOND
-    # A machine that was restored does not know what fell due, and looks at all objects.
+    # A restored machine does not know the deferred stages, and checks all objects.
     other = Lifecycle(seed=1)
     other.restore(driver.life.state(), driver.objects.values())
     assert driver.life.handle(NodeUp("n1"), now_ns) == other.handle(NodeUp("n1"), now_ns)

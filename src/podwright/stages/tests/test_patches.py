@@ -28,7 +28,7 @@ OTHER = {"type": "Other", "status": "True"}
                      {"$setElementOrder/conditions": [{"type": "Ready"}, {"type": "Other"}],
                       "conditions": [{"type": "Other", "status": "False"}]},
                      {"conditions": [READY, {"type": "Other", "status": "False"}]},
-                     id="strategic: the order is said"),
+                     id="strategic: an order of the entries"),
         pytest.param("strategic", {"conditions": [OTHER, READY]},
                      {"conditions": [{"$patch": "delete", "type": "Other"}]},
                      {"conditions": [READY]}, id="strategic: an entry is deleted"),

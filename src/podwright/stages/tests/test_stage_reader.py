@@ -144,7 +144,7 @@ def test_several_documents_keep_their_order():
             "key: .status.phase",
             "key: .status | keys",
             "matchExpressions[0].key: Invalid value",
-            id="jq that is not read",
+            id="unsupported jq",
         ),
         pytest.param(
             "expressionFrom: .metadata.annotations.weight",

@@ -1,6 +1,6 @@
-"""Whole sets of stages, as KWOK's users have them, in a world with scheduler and controllers.
+"""Whole sets of stages, as KWOK's users write them, with scheduler and controllers.
 
-What such stages say is written here in words of our own, with the constructs that theirs use.
+They have the behavior of such stages and use the same constructs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SECOND = 1_000_000_000
 VOLUME = ("", "PersistentVolume")
 CLAIM = ("", "PersistentVolumeClaim")
 
-# As the plain heartbeat writes them: every condition as it is, at a new time.
+# The heartbeat without a field for the transition: all conditions at a new time.
 PLAIN_HEARTBEAT = """
 apiVersion: kwok.x-k8s.io/v1alpha1
 kind: Stage
@@ -202,7 +202,7 @@ def test_volumes_and_claims_have_stages():
     phases = {each.name: each.raw["status"]["phase"] for each in world.store.list(VOLUME).objects}
     left = world.store.get(VOLUME, "gone")
     assert phases | {"gone": ""} == {"bound": "Bound", "kept": "Released", "gone": ""}
-    # Its finalizer is for a controller to take; this world has none.
+    # A controller would remove its finalizer; this world has none.
     assert left is None or left.metadata.deletion_timestamp is not None
     claim = world.store.get(CLAIM, "default/c")
     assert claim is not None

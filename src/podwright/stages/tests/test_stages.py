@@ -25,10 +25,10 @@ JITTER_FROM = query(".jitter")
 @pytest.mark.parametrize(
     ("operator", "values", "met_by"),
     [
-        pytest.param("In", ("a", "1"), ["a", 1], id="In: the text of what is there"),
+        pytest.param("In", ("a", "1"), ["a", 1], id="In: the text of a value"),
         pytest.param("NotIn", ("a", "true"), ["", "b", 1, None, []], id="NotIn: also nothing"),
-        pytest.param("Exists", (), ["a", "", "b", 1, True, []], id="Exists: also what is empty"),
-        pytest.param("DoesNotExist", (), [None], id="DoesNotExist: null and nothing"),
+        pytest.param("Exists", (), ["a", "", "b", 1, True, []], id="Exists: an empty value"),
+        pytest.param("DoesNotExist", (), [None], id="DoesNotExist: null and absent"),
     ],
 )
 def test_requirements(operator, values, met_by):
@@ -41,7 +41,7 @@ def test_requirements(operator, values, met_by):
 @pytest.mark.parametrize(
     ("value", "weight"),
     [
-        pytest.param(None, 5, id="nothing is the default"),
+        pytest.param(None, 5, id="an absent value is the default"),
         pytest.param("7", 7, id="text"),
         pytest.param("0x10", 16, id="another base"),
         pytest.param(3, 3, id="a number"),
@@ -60,8 +60,8 @@ def test_weights(value, weight):
         pytest.param([1], [0, 0, 0], id="one"),
         pytest.param([0, 0, 0], [0, 1, 2], id="all zero: equal"),
         pytest.param([1, 0, 3], [0, 2, 2], id="by weight, and zero never"),
-        pytest.param([None, 0, None], [1, 1, 1], id="zero before what cannot be read"),
-        pytest.param([None, None], [0, 1, 1], id="none can be read: equal"),
+        pytest.param([None, 0, None], [1, 1, 1], id="zero and an unreadable weight"),
+        pytest.param([None, None], [0, 1, 1], id="no readable weight: equal"),
         pytest.param([-4, 2], [1, 1, 1], id="below zero is never"),
     ],
 )
@@ -80,12 +80,12 @@ def test_one_of_several_stages_is_chosen(weights, chosen):
         pytest.param(Delay(Bound(5, FROM)), {"from": "soon"}, (5, 5), id="no duration: default"),
         pytest.param(Delay(Bound(5, FROM)), {"from": ""}, (0, 0), id="empty: no delay"),
         pytest.param(Delay(Bound(5, FROM)), {"from": at(4)}, (4 * SECOND,) * 2, id="a time"),
-        pytest.param(Delay(Bound(5, FROM)), {"from": at(-4)}, (0, 0), id="a time that has been"),
+        pytest.param(Delay(Bound(5, FROM)), {"from": at(-4)}, (0, 0), id="a past time"),
         pytest.param(
             Delay(Bound(SECOND), Bound(None, JITTER_FROM)),
             {"jitter": at(30)},
             (SECOND, 30 * SECOND),
-            id="at the latest then",
+            id="the latest time",
         ),
         pytest.param(
             Delay(Bound(SECOND), Bound(None, JITTER_FROM)), {}, (SECOND, SECOND), id="no jitter"

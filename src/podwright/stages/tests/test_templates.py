@@ -57,7 +57,7 @@ DATA = {
         pytest.param("{{ .name | Quote }}", '"web"', id="a pipeline"),
         pytest.param("{{ or .gone .none .name }}", "web", id="or"),
         pytest.param('{{ and .name "" .count }}', "", id="and"),
-        pytest.param("{{ or .name (index .list 99) }}", "web", id="or stops where it is decided"),
+        pytest.param("{{ or .name (index .list 99) }}", "web", id="or stops at a true value"),
         pytest.param("{{ (index .pods 1).policy }}", "Always", id="a field of a pipeline"),
         pytest.param('{{ index .map "x" }}{{ index .map "z" }}', "1<no value>", id="index"),
         pytest.param('{{ $m := or .gone dict }}{{ or (index $m "k") "d" }}', "d", id="dict"),
@@ -72,7 +72,7 @@ DATA = {
             "{{ .gone | Quote }} {{ .count | Quote }}", '"null" "3"', id="Quote as KWOK's"
         ),
         pytest.param("{{ .list }}{{ .map }}", "[a b c]map[x:1 y:2]", id="printed as by Go"),
-        pytest.param('{{ eq .count "3" }}', "false", id="types differ, and that is all"),
+        pytest.param('{{ eq .count "3" }}', "false", id="different types are unequal"),
         pytest.param('{{ `a"b` }}', 'a"b', id="raw text"),
         pytest.param(
             '{{ define "t" }}<{{ .a }}>{{ end }}{{ template "t" dict "a" .name }}',
@@ -107,9 +107,11 @@ def test_yaml_within_a_template_preserves_any_value():
         pytest.param("{{ YAMLL 1 }}", 'did you mean "YAML"', id="nearly a function"),
         pytest.param("{{ $x }}", r'undefined variable "\$x"', id="no variable"),
         pytest.param(
-            "{{ if 1 }}{{ $x := 1 }}{{ end }}{{ $x }}", r"undefined variable", id="out of its block"
+            "{{ if 1 }}{{ $x := 1 }}{{ end }}{{ $x }}",
+            r"undefined variable",
+            id="after its block",
         ),
-        pytest.param("{{ $x = 1 }}", "undefined variable", id="changed before it is there"),
+        pytest.param("{{ $x = 1 }}", "undefined variable", id="assigned before its declaration"),
         pytest.param("{{ if .a }}b", "line 1: {{ end }} is missing", id="no end"),
         pytest.param("{{ end }}", "unexpected {{ end }}", id="end of nothing"),
         pytest.param("{{ break }}", "outside of range", id="break of nothing"),

@@ -64,9 +64,9 @@ def crowd(store: WritableStore) -> WritableStore:
         pytest.param({"labels": "app=a3"}, 20, 20, id="a label"),
         pytest.param({"labels": "app=a3,half=1"}, 20, 20, id="the rarer of two labels"),
         pytest.param({"labels": "app in (a3,a4)"}, 40, 40, id="one of two values"),
-        pytest.param({"labels": "app"}, 1_000, 1_000, id="a label that all have"),
-        pytest.param({"labels": "missing"}, 0, 0, id="a label that none has"),
-        pytest.param({"labels": "app!=a3"}, 980, 1_000, id="not a value: all are looked at"),
+        pytest.param({"labels": "app"}, 1_000, 1_000, id="a label of all"),
+        pytest.param({"labels": "missing"}, 0, 0, id="a label of none"),
+        pytest.param({"labels": "app!=a3"}, 980, 1_000, id="not a value: all are examined"),
         pytest.param({"fields": "spec.nodeName=n7"}, 10, 10, id="a node"),
         pytest.param({"fields": "spec.nodeName="}, 0, 0, id="no node"),
         pytest.param({"fields": "spec.nodeName=n7,status.phase=Running"}, 10, 10, id="both"),
@@ -79,7 +79,7 @@ def crowd(store: WritableStore) -> WritableStore:
         pytest.param({"namespace": "ns3"}, 100, 100, id="a namespace"),
         pytest.param({"namespace": "ns3", "labels": "app=a3"}, 20, 20, id="within a namespace"),
         pytest.param({"namespace": "nowhere"}, 0, 0, id="no such namespace"),
-        pytest.param({"limit": 5}, 5, 6, id="a page looks one further"),
+        pytest.param({"limit": 5}, 5, 6, id="a page examines one more"),
     ],
 )
 def test_a_list_examines_only_the_candidates_of_the_best_index(crowd, query, count, examined):

@@ -138,7 +138,7 @@ def test_a_store_has_one_owner(path):
     open_writable(path).close()
 
 
-# ---------------------------------------------------------------------------- refusals
+# ---------------------------------------------------------------------------- errors
 
 
 def in_sql(*statements: str) -> Callable[[Path], None]:

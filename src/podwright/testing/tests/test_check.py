@@ -41,7 +41,7 @@ def test_the_examples_keep_the_contract(example, module, name, settings, forms):
 
 
 class Zone(pw.Plugin):
-    """A right plugin, to be broken in one place each."""
+    """A correct plugin; subclasses break one rule each."""
 
     name = "Zone"
     filter_reads = pw.Reads.NODE
@@ -174,7 +174,7 @@ class Gated(pw.Plugin):
         self.gates = gates
 
     def pod_key(self, pod):
-        """All alike."""
+        """Score all nodes equally."""
         return 0
 
     def filter(self, cycle, node):

@@ -1,4 +1,4 @@
-"""Short objects are the objects that manifests would give."""
+"""The constructors return the same objects as manifests."""
 
 import pytest
 
