@@ -19,9 +19,14 @@ from podwright.columns.matching import PodSelector
 from podwright.columns.terms import TermKind, affinity_terms
 from podwright.framework import Cycle, Verdicts
 from podwright.framework.plugin import Plugin
-from podwright.objects import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Pod
+from podwright.objects import (
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    Pod,
+    labels_as_selector,
+)
 from podwright.objects.decode import decode, decode_pod
-from podwright.objects.selector import labels_as_selector
 from podwright.objects.toleration import untolerated_taint
 from podwright.plugins.inter_pod_affinity import InterPodAffinity
 from podwright.plugins.pod_topology_spread import PodTopologySpread
@@ -134,20 +139,20 @@ class Histories(RuleBasedStateMachine):
 
     @initialize(
         is_cramped=st.booleans(),
-        asked=st.lists(
+        initial=st.lists(
             st.tuples(st.sampled_from(RULES), st.sampled_from(COUNTED), st.booleans()),
             min_size=1,
             max_size=4,
         ),
     )
-    def start(self, is_cramped: bool, asked: list[tuple[DomainRule, Any, bool]]) -> None:
+    def start(self, is_cramped: bool, initial: list[tuple[DomainRule, Any, bool]]) -> None:
         self.cluster = Cluster()
         self.counters: list[Any] = []
         self.terms_seen: tuple[int, frozenset[int]] | None = None
         if is_cramped:
             self.cluster.selectors._counter_bytes = 1
         self.cluster.put(decode(STANDING))
-        for domains, counted, of_live in asked:
+        for domains, counted, of_live in initial:
             self.ask(domains, counted, of_live)
 
     @rule(data=st.data(), number=st.integers(0, 4))

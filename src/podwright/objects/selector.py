@@ -1,10 +1,9 @@
-"""Selectors: over labels, over fields, over nodes; and tolerations over taints.
+"""Label selectors, compiled from structs or parsed from text.
 
 A selector of the API is compiled once into a small frozen object with `matches(...)`. It is hashed
 by its content, so two pods with the same selector share one key.
 
-Upstream: staging/src/k8s.io/apimachinery/pkg/labels/selector.go, pkg/fields/selector.go,
-staging/src/k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go
+Upstream: staging/src/k8s.io/apimachinery/pkg/labels/selector.go
 """
 
 from __future__ import annotations
@@ -19,18 +18,9 @@ import msgspec
 
 from podwright.objects.meta import LabelSelector
 from podwright.objects.names import label_key_errors, label_value_errors
-from podwright.objects.node_selector import (
-    NodeSelector,
-    NodeSelectorRequirement,
-    NodeSelectorTerm,
-)
-from podwright.objects.pod import PreferredSchedulingTerm
 
 RequirementOperator: TypeAlias = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
 Labels: TypeAlias = Mapping[str, str]
-
-NODE_NAME_FIELD = "metadata.name"
-"""The only field that `matchFields` of a node selector supports."""
 
 _INTEGER = re.compile(r"([+-]?)0*([0-9]{1,19})", re.ASCII)
 
@@ -46,9 +36,6 @@ def parse_int64(text: str) -> int | None:
         return None
     number = int(found[1] + found[2])
     return number if -(2**63) <= number < 2**63 else None
-
-
-# ---------------------------------------------------------------------------- labels
 
 
 class Requirement(msgspec.Struct, frozen=True, gc=False):
@@ -169,14 +156,15 @@ def label_selector(selector: LabelSelector | None) -> Selector:
         return NOTHING
     errors: list[str] = []
     requirements = [
-        _requirement(key, "In", (value,), "", errors)
+        checked_requirement(key, "In", (value,), "", errors)
         for key, value in selector.match_labels.items()
     ]
     requirements += [
-        _requirement(e.key, e.operator, e.values, "", errors) for e in selector.match_expressions
+        checked_requirement(e.key, e.operator, e.values, "", errors)
+        for e in selector.match_expressions
     ]
-    _raise_if(errors)
-    return _selector(requirements)
+    raise_errors(errors)
+    return selector_of(requirements)
 
 
 def labels_as_selector(labels: Labels) -> Selector:
@@ -186,10 +174,11 @@ def labels_as_selector(labels: Labels) -> Selector:
     -----
     Nothing is validated. Upstream: SelectorFromSet
     """
-    return _selector(Requirement(key, "In", (value,)) for key, value in labels.items())
+    return selector_of(Requirement(key, "In", (value,)) for key, value in labels.items())
 
 
-def _selector(requirements: Iterable[Requirement]) -> Selector:
+def selector_of(requirements: Iterable[Requirement]) -> Selector:
+    """Return a selector with sorted requirements; EVERYTHING without any."""
     ordered = tuple(sorted(requirements, key=lambda r: (r.key, r.operator, r.values)))
     return Selector(ordered) if ordered else EVERYTHING
 
@@ -229,7 +218,7 @@ def requirement_problems(
             yield f"values[{index}][{key}]", value, "; ".join(problems)
 
 
-def _requirement(
+def checked_requirement(
     key: str,
     operator: RequirementOperator,
     values: tuple[str, ...],
@@ -239,18 +228,18 @@ def _requirement(
     """Build a requirement and collect its errors."""
     for field, value, detail in requirement_problems(key, operator, values):
         field_path = f"{path}.{field}" if path else field
-        errors.append(f"{field_path}: Invalid value: {_shown(value)}: {detail}")
+        errors.append(f"{field_path}: Invalid value: {shown(value)}: {detail}")
     return Requirement(key, operator, tuple(sorted(values)))
 
 
-def _shown(value: str | tuple[str, ...]) -> str:
+def shown(value: str | tuple[str, ...]) -> str:
     """Format a value as in upstream's errors."""
     if value == ():  # Go's nil slice
         return "null"
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _raise_if(errors: Sequence[str]) -> None:
+def raise_errors(errors: Sequence[str]) -> None:
     """Raise the errors with the text of upstream's error aggregates."""
     if errors:
         distinct = list(dict.fromkeys(errors))
@@ -280,7 +269,7 @@ def parse_label_selector(text: str) -> Selector:
     -----
     Upstream: staging/src/k8s.io/apimachinery/pkg/labels/selector.go, Parser
     """
-    return _selector(_Parser(text).parse())
+    return selector_of(_Parser(text).parse())
 
 
 class _Parser:
@@ -337,8 +326,8 @@ class _Parser:
         operator = _OPERATORS[token]
         values = self._parse_values() if token in {"in", "notin"} else [self._parse_exact_value()]
         errors: list[str] = []
-        requirement = _requirement(key, operator, tuple(sorted(set(values))), "", errors)
-        _raise_if(errors)
+        requirement = checked_requirement(key, operator, tuple(sorted(set(values))), "", errors)
+        raise_errors(errors)
         return requirement
 
     def _parse_exact_value(self) -> str:
@@ -366,195 +355,3 @@ class _Parser:
                 return values
             if token != ",":
                 raise SelectorError(f"found '{token}', expected: ',' or ')'")
-
-
-# ---------------------------------------------------------------------------- fields
-
-
-class FieldRequirement(msgspec.Struct, frozen=True, gc=False):
-    """One field that must, or must not, have one value; an absent field is empty."""
-
-    field: str
-    value: str
-    is_negated: bool = False
-
-    def matches(self, fields: Labels) -> bool:
-        """Whether the fields satisfy the condition."""
-        return (fields.get(self.field, "") == self.value) != self.is_negated
-
-
-class FieldSelector(msgspec.Struct, frozen=True, gc=False):
-    """Conditions on fields that must all hold."""
-
-    requirements: tuple[FieldRequirement, ...] = ()
-
-    def matches(self, fields: Labels) -> bool:
-        """Whether the fields satisfy all conditions."""
-        return all(requirement.matches(fields) for requirement in self.requirements)
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether it restricts nothing."""
-        return not self.requirements
-
-
-_FIELD_TERM = re.compile(r"(?:[^\\,]|\\.|\\$)+", re.DOTALL)
-_FIELD_OPERATOR = re.compile(r"!=|==|=")
-_ESCAPE = re.compile(r"\\(.?)|([,=])", re.DOTALL)
-
-
-@lru_cache(maxsize=1_024)
-def parse_field_selector(text: str) -> FieldSelector:
-    r"""Read a field selector: `spec.nodeName=n1,status.phase!=Running`.
-
-    A backslash escapes `,`, `=` and itself in a value.
-
-    Raises
-    ------
-    SelectorError
-        With upstream's text.
-
-    Notes
-    -----
-    Upstream: staging/src/k8s.io/apimachinery/pkg/fields/selector.go, ParseSelector
-    """
-    requirements = []
-    for term in _FIELD_TERM.findall(text):
-        operator = _FIELD_OPERATOR.search(term)
-        if operator is None:
-            raise SelectorError(f"invalid selector: '{text}'; can't understand '{term}'")
-        requirements.append(
-            FieldRequirement(
-                term[: operator.start()],
-                _ESCAPE.sub(_unescape, term[operator.end() :]),
-                operator[0] == "!=",
-            )
-        )
-    return FieldSelector(tuple(requirements))
-
-
-def _unescape(match: re.Match[str]) -> str:
-    escaped: str | None = match[1]
-    if escaped is None:
-        raise SelectorError(f"invalid field selector: unescaped character in value: {match[2]}")
-    if escaped not in {"\\", ",", "="}:
-        raise SelectorError(f"invalid field selector: invalid escape sequence: {match[0]}")
-    return escaped
-
-
-# ----------------------------------------------------------------------------- nodes
-
-
-class NodeTerm(msgspec.Struct, frozen=True, gc=False):
-    """One compiled term of a node selector.
-
-    Attributes
-    ----------
-    labels : Selector
-        Conditions on the node's labels.
-    fields : tuple of FieldRequirement
-        Conditions on the node's name.
-    errors : tuple of str
-        The errors of the term; a term with errors matches nothing.
-    """
-
-    labels: Selector = EVERYTHING
-    fields: tuple[FieldRequirement, ...] = ()
-    errors: tuple[str, ...] = ()
-
-    def matches(self, name: str, labels: Labels) -> bool:
-        """Whether a node of that name with those labels satisfies the term."""
-        if self.errors or not self.labels.matches(labels):
-            return False
-        if not self.fields or not name:
-            return True
-        fields = {NODE_NAME_FIELD: name}
-        return all(requirement.matches(fields) for requirement in self.fields)
-
-
-class NodeTerms(msgspec.Struct, frozen=True, gc=False):
-    """Compiled terms of which one must hold; empty terms match nothing and are omitted."""
-
-    terms: tuple[NodeTerm, ...] = ()
-
-    def matches(self, name: str, labels: Labels) -> bool:
-        """Whether a node of that name with those labels satisfies a term."""
-        return any(term.matches(name, labels) for term in self.terms)
-
-    @property
-    def errors(self) -> tuple[str, ...]:
-        """The errors of all terms."""
-        return tuple(error for term in self.terms for error in term.errors)
-
-
-def node_selector(selector: NodeSelector) -> NodeTerms:
-    """Compile a node selector; invalid terms match nothing and have `errors`.
-
-    Notes
-    -----
-    Upstream: nodeaffinity.go, NewLazyErrorNodeSelector
-    """
-    return NodeTerms(
-        tuple(
-            _node_term(term, f"nodeSelectorTerms[{index}]")
-            for index, term in enumerate(selector.node_selector_terms)
-            if not _is_empty(term)
-        )
-    )
-
-
-def preferred_node_terms(
-    terms: Sequence[PreferredSchedulingTerm],
-) -> tuple[tuple[int, NodeTerm], ...]:
-    """Compile preferred terms to (weight, term); terms that are empty or have weight 0 are omitted.
-
-    Raises
-    ------
-    SelectorError
-        A term is invalid, with upstream's text.
-
-    Notes
-    -----
-    Upstream: nodeaffinity.go, NewPreferredSchedulingTerms
-    """
-    compiled = tuple(
-        (term.weight, _node_term(term.preference, f"[{index}]"))
-        for index, term in enumerate(terms)
-        if term.weight and not _is_empty(term.preference)
-    )
-    _raise_if([error for _, term in compiled for error in term.errors])
-    return compiled
-
-
-def _is_empty(term: NodeSelectorTerm) -> bool:
-    return not term.match_expressions and not term.match_fields
-
-
-def _node_term(term: NodeSelectorTerm, path: str) -> NodeTerm:
-    errors: list[str] = []
-    labels = _selector(
-        [
-            _requirement(e.key, e.operator, e.values, f"{path}.matchExpressions[{index}]", errors)
-            for index, e in enumerate(term.match_expressions)
-        ]
-    )
-    fields = tuple(
-        _field_requirement(expression, f"{path}.matchFields[{index}]", errors)
-        for index, expression in enumerate(term.match_fields)
-    )
-    return NodeTerm(labels, fields, tuple(errors))
-
-
-def _field_requirement(
-    expression: NodeSelectorRequirement, path: str, errors: list[str]
-) -> FieldRequirement:
-    if expression.operator not in {"In", "NotIn"}:
-        errors.append(
-            f'{path}.operator: Unsupported value: "{expression.operator}": '
-            'supported values: "In", "NotIn"'
-        )
-    elif len(expression.values) != 1:
-        shown = _shown(expression.values)
-        errors.append(f"{path}.values: Invalid value: {shown}: must have one element")
-    value = expression.values[0] if expression.values else ""
-    return FieldRequirement(expression.key, value, expression.operator == "NotIn")

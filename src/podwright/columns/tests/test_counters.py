@@ -10,9 +10,8 @@ from podwright.columns.matching import PodSelector
 from podwright.columns.pod_keys import PodKeysCache
 from podwright.columns.selectors import SelectorCounters
 from podwright.columns.terms import TermKind
-from podwright.objects import LabelSelector, decode_pod
+from podwright.objects import LabelSelector, decode_pod, label_selector
 from podwright.objects.decode import decode_node
-from podwright.objects.selector import label_selector
 
 ZONE = "zone"
 LEAST = 64
