@@ -1,7 +1,7 @@
 """The reader of Stage documents: KWOK's YAML becomes stages, or a list of all errors.
 
-Both forms of KWOK are read: the old one (`next`, `key`, `expressionFrom`) and the new one
-(`steps`, `jq`). CEL expressions, the step `apply` and unknown fields are rejected.
+`stage_documents` has the structs of both forms of a document. CEL expressions, the step `apply` and
+unknown fields are rejected.
 
 Upstream: KWOK's pkg/apis/v1alpha1/stage_types.go
 """
@@ -18,7 +18,6 @@ from podwright.objects import (
     Document,
     FieldError,
     InputError,
-    Struct,
     YamlError,
     api_group,
     quoted,
@@ -42,6 +41,18 @@ from podwright.stages.stage import (
     Weight,
     milliseconds,
 )
+from podwright.stages.stage_documents import (
+    DelayDocument,
+    EventDocument,
+    FinalizersDocument,
+    NextDocument,
+    PatchDocument,
+    SelectorDocument,
+    SelectorRequirement,
+    StageDocument,
+    StepDocument,
+    ValueFrom,
+)
 from podwright.stages.template_parser import TemplateError
 from podwright.stages.templates import Template
 
@@ -52,113 +63,6 @@ API_VERSION = "kwok.x-k8s.io/v1alpha1"
 _OPERATORS: tuple[Operator, ...] = ("DoesNotExist", "Exists", "In", "NotIn")
 _PATCH_TYPES: tuple[PatchType, ...] = ("json", "merge", "strategic")
 _STRATEGIC = {("", "Node"), ("", "Pod")}
-
-
-class _Jq(Struct, frozen=True):
-    expression: str
-
-
-class _From(Struct, frozen=True):
-    expression_from: str | None = None
-    jq: _Jq | None = None
-    cel: Any = None
-
-
-class _KeyJq(Struct, frozen=True):
-    key: str
-    operator: str
-    values: tuple[str, ...] = ()
-
-
-class _Expression(Struct, frozen=True):
-    key: str | None = None
-    operator: str | None = None
-    values: tuple[str, ...] = ()
-    jq: _KeyJq | None = None
-    cel: Any = None
-
-
-class _Selector(Struct, frozen=True):
-    match_labels: dict[str, str] = msgspec.field(default_factory=dict)
-    match_annotations: dict[str, str] = msgspec.field(default_factory=dict)
-    match_expressions: tuple[_Expression, ...] = ()
-
-
-class _Delay(Struct, frozen=True):
-    duration_milliseconds: int | None = None
-    duration_from: _From | None = None
-    jitter_duration_milliseconds: int | None = None
-    jitter_duration_from: _From | None = None
-
-
-class _Event(Struct, frozen=True):
-    type: str = ""
-    reason: str = ""
-    message: str = ""
-
-
-class _Item(Struct, frozen=True):
-    value: str
-
-
-class _Finalizers(Struct, frozen=True):
-    add: tuple[_Item, ...] = ()
-    remove: tuple[_Item, ...] = ()
-    empty: bool = False
-
-
-class _User(Struct, frozen=True):
-    username: str
-
-
-class _Patch(Struct, frozen=True):
-    template: str
-    subresource: str = ""
-    root: str = ""
-    type: str | None = None
-    impersonation: _User | None = None
-
-
-class _Step(Struct, frozen=True):
-    event: _Event | None = None
-    finalizers: _Finalizers | None = None
-    delete: bool = False
-    patch: _Patch | None = None
-    apply: Any = None
-
-
-class _Next(Struct, frozen=True):
-    event: _Event | None = None
-    finalizers: _Finalizers | None = None
-    delete: bool = False
-    patches: tuple[_Patch, ...] = ()
-    status_subresource: str | None = None
-    status_template: str = ""
-    status_patch_as: _User | None = None
-
-
-class _ResourceRef(Struct, frozen=True):
-    kind: str
-    api_group: str = "v1"
-
-
-class _Spec(Struct, frozen=True):
-    resource_ref: _ResourceRef
-    selector: _Selector | None = None
-    weight: int = 0
-    weight_from: _From | None = None
-    delay: _Delay | None = None
-    next: _Next | None = None
-    steps: tuple[_Step, ...] = ()
-    immediate_next_stage: bool = False
-
-
-class _Document(Struct, frozen=True):
-    api_version: str
-    kind: str
-    spec: _Spec
-    metadata: dict[str, Any] = msgspec.field(default_factory=dict)
-    status: Any = None
 
 
 def read_stages(data: bytes | str, *, source: str) -> tuple[Stage, ...]:
@@ -237,7 +141,7 @@ def _stage(value: Any, place: str, errors: list[FieldError]) -> Stage | None:
             errors.append(not_supported(path, str(value[path]), [expected]))
     if errors:
         return None
-    document = decode(value, _Document, "", errors)
+    document = decode(value, StageDocument, "", errors)
     if document is None:
         return None
     return _Reader(errors).stage(document, place)
@@ -249,7 +153,7 @@ class _Reader:
     def __init__(self, errors: list[FieldError]) -> None:
         self._errors = errors
 
-    def stage(self, document: _Document, place: str) -> Stage | None:
+    def stage(self, document: StageDocument, place: str) -> Stage | None:
         spec, before = document.spec, len(self._errors)
         name = document.metadata.get("name")
         if not isinstance(name, str) or not name:
@@ -283,7 +187,7 @@ class _Reader:
 
     # ------------------------------------------------------------------------- selector
 
-    def _requirements(self, selector: _Selector | None) -> tuple[Requirement, ...] | None:
+    def _requirements(self, selector: SelectorDocument | None) -> tuple[Requirement, ...] | None:
         if selector is None:
             return None
         requirements = [
@@ -301,7 +205,7 @@ class _Reader:
                 requirements.append(requirement)
         return tuple(requirements)
 
-    def _requirement(self, expression: _Expression, path: str) -> Requirement | None:
+    def _requirement(self, expression: SelectorRequirement, path: str) -> Requirement | None:
         if expression.cel is not None:
             self._errors.append(forbidden(f"{path}.cel", "CEL is not supported; use jq"))
             return None
@@ -338,7 +242,7 @@ class _Reader:
             self._errors.append(problem(path, str(error)))
         return None
 
-    def _query_of(self, source: _From | None, path: str) -> Query | None:
+    def _query_of(self, source: ValueFrom | None, path: str) -> Query | None:
         if source is None:
             return None
         if source.cel is not None:
@@ -348,7 +252,7 @@ class _Reader:
             return self._query(source.jq.expression, f"{path}.jq.expression")
         return self._query(source.expression_from or "", f"{path}.expressionFrom")
 
-    def _delay(self, delay: _Delay | None) -> Delay:
+    def _delay(self, delay: DelayDocument | None) -> Delay:
         if delay is None:
             return Delay()
         bounds = []
@@ -370,7 +274,7 @@ class _Reader:
 
     # ---------------------------------------------------------------------------- steps
 
-    def _next(self, following: _Next | None, default_type: PatchType) -> list[Step]:
+    def _next(self, following: NextDocument | None, default_type: PatchType) -> list[Step]:
         if following is None:
             return []
         path = "spec.next"
@@ -379,7 +283,7 @@ class _Reader:
             # A deletion overrides patches.
             return [*steps, DeleteStep()]
         if following.status_template:
-            patch = _Patch(
+            patch = PatchDocument(
                 template=following.status_template,
                 subresource="status"
                 if following.status_subresource is None
@@ -393,7 +297,7 @@ class _Reader:
             steps += self._patch(patch, f"{at}.template", at, default_type)
         return steps
 
-    def _steps(self, given: tuple[_Step, ...], default_type: PatchType) -> list[Step]:
+    def _steps(self, given: tuple[StepDocument, ...], default_type: PatchType) -> list[Step]:
         steps: list[Step] = []
         for index, step in enumerate(given):
             path = f"spec.steps[{index}]"
@@ -408,7 +312,7 @@ class _Reader:
         return steps
 
     def _common(
-        self, event: _Event | None, finalizers: _Finalizers | None, path: str
+        self, event: EventDocument | None, finalizers: FinalizersDocument | None, path: str
     ) -> list[Step]:
         steps: list[Step] = []
         if event is not None:
@@ -425,7 +329,7 @@ class _Reader:
         return steps
 
     def _patch(
-        self, patch: _Patch, template_path: str, path: str, default_type: PatchType
+        self, patch: PatchDocument, template_path: str, path: str, default_type: PatchType
     ) -> list[Step]:
         template = self._template(patch.template, template_path)
         chosen = next((t for t in _PATCH_TYPES if t == (patch.type or default_type)), None)
