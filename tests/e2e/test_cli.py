@@ -72,9 +72,9 @@ def test_usage_has_names_in_it_and_no_types(command):
     ],
 )
 def test_usage_errors_have_no_internals(line, usage, error):
-    said = run(line, status=2).stderr
-    assert f"Usage: {usage}\n" in said
-    assert f"Error: {error}" in said
+    stderr = run(line, status=2).stderr
+    assert f"Usage: {usage}\n" in stderr
+    assert f"Error: {error}" in stderr
 
 
 def examples() -> list[str]:
@@ -303,9 +303,9 @@ def test_files_with_workloads_and_no_pods_say_that_they_are_not_expanded(write):
     expected = (
         "podwright schedules pods and does not expand workloads (found: 2 Deployments, 1 Job)"
     )
-    said = run(f"schedule {files}").stderr
-    assert "no pending pods among 0 pods" in said
-    assert expected in said
+    stderr = run(f"schedule {files}").stderr
+    assert "no pending pods among 0 pods" in stderr
+    assert expected in stderr
     assert expected in run(f"explain web {files}", status=2).stderr
     with_pods = write("pods.yaml", NODES + pod("a", "1", spec="nodeName: small"))
     assert "workloads" not in run(f"schedule {files} {with_pods}").stderr
@@ -342,12 +342,12 @@ def test_a_plugin_that_no_configuration_names_is_enabled_and_explained():
 def test_an_unknown_plugin_points_at_the_option():
     expected = "Load a custom plugin with --plugin FILE, or install its package"
     config = "examples/plugins/keep_zone.yaml"
-    said = f'{config}: profiles[0].plugins.multiPoint: plugin "KeepZone" does not exist'
+    stderr = f'{config}: profiles[0].plugins.multiPoint: plugin "KeepZone" does not exist'
     result = run(f"config check {config}", status=1)
-    assert result.stdout.strip() == said
+    assert result.stdout.strip() == stderr
     assert result.stderr.splitlines()[-1] == expected
     result = run(f"schedule {QUICKSTART} -c {config}", status=2)
-    assert result.stderr.splitlines() == [said, expected]
+    assert result.stderr.splitlines() == [stderr, expected]
 
 
 def test_missing_arguments_of_a_plugin_are_a_sentence():
@@ -425,8 +425,8 @@ def test_what_is_not_built_is_accepted_with_one_warning(write, tmp_path):
         f"config show {config}",
         f"config check {config} {config}",
     ):
-        said = run(f"{line} {gates}").stderr.splitlines()
-        assert [one for one in said if "warning" in one] == [f"warning: {warning}"], line
+        stderr = run(f"{line} {gates}").stderr.splitlines()
+        assert [one for one in stderr if "warning" in one] == [f"warning: {warning}"], line
     assert json.loads((tmp_path / "run" / "manifest.json").read_text())["warnings"] == [warning]
 
 

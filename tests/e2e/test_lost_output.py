@@ -91,18 +91,18 @@ def status_of(a_run, monkeypatch):
 def test_a_full_disk_is_one_line(line, full, status_of, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdout", full)
     assert status_of(line) == 3
-    said = capsys.readouterr().err.splitlines()
-    assert said[-1] == NO_SPACE
-    assert sum("error" in one or "Traceback" in one for one in said) == 1
+    stderr = capsys.readouterr().err.splitlines()
+    assert stderr[-1] == NO_SPACE
+    assert sum("error" in one or "Traceback" in one for one in stderr) == 1
 
 
 @pytest.mark.parametrize("line", [*LINES, *HELPS])
 def test_a_closed_pipe_is_one_line(line, broken, status_of, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdout", broken)
     assert status_of(line) == 3
-    said = capsys.readouterr().err.splitlines()
-    assert said[-1] == BROKEN
-    assert sum("error" in one or "Traceback" in one for one in said) == 1
+    stderr = capsys.readouterr().err.splitlines()
+    assert stderr[-1] == BROKEN
+    assert sum("error" in one or "Traceback" in one for one in stderr) == 1
 
 
 @pytest.mark.parametrize("line", [*SILENT, *REFUSED, f"schedule {QUICKSTART}"])
@@ -167,8 +167,8 @@ def test_not_enough_memory_is_one_line(status_of, monkeypatch, capsys):
 def test_a_defect_is_not_an_answer(status_of, monkeypatch, capsys):
     monkeypatch.setattr(PlainCommand, "invoke", _raising(KeyError("x")))
     assert status_of("version") == 3
-    said = capsys.readouterr().err.splitlines()
-    assert said[-1] == "error: podwright failed with KeyError: a defect of podwright"
+    stderr = capsys.readouterr().err.splitlines()
+    assert stderr[-1] == "error: podwright failed with KeyError: a defect of podwright"
 
 
 def test_ctrl_c_is_130(status_of, monkeypatch):

@@ -102,9 +102,9 @@ spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpus: "1"}}}]}
 def test_a_resource_that_no_node_has_is_named_once(write, command):
     pods = "".join(GPU_POD.replace("NAME", name) for name in "ab")
     files = write("cluster.yaml", GPU_NODE + pods)
-    said = run(f"{command} {files}", status=1).stderr.splitlines()
+    stderr = run(f"{command} {files}", status=1).stderr.splitlines()
     expected = '2 pods request nvidia.com/gpus, which no node has; did they mean "nvidia.com/gpu"?'
-    assert [line for line in said if "warning" in line] == [f"warning: {expected}"]
+    assert [line for line in stderr if "warning" in line] == [f"warning: {expected}"]
     assert "warning" not in run(f"{command} {files} --output json", status=1).stderr
 
 

@@ -23,8 +23,8 @@ class Handler(BaseHTTPRequestHandler):
     connections: ClassVar[set[tuple[str, int]]] = set()
 
     def do_GET(self):
-        told = {"requests": self.requests, "connections": len(self.connections)}
-        self.answer(200, json.dumps(told).encode())
+        received = {"requests": self.requests, "connections": len(self.connections)}
+        self.answer(200, json.dumps(received).encode())
 
     def do_POST(self):
         self.connections.add(self.client_address)

@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from tests.extenders.test_http import serving, told
+from tests.extenders.test_http import requests_of, serving
 from typer.testing import CliRunner
 
 from podwright.cli import app
@@ -67,7 +67,7 @@ def test_a_policy_s_extender_filters_scores_and_chooses_victims(
 
         assert decided("1")["node"] == "n3"
         full = decided("2")
-        requests = told(port)["requests"]
+        requests = requests_of(port)["requests"]
     assert (full["nominatedNode"], full["victims"]) == ("n3", ["default/on-n3"])
     assert [request["verb"] for request in requests] == ["filter", "prioritize", "preempt"]
     assert sorted(requests[0]["body"]) == ["NodeNames", "Nodes", "Pod"]

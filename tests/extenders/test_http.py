@@ -52,7 +52,7 @@ def port():
         yield port
 
 
-def told(port: int) -> dict[str, Any]:
+def requests_of(port: int) -> dict[str, Any]:
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/requests") as answer:
         requests: dict[str, Any] = json.load(answer)
         return requests
@@ -95,14 +95,16 @@ def decide(*extenders: dict[str, Any]) -> pw.Decision:
 
 @pytest.mark.parametrize("knows_nodes", [True, False])
 def test_an_extender_filters_and_scores(port, knows_nodes):
-    asked = extender(
+    settings = extender(
         port, filterVerb="filter", prioritizeVerb="prioritize", weight=3,
         nodeCacheCapable=knows_nodes,
     )  # fmt: skip
-    decision = decide(asked)
+    decision = decide(settings)
     assert decision.node == "n2"
     assert decision.feasible_count == 2
-    request = next(r for r in reversed(told(port)["requests"]) if r["verb"] == "filter")["body"]
+    request = next(r for r in reversed(requests_of(port)["requests"]) if r["verb"] == "filter")[
+        "body"
+    ]
     assert request["Pod"]["metadata"]["name"] == "web"
     if knows_nodes:
         assert (request["NodeNames"], request["Nodes"]) == (["n0", "n1", "n2"], None)
@@ -139,10 +141,10 @@ def test_an_extender_chooses_whom_to_evict(port):
 
 
 def test_an_extender_that_manages_a_resource_is_not_called_for_other_pods(port):
-    before = len(told(port)["requests"])
+    before = len(requests_of(port)["requests"])
     decision = decide(extender(port, managedResources=[{"name": "example.com/gpu"}]))
     assert decision.node
-    assert len(told(port)["requests"]) == before
+    assert len(requests_of(port)["requests"]) == before
 
 
 # -------------------------------------------------------------------- errors of the protocol
@@ -257,7 +259,7 @@ def test_a_connection_is_reused():
     with serving() as port, ExtenderClient(configuration(extender(port))) as client:
         for _ in range(5):
             assert client.call(call(port)).status == 200
-        assert told(port)["connections"] == 1
+        assert requests_of(port)["connections"] == 1
 
 
 def test_a_connection_that_the_extender_closed_is_not():
@@ -409,13 +411,13 @@ def test_the_commands_call_extenders(port, tmp_path):
     ]  # fmt: skip
     cluster.write_text("---\n".join(json.dumps(document) + "\n" for document in documents))
     config = tmp_path / "config.yaml"
-    asked = extender(port, filterVerb="filter", prioritizeVerb="prioritize", weight=2)
+    settings = extender(port, filterVerb="filter", prioritizeVerb="prioritize", weight=2)
     config.write_text(
         json.dumps(
             {
                 "apiVersion": "kubescheduler.config.k8s.io/v1",
                 "kind": "KubeSchedulerConfiguration",
-                "extenders": [asked],
+                "extenders": [settings],
             }
         )
     )

@@ -156,21 +156,21 @@ def test_a_job_of_the_record_makes_the_same_pods(history, events, namespace, nam
     if not numbers:
         assert len(our_pods) == len(real_pods)
     assert forms(our_pods) == forms(real_pods)
-    noted = {
+    real_events = {
         (kind, source, reason, masked_text(text))
         for kind, ns, of, source, reason, text in events
         if (kind, ns, of) == ("Job", namespace, name)
     }
-    said = {
+    our_events = {
         ("Job", "job-controller", reason, masked_text(text))
         for _, about, reason, text in cluster.events
         if about == f"Job {namespace}/{name}"
     }
     # The active pods were deleted when the real job failed, and an event recorder sends no more
     # than 25 Events about one object at once.
-    missing = {reason for _, _, reason, _ in noted - said}
+    missing = {reason for _, _, reason, _ in real_events - our_events}
     assert missing == ({"SuccessfulDelete"} if name == "flaky-1" else set())
-    more = {reason for _, _, reason, _ in said - noted}
+    more = {reason for _, _, reason, _ in our_events - real_events}
     assert more <= ({"Completed"} if len(our_pods) > 25 else set())
 
 
@@ -222,10 +222,12 @@ def test_a_cron_job_of_the_record_starts_the_same_jobs(history, events, name):
     status = cluster.status(CRON_JOB, f"batch/{name}")
     assert status["lastScheduleTime"] == real[-1]["status"]["lastScheduleTime"]
     assert masked(status) == masked(real[-1]["status"])
-    noted = {
+    real_events = {
         (reason, text) for kind, _, of, _, reason, text in events if (kind, of) == ("CronJob", name)
     }
-    assert {(r, t) for _, about, r, t in cluster.events if about.startswith("CronJob")} == noted
+    assert {
+        (r, t) for _, about, r, t in cluster.events if about.startswith("CronJob")
+    } == real_events
 
 
 # ------------------------------------------------------------------------------- storage
@@ -265,13 +267,13 @@ def test_the_claims_of_the_record_get_volumes_of_the_same_form(history, events):
         )
         compared += 1
     assert compared > 25
-    noted = {
+    real_events = {
         (reason, masked_text(text))
         for kind, _, _, _, reason, text in events
         if kind == "PersistentVolumeClaim" and reason != "WaitForPodScheduled"
     }
-    said = {(reason, masked_text(text)) for _, _, reason, text in cluster.events}
-    assert {entry for entry in said if not entry[0].startswith("Provisioning")} == noted
+    our_events = {(reason, masked_text(text)) for _, _, reason, text in cluster.events}
+    assert {entry for entry in our_events if not entry[0].startswith("Provisioning")} == real_events
 
 
 def schedule_like(cluster, key, real, history):

@@ -91,7 +91,7 @@ def _record(folder: str) -> None:
         while driver.machine.has_next:
             driver.cycle()
         driver.now_ns += 1_000_000_000
-        driver.tell(FlushBackoff())
+        driver.send(FlushBackoff())
     recorder.log.close()
 
 

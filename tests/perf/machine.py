@@ -206,11 +206,11 @@ class Driver:
         self.now_ns += _STEP_NS
         if self.now_ns >= self._flush_ns:
             self._flush_ns += _SECOND_NS
-            self.tell(FlushBackoff())
+            self.send(FlushBackoff())
         self.cycle_count += 1
-        self.tell(_CYCLE_DUE)
+        self.send(_CYCLE_DUE)
 
-    def tell(self, event: FlushBackoff | CycleDue) -> None:
+    def send(self, event: FlushBackoff | CycleDue) -> None:
         """Send an event to the machine and execute its actions."""
         waiting = self._waiting
         waiting.extend(self.machine.handle(event, self.now_ns))

@@ -200,7 +200,7 @@ class World:
         if decision.node and decision.pod.spec.volumes:
             count("with volumes")
 
-    def hold_against_explanation(
+    def compare_with_explanation(
         self, name: str, pod: Pod, decision: Decision, number: int
     ) -> None:
         """Compare with a cycle without caches on the long-lived cluster."""
@@ -219,7 +219,7 @@ class World:
         elif decision.diagnosis is not None and decision.diagnosis.pre_filter is None:
             assert not found.feasible
 
-    def hold_against_oracle(self, name: str, pod: Document, number: int) -> Preemption | None:
+    def compare_with_oracle(self, name: str, pod: Document, number: int) -> Preemption | None:
         """Compare every field of the golden vectors; return the result of preemption."""
         objects = [*self.others.values(), *self.nodes_as_counted().values(), *self.pods.values()]
         expect = evaluate(copy.deepcopy({"objects": objects, "pod": pod}))

@@ -176,7 +176,7 @@ def test_a_run_that_was_cut_back_and_goes_on_makes_the_same_files(
 
 
 def check_going_on(
-    told: DecisionLog,
+    original: DecisionLog,
     folder: Path,
     plugins: Sequence[type[Plugin]] = (),
     *,
@@ -188,13 +188,13 @@ def check_going_on(
         patch.setattr(log_files, "SEGMENT_LIMIT_BYTES", 3_000)
         log = DecisionLog.create(
             folder / "whole",
-            told.setup,
-            fingerprints=told.header.fingerprints,
+            original.setup,
+            fingerprints=original.header.fingerprints,
             block_events=4,
             checkpoint_events=checkpoint_events,
         )
-        recorder = Recorder(machine_of(options_of(told.setup, plugins=plugins)), log)
-        for entry in told.entries():
+        recorder = Recorder(machine_of(options_of(original.setup, plugins=plugins)), log)
+        for entry in original.entries():
             recorder.handle(entry.event, entry.now_ns)
         log.close()
         whole = DecisionLog.open(folder / "whole")
@@ -235,24 +235,24 @@ chance = random.Random(7)
 folder = tempfile.mkdtemp()
 recorder = record(folder, checkpoint_events=50)
 now_ns = 0
-def tell(event):
+def send(event):
     global now_ns
     now_ns += 10**8
     return recorder.handle(event, now_ns)
 for i in range(8):
-    tell(ObjectPut(make_node(f"n{i}", cpu=3, zone="abc"[i % 3], taints=["a=b:NoSchedule"][i % 2:])))
+    send(ObjectPut(make_node(f"n{i}", cpu=3, zone="abc"[i % 3], taints=["a=b:NoSchedule"][i % 2:])))
 for i in range(120):
     pod = make_pod(f"p{i}", cpu=1, priority=chance.choice([0, 0, 5]), labels={"app": "abc"[i % 3]})
-    tell(ObjectPut(pod))
-    for action in tell(CycleDue()):
+    send(ObjectPut(pod))
+    for action in send(CycleDue()):
         if isinstance(action, Bind):
-            tell(CallDone(action.call))
+            send(CallDone(action.call))
             bound = with_node_name(pod, action.node)
-            tell(ObjectPut(bound))
+            send(ObjectPut(bound))
             if chance.random() < 0.4:
-                tell(ObjectDeleted(bound))
+                send(ObjectDeleted(bound))
     if i % 7 == 0:
-        tell(FlushBackoff())
+        send(FlushBackoff())
 digest = hashlib.sha256()
 for entry in recorder.log.entries():
     digest.update(entry.actions)
@@ -297,30 +297,30 @@ class Rich:
         self.nodes: dict[str, Node] = {}
         self.count = 0
 
-    def tell(self, event: Event) -> None:
+    def send(self, event: Event) -> None:
         self.now_ns += self.chance.choice([10**6, 10**8, 3 * 10**9])
         for action in self.recorder.handle(event, self.now_ns):
             match action:
                 case Bind(call, key, _, node):
                     pod = self.recorder.machine.pod(key)
                     assert pod is not None
-                    self.tell(CallDone(call))
+                    self.send(CallDone(call))
                     self.bound.append(with_node_name(pod, node))
                     if self.chance.random() < 0.8:
-                        self.tell(ObjectPut(self.bound[-1]))
+                        self.send(ObjectPut(self.bound[-1]))
                 case DeletePod(call, key, _):
                     victim = self.recorder.machine.pod(key)
-                    self.tell(CallDone(call))
+                    self.send(CallDone(call))
                     if victim is not None:
-                        self.tell(ObjectDeleted(victim))
+                        self.send(ObjectDeleted(victim))
                 case UpdateVolume(call, volume):
-                    self.tell(CallDone(call, obj=volume))
-                    self.tell(ObjectPut(volume))
+                    self.send(CallDone(call, obj=volume))
+                    self.send(ObjectPut(volume))
                 case UpdateClaim(call, claim):
-                    self.tell(CallDone(call, obj=claim))
-                    self.tell(ObjectPut(claim))
+                    self.send(CallDone(call, obj=claim))
+                    self.send(ObjectPut(claim))
                 case PatchPodStatus(call):
-                    self.tell(CallDone(call))
+                    self.send(CallDone(call))
                 case _:
                     pass
 
@@ -338,24 +338,24 @@ class Rich:
                     taints=["k=v:PreferNoSchedule"] * chance.randrange(2),
                 )
                 self.nodes[name] = node
-                self.tell(ObjectPut(node))
+                self.send(ObjectPut(node))
             case 2:
                 if self.nodes and chance.random() < 0.5:
                     _, node = self.nodes.popitem()
-                    self.tell(ObjectDeleted(node))
+                    self.send(ObjectDeleted(node))
             case 3:
                 if self.bound:
-                    self.tell(ObjectDeleted(self.bound.pop(chance.randrange(len(self.bound)))))
+                    self.send(ObjectDeleted(self.bound.pop(chance.randrange(len(self.bound)))))
             case 4:
                 for document in self.documents():
-                    self.tell(ObjectPut(decode(document)))
+                    self.send(ObjectPut(decode(document)))
             case _:
-                self.tell(ObjectPut(decode_pod(self.pod())))
-                self.tell(CycleDue())
-                self.tell(TimerFired())
+                self.send(ObjectPut(decode_pod(self.pod())))
+                self.send(CycleDue())
+                self.send(TimerFired())
         if chance.random() < 0.2:
-            self.tell(FlushBackoff())
-            self.tell(CycleDue())
+            self.send(FlushBackoff())
+            self.send(CycleDue())
 
     def documents(self) -> list[dict[str, Any]]:
         number = self.count

@@ -169,10 +169,10 @@ class Histories(RuleBasedStateMachine):
     def _decide(self, who: str, pod: Pod, document: Document, after: str) -> Preemption | None:
         """Schedule with one profile and execute the decision; return the result of preemption."""
         decision = self.world.decide(who, pod, self.number)
-        self.world.hold_against_explanation(who, pod, decision, self.number)
+        self.world.compare_with_explanation(who, pod, decision, self.number)
         found = None
         if who in LIKE_UPSTREAM:
-            found = self.world.hold_against_oracle(who, document, self.number)
+            found = self.world.compare_with_oracle(who, document, self.number)
         if after != "leave" and decision.slot >= 0:
             self.world.cluster.clear_nomination(pod)
             self.world.cluster.place(pod, decision.slot)

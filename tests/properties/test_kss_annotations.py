@@ -84,7 +84,7 @@ def recorded(variant: Variant, history: list[tuple[Any, ...]]) -> DecisionLog:
 
 def check(one: KssAttempt) -> None:
     """Compare the annotations of an attempt with its explanation."""
-    told = one.explanation
+    explanation = one.explanation
     found = {
         key.removeprefix(PREFIX): json.loads(value)
         for key, value in one.results.items()
@@ -96,19 +96,19 @@ def check(one: KssAttempt) -> None:
         if not key.endswith("selected-node"):
             assert write_go_json(json.loads(value)) == value
     selected = one.results[f"{PREFIX}selected-node"]
-    if not told.decision.node:
+    if not explanation.decision.node:
         assert not selected
     for node, statuses in found["filter-result"].items():
         others = {plugin for plugin, words in statuses.items() if words != "passed"}
         assert len(others) <= 1
-        assert not (others and node in told.feasible)
+        assert not (others and node in explanation.feasible)
     # The scores of plugins and of extenders were compared separately.
     sums = {node: sum(map(int, by.values())) for node, by in found["finalscore-result"].items()}
     for answers in found.get("extender-prioritize-result", {}).values():
         for entry in answers or ():
             if entry["Host"] in sums:
                 sums[entry["Host"]] += entry["Score"]
-    assert sums == told.totals
+    assert sums == explanation.totals
     order = [found[f"{point}-result"] for point in ("reserve", "permit", "prebind", "bind")]
     for earlier, later in pairwise(order):
         if later:

@@ -71,7 +71,7 @@ class Surroundings:
         self.machine = variant.new_machine()
         self.pops_in_order()
         self.hints_see_the_node()
-        self.told: dict[str, Pod] = {}
+        self.delivered: dict[str, Pod] = {}
         self.gone: dict[tuple[str, str], Object] = {}
         self.now_ns = START_NS
         self.objects: dict[tuple[str, str], Object] = {}
@@ -82,11 +82,11 @@ class Surroundings:
 
     # ---------------------------------------------------------------- the machine
 
-    def tell(self, event: Event) -> list[Action]:
+    def send(self, event: Event) -> list[Action]:
         if isinstance(event, ObjectPut) and isinstance(event.obj, Pod):
-            self.told[event.obj.key] = event.obj
+            self.delivered[event.obj.key] = event.obj
         elif isinstance(event, ObjectDeleted):
-            self.told.pop(event.obj.key, None)
+            self.delivered.pop(event.obj.key, None)
             EXERCISED.count("nodes removed", isinstance(event.obj, Node))
         actions = self.machine.handle(event, self.now_ns)
         self.log.append((event, self.now_ns, msgspec.json.encode(actions)))
@@ -164,11 +164,11 @@ class Surroundings:
     def deliver(self, which: int) -> None:
         waiting = [key for key, events in self.news.items() if events]
         if waiting:
-            self.tell(self.news[waiting[which % len(waiting)]].popleft())
+            self.send(self.news[waiting[which % len(waiting)]].popleft())
 
     def deliver_all(self, key: tuple[str, str]) -> None:
         while self.news.get(key):
-            self.tell(self.news[key].popleft())
+            self.send(self.news[key].popleft())
 
     def answer(self, which: int, outcome: str) -> None:
         """Complete one of the pending calls, let it fail, or lose its reply."""
@@ -178,19 +178,19 @@ class Surroundings:
         assert isinstance(action, Call)
         match action:
             case CallExtender(call, request):
-                self.tell(ExtenderReplied(call, self.reply(request, which, outcome)))
+                self.send(ExtenderReplied(call, self.reply(request, which, outcome)))
             case PatchPodGroupStatus(call):
-                self.tell(CallDone(call))
+                self.send(CallDone(call))
             case _:
                 self.answer_about_pod(action, outcome)
 
     def answer_about_pod(self, action: Bind | PatchPodStatus | DeletePod, outcome: str) -> None:
         pod = self.objects.get(("Pod", action.pod))
         if not isinstance(pod, Pod) or pod.metadata.uid != action.uid:
-            self.tell(CallDone(action.call, CallError("not found", "NotFound")))
+            self.send(CallDone(action.call, CallError("not found", "NotFound")))
             return
         if outcome == "fails":
-            self.tell(CallDone(action.call, CallError("no leader")))
+            self.send(CallDone(action.call, CallError("no leader")))
             return
         error = None
         match action:
@@ -209,7 +209,7 @@ class Surroundings:
             # The call was executed, but its reply is an error; the change is delivered before that.
             self.deliver_all(("Pod", action.pod))
             error = CallError("connection reset")
-        self.tell(CallDone(action.call, error))
+        self.send(CallDone(action.call, error))
 
     def bind(self, pod: Pod, node: str) -> bool:
         """Bind a pod unless it is invalid by now; the API server does not check for resources."""
@@ -226,29 +226,29 @@ class Surroundings:
             return ExtenderReply(status=200, body=rubbish[which % len(rubbish)])
         if outcome == "is lost":
             return ExtenderReply(error="connection reset")
-        asked = msgspec.json.decode(call.body)
+        body = msgspec.json.decode(call.body)
         answer: Any
         match call.verb:
             case "filter":
-                names = asked["NodeNames"] or []
+                names = body["NodeNames"] or []
                 kept = names if which % 3 else names[1:]
                 left_out = {name: "not this one" for name in names if name not in kept}
                 answer = {"NodeNames": kept, "FailedNodes": left_out}
             case "prioritize":
                 answer = [
                     {"Host": name, "Score": (which + position) % 11}
-                    for position, name in enumerate(asked["NodeNames"] or [])
+                    for position, name in enumerate(body["NodeNames"] or [])
                 ]
             case "preempt":
-                victims = asked["NodeNameToMetaVictims"] or {}
+                victims = body["NodeNameToMetaVictims"] or {}
                 answer = {"NodeNameToMetaVictims": dict(list(victims.items())[which % 2 :])}
             case _:
-                name = f"{asked['PodNamespace']}/{asked['PodName']}"
+                name = f"{body['PodNamespace']}/{body['PodName']}"
                 pod = self.objects.get(("Pod", name))
                 is_bound = (
                     isinstance(pod, Pod)
-                    and pod.metadata.uid == asked["PodUID"]
-                    and self.bind(pod, asked["Node"])
+                    and pod.metadata.uid == body["PodUID"]
+                    and self.bind(pod, body["Node"])
                 )
                 answer = {"Error": "" if is_bound else "too late"}
         return ExtenderReply(status=200, body=msgspec.json.encode(answer))
@@ -266,7 +266,7 @@ class Surroundings:
     def run(self, cycles: int) -> None:
         """Deliver events and replies normally, and schedule pods."""
         for _ in range(cycles):
-            self.tell(CycleDue())
+            self.send(CycleDue())
             while self.calls or any(self.news.values()):
                 self.deliver(0)
                 self.answer(0, "succeeds")
@@ -285,7 +285,7 @@ class Surroundings:
             while self.calls:
                 self.answer(0, "succeeds")
             self.now_ns += 10 * SECOND_NS
-            self.tell(TimerFired())
+            self.send(TimerFired())
 
 
 Call = Bind | PatchPodStatus | PatchPodGroupStatus | DeletePod | CallExtender
@@ -419,7 +419,7 @@ def step(around: Surroundings, number: int, op: str, *what: Any) -> None:  # noq
         case "delete":
             around.delete(key)
         case "cycle":
-            around.tell(CycleDue())
+            around.send(CycleDue())
         case "group":
             for group in new_groups(*what):
                 around.write(group)
@@ -430,22 +430,22 @@ def step(around: Surroundings, number: int, op: str, *what: Any) -> None:  # noq
         case "gone_again":
             gone = around.gone.get(("Pod", key))
             if gone is not None and not around.news["Pod", key]:
-                around.tell(ObjectDeleted(gone))
+                around.send(ObjectDeleted(gone))
         case "deliver":
             around.deliver(what[0])
         case "again":
-            if key in around.told:
-                around.tell(ObjectPut(around.told[key]))
+            if key in around.delivered:
+                around.send(ObjectPut(around.delivered[key]))
         case "answer":
             around.answer(*what)
         case "time":
             around.now_ns += round(what[0] * SECOND_NS)
             for event in (TimerFired(), FlushBackoff(), FlushUnschedulable()):
-                around.tell(event)
+                around.send(event)
         case "allow":
-            around.tell(PodAllowed(key, "Gate"))
+            around.send(PodAllowed(key, "Gate"))
         case "reject":
-            around.tell(PodRejected(key, "Gate", "not today"))
+            around.send(PodRejected(key, "Gate", "not today"))
         case _:
             raise AssertionError(f"unknown operation {op}")
 

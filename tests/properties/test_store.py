@@ -177,8 +177,8 @@ class Model:
                 period = grace
             else:
                 has_ended = current["status"]["phase"] == "Succeeded"
-                asked = 30 if grace is None else grace
-                period = asked if "nodeName" in current["spec"] and not has_ended else 0
+                grace_seconds = 30 if grace is None else grace
+                period = grace_seconds if "nodeName" in current["spec"] and not has_ended else 0
                 if "a `put` object may have no namespace" in metadata:  # what was put may have none
                     metadata["generation"] += 1
             metadata["deletionTimestamp"] = times[period]
@@ -243,7 +243,7 @@ def fields_of(query: dict[str, Any]) -> str:
     return ",".join(part for part in parts if part)
 
 
-def asked(query: dict[str, Any]) -> dict[str, Any]:
+def conditions(query: dict[str, Any]) -> dict[str, Any]:
     return {
         "namespace": query["namespace"],
         "labels": parse_label_selector(query["labels"]),
@@ -354,15 +354,15 @@ class Stores(RuleBasedStateMachine):
         for store in (self.memory, self.file):
             if version < self.model.oldest:
                 with pytest.raises(Expired):
-                    store.list(query["kind"], at=version, **asked(query))
+                    store.list(query["kind"], at=version, **conditions(query))
             else:
-                page = store.list(query["kind"], at=version, **asked(query))
+                page = store.list(query["kind"], at=version, **conditions(query))
                 assert [obj.raw for obj in page.objects] == self.model.listed(query, version)
 
     @rule(target=pages, query=queries, limit=st.integers(1, 3))
     def first_page(self, query: dict[str, Any], limit: int) -> tuple[dict[str, Any], Page, int]:
-        page = self.memory.list(query["kind"], limit=limit, **asked(query))
-        assert page == self.file.list(query["kind"], limit=limit, **asked(query))
+        page = self.memory.list(query["kind"], limit=limit, **conditions(query))
+        assert page == self.file.list(query["kind"], limit=limit, **conditions(query))
         return query, page, limit
 
     @rule(given_page=consumes(pages))
@@ -370,7 +370,7 @@ class Stores(RuleBasedStateMachine):
         query, page, limit = given_page
         version, shown = page.resource_version, [obj.raw for obj in page.objects]
         while page.continue_token:
-            options = {"limit": limit, "continue_token": page.continue_token, **asked(query)}
+            options = {"limit": limit, "continue_token": page.continue_token, **conditions(query)}
             if version < self.model.oldest:
                 with pytest.raises(Expired):
                     self.file.list(query["kind"], **options)
@@ -383,7 +383,7 @@ class Stores(RuleBasedStateMachine):
     @rule(target=cursors, query=queries)
     def watch(self, query: dict[str, Any]) -> tuple[dict[str, Any], Cursor, int]:
         since = self.model.version
-        return query, self.memory.watch(query["kind"], since=since, **asked(query)), since
+        return query, self.memory.watch(query["kind"], since=since, **conditions(query)), since
 
     @rule(given_cursor=consumes(cursors))
     def poll(self, given_cursor: tuple[dict[str, Any], Cursor, int]) -> None:
@@ -392,7 +392,7 @@ class Stores(RuleBasedStateMachine):
             with pytest.raises(Expired):
                 cursor.poll()
             return
-        again = self.file.watch(query["kind"], since=since, **asked(query))
+        again = self.file.watch(query["kind"], since=since, **conditions(query))
         for each in (cursor, again):
             shown = [
                 (event.type, event.resource_version, event.object.raw)
@@ -427,7 +427,7 @@ TestStores.settings = effort(30, stateful_step_count=30)
 def test_sorted_keys_are_a_sorted_set(steps):
     kept = SortedKeys()
     model: set[str] = set()
-    for is_asked, key in steps:
+    for is_listed, key in steps:
         if key in model:
             model.remove(key)
             kept.remove(key)
@@ -435,7 +435,7 @@ def test_sorted_keys_are_a_sorted_set(steps):
             model.add(key)
             kept.add(key)
         assert len(kept) == len(model)
-        if is_asked:
+        if is_listed:
             assert kept.sorted() == sorted(model)
     assert kept.sorted() == sorted(model)
 
