@@ -179,7 +179,7 @@ class Model:
                 has_ended = current["status"]["phase"] == "Succeeded"
                 grace_seconds = 30 if grace is None else grace
                 period = grace_seconds if "nodeName" in current["spec"] and not has_ended else 0
-                if "a `put` object may have no namespace" in metadata:  # what was put may have none
+                if "generation" in metadata:  # a `put` object may have none
                     metadata["generation"] += 1
             metadata["deletionTimestamp"] = times[period]
             metadata["deletionGracePeriodSeconds"] = period
