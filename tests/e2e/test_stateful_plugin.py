@@ -57,7 +57,7 @@ def test_what_is_decided_does_not_depend_on_a_folder_and_the_plugin_is_named(clu
     assert there.stderr.count("warning: plugin Quota keeps state") == 1
 
 
-def test_a_run_that_was_killed_goes_on_with_the_count_that_there_was(cluster, tmp_path):
+def test_a_killed_run_resumes_with_the_state_of_the_plugin(cluster, tmp_path):
     run(f"simulate {cluster} --out {tmp_path}/whole", status=1)
     folder = tmp_path / "broken"
     process = started(f"{cluster} --out {folder}", 1)
