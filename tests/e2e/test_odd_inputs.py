@@ -55,7 +55,7 @@ def test_a_kind_that_a_built_in_group_does_not_have_is_refused(write, command):
     files = write("odd.yaml", "apiVersion: apps/v1\nkind: Deploymnt\nmetadata: {name: web}\n")
     refused = run(f"{command} {files}", status=2).stderr
     assert refused == (
-        f'{files}: document 1 (line 1): kind: no matches for kind "Deploymnt" in version'
+        f'{files}: document 1 (line 2): kind: no matches for kind "Deploymnt" in version'
         ' "apps/v1"; did you mean "Deployment"?\n'
     )
 

@@ -23,8 +23,9 @@ from podwright.config import (
     Rules,
 )
 from podwright.framework.explain import Explanation
-from podwright.objects import decode, decode_pod
+from podwright.objects import decode_pod
 from podwright.preemption import Preemption
+from podwright.schema import decode
 
 VECTORS = Path(__file__).parent / "classic"
 FAMILIES = ("classic_decision", "classic_preemption")

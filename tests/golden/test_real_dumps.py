@@ -12,7 +12,7 @@ from tests.golden.real_cluster import dump, scheduler_log
 
 import podwright as pw
 from podwright.framework.profile import TieRule
-from podwright.objects import decode
+from podwright.schema import decode
 
 pytestmark = pytest.mark.golden
 

@@ -26,9 +26,10 @@ from tests.perf.case import MEBIBYTES, OPERATIONS_PER_SECOND, PODS_PER_SECOND, S
 
 from podwright.columns import Cluster
 from podwright.framework.run import PluginRunner
-from podwright.objects import Node, Pod, decode, decode_node
+from podwright.objects import Node, Pod, decode_node
 from podwright.parity.setup import profiles_of
 from podwright.preemption import Preemption
+from podwright.schema import decode
 
 _MIB = 1 << 20
 

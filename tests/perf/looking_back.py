@@ -24,10 +24,10 @@ from tests.perf.case import SECONDS, Case
 from tests.perf.machine import Driver
 
 from podwright.machine import FlushBackoff
-from podwright.objects import decode
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.explain import Cycles
 from podwright.recording.record import record
+from podwright.schema import decode
 
 _WORKLOADS, _REPLICAS = 1_000, 50
 _CHECKPOINT_EVENTS = 20_000

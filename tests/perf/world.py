@@ -39,8 +39,9 @@ from podwright.cli.gc_pause import reduced_collection
 from podwright.controllers import ControllerLoop
 from podwright.framework.decision import Decision
 from podwright.machine import Machine
-from podwright.objects import Document, KubernetesObject, decode
+from podwright.objects import Document, KubernetesObject
 from podwright.recording.decision_log import DecisionLog
+from podwright.schema import decode
 from podwright.simulation.observers import KubernetesEvent
 from podwright.simulation.operations import Apply, Delete, FailNode, RestoreNode
 from podwright.simulation.simulation import LOG_CHECKPOINT_EVENTS

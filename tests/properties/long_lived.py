@@ -27,9 +27,10 @@ from podwright.framework.explain import Explanation, explain
 from podwright.framework.profile import Profile, TieRule
 from podwright.framework.run import PluginRunner
 from podwright.machine import SchedulerOptions
-from podwright.objects import Pod, decode, decode_pod
+from podwright.objects import Pod, decode_pod
 from podwright.parity.decision import compare_explanation
 from podwright.preemption import Preemption
+from podwright.schema import decode
 
 SEED = 11
 

@@ -26,10 +26,11 @@ from podwright.objects import (
     Pod,
     labels_as_selector,
 )
-from podwright.objects.decode import decode, decode_pod
+from podwright.objects.decode import decode_pod
 from podwright.objects.toleration import untolerated_taint
 from podwright.plugins.inter_pod_affinity import InterPodAffinity
 from podwright.plugins.pod_topology_spread import PodTopologySpread
+from podwright.schema import decode
 
 pytestmark = pytest.mark.property
 

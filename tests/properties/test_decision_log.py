@@ -35,7 +35,7 @@ from podwright.machine import (
     UpdateClaim,
     UpdateVolume,
 )
-from podwright.objects import Node, Pod, decode, decode_pod, with_node_name
+from podwright.objects import Node, Pod, decode_pod, with_node_name
 from podwright.recording import decision_log, log_files
 from podwright.recording.decision_log import DecisionLog, Recorder
 from podwright.recording.explain import find_cycle
@@ -45,6 +45,7 @@ from podwright.recording.recorded_state import queue_of
 from podwright.recording.replay import Replay
 from podwright.recording.resumption import resume
 from podwright.recording.verification import verify
+from podwright.schema import decode
 from podwright.testing import make_node
 
 pytestmark = pytest.mark.property

@@ -38,18 +38,11 @@ from podwright.machine import (
 )
 from podwright.machine.pod_steps import PodSteps
 from podwright.machine.profiles import RunningProfile
-from podwright.objects import (
-    Node,
-    Object,
-    Pod,
-    decode,
-    with_condition,
-    with_fields,
-    with_node_name,
-)
+from podwright.objects import Node, Object, Pod, with_condition, with_fields, with_node_name
 from podwright.objects import with_nominated_node_name as with_nomination
 from podwright.preemption import Preemption
 from podwright.queueing import SECOND_NS, QueuedPod, QueueName
+from podwright.schema import decode
 from podwright.testing import make_node, make_pod
 
 pytestmark = pytest.mark.property

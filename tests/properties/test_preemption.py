@@ -18,10 +18,11 @@ from podwright.config import DEFAULT_GATES, KubeSchedulerConfiguration, effectiv
 from podwright.framework.nominated import NominatedCheck
 from podwright.framework.profile import Profile
 from podwright.framework.run import PluginRunner
-from podwright.objects import Pod, decode, decode_pod
+from podwright.objects import Pod, decode_pod
 from podwright.preemption import choose
 from podwright.preemption.dry_run import Limits, dry_run
 from podwright.preemption.sums import SummedNodes
+from podwright.schema import decode
 
 pytestmark = pytest.mark.property
 

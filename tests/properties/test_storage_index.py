@@ -18,7 +18,7 @@ from podwright.columns.tests.storage_objects import (
     volume,
 )
 from podwright.columns.volume_decisions import PodClaims, decide
-from podwright.objects import decode
+from podwright.schema import decode
 
 NODES, CLAIMS, VOLUMES, PODS = ["n0", "n1"], ["c0", "c1"], ["v0", "v1"], ["p0", "p1", "p2"]
 DRIVERS = ["csi.x", "ebs.csi.aws.com"]

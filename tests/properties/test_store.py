@@ -21,7 +21,8 @@ from hypothesis.stateful import (
 from tests.properties.effort import effort
 
 from podwright.api.tests.writable import WritableStore, open_writable
-from podwright.objects import decode, parse_field_selector, parse_label_selector
+from podwright.objects import parse_field_selector, parse_label_selector
+from podwright.schema import decode
 from podwright.store import (
     Cursor,
     Expired,

@@ -12,7 +12,8 @@ from podwright.columns.class_volumes import is_bound_to, required_affinity, stor
 from podwright.columns.storage import class_of
 from podwright.columns.tests.storage_objects import claim, expression, storage_class, volume
 from podwright.columns.volume_decisions import BIND_CONFLICT, PodClaims, decide
-from podwright.objects import decode, label_selector, node_selector
+from podwright.objects import label_selector, node_selector
+from podwright.schema import decode
 
 HOST, ZONE = "kubernetes.io/hostname", "zone"
 HOSTS, ZONES = ["n0", "n1", "n2", "n3"], ["a", "b"]

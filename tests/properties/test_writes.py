@@ -15,12 +15,12 @@ from podwright.api.kind_strategies import STRATEGIES
 from podwright.objects import (
     Condition,
     Pod,
-    decode,
     with_condition,
     with_node_name,
     with_nominated_node_name,
 )
 from podwright.objects.timestamps import timestamp_text
+from podwright.schema import decode
 from podwright.store.versions import at_version, with_metadata
 
 pytestmark = pytest.mark.property

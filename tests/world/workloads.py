@@ -5,7 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from podwright.objects import KubernetesObject, decode
+from podwright.objects import KubernetesObject
+from podwright.schema import decode
 from podwright.simulation.operations import Apply, Scale
 from podwright.simulation.world import World
 from podwright.stages.annotation_stages import EXIT_CODE, RUN_DELAY

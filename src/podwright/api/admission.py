@@ -29,11 +29,11 @@ from podwright.objects import (
     PodwrightError,
     PriorityClass,
     api_group,
-    decode,
     decode_as,
     default_priority_class,
     encode,
 )
+from podwright.schema import decode
 from podwright.store import ObjectStore
 
 NOT_READY: Final = "node.kubernetes.io/not-ready"

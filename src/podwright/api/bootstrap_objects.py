@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from podwright.objects import Document, KubernetesObject, PriorityClass, decode, encode
+from podwright.objects import Document, KubernetesObject, PriorityClass, encode
+from podwright.schema import decode
 
 
 def namespace(name: str) -> KubernetesObject:

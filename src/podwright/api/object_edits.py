@@ -7,13 +7,8 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from podwright.objects import (
-    Document,
-    KubernetesObject,
-    Unknown,
-    decode,
-    encode,
-)
+from podwright.objects import Document, KubernetesObject, Unknown, encode
+from podwright.schema import decode
 
 T = TypeVar("T", bound=KubernetesObject)
 

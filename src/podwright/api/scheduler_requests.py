@@ -26,11 +26,11 @@ from podwright.objects import (
     Object,
     Pod,
     PodGroup,
-    decode,
     encode,
     with_condition,
     with_nominated_node_name,
 )
+from podwright.schema import decode
 from podwright.store import POD, Conflict, NotFound, ObjectStore
 
 ApiCall: TypeAlias = (

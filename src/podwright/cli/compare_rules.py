@@ -17,6 +17,8 @@ from podwright.cli.options import (
     Provider,
     Seed,
     Setup,
+    Validate,
+    ValidationName,
     Workers,
     command_app,
     examples,
@@ -42,6 +44,7 @@ def compare_rules(  # noqa: PLR0913, PLR0917 - the options of the command
     workers: Workers = 1,
     seed: Seed = 0,
     feature_gates: Gates = "",
+    validate: Validate = ValidationName.strict,
     same_cluster: Annotated[
         bool,
         typer.Option(
@@ -72,6 +75,7 @@ def compare_rules(  # noqa: PLR0913, PLR0917 - the options of the command
         plugins=tuple(plugin or ()),
         seed=seed,
         feature_gates=feature_gates,
+        validate=validate,
         algorithm_provider=algorithm_provider,
         policy=policy,
         workers=workers,

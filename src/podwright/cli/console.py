@@ -64,6 +64,12 @@ class _Console(Console):
         raise error
 
 
+def print_warnings(warnings: Iterable[str]) -> None:
+    """Print warnings on stderr, each on a line."""
+    for warning in warnings:
+        print_message(f"warning: {warning}")
+
+
 def print_message(text: str) -> None:
     """Print a line to stderr."""
     # Keeps the lines of both streams in order if they go to the same file.

@@ -7,7 +7,14 @@ from typing import Annotated
 
 import typer
 
-from podwright.cli.options import command_app, examples, given_on, reject_idle
+from podwright.cli.options import (
+    Validate,
+    ValidationName,
+    command_app,
+    examples,
+    given_on,
+    reject_idle,
+)
 
 app = command_app()
 
@@ -57,6 +64,7 @@ def convert(
             "tables.",
         ),
     ] = "1970-01-01T00:00:00Z",
+    validate: Validate = ValidationName.strict,
     output: Annotated[
         ConvertedFormat,
         typer.Option(
@@ -80,4 +88,11 @@ def convert(
         reject_idle("--start", f"with --output {output.value}", "only records have times")
     from podwright.cli.convert_run import run_convert
 
-    run_convert(files, at=at, start=start, has_start=has_start, output=output.value)
+    run_convert(
+        files,
+        at=at,
+        start=start,
+        has_start=has_start,
+        validate=validate.value,
+        output=output.value,
+    )

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import msgspec
 
-from podwright.cli.console import print_document, print_message, waiting, write
+from podwright.cli.console import print_document, print_message, print_warnings, waiting, write
 from podwright.cli.input_errors import ErrorCollector
 from podwright.cli.recorded_run import moment_since, start_of_run
 from podwright.files import (
     DEFAULT_CONFIGURATION,
+    FieldValidation,
     LoadedObjects,
     Record,
     RecordLine,
@@ -94,7 +95,15 @@ class _Contents(msgspec.Struct, frozen=True):
         return list(there.values())
 
 
-def run_convert(files: Sequence[str], *, at: str, start: str, has_start: bool, output: str) -> None:
+def run_convert(
+    files: Sequence[str],
+    *,
+    at: str,
+    start: str,
+    has_start: bool,
+    validate: FieldValidation,
+    output: str,
+) -> None:
     """Read all files, and write the cluster in one format.
 
     Raises
@@ -108,7 +117,7 @@ def run_convert(files: Sequence[str], *, at: str, start: str, has_start: bool, o
     start_ns = 0
     with waiting("reading the files"):
         with collected:
-            contents = _read(files)
+            contents = _read(files, validate)
         with collected:
             at_ns = _moment(at, contents.start_ns) if at else None
         with collected:
@@ -122,6 +131,9 @@ def run_convert(files: Sequence[str], *, at: str, start: str, has_start: bool, o
                 message = f"has no effect with {contents.record.source}, which has its own start"
                 raise InputError([FieldError(source="options", path="--start", message=message)])
         collected.raise_all()
+    print_warnings(contents.loaded.warnings)
+    if contents.record is not None:
+        print_warnings(contents.record.warnings)
     _warn_of_unterminated_line(contents.record)
     if output == "record":
         _write_record(contents, at_ns, start_ns)
@@ -140,7 +152,7 @@ def run_convert(files: Sequence[str], *, at: str, start: str, has_start: bool, o
 # -------------------------------------------------------------------- reading
 
 
-def _read(files: Sequence[str]) -> _Contents:
+def _read(files: Sequence[str], validate: FieldValidation) -> _Contents:
     logs = {path: folder for path in files if path != "-" and (folder := _log_of(Path(path)))}
     others = [path for path in files if path not in logs]
     records: list[tuple[str, bytes]] = []
@@ -160,7 +172,7 @@ def _read(files: Sequence[str]) -> _Contents:
     collected = ErrorCollector()
     loaded, record = LoadedObjects(), None
     with collected:
-        loaded = load_bytes(manifests)
+        loaded = load_bytes(manifests, validate=validate)
     for name, data in records:
         with collected:
             if record is not None:

@@ -23,6 +23,8 @@ from podwright.cli.options import (
     Setup,
     TieRuleName,
     Ties,
+    Validate,
+    ValidationName,
     Workers,
     command_app,
     examples,
@@ -119,6 +121,7 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
     tie_rule: Ties = TieRuleName.drawn,
     preemption_offset: Offset = OffsetName.drawn,
     feature_gates: Gates = "",
+    validate: Validate = ValidationName.strict,
     output: Annotated[
         ExplainFormat,
         typer.Option(
@@ -174,6 +177,7 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
         tie_rule=tie_rule,
         preemption_offset=preemption_offset,
         feature_gates=feature_gates,
+        validate=validate,
         rules=rules,
         algorithm_provider=algorithm_provider,
         policy=policy,
@@ -208,7 +212,7 @@ def _check_nodes(given: frozenset[str], output: ExplainFormat) -> None:
 _ONLY_WITH_RUN = ("attempt", "at")
 _ONLY_WITH_FILES = (
     "config", "alone", "rules", "algorithm_provider", "policy", "workers", "seed", "tie_rule",
-    "preemption_offset", "feature_gates",
+    "preemption_offset", "feature_gates", "validate",
 )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from podwright.assembly import Scheduler, UnknownPod, idle_choices, plugins_from
 from podwright.assembly.missing_resources import missing_resources
-from podwright.cli.console import print_message, waiting
+from podwright.cli.console import print_message, print_warnings, waiting
 from podwright.cli.input_errors import ErrorCollector, read_text
 from podwright.cli.installed_plugins import with_installed
 from podwright.cli.options import OffsetName, Setup
@@ -101,13 +101,15 @@ def read_inputs(files: Sequence[str], setup: Setup, *, has_both: bool = False) -
     loaded = LoadedObjects()
     with waiting("reading the files"):
         with collected:
-            loaded = load(list(files), stdin=sys.stdin.buffer if "-" in files else None)
+            stdin = sys.stdin.buffer if "-" in files else None
+            loaded = load(list(files), stdin=stdin, validate=setup.validate.value)
             require_objects(loaded, files)
         inputs = inputs_of(loaded, setup, collected)
         collected.raise_all()
         warn_of_idle(
             without_classic_rules(inputs) if has_both else inputs, "configuration", "decisions"
         )
+    print_warnings(loaded.warnings)
     warn_of_kinds(loaded)
     return inputs
 

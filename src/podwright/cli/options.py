@@ -53,6 +53,14 @@ class RuleName(StrEnum):
     classic = "classic"
 
 
+class ValidationName(StrEnum):
+    """What is done about unknown fields and invalid values in manifests."""
+
+    strict = "strict"
+    warn = "warn"
+    ignore = "ignore"
+
+
 class Format(StrEnum):
     """The output formats of a result."""
 
@@ -85,6 +93,14 @@ Plugins = Annotated[
         "--plugin",
         metavar="FILE",
         help="A Python file that defines custom plugins. The file is executed. Repeatable.",
+    ),
+]
+Validate = Annotated[
+    ValidationName,
+    typer.Option(
+        "--validate",
+        help="What to do about unknown fields and invalid values in manifests: reject, report or "
+        "ignore them. Objects that come from an API server are not validated.",
     ),
 ]
 Seed = Annotated[
@@ -221,5 +237,6 @@ class Setup:
     algorithm_provider: str = ""
     policy: Path | None = None
     workers: int = 1
+    validate: ValidationName = ValidationName.strict
     given: frozenset[str] = frozenset()
     seeds_names: bool = False

@@ -22,6 +22,8 @@ from podwright.cli.options import (
     Setup,
     TieRuleName,
     Ties,
+    Validate,
+    ValidationName,
     Workers,
     command_app,
     examples,
@@ -75,6 +77,7 @@ def schedule(  # noqa: PLR0913, PLR0917 - the options of the command
     tie_rule: Ties = TieRuleName.drawn,
     preemption_offset: Offset = OffsetName.drawn,
     feature_gates: Gates = "",
+    validate: Validate = ValidationName.strict,
     output: Annotated[
         ScheduleFormat,
         typer.Option(
@@ -112,6 +115,7 @@ def schedule(  # noqa: PLR0913, PLR0917 - the options of the command
         tie_rule=tie_rule,
         preemption_offset=preemption_offset,
         feature_gates=feature_gates,
+        validate=validate,
         rules=rules,
         algorithm_provider=algorithm_provider,
         policy=policy,

@@ -13,6 +13,7 @@ from podwright.cli.console import (
     print_message,
     print_paragraph,
     print_table,
+    print_warnings,
     progress,
     waiting,
     write,
@@ -69,6 +70,7 @@ def run_shadow(  # noqa: PLR0913 - the options of the command
         with collected:
             gates = parse_gates(feature_gates)
         collected.raise_all()
+        print_warnings(record.warnings)
         for warning in idle_choices(configuration, gates, "configuration", "decisions"):
             print_message(f"warning: {warning}")
         shadow = Shadow(

@@ -21,6 +21,8 @@ from podwright.cli.options import (
     Setup,
     TieRuleName,
     Ties,
+    Validate,
+    ValidationName,
     command_app,
     examples,
     given_on,
@@ -130,6 +132,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
     tie_rule: Ties = TieRuleName.drawn,
     preemption_offset: Offset = OffsetName.drawn,
     feature_gates: Gates = "",
+    validate: Validate = ValidationName.strict,
     ending: Annotated[
         EndingName,
         typer.Option(
@@ -214,6 +217,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
                 tie_rule=tie_rule,
                 preemption_offset=preemption_offset,
                 feature_gates=feature_gates,
+                validate=validate,
                 rules=rules,
                 algorithm_provider=algorithm_provider,
                 policy=policy,

@@ -21,6 +21,7 @@ from podwright.cli.console import (
     print_heading,
     print_message,
     print_table,
+    print_warnings,
     stderr,
     waiting,
     write,
@@ -35,7 +36,7 @@ from podwright.cli.inputs import (
     warn_of_kinds,
     warn_of_missing_resources,
 )
-from podwright.cli.options import OffsetName, RuleName, Setup, TieRuleName
+from podwright.cli.options import OffsetName, RuleName, Setup, TieRuleName, ValidationName
 from podwright.config import (
     format_duration,
 )
@@ -115,6 +116,7 @@ class SimulateOptions:
             "rules": None if setup.rules is None else setup.rules.value,
             "algorithm_provider": setup.algorithm_provider,
             "policy": None if setup.policy is None else str(setup.policy),
+            "validate": setup.validate.value,
         }
 
 
@@ -138,6 +140,7 @@ class _StoredOptions(msgspec.Struct, frozen=True, kw_only=True):
     rules: str | None
     algorithm_provider: str
     policy: str | None
+    validate: str | None = None
 
 
 def stored_options(manifest: Manifest, folder: Path) -> SimulateOptions:
@@ -174,6 +177,8 @@ def stored_options(manifest: Manifest, folder: Path) -> SimulateOptions:
             rules=None if written.rules is None else RuleName(written.rules),
             algorithm_provider=written.algorithm_provider,
             policy=None if written.policy is None else Path(written.policy),
+            # Runs of versions that did not validate are resumed as they began.
+            validate=ValidationName(written.validate or "ignore"),
         ),
     )
 
@@ -246,7 +251,7 @@ def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
             contents = read_paths(options.files, stdin=stdin)
             files += [InputFile("objects", name, sha256_of(data)) for name, data in contents]
             _reject_records(contents)
-            loaded = load_bytes(contents)
+            loaded = load_bytes(contents, validate=setup.validate.value)
             if "ending" in options.given:
                 _require_openb_pods(loaded, options.files)
             if not options.events:
@@ -273,9 +278,11 @@ def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
                 start_ns=start_ns,
                 ending=_ending(options.ending),
                 is_endless=until_ns is None,
+                validate=setup.validate.value,
             )
         collected.raise_all()
     assert inputs is not None, "no inputs and no error"
+    print_warnings((*loaded.warnings, *inputs.warnings))
     warn_of_kinds(loaded, {(stage.group, stage.kind) for stage in inputs.stages})
     if not options.events and has_no_workload(loaded):
         print_message("Nothing to simulate: no pods, no workloads and no events.")

@@ -19,7 +19,8 @@ from podwright.framework import TieRule
 from podwright.kernels._jit import notify_before_compiling
 from podwright.kernels.preemption import slots_with
 from podwright.kernels.select import pop_heap
-from podwright.objects import Object, decode, decode_pod
+from podwright.objects import Object, decode_pod
+from podwright.schema import decode
 
 _ZONE, _HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 _SPREAD_HARD: dict[str, Any] = {

@@ -16,7 +16,8 @@ from podwright.controllers.interface import ControllerAction, CreateObject, Upda
 from podwright.controllers.kinds import CONTROLLER_REVISION
 from podwright.controllers.lister import Lister
 from podwright.controllers.pod_template import controller_reference_document
-from podwright.objects import Document, KubernetesObject, decode
+from podwright.objects import Document, KubernetesObject
+from podwright.schema import decode
 
 REVISION_LABEL: Final = "controller-revision-hash"
 """The label of a pod with the revision that it was created from."""

@@ -32,12 +32,12 @@ from podwright.objects import (
     Document,
     KubernetesObject,
     NamespacedName,
-    decode,
     parse_schedule,
     time_zone,
     timestamp_ns,
     timestamp_text,
 )
+from podwright.schema import decode
 
 SCHEDULED_AT: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 

@@ -17,7 +17,8 @@ from podwright.controllers.interface import (
 )
 from podwright.controllers.kinds import POD, PVC, GroupKind
 from podwright.controllers.lister import Lister
-from podwright.objects import Document, KubernetesObject, NamespacedName, Pod, decode
+from podwright.objects import Document, KubernetesObject, NamespacedName, Pod
+from podwright.schema import decode
 
 
 class EphemeralVolumeController:

@@ -24,10 +24,10 @@ from podwright.objects import (
     Node,
     PersistentVolumeClaim,
     StorageClass,
-    decode,
     encode,
     timestamp_text,
 )
+from podwright.schema import decode
 
 PROVISIONED_BY: Final = "pv.kubernetes.io/provisioned-by"
 SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"

@@ -8,10 +8,22 @@ A *record* is a file of JSON lines with the changes of a cluster's objects. A *s
 file of JSON lines with the attempts of a real scheduler. A *snapshot* is the export format of
 kube-scheduler-simulator.
 
-Start with `manifests.py`, then `record.py`.
+A *manifest* is a document for an API server; a *stored* object has been in one.
+
+Start with `manifests.py`, `documents.py` (bytes to documents) and `object_reader.py` (documents to
+objects), then `record.py`.
 """
 
+from podwright.files.documents import SNAPSHOT_KEYS, Place
 from podwright.files.manifests import STDIN_SOURCE, LoadedObjects, load, load_bytes, read_paths
+from podwright.files.object_reader import (
+    FieldValidation,
+    Manifest,
+    ObjectReader,
+    Sourced,
+    SourcedDocument,
+    read_manifest,
+)
 from podwright.files.record import (
     MAX_STEP_BACK_NS,
     ChangeType,
@@ -34,14 +46,21 @@ from podwright.files.snapshot import (
 __all__ = [
     "DEFAULT_CONFIGURATION",
     "MAX_STEP_BACK_NS",
+    "SNAPSHOT_KEYS",
     "STDIN_SOURCE",
     "ChangeType",
+    "FieldValidation",
     "LoadedObjects",
     "LogLine",
+    "Manifest",
+    "ObjectReader",
+    "Place",
     "Record",
     "RecordLine",
     "RecordReader",
     "SchedulerLog",
+    "Sourced",
+    "SourcedDocument",
     "file_lines",
     "is_in_snapshot",
     "load",
@@ -50,6 +69,7 @@ __all__ = [
     "load_scheduler_log",
     "missing_namespaces",
     "numbered_lines",
+    "read_manifest",
     "read_paths",
     "read_record",
     "write_snapshot",

@@ -1,6 +1,6 @@
 """Files and folders of manifests, read as bytes and as objects.
 
-This module finds and reads files and merges their objects; `objects.manifest` parses the content.
+This module finds and reads files and merges their objects; `object_reader` reads the content.
 """
 
 from __future__ import annotations
@@ -11,19 +11,22 @@ from typing import BinaryIO, TypeVar
 
 import msgspec
 
+from podwright.files.object_reader import (
+    FieldValidation,
+    Sourced,
+    SourcedDocument,
+    read_manifest,
+)
 from podwright.objects import (
-    KINDS_OF_GROUP,
     FieldError,
     InputError,
     KubernetesObject,
     Object,
-    Sourced,
-    SourcedDocument,
     Unknown,
     api_group,
     encode,
-    read_manifest,
 )
+from podwright.schema import built_in
 
 STDIN = "-"
 STDIN_SOURCE = "stdin"
@@ -43,10 +46,13 @@ class LoadedObjects(msgspec.Struct, frozen=True):
         Every object once, in the order of the files and of the documents in them.
     configuration : SourcedDocument or None
         The KubeSchedulerConfiguration among them, not yet parsed.
+    warnings : tuple of str
+        What was read although it may be wrong; see `FieldValidation`.
     """
 
     sourced: tuple[Sourced, ...] = ()
     configuration: SourcedDocument | None = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def objects(self) -> tuple[Object, ...]:
@@ -58,7 +64,7 @@ class LoadedObjects(msgspec.Struct, frozen=True):
         found: dict[tuple[str, str], Sourced] = {}
         for entry in self.sourced:
             group = api_group(entry.object.api_version)
-            if isinstance(entry.object, Unknown) and group not in KINDS_OF_GROUP:
+            if isinstance(entry.object, Unknown) and not built_in().is_built_in(group):
                 found.setdefault((group, entry.object.kind), entry)
         return tuple(found.values())
 
@@ -127,12 +133,26 @@ def _manifests_in(folder: Path) -> list[Path]:
 
 
 def load(
-    paths: str | Path | Sequence[str | Path], *, stdin: BinaryIO | None = None
+    paths: str | Path | Sequence[str | Path],
+    *,
+    stdin: BinaryIO | None = None,
+    validate: FieldValidation = "strict",
 ) -> LoadedObjects:
     """Read the objects of one or several files and folders.
 
     Duplicates with the same content are merged, so a folder may contain a dump of all kinds
     beside dumps of single kinds.
+
+    Parameters
+    ----------
+    paths : str, Path or sequence of them
+        Files and folders; `-` is the standard input.
+    stdin : BinaryIO, optional
+        The standard input.
+    validate : str
+        What is done about unknown fields and invalid values in manifests, as with
+        `kubectl --validate`: `strict` raises, `warn` reports them in `warnings`, `ignore` accepts
+        them. Objects that an API server has stored are read leniently.
 
     Raises
     ------
@@ -140,21 +160,25 @@ def load(
         With all errors in all files; nothing is partially loaded.
     """
     several = (paths,) if isinstance(paths, str | Path) else paths
-    return load_bytes(read_paths(several, stdin=stdin))
+    return load_bytes(read_paths(several, stdin=stdin), validate=validate)
 
 
-def load_bytes(files: Iterable[tuple[str, bytes]]) -> LoadedObjects:
+def load_bytes(
+    files: Iterable[tuple[str, bytes]], *, validate: FieldValidation = "strict"
+) -> LoadedObjects:
     """Read the objects from the content of files; see `load`."""
     errors: list[FieldError] = []
     by_identity: dict[tuple[str, str, str], Sourced] = {}
     kept: list[Sourced] = []
     configuration: SourcedDocument | None = None
+    warnings: list[str] = []
     for source, data in files:
         try:
-            manifest = read_manifest(data, source=source)
+            manifest = read_manifest(data, source=source, validate=validate)
         except InputError as error:
             errors.extend(error.errors)
             continue
+        warnings += manifest.warnings
         for entry in manifest.objects:
             obj = entry.object
             if not obj.name:
@@ -174,4 +198,4 @@ def load_bytes(files: Iterable[tuple[str, bytes]]) -> LoadedObjects:
                 errors.append(FieldError(source=document.source, path="", message=message))
     if errors:
         raise InputError(errors)
-    return LoadedObjects(tuple(kept), configuration)
+    return LoadedObjects(tuple(kept), configuration, tuple(warnings))

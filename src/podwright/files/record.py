@@ -28,21 +28,21 @@ from typing import Any, BinaryIO, Literal, TypeAlias, cast, get_args
 
 import msgspec
 
+from podwright.files.documents import Place
+from podwright.files.object_reader import ObjectReader
 from podwright.objects import (
-    NAMESPACED_GROUPS,
-    TYPE_OF,
     FieldError,
     InputError,
     NamespacedName,
     Object,
     api_group,
-    decode,
     invalid,
     quoted,
     required,
     timestamp_ns,
     unsupported,
 )
+from podwright.schema import built_in
 from podwright.store import GroupKind, ObjectStore, Stored, kind_of
 
 ChangeType: TypeAlias = Literal["Add", "Update", "Delete"]
@@ -94,6 +94,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         The largest such difference.
     unterminated_line : int
         The number of the last line if it had no line feed and was skipped; else 0.
+    warnings : tuple of str
+        The unknown fields, a sentence for each kind.
     """
 
     source: str
@@ -101,6 +103,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     steps_back: int = 0
     largest_step_back_ns: int = 0
     unterminated_line: int = 0
+    warnings: tuple[str, ...] = ()
 
 
 class _Written(msgspec.Struct, frozen=True):
@@ -167,6 +170,7 @@ def read_record(data: bytes, *, source: str) -> Record:
         steps_back=reading.steps_back,
         largest_step_back_ns=reading.largest_step_back_ns,
         unterminated_line=unterminated,
+        warnings=reading.warnings(),
     )
 
 
@@ -240,6 +244,8 @@ class RecordReader:
     ----------
     source : str
         The file's name, for errors.
+    reader : ObjectReader, optional
+        Reads the objects, and has the errors and warnings.
 
     Attributes
     ----------
@@ -249,8 +255,9 @@ class RecordReader:
         As in `Record`.
     """
 
-    def __init__(self, source: str) -> None:
-        self.errors: list[FieldError] = []
+    def __init__(self, source: str, reader: ObjectReader | None = None) -> None:
+        self._reader = reader or ObjectReader()
+        self.errors = self._reader.errors
         self.steps_back = 0
         self.largest_step_back_ns = 0
         self._source = source
@@ -258,6 +265,10 @@ class RecordReader:
         self._last: dict[_ObjectKey, Object] = {}
         self._gone: set[_ObjectKey] = set()
         """Objects whose last change was invalid; later changes of them are not reported."""
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return what is unknown in the lines so far."""
+        return self._reader.warnings()
 
     def take(self, number: int, line: bytes) -> RecordLine | None:
         """Return the change in a line; None if the line has errors."""
@@ -336,7 +347,7 @@ class RecordReader:
         if wrong:
             return None
         group_kind = (api_group(cast(str, api_version)), cast(str, kind))
-        if not namespace and _is_namespaced(group_kind):
+        if not namespace and built_in().is_namespaced(*group_kind):
             namespace = "default"
         return group_kind, f"{namespace}/{name}" if namespace else cast(str, name)
 
@@ -354,23 +365,13 @@ class RecordReader:
             return None
         if written.event == "Delete" and old is not None and _is_a_name_only(written.resource):
             return old
-        try:
-            obj = decode(written.resource, source=place)
-        except InputError as error:
-            self.errors += [
-                msgspec.structs.replace(one, path=f"resource.{one.path}".removesuffix("."))
-                for one in error.errors
-            ]
+        obj = self._reader.read(written.resource, Place(place), is_stored=True, path="resource")
+        if obj is None:
             if old is None:
                 self._gone.add(key)
             return None
         self._gone.discard(key)
         return obj
-
-
-def _is_namespaced(group_kind: GroupKind) -> bool:
-    cls = TYPE_OF.get(group_kind)
-    return cls.namespaced if cls is not None else group_kind in NAMESPACED_GROUPS
 
 
 def _is_a_name_only(document: dict[str, Any]) -> bool:

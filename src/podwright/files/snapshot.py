@@ -3,7 +3,7 @@
 A snapshot is one JSON object with exactly eight keys: seven lists, whose objects have no kind and
 apiVersion as in lists of the API, and the scheduler's configuration. Objects that exist in every
 cluster are excluded: priority classes that begin with `system-`, the namespace `default`, and
-namespaces that begin with `kube-`. `objects.read_manifest` reads snapshots.
+namespaces that begin with `kube-`. `read_manifest` reads snapshots.
 
 Upstream: simulator/snapshot/snapshot.go (kube-scheduler-simulator)
 """
@@ -16,9 +16,9 @@ from typing import Any, Final
 import msgspec
 
 from podwright.config import API_VERSION, KIND
+from podwright.files.documents import SNAPSHOT_KEYS
 from podwright.objects import (
     DEFAULT_SCHEDULER_NAME,
-    SNAPSHOT_KEYS,
     TYPES,
     Document,
     KubernetesObject,

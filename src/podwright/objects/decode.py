@@ -48,19 +48,6 @@ Document: TypeAlias = dict[str, Any]
 
 DEFAULT_NAMESPACE = "default"
 
-NAMESPACED_GROUPS = frozenset(
-    {("", "ConfigMap"), ("", "Endpoints"), ("", "Event"), ("", "LimitRange"), ("", "PodTemplate"),
-     ("", "ResourceQuota"), ("", "Secret"), ("", "ServiceAccount"),
-     ("apps", "DaemonSet"), ("apps", "Deployment"), ("apps", "ControllerRevision"),
-     ("autoscaling", "HorizontalPodAutoscaler"), ("batch", "CronJob"), ("batch", "Job"),
-     ("coordination.k8s.io", "Lease"), ("discovery.k8s.io", "EndpointSlice"),
-     ("events.k8s.io", "Event"), ("networking.k8s.io", "Ingress"),
-     ("networking.k8s.io", "NetworkPolicy"), ("rbac.authorization.k8s.io", "Role"),
-     ("rbac.authorization.k8s.io", "RoleBinding"), ("resource.k8s.io", "ResourceClaim"),
-     ("resource.k8s.io", "ResourceClaimTemplate")}
-)  # fmt: skip
-"""Kinds that are not typed but are known to be namespaced."""
-
 
 def decode(document: Mapping[str, Any], *, source: str = "") -> Object:
     """Read an object of any kind.
@@ -76,7 +63,8 @@ def decode(document: Mapping[str, Any], *, source: str = "") -> Object:
     -------
     Object
         The struct of its kind; `Unknown` if scheduling does not read the kind. An object of a
-        namespaced kind without a namespace is in `default`.
+        typed namespaced kind without a namespace is in `default`; `schema.decode` knows the scope
+        of the others too.
 
     Raises
     ------
@@ -175,11 +163,7 @@ def _with_namespace(document: Document, cls: type[KubernetesObject]) -> Document
     metadata = document.get("metadata")
     if not isinstance(metadata, dict) or metadata.get("namespace"):
         return document
-    is_namespaced = cls.namespaced
-    if cls is Unknown:
-        group = api_group(str(document.get("apiVersion", "")))
-        is_namespaced = (group, document.get("kind")) in NAMESPACED_GROUPS
-    if not is_namespaced:
+    if cls is Unknown or not cls.namespaced:
         return document
     return document | {"metadata": metadata | {"namespace": DEFAULT_NAMESPACE}}
 

@@ -55,15 +55,25 @@ class YamlDocument(msgspec.Struct, frozen=True):
         The line of its start, from 1.
     item_lines : tuple of int
         The lines of the entries of its list `items`.
+    duplicates : tuple of (int, str)
+        The line and the text of every key that its mapping has already. The last value applies.
     """
 
     value: Any
     line: int
     item_lines: tuple[int, ...] = ()
+    duplicates: tuple[tuple[int, str], ...] = ()
 
 
-def read_yaml(text: str) -> Iterator[YamlDocument]:
+def read_yaml(text: str, *, allow_duplicates: bool = False) -> Iterator[YamlDocument]:
     """Yield the documents of a YAML stream; empty ones have the value None.
+
+    Parameters
+    ----------
+    text : str
+        The stream.
+    allow_duplicates : bool
+        Whether `YamlDocument.duplicates` reports duplicate keys; otherwise they are errors.
 
     Raises
     ------
@@ -71,7 +81,11 @@ def read_yaml(text: str) -> Iterator[YamlDocument]:
         When the iteration reaches invalid YAML.
     """
     try:
-        yield from _documents(yaml.parse(text, Loader=_LOADER))
+        for document in _documents(yaml.parse(text, Loader=_LOADER)):
+            if document.duplicates and not allow_duplicates:
+                line, key = document.duplicates[0]
+                raise YamlError(f'duplicate key "{key}"', line)
+            yield document
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = ", ".join(part for part in (error.context, error.problem) if part)
@@ -112,7 +126,9 @@ def _documents(events: Iterator[Any]) -> Iterator[YamlDocument]:
         elif kind is yaml.DocumentStartEvent:
             builder = _Builder()
         elif kind is yaml.DocumentEndEvent:
-            yield YamlDocument(builder.root, builder.line, tuple(builder.item_lines))
+            yield YamlDocument(
+                builder.root, builder.line, tuple(builder.item_lines), tuple(builder.duplicates)
+            )
 
 
 class _Builder:
@@ -122,6 +138,7 @@ class _Builder:
         self.root: Any = None
         self.line = 1
         self.item_lines: list[int] = []
+        self.duplicates: list[tuple[int, str]] = []
         self._stack: list[_Collection] = []
         self._anchors: dict[str, Any] = {}
 
@@ -172,7 +189,7 @@ class _Builder:
             # JSON has string keys only; kubectl formats numbers and booleans canonically.
             key = "null" if key is None else str(key).lower()
         if key in top.value:
-            raise YamlError(f'duplicate key "{key}"', event.start_mark.line + 1)
+            self.duplicates.append((event.start_mark.line + 1, key))
         top.key = key
         top.awaits_value = True
 
@@ -217,3 +234,74 @@ def _plain(text: str) -> Any:
     if _FLOAT.fullmatch(number):
         return float(number)
     return text
+
+
+# ----------------------------------------------------------------------- lines of fields
+
+_STEPS = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
+
+
+def yaml_line_of(text: str, path: str) -> int:
+    """Return the line of a field, from 1, or of the nearest field above it that is present.
+
+    Parameters
+    ----------
+    text : str
+        Begins with the document, or with the item of a list that holds it; what follows is not
+        read. JSON is YAML.
+    path : str
+        The field as in errors: `spec.containers[0].image`, `metadata.labels[app]`.
+
+    Returns
+    -------
+    int
+        0 if the text is not YAML.
+    """
+    steps = [index or name for index, name in _STEPS.findall(path)]
+    events = yaml.parse(text, Loader=_LOADER)
+    try:
+        for event in events:
+            if isinstance(event, yaml.SequenceStartEvent) and steps and not steps[0].isdigit():
+                steps.insert(0, "0")  # the text begins with an item of a list
+            if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+                return _line_below(events, event, steps)
+    except yaml.YAMLError:
+        return 0
+    return 0
+
+
+def _line_below(events: Iterator[Any], start: Any, steps: list[str]) -> int:
+    """Follow the steps in a collection whose start has been read."""
+    line: int = start.start_mark.line + 1
+    is_sequence = isinstance(start, yaml.SequenceStartEvent)
+    index = 0
+    while steps:
+        event = next(events)
+        if isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+            return line
+        key = str(index) if is_sequence else getattr(event, "value", None)
+        index += 1
+        value = event if is_sequence else next(events)
+        if key != steps[0]:
+            _skip(events, value)
+            continue
+        line = event.start_mark.line + 1
+        steps = steps[1:]
+        if not isinstance(value, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+            return line
+        is_sequence, index = isinstance(value, yaml.SequenceStartEvent), 0
+    return line
+
+
+def _skip(events: Iterator[Any], start: Any) -> None:
+    """Read the rest of a value whose first event has been read."""
+    depth = 0
+    event = start
+    while True:
+        if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+            depth -= 1
+        if depth == 0:
+            return
+        event = next(events)

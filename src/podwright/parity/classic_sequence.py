@@ -14,7 +14,6 @@ from podwright.classic import (
 )
 from podwright.objects import (
     Pod,
-    decode,
     decode_node,
     decode_pod,
     with_fields,
@@ -26,6 +25,7 @@ from podwright.parity.classic_setup import (
     classic_scheduler_of,
 )
 from podwright.parity.comparison import Case, Check, equal, only
+from podwright.schema import decode
 
 _FIRST_START = datetime.fromisoformat("2026-01-02T00:00:00")
 

@@ -22,8 +22,9 @@ from podwright.classic import (
     read_policy,
     request_body,
 )
-from podwright.objects import Pod, decode
+from podwright.objects import Pod
 from podwright.parity.comparison import Case
+from podwright.schema import decode
 
 
 def classic_cluster_of(objects: Iterable[dict[str, Any]]) -> ClassicCluster:

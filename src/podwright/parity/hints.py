@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from podwright.framework import ClusterEvent
 from podwright.machine import hint_table
-from podwright.objects import Pod, decode, decode_pod
+from podwright.objects import Pod, decode_pod
 from podwright.parity.comparison import Case, Check, equal, only
 from podwright.parity.setup import profiles_of
 from podwright.queueing import HintTable, derive_events
+from podwright.schema import decode
 
 
 def default_hints() -> HintTable:

@@ -9,7 +9,7 @@ from typing import Any
 
 from podwright.assembly import Registry
 from podwright.framework import ActionType, ClusterEvent, EventHint, Hint
-from podwright.objects import Pod, decode, decode_pod
+from podwright.objects import Pod, decode_pod
 from podwright.parity.comparison import Case, Check, equal
 from podwright.parity.hints import default_hints
 from podwright.queueing import (
@@ -20,6 +20,7 @@ from podwright.queueing import (
     QueueSettings,
     SchedulingQueue,
 )
+from podwright.schema import decode
 
 _PROFILE = "default-scheduler"
 

@@ -20,7 +20,7 @@ from podwright.config import (
 )
 from podwright.framework import Profile, TieRule
 from podwright.machine import SchedulerOptions
-from podwright.objects import decode
+from podwright.schema import decode
 
 
 def effective_configuration(

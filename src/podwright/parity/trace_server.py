@@ -18,8 +18,9 @@ from podwright.machine import (
     UpdateClaim,
     UpdateVolume,
 )
-from podwright.objects import Condition, Object, decode, encode, timestamp_text
+from podwright.objects import Condition, Object, encode, timestamp_text
 from podwright.queueing import SECOND_NS
+from podwright.schema import decode
 
 Document: TypeAlias = dict[str, Any]
 Call: TypeAlias = (

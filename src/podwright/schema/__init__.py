@@ -28,7 +28,7 @@ Start with `table.py` (the format), then `kind.py`.
 from podwright.schema.decoding import UNKNOWN_FIELD, Problem
 from podwright.schema.field_sets import FieldSet
 from podwright.schema.kind import Kind, SetDefaults, Validate, ValidateUpdate
-from podwright.schema.schema import Schema, built_in
+from podwright.schema.schema import Schema, built_in, decode
 from podwright.schema.table import KindRow, Table, built_in_table, read_table
 from podwright.schema.types import Field, StructType, TypeRef
 from podwright.schema.validation.field_errors import reason_of
@@ -50,6 +50,7 @@ __all__ = [
     "ValidateUpdate",
     "built_in",
     "built_in_table",
+    "decode",
     "read_table",
     "reason_of",
     "validate_object_meta",

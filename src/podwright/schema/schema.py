@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
-from podwright.objects import api_group, nearest, quoted
+from podwright import objects
+from podwright.objects import DEFAULT_NAMESPACE, TYPE_OF, Object, api_group, nearest, quoted
 from podwright.schema.kind import Kind
 from podwright.schema.strict_structs import StrictStructs
 from podwright.schema.table import Table, built_in_table
@@ -88,9 +89,12 @@ class Schema:
         return group in self._groups
 
     def is_namespaced(self, group: str, kind: str) -> bool:
-        """Whether the objects of a kind are in namespaces; custom kinds are assumed not to be."""
+        """Whether the objects of a kind are in namespaces; unknown kinds are assumed not to be."""
         found = self.of(group, kind)
-        return found is not None and found.row.namespaced
+        if found is not None:
+            return found.row.namespaced
+        cls = TYPE_OF.get((group, kind))  # a custom kind that scheduling reads
+        return cls is not None and cls.namespaced
 
     def successor(self, api_version: str, kind: str) -> str:
         """Return the `apiVersion` that replaces one that is not served; "" if there is none."""
@@ -133,3 +137,22 @@ def _priority(version: str) -> tuple[int, int, int]:
 def built_in() -> Schema:
     """Return the schema of the kinds that Kubernetes serves."""
     return Schema(built_in_table())
+
+
+def decode(document: Mapping[str, Any], *, source: str = "") -> Object:
+    """Read an object of any kind, as `objects.decode`.
+
+    An object without a namespace is in `default` if its kind is namespaced, also a kind that has
+    no struct in `objects`.
+
+    Raises
+    ------
+    InvalidObject
+        With all errors.
+    """
+    metadata = document.get("metadata") if isinstance(document, dict) else None
+    if isinstance(metadata, dict) and not metadata.get("namespace"):
+        group = api_group(str(document.get("apiVersion", "")))
+        if built_in().is_namespaced(group, str(document.get("kind"))):
+            document = {**document, "metadata": metadata | {"namespace": DEFAULT_NAMESPACE}}
+    return objects.decode(document, source=source)

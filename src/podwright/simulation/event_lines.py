@@ -34,10 +34,15 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from podwright.config import format_duration, parse_duration
-from podwright.files import MAX_STEP_BACK_NS, RecordLine, RecordReader
+from podwright.files import (
+    MAX_STEP_BACK_NS,
+    FieldValidation,
+    ObjectReader,
+    Place,
+    RecordLine,
+    RecordReader,
+)
 from podwright.objects import (
-    NAMESPACED_GROUPS,
-    TYPE_OF,
     Document,
     FieldError,
     InputError,
@@ -46,16 +51,15 @@ from podwright.objects import (
     Object,
     OwnerReference,
     Pod,
-    decode,
     encode,
     invalid,
-    no_match,
     quoted,
     required,
     timestamp_ns,
     unsupported,
     with_fields,
 )
+from podwright.schema import built_in, decode
 from podwright.simulation.operations import (
     Apply,
     Cordon,
@@ -104,11 +108,6 @@ _ON_NODES: Final[dict[str, Callable[[str], Operation]]] = {
 }
 _OPERATIONS: Final = ("apply", "delete", "scale", *_ON_NODES)
 _BESIDE: Final = {"delete": {"namespace", "gracePeriodSeconds"}, "scale": {"namespace", "replicas"}}
-_KINDS: Final[dict[str, GroupKind]] = {
-    name: kind
-    for kind in sorted({*TYPE_OF, *NAMESPACED_GROUPS, *OWNERS}, reverse=True)
-    for name in (kind[1].lower(), f"{kind[1].lower()}s")
-}
 _SCALED: Final = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")
 
 
@@ -163,6 +162,8 @@ class EventLines:
         The start time of the world.
     there : iterable of KubernetesObject
         The initial objects.
+    validate : str
+        What is done about problems in the objects of `apply` lines.
 
     Attributes
     ----------
@@ -174,6 +175,8 @@ class EventLines:
         The objects of `apply` lines, with the line of each.
     unterminated_line : int
         The number of the last line if it has no line feed and was ignored, else 0.
+    warnings : tuple of str
+        What was read although it may be wrong.
 
     Raises
     ------
@@ -182,9 +185,16 @@ class EventLines:
     """
 
     def __init__(
-        self, lines: Lines, source: str, start_ns: int, there: Iterable[KubernetesObject] = ()
+        self,
+        lines: Lines,
+        source: str,
+        start_ns: int,
+        there: Iterable[KubernetesObject] = (),
+        *,
+        validate: FieldValidation = "strict",
     ) -> None:
         self.lines = lines
+        self.validate = validate
         self.source = source
         self.start_ns = start_ns
         self.ends: dict[tuple[NamespacedName, str], PodEnd] = {}
@@ -199,6 +209,7 @@ class EventLines:
             count += 1
         if reading.errors:
             raise InputError(reading.errors)
+        self.warnings = reading.warnings()
         if not count:
             message = 'no lines in this file; a line is {"at": "10m", "drain": "node-1"} or a'
             raise InputError([_error(source, f"{message} recorded change")])
@@ -213,13 +224,18 @@ class _Reading:
     def __init__(self, lines: EventLines, *, is_check: bool) -> None:
         self._of = lines
         self._is_check = is_check
-        self._record = RecordReader(lines.source)
-        self.errors = self._record.errors
+        self._reader = ObjectReader(lines.validate)
+        self._record = RecordReader(lines.source, self._reader)
+        self.errors = self._reader.errors
         self._record_start_ns: int | None = None
         self._shift_ns = 0
         self._now_ns = lines.start_ns
         self._known = set(lines.there)
         self._started_ns: dict[tuple[NamespacedName, str], int] = {}
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return what was read although it may be wrong."""
+        return self._reader.warnings()
 
     def operations(self) -> Iterator[Timed]:
         """Yield operations in order."""
@@ -383,19 +399,8 @@ class _Reading:
         if not isinstance(value, dict):
             self._wrong(place, "apply", invalid(value, "an object is expected"))
             return None
-        try:
-            obj = decode(value, source=place)
-        except InputError as error:
-            self.errors += [
-                msgspec.structs.replace(one, path=f"apply.{one.path}".removesuffix("."))
-                for one in error.errors
-            ]
-            return None
-        if message := no_match(obj.api_version, obj.kind):
-            self._wrong(place, "apply.kind", message)
-            return None
-        if not obj.name and not obj.metadata.generate_name:
-            self._wrong(place, "apply.metadata.name", required("name or generateName"))
+        obj = self._reader.read(value, Place(place), path="apply")
+        if obj is None:
             return None
         self._known.add((kind_of(obj), obj.key))
         if self._is_check:
@@ -407,8 +412,8 @@ class _Reading:
     ) -> tuple[GroupKind, NamespacedName] | None:
         """Return the object that `kind/name` and the namespace of the line refer to."""
         kind_name, slash, object_name = value.partition("/")
-        kind = _KINDS.get(kind_name.lower())
-        if not slash or not object_name or kind is None:
+        found = built_in().resource(kind_name)
+        if not slash or not object_name or found is None:
             self._wrong(
                 place, name, invalid(value, "kind/name is expected, such as deployment/web")
             )
@@ -417,9 +422,8 @@ class _Reading:
         if not isinstance(namespace, str) or not namespace:
             self._wrong(place, "namespace", invalid(namespace, "a name is expected"))
             return None
-        cls = TYPE_OF.get(kind)
-        is_namespaced = cls.namespaced if cls is not None else True
-        key = f"{namespace}/{object_name}" if is_namespaced else object_name
+        kind = found.group_kind
+        key = f"{namespace}/{object_name}" if found.row.namespaced else object_name
         if (kind, key) not in self._known and kind not in _MADE_BY_CONTROLLERS:
             self._wrong(place, name, f"{kind[1]} {quoted(key)} does not exist at that time")
         return kind, key

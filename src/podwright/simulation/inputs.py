@@ -17,7 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from podwright.api import BOOTSTRAP_OBJECTS, validate_workload
-from podwright.files import LoadedObjects
+from podwright.files import FieldValidation, LoadedObjects, Sourced
 from podwright.objects import (
     Document,
     FieldError,
@@ -27,7 +27,6 @@ from podwright.objects import (
     Object,
     Pod,
     PriorityClass,
-    Sourced,
     api_group,
     encode,
     nearest,
@@ -124,6 +123,8 @@ class Inputs:
         What ends pods of the openb trace, see `openb_arrivals`.
     is_endless : bool
         Whether nothing else ends the run: then it may have no CronJob.
+    validate : str
+        What is done about problems in the objects of event lines.
 
     Attributes
     ----------
@@ -135,6 +136,8 @@ class Inputs:
         How many pods the files have.
     unterminated : list of str
         Files whose last line has no end and was left out, and which.
+    warnings : tuple of str
+        What was read in event lines although it may be wrong.
 
     Raises
     ------
@@ -150,6 +153,7 @@ class Inputs:
         start_ns: int,
         ending: Ending = "at_deletion_time",
         is_endless: bool = False,
+        validate: FieldValidation = "strict",
     ) -> None:
         self._start_ns = start_ns
         events = tuple(events)
@@ -174,9 +178,10 @@ class Inputs:
         self._events: list[EventLines] = []
         added: list[Sourced] = []
         self.unterminated: list[str] = []
+        warnings: list[str] = []
         for file in events:
             try:
-                lines = EventLines(file.lines, file.source, start_ns, objects)
+                lines = EventLines(file.lines, file.source, start_ns, objects, validate=validate)
             except InputError as error:
                 errors += error.errors
                 continue
@@ -185,6 +190,7 @@ class Inputs:
                 errors.append(FieldError(source=file.source, path="", message=message))
                 continue
             self._events.append(lines)
+            warnings += lines.warnings
             added += [Sourced(place, obj) for place, obj in lines.added]
             if lines.unterminated_line:
                 self.unterminated.append(f"{file.source}: line {lines.unterminated_line}")
@@ -198,6 +204,7 @@ class Inputs:
             errors += _endless([*sourced, *added])
         if errors:
             raise InputError(errors)
+        self.warnings = tuple(warnings)
         comes_later = {id(one.pod) for one in later}
         first = [obj for obj in objects if id(obj) not in comes_later]
         self._first = _at_first(first, start_ns - start_of(loaded, events))

@@ -10,14 +10,8 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from podwright.objects import (
-    Object,
-    decode,
-    encode,
-    timestamp_ns,
-    timestamp_text,
-    timestamp_text_nano,
-)
+from podwright.objects import Object, encode, timestamp_ns, timestamp_text, timestamp_text_nano
+from podwright.schema import decode
 
 _SECOND_NS: Final = 1_000_000_000
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")

@@ -13,7 +13,14 @@ from podwright.config import (
     read_configuration,
     to_document,
 )
-from podwright.files import LoadedObjects, file_lines, load_bytes, read_paths
+from podwright.files import (
+    FieldValidation,
+    LoadedObjects,
+    Sourced,
+    file_lines,
+    load_bytes,
+    read_paths,
+)
 from podwright.framework import CallExtender
 from podwright.machine import DecisionKeywords, SchedulerOptions
 from podwright.objects import (
@@ -24,7 +31,6 @@ from podwright.objects import (
     Object,
     Pod,
     PodwrightError,
-    Sourced,
     encode,
     invalid,
 )
@@ -106,6 +112,7 @@ def simulate(  # noqa: PLR0913 - the options of a run
     ending: Ending = "at_deletion_time",
     call_extender: CallExtender | None = None,
     checkpoint_events: int | None = None,
+    validate: FieldValidation = "strict",
     output: Any = None,
     resume: bool = False,
     **keywords: Unpack[DecisionKeywords],
@@ -139,6 +146,8 @@ def simulate(  # noqa: PLR0913 - the options of a run
     checkpoint_events : int, optional
         The number of scheduler events between checkpoints, with `output`; without it, 25,000,
         or more if there are many objects.
+    validate : str
+        What is done about unknown fields and invalid values in manifests; see `load`.
     output : path, optional
         The folder of the run.
     resume : bool
@@ -175,7 +184,7 @@ def simulate(  # noqa: PLR0913 - the options of a run
     scheduler = SchedulerOptions.of(configuration, **keywords)
     check_seed("seed", scheduler.seed, errors)
     sample_ns = duration_ns("sample", sample, errors)
-    loaded, files = _loaded(objects, errors)
+    loaded, files = _loaded(objects, validate, errors)
     event_files, more = _events(events, errors)
     start_ns = time_ns("start", start, errors) if start else start_of(loaded, event_files)
     until_ns = None if until is None else moment_ns("until", until, start_ns, errors)
@@ -196,7 +205,12 @@ def simulate(  # noqa: PLR0913 - the options of a run
     if idle:
         raise InputError(idle)
     inputs = Inputs(
-        loaded, event_files, start_ns=start_ns, ending=ending, is_endless=until_ns is None
+        loaded,
+        event_files,
+        start_ns=start_ns,
+        ending=ending,
+        is_endless=until_ns is None,
+        validate=validate,
     )
     options = RunOptions(
         scheduler=scheduler,
@@ -261,7 +275,9 @@ def _several(given: Any) -> list[Any]:
     return list(given)
 
 
-def _loaded(given: Any, errors: list[FieldError]) -> tuple[LoadedObjects, list[InputFile]]:
+def _loaded(
+    given: Any, validate: FieldValidation, errors: list[FieldError]
+) -> tuple[LoadedObjects, list[InputFile]]:
     objects: list[Object] = []
     paths: list[Any] = []
     for one in _several(given):
@@ -270,7 +286,7 @@ def _loaded(given: Any, errors: list[FieldError]) -> tuple[LoadedObjects, list[I
     loaded = LoadedObjects()
     try:
         contents = read_paths(paths)
-        loaded = load_bytes(contents)
+        loaded = load_bytes(contents, validate=validate)
         files = [InputFile("objects", name, sha256_of(data)) for name, data in contents]
     except InputError as error:
         errors += error.errors

@@ -89,10 +89,10 @@ from podwright.objects import (
     Node,
     Pod,
     PodwrightError,
-    decode,
 )
 from podwright.queueing import Touch
 from podwright.recording import DecisionLog, record
+from podwright.schema import decode
 from podwright.simulation.change_dispatch import ChangeDispatcher, WorldAction
 from podwright.simulation.clock import START_NS, Turn, check_start
 from podwright.simulation.observers import (

@@ -7,7 +7,8 @@ from typing import Any, cast
 import msgspec
 
 from podwright.api import Scope
-from podwright.objects import Document, KubernetesObject, Object, Pod, PodStatus, decode
+from podwright.objects import Document, KubernetesObject, Object, Pod, PodStatus
+from podwright.schema import decode
 from podwright.stages.patches import apply_patch, plain_patch
 from podwright.stages.stage import FinalizersStep, PatchStep, StageContext
 

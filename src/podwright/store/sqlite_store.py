@@ -26,7 +26,8 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from podwright.objects import InvalidObject, KubernetesObject, NamespacedName, decode, decode_json
+from podwright.objects import InvalidObject, KubernetesObject, NamespacedName, decode_json
+from podwright.schema import decode
 from podwright.store.errors import UnusableStore
 from podwright.store.history import Change, change_of
 from podwright.store.kinds import GroupKind

@@ -6,11 +6,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from podwright.objects import (
-    KubernetesObject,
-    decode,
-    encode,
-)
+from podwright.objects import KubernetesObject, encode
+from podwright.schema import decode
 
 T = TypeVar("T", bound=KubernetesObject)
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import podwright as pw
-from podwright.objects import KubernetesObject, decode
+from podwright.objects import KubernetesObject
+from podwright.schema import decode
 from podwright.testing import make_node, make_pod
 
 

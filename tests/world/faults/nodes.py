@@ -6,7 +6,8 @@ from random import Random
 
 from tests.world.faults import Fault
 
-from podwright.objects import KubernetesObject, Node, decode, encode
+from podwright.objects import KubernetesObject, Node, encode
+from podwright.schema import decode
 from podwright.simulation.operations import Apply, Cordon, Delete, Drain, FailNode, RestoreNode
 from podwright.simulation.world import World
 from podwright.testing import make_node

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from podwright.api.admission import Admission
-from podwright.objects import Document, KubernetesObject, Pod, decode
+from podwright.objects import Document, KubernetesObject, Pod
+from podwright.schema import decode
 from podwright.store import ObjectStore
 from podwright.testing import make_pod
 

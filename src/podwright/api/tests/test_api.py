@@ -22,7 +22,8 @@ from podwright.api import (
     UpdateObject,
     WriteRequest,
 )
-from podwright.objects import InvalidObject, KubernetesObject, Pod, decode
+from podwright.objects import InvalidObject, KubernetesObject, Pod
+from podwright.schema import decode
 from podwright.store import (
     NAMESPACE,
     POD,

@@ -9,12 +9,8 @@ import msgspec
 import pytest
 
 from podwright.api.kind_strategies import KindStrategy
-from podwright.objects import (
-    Pod,
-    decode,
-    parse_field_selector,
-    with_fields,
-)
+from podwright.objects import Pod, parse_field_selector, with_fields
+from podwright.schema import decode
 from podwright.store import (
     AlreadyExists,
     Conflict,

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from podwright.api.validation import validate_workload
-from podwright.objects import KubernetesObject, decode
+from podwright.objects import KubernetesObject
+from podwright.schema import decode
 
 TEMPLATE: dict[str, Any] = {
     "metadata": {"labels": {"app": "web"}},

@@ -22,7 +22,7 @@ from podwright.classic.priorities import PriorityMetadata
 from podwright.classic.priorities.balanced import balanced_score, balanced_score_of_1_7
 from podwright.classic.scheduler import seeded_draw
 from podwright.cli.worker_threads import ThreadedPieces
-from podwright.objects import decode
+from podwright.schema import decode
 from podwright.testing import make_node, make_pod
 
 ZONE = "failure-domain.beta.kubernetes.io/zone"

@@ -1,6 +1,6 @@
 """Short ways to write down storage objects."""
 
-from podwright.objects import decode
+from podwright.schema import decode
 
 
 def volume(name, size="10Gi", *, of_class="local", on=None, labels=None, claim=None, **spec):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from podwright.columns import Cluster
-from podwright.objects import Object, decode
+from podwright.objects import Object
+from podwright.schema import decode
 
 
 def node(name: str, size_bytes: int) -> Object:

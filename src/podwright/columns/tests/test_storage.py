@@ -11,7 +11,8 @@ from podwright.columns.tests.storage_objects import (
     using,
     volume,
 )
-from podwright.objects import decode, with_fields
+from podwright.objects import with_fields
+from podwright.schema import decode
 
 
 def pod(name, *volumes, node=""):

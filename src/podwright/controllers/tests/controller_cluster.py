@@ -34,16 +34,9 @@ from podwright.controllers.interface import (
 from podwright.controllers.lister import Lister
 from podwright.controllers.workload_fields import status_of
 from podwright.machine import ObjectDeleted, ObjectPut
-from podwright.objects import (
-    KubernetesObject,
-    Node,
-    Pod,
-    PriorityClass,
-    decode,
-    encode,
-    node_selector,
-)
+from podwright.objects import KubernetesObject, Node, Pod, PriorityClass, encode, node_selector
 from podwright.objects.timestamps import timestamp_text
+from podwright.schema import decode
 from podwright.store import AlreadyExists, NotFound
 from podwright.store.kinds import GroupKind
 

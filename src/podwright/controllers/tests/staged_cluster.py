@@ -22,8 +22,9 @@ from podwright.controllers.interface import (
 )
 from podwright.controllers.lister import Lister
 from podwright.machine import ObjectDeleted, ObjectPut
-from podwright.objects import Document, KubernetesObject, Node, Pod, decode
+from podwright.objects import Document, KubernetesObject, Node, Pod
 from podwright.objects.timestamps import timestamp_text
+from podwright.schema import decode
 from podwright.simulation import EventHeap, Turn
 from podwright.stages import Lifecycle
 from podwright.stages.lifecycle import ScheduleStage

@@ -19,7 +19,8 @@ from podwright.controllers.interface import (
 )
 from podwright.controllers.lister import Lister
 from podwright.machine import ObjectDeleted, ObjectPut
-from podwright.objects import KubernetesObject, Pod, decode
+from podwright.objects import KubernetesObject, Pod
+from podwright.schema import decode
 from podwright.testing import make_pod
 
 POD: GroupKind = ("", "Pod")

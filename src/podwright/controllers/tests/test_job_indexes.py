@@ -19,7 +19,8 @@ from podwright.controllers.tests.test_job import (
     conditions,
     end,
 )
-from podwright.objects import Pod, decode
+from podwright.objects import Pod
+from podwright.schema import decode
 from podwright.simulation.world import World
 from podwright.testing import make_node
 

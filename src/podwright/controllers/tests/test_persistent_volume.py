@@ -20,7 +20,7 @@ from podwright.controllers.kinds import (
 from podwright.controllers.persistent_volume import PersistentVolumeController
 from podwright.controllers.tests.staged_cluster import Cluster, a_pod, at, document
 from podwright.controllers.volume_protection import VolumeProtectionController
-from podwright.objects import decode
+from podwright.schema import decode
 
 MAKERS = (
     PersistentVolumeController,

@@ -8,7 +8,7 @@ import pytest
 
 from podwright.controllers.registry import WORKLOAD_CONTROLLERS
 from podwright.controllers.tests.controller_cluster import Cluster
-from podwright.objects import decode
+from podwright.schema import decode
 from podwright.simulation.observers import KubernetesEvent
 from podwright.simulation.world import World
 from podwright.testing import make_node

@@ -14,7 +14,8 @@ from tests.properties.effort import effort
 from podwright.api.admission import Forbidden
 from podwright.controllers import subscriptions
 from podwright.controllers.interface import PodChange
-from podwright.objects import KubernetesObject, ObjectMeta, Pod, PodSpec, decode
+from podwright.objects import KubernetesObject, ObjectMeta, Pod, PodSpec
+from podwright.schema import decode
 from podwright.simulation.operations import Delete, Drain, FailNode, Operation, RestoreNode, Scale
 from podwright.simulation.world import World
 from podwright.store.versions import with_metadata

@@ -11,7 +11,8 @@ from podwright.files.snapshot import (
     missing_namespaces,
     write_snapshot,
 )
-from podwright.objects import InputError, Namespace, decode, encode
+from podwright.objects import InputError, Namespace, encode
+from podwright.schema import decode
 from podwright.testing import make_node, make_pod
 
 KEYS = [

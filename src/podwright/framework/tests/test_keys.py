@@ -13,7 +13,8 @@ from podwright.columns import Cluster, Reads
 from podwright.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
 from podwright.framework import Plugin, Status
 from podwright.framework.ranking_cache import RankingCache
-from podwright.objects import Pod, decode, decode_pod
+from podwright.objects import Pod, decode_pod
+from podwright.schema import decode
 from podwright.testing import make_node
 
 SELECTS_INDEX = {"labelSelector": {"matchLabels": {"index": "1"}}, "topologyKey": "zone"}

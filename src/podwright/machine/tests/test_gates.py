@@ -20,7 +20,8 @@ from podwright.machine import (
     TimerFired,
 )
 from podwright.machine.tests.driving import SECOND_NS, Driver, pending
-from podwright.objects import decode, with_node_name
+from podwright.objects import with_node_name
+from podwright.schema import decode
 from podwright.testing import make_node
 
 IN_THE_CYCLE = "SchedulerAsyncPreemption=false"

@@ -3,9 +3,10 @@ import pytest
 
 from podwright.config.schema import InterPodAffinityArgs
 from podwright.framework import Code, Cycle, Scores
-from podwright.objects.decode import decode, decode_pod
+from podwright.objects import decode_pod
 from podwright.plugins.inter_pod_affinity import InterPodAffinity
 from podwright.plugins.tests.one_node_at_a_time import cluster_of, filtered, node
+from podwright.schema import decode
 
 ZONE, HOST = "zone", "host"
 AFFINITY = "node(s) didn't match pod affinity rules"

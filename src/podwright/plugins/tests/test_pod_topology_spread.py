@@ -3,10 +3,10 @@ import pytest
 
 from podwright.config.schema import PodTopologySpreadArgs
 from podwright.framework import Code, Cycle, Scores
-from podwright.objects import TopologySpreadConstraint
-from podwright.objects.decode import decode, decode_pod
+from podwright.objects import TopologySpreadConstraint, decode_pod
 from podwright.plugins.pod_topology_spread import PodTopologySpread
 from podwright.plugins.tests.one_node_at_a_time import cluster_of, filtered, node
+from podwright.schema import decode
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 SKEWED = "node(s) didn't match pod topology spread constraints"

@@ -11,7 +11,8 @@ from podwright.config import DEFAULT_GATES, KubeSchedulerConfiguration, effectiv
 from podwright.framework.post_filter import FailedCycle
 from podwright.framework.profile import Profile
 from podwright.framework.run import PluginRunner
-from podwright.objects import Object, Pod, decode, decode_pod
+from podwright.objects import Object, Pod, decode_pod
+from podwright.schema import decode
 
 NOW_NS = 1_900_000_000_000_000_000
 

@@ -21,7 +21,7 @@ from podwright.machine import (
     PodRejected,
     TimerFired,
 )
-from podwright.objects import decode, with_fields, with_node_name
+from podwright.objects import with_fields, with_node_name
 from podwright.recording import log_files
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.log_format import (
@@ -31,6 +31,7 @@ from podwright.recording.log_format import (
     decode_actions,
     segment_head,
 )
+from podwright.schema import decode
 from podwright.testing import make_node, make_pod
 
 SECOND_NS = 1_000_000_000

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podwright.machine import ObjectPut
-from podwright.objects import ObjectMeta, Pod, decode, decode_pod, with_fields, with_node_name
+from podwright.objects import ObjectMeta, Pod, decode_pod, with_fields, with_node_name
 from podwright.objects.pod import PodSpec, PodStatus
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.log_format import ENCODER, EventBlock, Objects, decoder_of
 from podwright.recording.log_objects import decode_objects, encode_objects
+from podwright.schema import decode
 from podwright.testing import make_node, make_pod
 
 

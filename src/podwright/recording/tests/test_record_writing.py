@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from podwright.api.tests.writable import WritableStore
 from podwright.files.record import apply_line, read_record
 from podwright.machine import CycleDue, Event, ObjectDeleted, ObjectPut
-from podwright.objects import decode, with_node_name
+from podwright.objects import with_node_name
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.record_writing import (
     initial_lines,
@@ -16,6 +16,7 @@ from podwright.recording.record_writing import (
     record_of_watch,
     write_record,
 )
+from podwright.schema import decode
 from podwright.testing import make_node, make_pod
 
 SECOND = 1_000_000_000

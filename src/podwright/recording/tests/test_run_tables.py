@@ -9,8 +9,9 @@ import pytest
 import podwright as pw
 from podwright.framework import Decision
 from podwright.machine import Failure
-from podwright.objects import Pod, decode, with_node_name
+from podwright.objects import Pod, with_node_name
 from podwright.recording.run_tables import TABLES, RunTables
+from podwright.schema import decode
 from podwright.testing import make_node, make_pod
 
 SECOND = 1_000_000_000

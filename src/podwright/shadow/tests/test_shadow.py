@@ -10,8 +10,9 @@ from podwright.config import read_configuration
 from podwright.files.record import read_record
 from podwright.files.scheduler_log import read_scheduler_log
 from podwright.framework.profile import TieRule
-from podwright.objects import InputError, Pod, decode
+from podwright.objects import InputError, Pod
 from podwright.objects.timestamps import timestamp_ns
+from podwright.schema import decode
 from podwright.shadow.findings import agreement
 from podwright.shadow.shadow import Shadow
 

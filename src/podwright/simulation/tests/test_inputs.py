@@ -192,7 +192,7 @@ def test_workloads_of_files_and_lines_are_judged_together(tmp_path):
     )
     line = (
         '{"at": "1m", "apply": {"apiVersion": "apps/v1", "kind": "Deployment",'
-        ' "metadata": {"name": "web"}, "spec": []}}'
+        ' "metadata": {"name": "web"}, "spec": {"replicas": -1}}}'
     )
     with pytest.raises(InputError) as raised:
         Inputs(load(tmp_path / "f.yaml"), [recorded(tmp_path, line)], start_ns=START_NS)
@@ -200,7 +200,8 @@ def test_workloads_of_files_and_lines_are_judged_together(tmp_path):
     assert told == [
         "f.yaml: document 1 (line 1): spec.completions: Invalid value: -1: "
         "a number from 0 to 2147483647 is expected",
-        "record.jsonl: line 1: spec: Invalid value: []: an object is expected",
+        "record.jsonl: line 1: spec.replicas: Invalid value: -1: "
+        "a number from 0 to 2147483647 is expected",
     ]
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from podwright.objects import decode, encode
+from podwright.objects import encode
+from podwright.schema import decode
 from podwright.simulation.recorded_times import with_times_moved
 
 HOUR = 3_600_000_000_000

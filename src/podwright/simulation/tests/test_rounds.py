@@ -11,7 +11,8 @@ import pytest
 from podwright.api import CreateObject
 from podwright.config import ExtenderReply, read_configuration
 from podwright.framework.decision import Decision
-from podwright.objects import KubernetesObject, Pod, decode, with_fields
+from podwright.objects import KubernetesObject, Pod, with_fields
+from podwright.schema import decode
 from podwright.simulation import world as worlds
 from podwright.simulation.observers import KubernetesEvent
 from podwright.simulation.world import ROUND_MAX, World, WorldError

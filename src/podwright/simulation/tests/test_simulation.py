@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 import podwright as pw
-from podwright.objects import InputError, KubernetesObject, decode
+from podwright.objects import InputError, KubernetesObject
 from podwright.recording.run_folder import RunError, RunFolder
+from podwright.schema import decode
 from podwright.simulation.run import Run
 from podwright.simulation.world import World
 from podwright.testing import make_node, make_pod

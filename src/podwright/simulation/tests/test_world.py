@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from podwright.api.admission import Forbidden, NamespaceTerminating
-from podwright.objects import InputError, InvalidObject, Pod, decode
+from podwright.objects import InputError, InvalidObject, Pod
+from podwright.schema import decode
 from podwright.simulation.clock import FIRST_NS, LAST_NS
 from podwright.simulation.operations import (
     Apply,

@@ -6,8 +6,9 @@ from typing import Any
 
 from podwright.api import DeleteObject, UpdateObject
 from podwright.machine import ObjectDeleted, ObjectPut
-from podwright.objects import Object, decode
+from podwright.objects import Object
 from podwright.objects.timestamps import timestamp_text
+from podwright.schema import decode
 from podwright.simulation import EventHeap, Turn
 from podwright.stages import (
     Lifecycle,

@@ -8,7 +8,8 @@ import pytest
 from podwright.api import DeleteObject, UpdateObject
 from podwright.api.node_faults import NodeDown, NodeUp
 from podwright.machine import ObjectDeleted, ObjectPut
-from podwright.objects import InputError, Object, decode
+from podwright.objects import InputError, Object
+from podwright.schema import decode
 from podwright.stages import (
     FAST_STAGES,
     Lifecycle,

@@ -11,7 +11,8 @@ import pytest
 
 from podwright.api import UpdateObject
 from podwright.controllers.tests.test_persistent_volume import a_claim, a_volume
-from podwright.objects import InputError, decode
+from podwright.objects import InputError
+from podwright.schema import decode
 from podwright.simulation.world import World
 from podwright.stages import read_stages
 from podwright.stages.fast_stages import fast_stages

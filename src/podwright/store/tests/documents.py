@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from podwright.objects import decode
+from podwright.schema import decode
 from podwright.store import Cursor, Page
 
 SECOND = 1_000_000_000

@@ -356,7 +356,7 @@ def _refuse(*_: Any) -> None:
 WRITER = """
 import os, sys
 from random import Random
-from podwright.objects import decode
+from podwright.schema import decode
 from podwright.api.tests.writable import open_writable
 from podwright.store import NotFound
 

@@ -3,7 +3,7 @@
 import pytest
 
 from podwright.framework.events import Hint
-from podwright.objects import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, decode
+from podwright.objects import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from podwright.plugins.hints import (
     default_preemption,
     dynamic_resources,
@@ -17,6 +17,7 @@ from podwright.plugins.hints import (
     volume_binding,
     volume_restrictions,
 )
+from podwright.schema import decode
 
 QUEUE, SKIP = Hint.QUEUE, Hint.SKIP
 

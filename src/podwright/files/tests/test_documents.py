@@ -3,7 +3,8 @@ import json
 
 import pytest
 
-from podwright.objects import InputError, Node, Pod, read_manifest
+from podwright.files import read_manifest
+from podwright.objects import InputError, Node, Pod
 
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default"}}
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
@@ -102,7 +103,7 @@ def test_a_snapshot_of_the_simulator_is_objects_and_a_configuration():
         pytest.param(
             YAML + b"  preemptionPolicy: Nver\n---\nkind: Pod\n---\n- 1\n",
             [
-                'f: document 3 (line 7): spec.preemptionPolicy: Unsupported value: "Nver": '
+                'f: document 3 (line 17): spec.preemptionPolicy: Unsupported value: "Nver": '
                 'supported values: "Never", "PreemptLowerPriority"; did you mean "Never"?',
                 "f: document 4 (line 19): apiVersion: Required value",
                 "f: document 5 (line 21): an object is expected, with apiVersion and kind, not [1]",
@@ -113,7 +114,7 @@ def test_a_snapshot_of_the_simulator_is_objects_and_a_configuration():
             b"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n"
             b"  metadata: {name: p}\n- apiVersion: v1\n  kind: Pod\n  metadata: {}\n",
             [
-                "f: document 1 (line 7): items[1]: metadata.name: "
+                "f: document 1 (line 9): items[1]: metadata.name: "
                 "Required value: name or generateName"
             ],
             id="the line of an item",
@@ -122,7 +123,7 @@ def test_a_snapshot_of_the_simulator_is_objects_and_a_configuration():
             b"apiVersion: apps/v1\nkind: Deploymnt\nmetadata: {name: a}\n---\n"
             b"apiVersion: v1\nkind: DeploymentList\nitems:\n- {metadata: {name: b}}\n",
             [
-                'f: document 1 (line 1): kind: no matches for kind "Deploymnt" in version'
+                'f: document 1 (line 2): kind: no matches for kind "Deploymnt" in version'
                 ' "apps/v1"; did you mean "Deployment"?',
                 'f: document 2 (line 8): items[0]: kind: no matches for kind "Deployment" in'
                 ' version "v1"',
@@ -130,7 +131,16 @@ def test_a_snapshot_of_the_simulator_is_objects_and_a_configuration():
             id="kinds that a built-in group does not have",
         ),
         pytest.param(b"a: 1\nb: [\n", ["f: line 3: not YAML: "], id="text that is not YAML"),
-        pytest.param(b"a: 1\na: 2\n", ['f: line 2: duplicate key "a"'], id="a key twice"),
+        pytest.param(
+            b"apiVersion: v1\nkind: Pod\nkind: Pod\nmetadata: {name: p, name: p}\n",
+            ['f: line 3: duplicate key "kind"', 'f: line 4: duplicate key "name"'],
+            id="keys twice",
+        ),
+        pytest.param(
+            b'{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "name": "q"}}',
+            ['f: duplicate key "name"'],
+            id="a key twice in JSON",
+        ),
         pytest.param(b"a: *b\n", ['f: line 1: unknown alias "b"'], id="an unknown alias"),
         pytest.param(b"\x1f\x8bxx", ["f: cannot be unpacked: "], id="broken gzip"),
         pytest.param(b"\xff\xfe\x00", ["f: not UTF-8 text: "], id="not text"),

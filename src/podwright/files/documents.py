@@ -1,0 +1,367 @@
+"""From the bytes of a file to the documents in it, with their places.
+
+Supported are YAML and JSON (optionally compressed with gzip), one or several documents, `List` and
+`PodList` as kubectl prints them, the snapshot of kube-scheduler-simulator, and the tables of the
+openb trace. The format is detected from the content, not from the name.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from podwright.objects import (
+    TYPES,
+    Document,
+    FieldError,
+    TableError,
+    YamlError,
+    api_group,
+    invalid,
+    is_openb,
+    quoted,
+    read_openb,
+    read_yaml,
+    yaml_line_of,
+)
+
+CONFIGURATION_GROUP = "kubescheduler.config.k8s.io"
+
+SNAPSHOT_KEYS = {
+    "namespaces": "Namespace",
+    "priorityClasses": "PriorityClass",
+    "storageClasses": "StorageClass",
+    "pvcs": "PersistentVolumeClaim",
+    "nodes": "Node",
+    "pods": "Pod",
+    "pvs": "PersistentVolume",
+}
+"""The lists of a snapshot and their kinds, in the order of import."""
+
+_SCHEDULER_CONFIG = "schedulerConfig"
+_MOST_LINES: Final = 5_000
+"""The lines of a document that are read to find that of a field."""
+_LONGEST_JSON: Final = 1_000_000
+"""The length of a JSON text in which lines of fields are found."""
+_API_VERSION = {cls.kind: cls.api_version for cls in TYPES}
+
+
+def _error(source: str, message: str, *, path: str = "") -> FieldError:
+    return FieldError(source=source, path=path, message=message)
+
+
+# --------------------------------------------------------------------- bytes to documents
+
+
+class Lines:
+    """The text of a file, split when the line of a field is first needed."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return self._text.split("\n")
+
+    def line_of(self, path: str, first: int) -> int:
+        """Return the line of a field of the document that begins on a line; 0 if unknown."""
+        part = self._lines[first - 1 : first - 1 + _MOST_LINES]
+        found = yaml_line_of("\n".join(part), path)
+        return first + found - 1 if found else 0
+
+
+class Place:
+    """The location of a document, for errors.
+
+    Parameters
+    ----------
+    source : str
+        The file.
+    lines : Lines, optional
+        Its lines.
+    line : int
+        The line on which the document begins, from 1; 0 if it is not known.
+    index : int
+        The position of the document in a file of several, from 1; 0 in other files.
+    item : str
+        The position in a list of the document: `items[3]`.
+    prefix : str
+        The path of the item for `lines`, if only the line of the whole document is known.
+    """
+
+    __slots__ = ("_line", "_lines", "_prefix", "index", "item", "source")
+
+    def __init__(
+        self,
+        source: str,
+        lines: Lines | None = None,
+        line: int = 0,
+        *,
+        index: int = 0,
+        item: str = "",
+        prefix: str = "",
+    ) -> None:
+        self.source = source
+        self.index = index
+        self.item = item
+        self._lines = lines
+        self._line = line
+        self._prefix = prefix
+
+    def __str__(self) -> str:
+        return self._name(self._line if self.index and not self._prefix else 0)
+
+    def _name(self, line: int) -> str:
+        parts = [self.source]
+        if self.index:
+            parts.append(f"document {self.index}" + (f" (line {line})" if line else ""))
+        elif line:
+            parts.append(f"line {line}")
+        if self.item:
+            parts.append(self.item)
+        return ": ".join(parts)
+
+    def of(self, path: str) -> str:
+        """Return the name with the line of a field instead of that of the document."""
+        if self._lines is None or not self._line or not path:
+            return str(self)
+        whole = f"{self._prefix}.{path}" if self._prefix else path
+        line = self._lines.line_of(whole, self._line)
+        return self._name(line) if line else str(self)
+
+    def at_item(self, key: str, index: int, line: int) -> Place:
+        """Return the place of an item; `line` is 0 if only the document's line is known."""
+        name = f"{key}[{index}]"
+        return Place(
+            self.source,
+            self._lines,
+            line or self._line,
+            index=self.index,
+            item=f"{self.item}: {name}" if self.item else name,
+            prefix="" if line else f"{self._prefix}.{name}" if self._prefix else name,
+        )
+
+
+class Found(NamedTuple):
+    """A document of a file.
+
+    Attributes
+    ----------
+    place : Place
+    document : dict
+    is_stored : bool
+        Whether the document was in an API server: an item of a snapshot. Documents of a trace are
+        generated, and count as such.
+    """
+
+    place: Place
+    document: Document
+    is_stored: bool = False
+
+
+def read_documents(data: bytes, source: str, errors: list[FieldError]) -> Iterator[Found]:
+    """Yield the documents of a file; lists and snapshots are taken apart.
+
+    Parameters
+    ----------
+    data : bytes
+        The content, compressed or not.
+    source : str
+        The file's name, for errors.
+    errors : list of FieldError, written
+        Receives what is not a document.
+    """
+    text = _text(data, source, errors)
+    if text is None:
+        return
+    if is_openb(text):
+        for line, row in read_openb(text):
+            place = Place(f"{source}: line {line}")
+            if isinstance(row, TableError):
+                errors.append(_error(str(place), invalid(row.value, str(row)), path=row.column))
+            else:
+                yield Found(place, row, is_stored=True)
+        return
+    values = None
+    if text.lstrip()[:1] in {"{", "["}:
+        try:
+            values = _json_values(text)
+        except RecursionError:
+            errors.append(_error(source, "nested too deeply"))
+            return
+    if values is None:
+        yield from _yaml_documents(text, source, errors)
+        return
+    errors += _json_duplicates(text, values, source)
+    # The lines of a long file are not worth reading it again as YAML.
+    is_short = len(values) == 1 and "\n" in text.strip() and len(text) < _LONGEST_JSON
+    lines = Lines(text) if is_short else None
+    for index, value in enumerate(values, start=1):
+        place = Place(source, lines, int(is_short), index=index if len(values) > 1 else 0)
+        yield from _of_value(value, place, (), errors)
+
+
+def _yaml_documents(text: str, source: str, errors: list[FieldError]) -> Iterator[Found]:
+    lines = Lines(text)
+    try:
+        for index, document in enumerate(read_yaml(text, allow_duplicates=True), start=1):
+            errors += [
+                _error(f"{source}: line {line}", f'duplicate key "{key}"')
+                for line, key in document.duplicates
+            ]
+            place = Place(source, lines, document.line, index=index)
+            yield from _of_value(document.value, place, document.item_lines, errors)
+    except YamlError as error:
+        errors.append(_error(f"{source}: line {error.line}", str(error)))
+    except RecursionError:
+        errors.append(_error(source, "nested too deeply"))
+
+
+def _of_value(
+    value: Any, place: Place, item_lines: tuple[int, ...], errors: list[FieldError]
+) -> Iterator[Found]:
+    if isinstance(value, dict):
+        yield from _flattened(value, place, item_lines, errors)
+    elif value is not None:
+        message = f"an object is expected, with apiVersion and kind, not {quoted(value)}"
+        errors.append(_error(str(place), message))
+
+
+def _text(data: bytes, source: str, errors: list[FieldError]) -> str | None:
+    if data[:2] == b"\x1f\x8b":
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            errors.append(_error(source, f"cannot be unpacked: {error}"))
+            return None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        errors.append(_error(source, f"not UTF-8 text: {error.reason} at byte {error.start}"))
+        return None
+
+
+def _json_values(text: str) -> list[Any] | None:
+    """Return the JSON values in the text; None if the text is not entirely JSON."""
+    try:
+        return [msgspec.json.decode(text)]
+    except msgspec.DecodeError:
+        pass
+    values = []
+    decoder = json.JSONDecoder()
+    position, end = 0, len(text)
+    while position < end:
+        if text[position].isspace():
+            position += 1
+            continue
+        try:
+            value, position = decoder.raw_decode(text, position)
+        except json.JSONDecodeError:
+            return None
+        values.append(value)
+    return values
+
+
+def _json_duplicates(text: str, values: list[Any], source: str) -> list[FieldError]:
+    """Return an error for each key that an object of a JSON text has twice."""
+    if _compact_length(text) == sum(len(msgspec.json.encode(value)) for value in values):
+        return []  # nothing was lost when the text was decoded
+    found: list[str] = []
+
+    def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in pairs]
+        if len(set(names)) < len(names):
+            found.extend(sorted({name for name in names if names.count(name) > 1}))
+        return dict(pairs)
+
+    decoder = json.JSONDecoder(object_pairs_hook=note)
+    position, end = 0, len(text)
+    while position < end:
+        if text[position].isspace():
+            position += 1
+        else:
+            _, position = decoder.raw_decode(text, position)
+    return [_error(source, f'duplicate key "{name}"') for name in found]
+
+
+def _compact_length(text: str) -> int:
+    """Return the size of a JSON text without space; 0 if it is more than one value."""
+    try:
+        return len(msgspec.json.format(text.encode(), indent=-1))
+    except msgspec.DecodeError:
+        return 0
+
+
+# ------------------------------------------------------------------ lists and snapshots
+
+
+def is_configuration(document: Document) -> bool:
+    """Whether a document is a KubeSchedulerConfiguration."""
+    api_version = document.get("apiVersion")
+    return isinstance(api_version, str) and api_group(api_version) == CONFIGURATION_GROUP
+
+
+def _is_snapshot(document: Document) -> bool:
+    known = {*SNAPSHOT_KEYS, _SCHEDULER_CONFIG}
+    return "kind" not in document and bool(document) and known.issuperset(document)
+
+
+def _flattened(
+    document: Document, place: Place, item_lines: tuple[int, ...], errors: list[FieldError]
+) -> Iterator[Found]:
+    """Yield the items of a list or a snapshot, or the object itself."""
+    kind = document.get("kind")
+    if _is_snapshot(document):
+        for key, item_kind in SNAPSHOT_KEYS.items():
+            head = {"apiVersion": _API_VERSION[item_kind], "kind": item_kind}
+            for found in _items(document, key, head, place, errors):
+                yield found._replace(is_stored=True)
+        config = document.get(_SCHEDULER_CONFIG)
+        if isinstance(config, dict):
+            yield Found(Place(f"{place}: {_SCHEDULER_CONFIG}"), config)
+        elif config is not None:
+            message = invalid(config, "a KubeSchedulerConfiguration or null is expected")
+            errors.append(_error(str(place), message, path=_SCHEDULER_CONFIG))
+    elif isinstance(kind, str) and (
+        kind == "List" or (kind.endswith("List") and "items" in document)
+    ):
+        item_kind = kind.removesuffix("List")
+        head = {"apiVersion": document.get("apiVersion", ""), "kind": item_kind}
+        if not item_kind:
+            head = {}
+        yield from _items(document, "items", head, place, errors, item_lines)
+    else:
+        yield Found(place, document)
+
+
+def _items(
+    document: Document,
+    key: str,
+    head: dict[str, Any],
+    place: Place,
+    errors: list[FieldError],
+    item_lines: tuple[int, ...] = (),
+) -> Iterator[Found]:
+    entries = document.get(key)
+    if entries is None:
+        return
+    if not isinstance(entries, list):
+        errors.append(_error(place.of(key), invalid(entries, "a list is expected"), path=key))
+        return
+    for index, entry in enumerate(entries):
+        item = place.at_item(key, index, item_lines[index] if index < len(item_lines) else 0)
+        if not isinstance(entry, dict):
+            errors.append(_error(str(item), invalid(entry, "an object is expected")))
+            continue
+        # The items of typed lists, such as PodList, have no kind and apiVersion.
+        whole = entry if "kind" in entry and "apiVersion" in entry else head | entry
+        if whole.get("kind") == "List":
+            yield from _flattened(whole, item, (), errors)
+        else:
+            yield Found(item, whole)

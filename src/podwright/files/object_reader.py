@@ -1,0 +1,247 @@
+"""From documents to objects, as strictly as the API server reads them.
+
+A document of a manifest is new to the API server, which is what `kubectl apply --validate=strict`
+assumes: fields must be known, types right, and the version served.
+An object that comes from a server has passed all that; it may be newer or
+older than Kubernetes 1.36. It is read leniently: unknown fields are ignored with one warning for
+each kind, and an older version is converted. An object is from a server if it has `metadata.uid`
+and `metadata.resourceVersion`, or stands in a record or a snapshot.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from podwright.files.documents import Place, is_configuration, read_documents
+from podwright.objects import (
+    Document,
+    FieldError,
+    InputError,
+    Object,
+    api_group,
+    required,
+)
+from podwright.schema import UNKNOWN_FIELD, Kind, Problem, Schema, built_in, decode
+
+FieldValidation: TypeAlias = Literal["strict", "warn", "ignore"]
+"""What is done about problems in manifests: errors, warnings, or nothing (`kubectl --validate`).
+
+A value that cannot be decoded is always an error."""
+
+_FIELDS_SHOWN: Final = 5
+_INDEX: Final = re.compile(r"\[[0-9]+\]")
+
+
+class Sourced(msgspec.Struct, frozen=True, gc=False):
+    """An object with its source."""
+
+    source: str
+    object: Object
+
+
+class SourcedDocument(msgspec.Struct, frozen=True, gc=False):
+    """A document with its source."""
+
+    source: str
+    document: Document
+
+
+class ObjectReader:
+    """Reads documents of one input, and collects what is wrong with them.
+
+    Parameters
+    ----------
+    validate : str
+        What is done about problems in manifests.
+    schema : Schema, optional
+        The kinds; by default those of Kubernetes.
+
+    Attributes
+    ----------
+    errors : list of FieldError
+        Why documents were rejected.
+    """
+
+    def __init__(self, validate: FieldValidation = "strict", schema: Schema | None = None) -> None:
+        self.errors: list[FieldError] = []
+        self._validate = validate
+        self._schema = schema or built_in()
+        self._warnings: list[str] = []
+        self._newer: dict[str, tuple[str, dict[str, None]]] = {}
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return the warnings so far, each a sentence with its source."""
+        newer = tuple(
+            f"{source}: {kind}: unknown {_listed(list(fields))} ignored (newer than Kubernetes 1.36"
+            " or misspelled)"
+            for kind, (source, fields) in self._newer.items()
+        )
+        return (*self._warnings, *newer)
+
+    def read(
+        self, document: Document, place: Place, *, is_stored: bool = False, path: str = ""
+    ) -> Object | None:
+        """Return the object of a document; None if it has errors.
+
+        Parameters
+        ----------
+        document : dict
+            The object as JSON; it must not be changed afterwards.
+        place : Place
+            Its location, for errors.
+        is_stored : bool
+            Whether the document stands in a record or a snapshot.
+        path : str
+            The path of the object in its place: `resource` in a line of a record.
+        """
+        found = _Reading(document, place, path)
+        api_version, kind = document.get("apiVersion"), document.get("kind")
+        is_typed = isinstance(api_version, str) and isinstance(kind, str) and api_version and kind
+        if not is_typed:
+            return self._decoded(document, found)
+        known = self._schema.find(str(api_version), str(kind))
+        if is_stored or is_from_server(document):
+            if known is None:
+                document, known = self._converted(document)
+            if known is not None:
+                self._note_newer_fields(document, known, found)
+            return self._decoded(document, found)
+        if known is None:
+            if message := self._schema.no_match(str(api_version), str(kind)):
+                self.errors.append(found.error("kind", message))
+                return None
+            return self._named(self._decoded(document, found), found)
+        return self._named(self._of_manifest(document, known, found), found)
+
+    # ------------------------------------------------------------------------ manifests
+
+    def _of_manifest(self, document: Document, kind: Kind, found: _Reading) -> Object | None:
+        problems = kind.decoding_problems(document)
+        if not problems:
+            return self._decoded(document, found)
+        errors = [found.error(path, message, value) for path, message, value in problems]
+        if self._validate == "strict":
+            self.errors += errors
+            self._decoded(document, found, reported={error.path for error in errors})
+            return None
+        if self._validate == "warn":
+            self._warnings += map(str, errors)
+        return self._decoded(document, found)
+
+    def _named(self, obj: Object | None, found: _Reading) -> Object | None:
+        if obj is not None and not obj.name and not obj.metadata.generate_name:
+            self.errors.append(found.error("metadata.name", required("name or generateName")))
+        return obj
+
+    # ------------------------------------------------------------------- server objects
+
+    def _converted(self, document: Document) -> tuple[Document, Kind | None]:
+        """Return an object of an older version in the version that replaces it."""
+        api_version, name = str(document["apiVersion"]), str(document["kind"])
+        if not self._schema.is_built_in(api_group(api_version)):
+            return document, None
+        successor = self._schema.successor(api_version, name)
+        kind = self._schema.find(successor, name) if successor else None
+        if kind is None:
+            return document, None
+        converted = document | {"apiVersion": successor}
+        # Fields of the older version that the newer one has not: the versions differ in form.
+        is_same_form = not kind.decoding_problems(converted)
+        return (converted, kind) if is_same_form else (document, None)
+
+    def _note_newer_fields(self, document: Document, kind: Kind, found: _Reading) -> None:
+        for problem in kind.decoding_problems(document):
+            if _is_unknown_field(problem):
+                name = f"{kind.api_version} {kind.row.kind}"
+                _, fields = self._newer.setdefault(name, (str(found.place), {}))
+                fields.setdefault(_INDEX.sub("[]", problem[0]))
+
+    # -------------------------------------------------------------------------- decoding
+
+    def _decoded(
+        self, document: Document, found: _Reading, reported: Container[str] = ()
+    ) -> Object | None:
+        try:
+            return decode(document)
+        except InputError as error:
+            several = [found.error(one.path, one.message, one.value) for one in error.errors]
+            self.errors += [one for one in several if one.path not in reported]
+            return None
+
+
+class _Reading(msgspec.Struct, frozen=True):
+    """One document while it is read."""
+
+    document: Document
+    place: Place
+    path: str
+
+    def error(self, path: str, message: str, value: Any = None) -> FieldError:
+        whole = ".".join(part for part in (self.path, path) if part)
+        return FieldError(source=self.place.of(whole), path=whole, message=message, value=value)
+
+
+def is_from_server(document: Document) -> bool:
+    """Whether an API server has stored an object."""
+    metadata = document.get("metadata")
+    if not isinstance(metadata, dict):
+        return False
+    return bool(metadata.get("uid") and metadata.get("resourceVersion"))
+
+
+def _is_unknown_field(problem: Problem) -> bool:
+    return problem[1].startswith(UNKNOWN_FIELD)
+
+
+def _listed(fields: list[str]) -> str:
+    shown = ", ".join(fields[:_FIELDS_SHOWN])
+    more = len(fields) - _FIELDS_SHOWN
+    rest = f" and {more} more" if more > 0 else ""
+    return f"field{'s' if len(fields) > 1 else ''} {shown}{rest}"
+
+
+# ------------------------------------------------------------------------------ manifests
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """The content of one file, in order."""
+
+    objects: tuple[Sourced, ...] = ()
+    configurations: tuple[SourcedDocument, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def read_manifest(data: bytes, *, source: str, validate: FieldValidation = "strict") -> Manifest:
+    """Read the objects and configurations of a file.
+
+    Parameters
+    ----------
+    data : bytes
+        The content, compressed or not.
+    source : str
+        The file's name, for errors.
+    validate : str
+        What is done about problems in manifests.
+
+    Raises
+    ------
+    InputError
+        With the errors of all documents: a file is read completely or not at all.
+    """
+    reader = ObjectReader(validate)
+    objects: list[Sourced] = []
+    configurations: list[SourcedDocument] = []
+    for place, document, is_stored in read_documents(data, source, reader.errors):
+        if is_configuration(document):
+            configurations.append(SourcedDocument(str(place), document))
+            continue
+        obj = reader.read(document, place, is_stored=is_stored)
+        if obj is not None:
+            objects.append(Sourced(str(place), obj))
+    if reader.errors:
+        raise InputError(reader.errors)
+    return Manifest(tuple(objects), tuple(configurations), reader.warnings())
