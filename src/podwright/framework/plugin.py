@@ -341,6 +341,20 @@ class Plugin:
         """Learn that the pod was bound."""
         raise NotImplementedError
 
+    def pod_ended(self, pod: Pod) -> None:
+        """Release what the plugin keeps for a pod that had a node and has ended; must not fail.
+
+        A pod ends when it succeeds, fails or is deleted. The method is called once for every
+        pod that ends while it has a node, also if it was not scheduled here, and before the
+        queue handles the event. A failed attempt ends with `unreserve` instead. Release by the
+        pod's uid: a pod whose binding was reported as failed may be bound nevertheless.
+
+        Notes
+        -----
+        Upstream plugins register their own informer handlers for this.
+        """
+        raise NotImplementedError
+
     # ------------------------------------------------------------ implemented methods
 
     @classmethod

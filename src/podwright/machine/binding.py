@@ -59,7 +59,13 @@ from podwright.machine.actions import Bind, CallExtender, EmitEvent, UpdateClaim
 from podwright.machine.events import CallDone
 from podwright.machine.extension_path import BOUND, ExtensionPath, binding_path
 from podwright.machine.failure import Failure, failed, handle_failure, refused
-from podwright.machine.plugin_calls import call_or_resume, call_plugin, notify_plugin, with_point
+from podwright.machine.plugin_calls import (
+    call_or_resume,
+    call_plugin,
+    notify_plugin,
+    notify_pod_ended,
+    with_point,
+)
 from podwright.machine.profiles import BindPlugins
 from podwright.machine.reporting import patch_status, shorten
 from podwright.machine.state import State
@@ -515,6 +521,11 @@ class BindingCycles:
         )
         for plugin in binding.plugins.post_bind:
             notify_plugin(plugin, "post_bind", binding.cycle, binding.node)
+        if state.releasing:
+            newest = state.pods.get(key)
+            if newest is None or newest.metadata.uid != binding.uid:
+                # It ended before its binding was confirmed; see `EventHandlers`.
+                notify_pod_ended(state.releasing, binding.assumed_pod)
         if self._assumed_pod_expiry_ns and state.assumed.get(binding.uid) is binding:
             due_ns = state.now_ns + self._assumed_pod_expiry_ns
             binding.timer = state.timers.add(due_ns, binding.number, binding.uid)

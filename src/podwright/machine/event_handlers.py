@@ -22,6 +22,7 @@ from podwright.framework import (
 )
 from podwright.machine.binding import Binding, BindingCycles, forget
 from podwright.machine.groups import GANG_SCHEDULING
+from podwright.machine.plugin_calls import notify_pod_ended
 from podwright.machine.state import State, object_key
 from podwright.objects import Node, Object, Pod
 from podwright.queueing import derive_events, derive_pod_update
@@ -170,6 +171,8 @@ class EventHandlers:
             # An outdated event: the pod is gone already, and another one may have its name.
             return
         del state.pods[key]
+        if state.releasing:
+            self._release(old, pod)
         state.expired.discard(old.metadata.uid)
         if state.groups.is_used:
             state.groups.remove(old)
@@ -188,6 +191,23 @@ class EventHandlers:
             self._assumed_pod_goes(binding)
         elif pod.status.nominated_node_name:
             self._nomination_ended(pod)
+
+    def _release(self, old: Pod, pod: Pod) -> None:
+        """Call `pod_ended` of the plugins if the pod is bound, as far as is known.
+
+        If its binding cycle still runs, the outcome decides: Unreserve, or `pod_ended` then.
+        """
+        state = self._state
+        uid = old.metadata.uid
+        if uid in state.bindings_by_uid:
+            return
+        binding = state.assumed.get(uid)
+        if pod.spec.node_name or uid in state.expired:
+            notify_pod_ended(state.releasing, pod)
+        elif old.spec.node_name:
+            notify_pod_ended(state.releasing, old)
+        elif binding is not None:
+            notify_pod_ended(state.releasing, binding.assumed_pod)
 
     def _assumed_pod_goes(self, binding: Binding) -> None:
         """Free the node of an assumed pod that is deleted, or is being deleted.

@@ -6,7 +6,8 @@ other runners.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from podwright.framework import (
     BIND_BY_API,
@@ -19,6 +20,7 @@ from podwright.framework import (
     described,
     raised_at,
 )
+from podwright.objects import Pod
 
 _LONGEST_NS = 2**63 - 1
 
@@ -82,6 +84,14 @@ def notify_plugin(plugin: Plugin, point: str, cycle: Cycle, node: str) -> Status
     """Call a plugin that returns nothing (Unreserve, PostBind)."""
     answer = _call(plugin, cycle, node, getattr(plugin, point))
     return answer if isinstance(answer, Status) else Status.OK
+
+
+def notify_pod_ended(plugins: Iterable[Plugin], pod: Pod) -> None:
+    """Call the plugins that release something when a pod ends; errors are ignored."""
+    for plugin in plugins:
+        # As for Unreserve: the pod is gone, so there is no attempt that could fail.
+        with suppress(Exception):
+            plugin.pod_ended(pod)
 
 
 def with_point(status: Status, point: str) -> Status:

@@ -78,6 +78,8 @@ class State:
         The actions of this event so far.
     groups : Groups
         The members of pod groups.
+    releasing : tuple of Plugin
+        The plugins of all profiles that implement `pod_ended`.
     metrics : Metrics
         The counters of all parts.
     on_failure : callable, optional
@@ -109,9 +111,9 @@ class State:
         self.ready: deque[Binding] = deque()
         self.timers = Timers()
         self.actions: list[Action] = []
-        self.groups = Groups(
-            plugin for running in profiles.values() for plugin in running.profile.all_plugins()
-        )
+        plugins = [p for running in profiles.values() for p in running.profile.all_plugins()]
+        self.groups = Groups(plugins)
+        self.releasing = tuple(plugin for plugin in plugins if plugin.implements("pod_ended"))
         self.metrics = Metrics({name: running.profile for name, running in profiles.items()})
         self.on_failure: Callable[[Pod, Failure, int], None] | None = None
         self.now_ns = 0
