@@ -17,6 +17,7 @@ from podwright.assembly.build import prepare
 from podwright.assembly.machine import assemble
 from podwright.assembly.remedies import NearNode, Remedy, nearest_nodes, remedies
 from podwright.assembly.reserving import Reservation, refused, reservation_for
+from podwright.assembly.scheduler_handle import SchedulerHandle
 from podwright.assembly.without_effect import idle_arguments
 from podwright.columns import Cluster
 from podwright.config import EffectiveConfiguration, KubeSchedulerConfiguration
@@ -31,7 +32,13 @@ from podwright.framework import (
     Status,
     run_steps,
 )
-from podwright.machine import DecisionKeywords, SchedulerOptions
+from podwright.machine import (
+    DecisionKeywords,
+    RunningProfile,
+    SchedulerOptions,
+    sort_order,
+    with_point,
+)
 from podwright.objects import (
     FieldError,
     InputError,
@@ -117,12 +124,15 @@ class Scheduler:
         self._runners: dict[str, Runner] = {
             name: parts.runner(profile, self.cluster) for name, profile in parts.profiles.items()
         }
+        self._running = {name: RunningProfile(runner) for name, runner in self._runners.items()}
+        self._order = sort_order(next(iter(self.profiles.values())))
         if self._extenders and call_extender is None:
             raise InputError([_missing_call_extender(self._extenders[0], options.source)])
         self.pending: dict[str, Pod] = {}
         self._priority_classes: dict[str, PriorityClass] = {}
         self._reservations: dict[str, Reservation] = {}
         self._cycle_number = 0
+        self._handle = SchedulerHandle(self.profiles.values())
 
     # ---------------------------------------------------------------- objects
 
@@ -139,6 +149,7 @@ class Scheduler:
             if isinstance(obj, Pod):
                 self._add_pod(self._admit(obj))
             else:
+                self._handle.put(obj)
                 self.cluster.put(obj)
 
     def remove(self, *objects: Object) -> None:
@@ -150,6 +161,9 @@ class Scheduler:
                 self.pending.pop(obj.key, None)
                 # Its volumes stay its claims', as they do once they are bound.
                 self._reservations.pop(obj.key, None)
+                self._handle.remove_pod(obj.key, self._placed_pod(obj.key))
+            else:
+                self._handle.remove(obj)
             self.cluster.delete(obj)
 
     def _admit(self, pod: Pod) -> Pod:
@@ -159,11 +173,24 @@ class Scheduler:
         return without_pod_level_resources(admitted)
 
     def _add_pod(self, pod: Pod) -> None:
+        placed = self._placed_pod(pod.key)
         self.cluster.put(pod)
-        if pod.spec.node_name or pod.status.phase in ("Succeeded", "Failed"):
+        if pod.status.phase in ("Succeeded", "Failed"):
+            self.pending.pop(pod.key, None)
+            self._handle.remove_pod(pod.key, placed)
+            return
+        self._handle.put_pod(pod)
+        if pod.spec.node_name:
             self.pending.pop(pod.key, None)
         else:
             self.pending[pod.key] = pod
+
+    def _placed_pod(self, key: str) -> Pod | None:
+        """Return a pod that has a node, with the node's name in its spec."""
+        placed = self.cluster.pods.get(key)
+        if placed is None:
+            return None
+        return with_node_name(placed.pod, self.cluster.nodes.names[placed.slot])
 
     def in_queue_order(self) -> list[Pod]:
         """Return the pending pods as the queue would hand them out.
@@ -174,9 +201,10 @@ class Scheduler:
         sort = next(iter(self.profiles.values())).queue_sort
         if not sort:
             return list(self.pending.values())
-        plugin = sort[0]
+        plugin, order = sort[0], self._order
         pods = sorted(self.pending.values(), key=lambda pod: pod.metadata.creation_timestamp or "")
-        ordered = [(plugin.queue_sort_key(pod, age), pod) for age, pod in enumerate(pods)]
+        key_of = plugin.queue_sort_key if order is None else order.key_of
+        ordered = [(key_of(pod, age), pod) for age, pod in enumerate(pods)]
         ordered.sort(key=lambda entry: entry[0])
         return [pod for _, pod in ordered]
 
@@ -204,6 +232,7 @@ class Scheduler:
         """
         pod = self._find(pod)
         self.pending.setdefault(pod.key, pod)
+        self._handle.put_pod(self.pending[pod.key])
         runner, refusal = self._runner_for(pod)
         if runner is None:
             return refusal
@@ -214,7 +243,9 @@ class Scheduler:
         if decision.node:
             # An extender chose a node that does not exist: the pod waits for it to appear.
             self.pending.pop(pod.key, None)
-            self.cluster.put(with_node_name(pod, decision.node))
+            bound = with_node_name(pod, decision.node)
+            self.cluster.put(bound)
+            self._handle.put_pod(bound)
             return decision
         decision = self._post_filter(runner, decision)
         if decision.post_filter is not None and decision.post_filter.nominated_node is not None:
@@ -236,6 +267,7 @@ class Scheduler:
                 return refused(decision, status)
             self._reservations[pod.key] = reservation
         self.pending.pop(pod.key, None)
+        self._handle.mark(pod, is_placed=True)
         if self.cluster.nominated:
             self.cluster.clear_nomination(pod)
         return decision
@@ -391,10 +423,12 @@ class Scheduler:
         if reservation is not None:
             reservation.take_back()
         self.cluster.remove(key)
+        self._handle.mark(placed.pod, is_placed=False)
         try:
             yield with_node_name(placed.pod, "")
         finally:
             self.cluster.place(placed.pod, self.cluster.nodes.slot_of[node])
+            self._handle.mark(placed.pod, is_placed=True)
             if reservation is not None:
                 reservation.reserve()
 
@@ -431,11 +465,14 @@ class Scheduler:
             return None, Decision(pod=pod, ignored=f'no profile has schedulerName "{name}"')
         if pod.metadata.deletion_timestamp is not None:
             return None, Decision(pod=pod, ignored=f"skip schedule deleting pod: {pod.key}")
-        for plugin in runner.profile.pre_enqueue:
-            status: Status = plugin.pre_enqueue(pod)
-            if not status.is_success:
-                return None, Decision(pod=pod, held_back=status.by(plugin.name))
-        return runner, _NOTHING
+        gated = self._running[runner.profile.scheduler_name].run_pre_enqueue(pod, 0)
+        if gated is None:
+            return runner, _NOTHING
+        point, plugin, status = gated
+        status = status.by(plugin)
+        if status.is_rejection:
+            return None, Decision(pod=pod, held_back=status)
+        return None, Decision(pod=pod, error=with_point(status, point))
 
 
 _NOTHING = Decision(pod=msgspec.convert({"metadata": {"name": ""}}, Pod))

@@ -29,13 +29,17 @@ class SortOrder:
 
     def __call__(self, queued: QueuedPod) -> tuple[object, int]:
         """Return the sort key of a pod; an exception of the plugin is not raised."""
+        return self.key_of(queued.pod, queued.timestamp_ns), queued.entered_index
+
+    def key_of(self, pod: Pod, timestamp_ns: int) -> tuple[int, object]:
+        """Return the sort key of a pod without the order of entry."""
         key: object = None
         try:
-            key = self.plugin.queue_sort_key(queued.pod, queued.timestamp_ns)
+            key = self.plugin.queue_sort_key(pod, timestamp_ns)
             is_good = self._is_good(key)
         except Exception:  # noqa: BLE001 - a user's plugin may raise anything
             is_good = False
-        return ((0, key) if is_good else _LAST), queued.entered_index
+        return (0, key) if is_good else _LAST
 
     def check(self, pod: Pod, timestamp_ns: int) -> Status:
         """Check the key that the plugin returns for a pod; an ERROR if it is invalid."""
