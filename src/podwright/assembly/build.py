@@ -43,7 +43,9 @@ def prepare(options: SchedulerOptions) -> tuple[EffectiveConfiguration, Registry
     """
     registry = Registry(options.plugins)
     configuration = effective(
-        registry.enable_own(options.configuration or KubeSchedulerConfiguration()),
+        registry.enable_own(
+            options.configuration or KubeSchedulerConfiguration(), source=options.source
+        ),
         options.gates,
         implements=registry.points_of,
         source=options.source,

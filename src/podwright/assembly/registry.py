@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Mapping
 from importlib import import_module
+from typing import NamedTuple
 
 import msgspec
 
@@ -72,14 +73,26 @@ class Registry:
             self._own[plugin.name] = plugin
             self._points[plugin.name] = _points_of(plugin)
 
-    def enable_own(self, configuration: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:
-        """Enable the user's plugins that a configuration does not name, in every profile."""
-        profiles = configuration.profiles or (KubeSchedulerProfile(),)
-        return msgspec.structs.replace(
-            configuration, profiles=tuple(self._enable_in(profile) for profile in profiles)
-        )
+    def enable_own(
+        self, configuration: KubeSchedulerConfiguration, *, source: str = "configuration"
+    ) -> KubeSchedulerConfiguration:
+        """Enable the user's plugins that a configuration does not name, in every profile.
 
-    def _enable_in(self, profile: KubeSchedulerProfile) -> KubeSchedulerProfile:
+        A QueueSort plugin replaces PrioritySort.
+
+        Raises
+        ------
+        InputError
+            If a profile has another QueueSort plugin than PrioritySort.
+        """
+        profiles = configuration.profiles or (KubeSchedulerProfile(),)
+        enabled = []
+        for index, profile in enumerate(profiles):
+            path = f"profiles[{index}].plugins.queueSort"
+            enabled.append(self._enable_in(profile, FieldPlace(source, path)))
+        return msgspec.structs.replace(configuration, profiles=tuple(enabled))
+
+    def _enable_in(self, profile: KubeSchedulerProfile, place: FieldPlace) -> KubeSchedulerProfile:
         plugins = profile.plugins or Plugins()
         named = {
             entry.name
@@ -92,9 +105,23 @@ class Registry:
         multi_point = msgspec.structs.replace(
             plugins.multi_point, enabled=(*plugins.multi_point.enabled, *added)
         )
-        return msgspec.structs.replace(
-            profile, plugins=msgspec.structs.replace(plugins, multi_point=multi_point)
-        )
+        queue_sort = plugins.queue_sort
+        if any(self._sorts(entry.name) for entry in added):
+            sorting = [
+                entry.name
+                for entry in (*queue_sort.enabled, *multi_point.enabled)
+                if self._sorts(entry.name)
+            ]
+            if len(sorting) > 1:
+                raise InputError([_two_sorts(place, sorting)])
+            queue_sort = msgspec.structs.replace(
+                queue_sort, disabled=(*queue_sort.disabled, PluginEntry(name="PrioritySort"))
+            )
+        plugins = msgspec.structs.replace(plugins, multi_point=multi_point, queue_sort=queue_sort)
+        return msgspec.structs.replace(profile, plugins=plugins)
+
+    def _sorts(self, name: str) -> bool:
+        return "queueSort" in (self.points_of(name) or ())
 
     def points_of(self, name: str) -> frozenset[str] | None:
         """Return the extension points of a plugin; None if it is unknown."""
@@ -154,6 +181,22 @@ class Registry:
 
 class BrokenPlugin(InputError):  # noqa: N818 - named for what it is
     """A plugin that cannot be made, whatever its arguments are."""
+
+
+class FieldPlace(NamedTuple):
+    """A field of a configuration."""
+
+    source: str
+    path: str
+
+
+def _two_sorts(place: FieldPlace, names: Iterable[str]) -> FieldError:
+    named = " and ".join(f'"{name}"' for name in names)
+    message = (
+        f"a profile has one QueueSort plugin, and {named} are enabled: enable one of them at"
+        ' queueSort, and disable the others there with {name: "*"}'
+    )
+    return FieldError(source=place.source, path=place.path, message=message)
 
 
 def _points_of(plugin: type[Plugin]) -> frozenset[str]:

@@ -204,7 +204,10 @@ def _effective(
     registry = Registry((*own, *(one.cls for one in installed)))
     _warn_of_idle(configuration, gates, own, printed)
     made = effective(
-        registry.enable_own(configuration), gates, implements=registry.points_of, source=source
+        registry.enable_own(configuration, source=source),
+        gates,
+        implements=registry.points_of,
+        source=source,
     )
     # Plugins and classic rules check their arguments when they are built.
     assemble(made, registry, SchedulerOptions(source=source))
