@@ -23,6 +23,7 @@ from podwright.config import (
     DEFAULT_GATES,
     GATES,
     IN_TREE_POINTS,
+    Gate,
     KubeSchedulerConfiguration,
     default_plugins,
     effective,
@@ -110,14 +111,28 @@ def arguments_page() -> str:
 
 
 def gates_page() -> str:
-    lines = ["| gate | stage | default | locked | needs | effect on |", "|---|---|---|---|---|---|"]
+    lines = ["| gate | stage | default | needs | effect on |", "|---|---|---|---|---|"]
     for name, gate in GATES.items():
-        needs = ", ".join(f"`{other}`" for other in gate.requires)
-        default = "on" if gate.default else "off"
-        locked = "yes" if gate.locked else ""
-        effects = "" if gate.locked else ", ".join(gate.effects) or "nothing"
-        lines.append(f"| `{name}` | {gate.stage} | {default} | {locked} | {needs} | {effects} |")
+        if gate.effects:
+            needs = ", ".join(f"`{other}`" for other in gate.requires)
+            row = (f"`{name}`", gate.stage, _on_or_off(gate), needs, ", ".join(gate.effects))
+            lines.append(f"| {' | '.join(row)} |")
+    lines += ["", "### Without effect", ""]
+    states = dict.fromkeys((gate.stage, gate.locked, gate.default) for gate in GATES.values())
+    for stage, locked, default in sorted(states):
+        names = [
+            f"`{name}`" + (f" (needs {', '.join(gate.requires)})" if gate.requires else "")
+            for name, gate in GATES.items()
+            if (gate.stage, gate.locked, gate.default) == (stage, locked, default)
+            and not gate.effects
+        ]
+        state = f"{stage}, {'on' if default else 'off'}{', locked' * locked}"
+        lines.append(f"- {state}: {', '.join(names)}.")
     return "\n".join([*lines, ""])
+
+
+def _on_or_off(gate: Gate) -> str:
+    return "on" if gate.default else "off"
 
 
 # ---------------------------------------------------------------- metrics

@@ -1,4 +1,4 @@
-"""The same score as columns: the count of pods is a column already."""
+"""The same score as columns: the number of pods is a column of the cluster."""
 
 from fewest_pods import FewestPods
 
@@ -8,7 +8,7 @@ import podwright as pw
 class FastFewestPods(FewestPods):
     """The same rule on columns; `normalize_score` is inherited."""
 
-    # The raw score depends on the pods of the node alone, so it is kept until they change.
+    # The raw score depends on the pods of the node alone, so it is cached until they change.
     score_reads = pw.Reads.PODS
 
     def pod_key(self, pod: pw.Pod) -> tuple[()]:

@@ -1,4 +1,4 @@
-"""The same filter as columns: every node at once, and answers that are kept.
+"""The same filter as columns: every node at once, with cached results.
 
 `pw.testing.check_plugin(FastKeepZone("zone-a"))` compares the two forms.
 """
@@ -11,7 +11,7 @@ import podwright as pw
 class FastKeepZone(KeepZone):
     """The same rule on columns."""
 
-    # The answer depends on the Node object alone, so it is kept until one changes.
+    # The result depends on the Node object alone, so it is cached until the node changes.
     filter_reads = pw.Reads.NODE
 
     def pod_key(self, pod: pw.Pod) -> tuple[()]:

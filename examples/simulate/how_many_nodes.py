@@ -12,7 +12,7 @@ LONGEST_WAIT_S = 60.0
 
 
 def morning(node_count: int) -> pw.Run:
-    """Play forty pods that come a minute apart and run for an hour."""
+    """Simulate forty pods that are created a minute apart and run for an hour."""
     pods = [
         {
             "at": f"{minute}m",
@@ -38,7 +38,7 @@ def morning(node_count: int) -> pw.Run:
 
 
 def main() -> None:
-    """Try more and more nodes."""
+    """Simulate with an increasing number of nodes."""
     for node_count in range(5, 13):
         run = morning(node_count)
         longest_s, use = run.summary.waits.max_s, run.summary.utilisation["cpu"]

@@ -168,6 +168,16 @@ spec: {containers: [{name: main}]}
             "        raise KeyError(5)\n",
             "its extension points cannot be found: KeyError: 5",
         ),
+        (
+            '    name = "Mine"\n    def preFilter(self, cycle):\n        pass\n',
+            'Mine: preFilter is not a method that plugins have; did you mean "pre_filter"?'
+            " (a method of your own can be named _preFilter)",
+        ),
+        (
+            '    name = "Mine"\n    filter_read = pw.Reads.NODE\n',
+            "Mine: filter_read is not a declaration that plugins have; did you mean"
+            ' "filter_reads"?',
+        ),
     ],
 )
 @pytest.mark.parametrize("line", WITH_FILES)

@@ -2,9 +2,29 @@
 
 import json
 import re
+import shlex
+from pathlib import Path
 
 import pytest
+import yaml
 from tests.e2e.command_line import NODES, QUICKSTART, pod, run
+
+NEVER = """
+import podwright as pw
+
+
+class Never(pw.Plugin):
+    name = "Never"
+
+    def filter(self, cycle, node):
+        return pw.Status.unresolvable("never")
+"""
+NEVER_CONFIG = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins: {multiPoint: {enabled: [{name: Never}]}}
+"""
 
 
 def test_a_placed_pod_has_its_runner_ups_and_a_matrix():
@@ -38,10 +58,55 @@ def test_equally_good_nodes_are_named_apart_from_those_behind(write):
 def test_an_unschedulable_pod_has_remedies_and_the_closest_nodes():
     text = run(f"explain batch/train-3 {QUICKSTART}", status=1).stdout
     assert "Message:  0/12 nodes are available:" in text
-    assert "- add a toleration to the pod, or remove the taint" in text
+    assert (
+        "  - add a toleration for taint nvidia.com/gpu=present:NoSchedule\n"
+        "    opens 2 nodes, such as gpu-b1\n"
+    ) in text
     assert "gpu-a1, gpu-b1, gpu-c1, control-plane" in text
     assert re.search(r"gpu-b1 +toleration for taint nvidia.com/gpu=present:NoSchedule", text)
     assert "nvidia.com/gpu: requests 1, 0 free of 0" in text
+
+
+def test_the_advice_of_the_readme_makes_the_pod_fit(write):
+    files = sorted(Path(QUICKSTART).glob("*.yaml"))
+    documents = [each for path in files for each in yaml.safe_load_all(path.read_text("utf-8"))]
+    items = [one for each in documents for one in (each.get("items") or [each])]
+    (train,) = [each for each in items if each["metadata"]["name"] == "train-3"]
+    toleration = {"key": "nvidia.com/gpu", "operator": "Equal", "value": "present"}
+    train["spec"].setdefault("tolerations", []).append(toleration | {"effect": "NoSchedule"})
+    cluster = write("cluster.yaml", yaml.safe_dump_all(items))
+    assert run(f"explain batch/train-3 {cluster} -o json").stdout
+
+
+def test_a_pod_that_would_fit_alone_names_the_pods_that_took_its_place(write):
+    files = write("cluster.yaml", NODES + pod("first", "8") + pod("second", "8"))
+    text = run(f"explain second {files}", status=1).stdout
+    assert (
+        "Alone:    it would fit on large; default/first, ahead of it in the queue, took the place"
+    ) in text
+    assert "add a node like large" in text
+
+
+def test_without_a_change_that_helps_none_is_advised(write):
+    own = write("own.py", NEVER)
+    config = write("config.yaml", NEVER_CONFIG)
+    files = write("cluster.yaml", NODES + pod("web", "1"))
+    text = run(f"explain web {files} -c {config} --plugin {own}", status=1).stdout
+    assert "What would fix it: none of the changes that podwright tries makes it fit." in text
+    assert "2 nodes: never (Never)" in text
+
+
+def test_next_steps_repeat_the_options_that_decide(write):
+    files = write("my cluster.yaml", NODES + pod("web", "9"))
+    config = write("config.yaml", "apiVersion: kubescheduler.config.k8s.io/v1\n"
+                   "kind: KubeSchedulerConfiguration\n")  # fmt: skip
+    words = ["schedule", str(files), "-c", str(config), "--seed", "5", "--rules", "modern",
+             "--explain"]  # fmt: skip
+    printed = run(shlex.join(words), status=1).stderr
+    expected = f"explain default/web '{files}' --config {config} --seed 5 --rules modern\n"
+    assert expected in printed
+    (line,) = [line for line in printed.splitlines() if "explain default/web" in line]
+    assert "Node:     <none>" in run(line.split("podwright ")[1], status=1).stdout
 
 
 def test_too_small_nodes_are_distinguished_from_full_ones(write):
@@ -50,14 +115,16 @@ def test_too_small_nodes_are_distinguished_from_full_ones(write):
         NODES + pod("there", "7", spec="nodeName: large") + pod("web", "4"),
     )
     document = json.loads(run(f"explain web {files} -o json", status=1).stdout)
-    expected = {
-        entry["remedy"].split(",")[0]: entry["reasons"][0]["nodes"]
-        for entry in document["remedies"]
-    }
-    assert expected == {
-        "reduce the requests": ["small"],
-        "free resources on these nodes": ["large"],
-    }
+    assert [entry["remedy"] for entry in document["remedies"]] == [
+        "reduce the cpu request from 4 to 2",
+        "delete pod default/there",
+        "raise the priority to 1 with a new PriorityClass",
+        "add a node like large",
+    ]
+    assert document["remedies"][2]["victims"] == ["default/there"]
+    assert document["reasons"] == [
+        {"reason": "Insufficient cpu", "plugin": "NodeResourcesFit", "nodes": ["small", "large"]}
+    ]
     assert document["nearest"][0] == {
         "node": "small",
         "plugins": ["NodeResourcesFit"],

@@ -13,7 +13,7 @@ event   default/a      FailedScheduling: running Bind plugin "DefaultBinder": Op
 patch   default/a      PodScheduled=False SchedulerError
 backoff default/a      until=1s after an error
 
-# An error is not popped early, not even by an idle scheduler; the other pod goes first.
+# A pod in the error backoffQ is not popped early, even if activeQ is empty; the other pod goes first.
 0s    cycle
 ----
 bind    default/b      n1

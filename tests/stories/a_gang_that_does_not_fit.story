@@ -22,7 +22,7 @@ backoff default/b      until=1s rejected_by=NodeResourcesFit
 bind    default/small  n1
 event   default/small  Scheduled: Successfully assigned default/small to n1
 
-# A member that would have fitted is tried again without any event, and fails again.
+# A member that fits is retried without an event, and fails again.
 2s    flush_backoff
 2s    cycle
 ----

@@ -15,7 +15,7 @@ hold    default/a      by=GangScheduling
 ----
 ready   default/a
 
-# Popping one takes both; the first waits at Permit until the second lets it go.
+# Popping one takes both; the first waits at Permit until the second allows it.
 3s    cycle
 ----
 patch   default/a      nominatedNodeName=n1

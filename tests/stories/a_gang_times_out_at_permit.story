@@ -17,7 +17,7 @@ patch   default/g      PodGroupScheduled=True Scheduled
 wait    default/a      on=n1 for=GangScheduling
 backoff default/b      until=1s rejected_by=Gate
 
-# b does not come back in time: it is deleted, and a alone is not enough.
+# b is deleted before it is retried, and a alone is not enough.
 1s    delete default/b
 ----
 gone    default/b

@@ -15,7 +15,7 @@ park    default/big    rejected_by=NodeResourcesFit
 bind    default/small  n1
 event   default/small  Scheduled: Successfully assigned default/small to n1
 
-# Room that appears wakes the one that waits; it backs off until the second is over.
+# Freed resources requeue the waiting pod; it backs off until the end of the second.
 2s    node n2 cpu=4
 ----
 backoff default/big    until=2s rejected_by=NodeResourcesFit

@@ -3,7 +3,7 @@ expiry 30s
 
 0s    node n1 cpu=1
 0s    pod default/a cpu=1
-0s    deaf default/a
+0s    hold_updates default/a
 0s    cycle
 ----
 bind    default/a      n1
@@ -18,7 +18,7 @@ event   default/b      FailedScheduling: 0/1 nodes are available: 1 Insufficient
 patch   default/b      PodScheduled=False Unschedulable
 park    default/b      rejected_by=NodeResourcesFit
 
-# Nobody is told that the room is free, but a pod that comes now gets it.
+# No event reports the freed room, but a pod that is added now gets it.
 30s   wait
 ----
 expire  default/a
@@ -29,6 +29,6 @@ expire  default/a
 bind    default/c      n1
 event   default/c      Scheduled: Successfully assigned default/c to n1
 
-# The pod was bound all the time: the node now has more than it can take, as upstream's would.
-40s   hear default/a
+# The pod was bound all the time: the node is now overcommitted, as upstream's would be.
+40s   deliver_updates default/a
 ----

@@ -11,14 +11,14 @@ spread none
 bind    default/a      large
 event   default/a      Scheduled: Successfully assigned default/a to large
 
-# A node that is better than all others appears; nobody looks.
+# A node that is better than all others is added; the list does not contain it.
 100ms node huge cpu=64
 100ms cycle
 ----
 bind    default/b      medium
 event   default/b      Scheduled: Successfully assigned default/b to medium
 
-# Half a second after the first of them the list is dropped.
+# Half a second after the first pod the list is dropped.
 501ms pod default/c cpu=2100m
 501ms cycle
 ----

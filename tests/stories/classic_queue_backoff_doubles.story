@@ -10,7 +10,7 @@ event   default/big    FailedScheduling: 0/1 nodes are available: 1 Insufficient
 patch   default/big    PodScheduled=False Unschedulable
 backoff default/big    until=1s
 
-# The attempt counts only once the last backoff has ended before it.
+# An attempt counts only if it starts after the end of the last backoff.
 1s    flush_backoff
 1100ms cycle
 1100ms node n3 cpu=1
@@ -43,7 +43,7 @@ event   default/big    FailedScheduling: 0/5 nodes are available: 5 Insufficient
 patch   default/big    PodScheduled=False Unschedulable
 backoff default/big    until=28s
 
-# Everybody's record is dropped that was not touched for more than ten seconds: back to one second.
+# All backoff entries older than ten seconds are dropped: the backoff is one second again.
 29s   flush_backoff
 29s   cycle
 29s   node n7 cpu=1

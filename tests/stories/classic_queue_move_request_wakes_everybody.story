@@ -14,7 +14,7 @@ patch   default/huge   PodScheduled=False Unschedulable
 park    default/big
 park    default/huge
 
-# The backoff is over, so both are ready at once.
+# The backoff is over, so both are ready immediately.
 3s    node n2 cpu=4
 ----
 ready   default/big

@@ -13,7 +13,7 @@ delete  default/low
 event   default/low    Preempted: Preempted by default/high on node n1
 park    default/high
 
-# The victim is gone and the nominated pod backs off; one of lower priority does not get the room.
+# The victim is deleted and the nominated pod backs off; a pod of lower priority does not get the room.
 500ms delete default/low
 500ms pod default/between cpu=1 priority=5
 500ms cycle

@@ -11,7 +11,7 @@ event   default/a      FailedScheduling: 0/2 nodes are available: pre-filter pod
 patch   default/a      PodScheduled=False Unschedulable
 park    default/a      rejected_by=Coscheduling
 
-# With both there, the first waits for the second.
+# When both exist, the first waits for the second.
 1s    pod default/b cpu=2 group=g
 1s    cycle
 ----

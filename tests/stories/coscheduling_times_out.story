@@ -15,7 +15,7 @@ patch   default/b      nominatedNodeName=n2
 wait    default/a      on=n1 for=Coscheduling
 wait    default/b      on=n2 for=Coscheduling
 
-# c is not tried in time. When a's time is up, b need not wait any longer.
+# c is not tried in time. When a times out, b is rejected as well.
 5s    wait
 ----
 event   default/a      FailedScheduling: 0/1 nodes are available: 1 rejected due to timeout after waiting 5s at plugin Coscheduling.

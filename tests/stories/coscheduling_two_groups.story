@@ -17,7 +17,7 @@ patch   default/y1     nominatedNodeName=n2
 wait    default/x1     on=n1 for=Coscheduling
 wait    default/y1     on=n2 for=Coscheduling
 
-# Each has one of the two nodes that it needs. The third pod cannot fit.
+# Each group has one of the two nodes that it needs. The third pod does not fit.
 1s    cycle
 ----
 event   default/x2     FailedScheduling: 0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod., PodGroup default/x gets rejected due to Pod x2 is unschedulable even after PostFilter

@@ -10,7 +10,7 @@ event   default/web    FailedScheduling: 0/3 nodes are available: 1 Insufficient
 patch   default/web    PodScheduled=False Unschedulable
 park    default/web    rejected_by=NodeResourcesFit,NodeUnschedulable,TaintToleration
 
-# After five minutes the pod is tried again, whatever its plugins say.
+# After five minutes the pod is retried without an event.
 301s  flush_unschedulable
 301s  cycle
 ----

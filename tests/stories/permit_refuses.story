@@ -19,7 +19,7 @@ event   default/a      FailedScheduling: 0/1 nodes are available: 1 the budget i
 patch   default/a      PodScheduled=False Unschedulable, nominatedNodeName=none
 backoff default/a      until=3s rejected_by=Check
 
-# Nobody holds it the second time.
+# The second time no plugin makes it wait.
 3s    cycle
 ----
 bind    default/a      n1

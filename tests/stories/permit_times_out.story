@@ -15,7 +15,7 @@ event   default/b      FailedScheduling: 0/1 nodes are available: 1 Insufficient
 patch   default/b      PodScheduled=False Unschedulable
 park    default/b      rejected_by=NodeResourcesFit
 
-# Five seconds after it began to wait, the pod is refused, and its room wakes the other one.
+# Five seconds after it began to wait, the pod is rejected, and its freed room requeues the other pod.
 6s    wait
 ----
 event   default/a      FailedScheduling: 0/1 nodes are available: 1 rejected due to timeout after waiting 5s at plugin Gate.

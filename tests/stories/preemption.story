@@ -17,7 +17,7 @@ patch   default/low    DisruptionTarget=True PreemptionByScheduler
 delete  default/low    (under way)
 park    default/high   rejected_by=NodeResourcesFit
 
-# Nobody gets the room that is being made.
+# No other pod gets the room of the victim.
 2s    pod default/other cpu=1
 2s    cycle
 ----

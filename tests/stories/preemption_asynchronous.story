@@ -20,14 +20,14 @@ delete  default/p3     (under way)
 delete  default/p2     (under way)
 park    default/high   rejected_by=NodeResourcesFit
 
-# The others go on.
+# Other pods are scheduled meanwhile.
 0s    pod default/other cpu=1
 0s    cycle
 ----
 bind    default/other  n2
 event   default/other  Scheduled: Successfully assigned default/other to n2
 
-# A victim is gone. That would bring the preemptor back, but it is held until all of them are.
+# A victim is deleted. The preemptor stays gated until all victims are deleted.
 1s    wait
 ----
 event   default/p2     Preempted: Preempted by pod default/high on node n1
@@ -41,7 +41,7 @@ patch   default/p1     DisruptionTarget=True PreemptionByScheduler
 delete  default/p1     (under way)
 gone    default/p3
 
-# Now it is the last one's turn; with its deletion the preemptor is let go.
+# Now the last victim is deleted, and its deletion requeues the preemptor.
 3s    wait
 ----
 event   default/p1     Preempted: Preempted by pod default/high on node n1

@@ -6,7 +6,7 @@
 0s    pod default/db2 node=n1 cpu=1 priority=1 labels=app=db
 ----
 
-# By importance the budget covers db1; db2 would violate it, and so is asked back before web.
+# By priority the budget covers db1; evicting db2 would violate it, so db2 is reprieved before web.
 1s    pod default/high cpu=2 priority=100
 1s    cycle
 ----

@@ -13,7 +13,7 @@ patch   default/low    DisruptionTarget=True PreemptionByScheduler
 delete  default/low    (under way)
 park    default/mid    rejected_by=NodeResourcesFit
 
-# The same victim makes room for a more important pod. mid is told, but its own call is still out.
+# The same victim frees the room for a pod of higher priority. mid loses its nomination while its own call is pending.
 1s    pod default/high cpu=1 priority=100
 1s    cycle
 ----
@@ -24,7 +24,7 @@ delete  default/low    (under way)
 park    default/high   rejected_by=NodeResourcesFit
 hold    default/mid    by=DefaultPreemption
 
-# The first deletion succeeds, the second finds nobody.
+# The first deletion succeeds; for the second the pod does not exist.
 7s    wait
 ----
 event   default/low    Preempted: Preempted by pod default/mid on node n1

@@ -14,7 +14,7 @@ event   default/low-1  Scheduled: Successfully assigned default/low-1 to n1
 bind    default/low-2  n1
 event   default/low-2  Scheduled: Successfully assigned default/low-2 to n1
 
-# Both victims are deleted at once. One deletion takes its time, and so does the cycle.
+# Both victims are deleted in parallel. The cycle lasts as long as the slower deletion.
 1s    pod default/high cpu=2 priority=10
 1s    cycle
 ----
@@ -29,7 +29,7 @@ gone    default/low-1
 2s    cycle
 ----
 
-# The cycle that was asked for meanwhile follows: the place is promised to the important pod.
+# The cycle requested meanwhile follows: the room is reserved for the nominated pod.
 3s    wait
 ----
 event   default/low-2  Preempted: Preempted by pod default/high on node n1

@@ -16,7 +16,7 @@ delete  default/low1
 event   default/low1   Preempted: Preempted by pod default/high on node n1
 park    default/high   rejected_by=NodeResourcesFit
 
-# low1 is on its way out, but no room on n1 helps any more. Another pod's end wakes high.
+# low1 is terminating, but n1 is now unresolvable. The end of another pod requeues high.
 5s    change node n1 cpu=1 taints=gpu:NoSchedule
 5s    pod default/small node=n2
 5s    delete default/small

@@ -8,7 +8,7 @@ event   default/polite FailedScheduling: 0/1 nodes are available: 1 Insufficient
 patch   default/polite PodScheduled=False Unschedulable
 park    default/polite rejected_by=NodeResourcesFit
 
-# It waits like others for the pod to end.
+# It waits until the pod ends.
 9s    delete default/low
 9s    cycle
 ----

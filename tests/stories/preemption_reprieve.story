@@ -5,7 +5,7 @@
 0s    pod default/p1 node=n1 cpu=1 priority=1
 ----
 
-# p3 comes back, p2 would be too much, p1 fits beside p3.
+# p3 is reprieved, p2 does not fit, p1 fits beside p3.
 0s    pod default/high cpu=2 priority=100
 0s    cycle
 ----

@@ -16,7 +16,7 @@ delete  default/low1
 event   default/low1   Preempted: Preempted by pod default/high on node n1
 park    default/high   rejected_by=NodeResourcesFit
 
-# Something else ends; high is tried again, since that might have helped, and waits on.
+# Another pod ends; high is retried, because this may help, and waits again.
 5s    pod default/small node=n2
 5s    delete default/small
 5s    cycle

@@ -7,7 +7,7 @@
 0s    pod default/c node=n3 cpu=1 priority=7
 ----
 
-# More than a node has: no room that could be made is enough.
+# The request exceeds every node: evicting pods cannot help.
 1s    pod default/huge cpu=2 priority=100
 1s    cycle
 ----
@@ -15,7 +15,7 @@ event   default/huge   FailedScheduling: 0/3 nodes are available: 1 node(s) had 
 patch   default/huge   PodScheduled=False Unschedulable
 park    default/huge   rejected_by=NodeResourcesFit,TaintToleration
 
-# No room helps against the taint of n1, and on n2 nobody is less important.
+# Evictions do not help against the taint of n1, and n2 has no pods of lower priority.
 2s    pod default/equal cpu=1 priority=7
 2s    cycle
 ----

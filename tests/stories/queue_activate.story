@@ -12,7 +12,7 @@ patch   default/low    DisruptionTarget=True PreemptionByScheduler
 delete  default/low    (pods "low" is forbidden: denied)
 ready   default/high
 
-# The victim could not be deleted; nothing else would bring the preemptor back.
+# The victim could not be deleted; no other event would requeue the preemptor.
 0s    cycle
 ----
 event   default/high   FailedScheduling: 0/1 nodes are available: 1 Insufficient cpu.

@@ -15,7 +15,7 @@ event   default/a      FailedScheduling: 0/1 nodes are available: 1 no.
 patch   default/a      PodScheduled=False Unschedulable
 park    default/a      rejected_by=Gate
 
-# The backoff counts from the failure; where the pod waits it out is decided by an event that helps.
+# The backoff counts from the failure; the pod spends it in the unschedulable pods until an event moves it to backoffQ.
 0s    change node n1 labels=round=1
 ----
 backoff default/a      until=1s rejected_by=Gate
@@ -54,7 +54,7 @@ backoff default/a      until=29s rejected_by=Gate
 event   default/a      FailedScheduling: 0/1 nodes are available: 1 no.
 park    default/a      rejected_by=Gate
 
-# If the event comes after the backoff, the pod is ready at once.
+# If the event comes after the backoff, the pod is ready immediately.
 41s   change node n1 labels=round=6
 ----
 ready   default/a

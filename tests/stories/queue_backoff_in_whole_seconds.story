@@ -21,7 +21,7 @@ park    default/a      rejected_by=NodeResourcesFit
 park    default/b      rejected_by=NodeResourcesFit
 park    default/c      rejected_by=NodeResourcesFit
 
-# Ends are cut to the whole second: 11.7s and 11.1s become 11s.
+# Ends are truncated to the whole second: 11.7s and 11.1s become 11s.
 11.2s delete default/busy
 ----
 backoff default/a      until=11s rejected_by=NodeResourcesFit
@@ -29,11 +29,11 @@ backoff default/b      until=11s rejected_by=NodeResourcesFit
 gone    default/busy
 backoff default/c      until=12s rejected_by=NodeResourcesFit
 
-# At 11s and at any time before 12s they still wait.
+# From 11s until 12s they still wait.
 11.9s flush_backoff
 ----
 
-# Released together, they leave in activeQ's order, which is not that of their failures.
+# They are released together, in the order of activeQ, not of their failures.
 12s   flush_backoff
 12s   cycle
 ----

@@ -17,7 +17,7 @@ patch   default/a      PodScheduled=False Unschedulable
 event   default/a      FailedScheduling: 0/1 nodes are available: 1 no.
 backoff default/a      until=2s rejected_by=Gate
 
-# Consecutive errors are counted apart: the first waits one second, although it is failure three.
+# Consecutive errors are counted separately: the first waits one second, although it is the third failure.
 0s    cycle
 ----
 event   default/a      FailedScheduling: running Reserve plugin "Gate": disk on fire

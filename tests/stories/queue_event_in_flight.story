@@ -10,7 +10,7 @@ plugin Gate permit default/b Wait 1m
 patch   default/a      nominatedNodeName=n1
 wait    default/a      on=n1 for=Gate
 
-# A pod at Permit is in flight. Gate has registered this event, and will be asked about it.
+# A pod at Permit is in flight. Gate has registered this event, so its hint runs later.
 1s    node n2 cpu=1
 2s    reject default/a Gate come back later
 ----
@@ -18,7 +18,7 @@ event   default/a      FailedScheduling: 0/1 nodes are available: 1 come back la
 patch   default/a      PodScheduled=False Unschedulable, nominatedNodeName=none
 backoff default/a      until=3s rejected_by=Gate
 
-# Nothing that Gate has registered happens during this flight: the pod is parked.
+# No event that Gate has registered occurs during this attempt: the pod is parked.
 3s    pod default/b cpu=1 priority=10
 3s    cycle
 4s    change node n2 cpu=2

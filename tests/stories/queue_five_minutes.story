@@ -7,7 +7,7 @@ event   default/a      FailedScheduling: 0/1 nodes are available: 1 Insufficient
 patch   default/a      PodScheduled=False Unschedulable
 park    default/a      rejected_by=NodeResourcesFit
 
-# Every 30 seconds somebody looks. At five minutes sharp it is not yet more than that.
+# The flush runs every 30 seconds. At exactly five minutes the limit is not yet exceeded.
 300s  flush_unschedulable
 ----
 
@@ -15,7 +15,7 @@ park    default/a      rejected_by=NodeResourcesFit
 ----
 ready   default/a
 
-# It is no better than before: the five minutes begin anew.
+# The pod fails again, and the five minutes start again.
 330s  cycle
 ----
 event   default/a      FailedScheduling: 0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.

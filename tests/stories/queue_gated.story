@@ -9,7 +9,7 @@ hold    default/a      by=SchedulingGates
 400s  cycle
 ----
 
-# One gate of two is gone.
+# One of two gates is removed.
 401s  gates default/a example.com/review
 ----
 

@@ -7,15 +7,15 @@ event   default/a      FailedScheduling: 0/1 nodes are available: 1 Insufficient
 patch   default/a      PodScheduled=False Unschedulable
 park    default/a      rejected_by=NodeResourcesFit
 
-# NodeResourcesFit has registered new nodes, but this one is too small: its hint says Skip.
+# NodeResourcesFit has registered new nodes, but this node is too small: its hint returns Skip.
 5s    node n2 cpu=1
 ----
 
-# This change it has not registered at all.
+# NodeResourcesFit has not registered this change.
 6s    change node n1 cpu=1 labels=disk=ssd
 ----
 
-# Here it says Queue. The backoff is over, so the pod goes to activeQ.
+# Here the hint returns Queue. The backoff is over, so the pod goes to activeQ.
 7s    change node n2 cpu=4
 ----
 ready   default/a

@@ -7,7 +7,7 @@ event   default/a      FailedScheduling: 0/1 nodes are available: 1 node(s) had 
 patch   default/a      PodScheduled=False Unschedulable
 park    default/a      rejected_by=TaintToleration
 
-# Room does not help against a taint: NodeResourcesFit never saw this node.
+# Free resources do not help against a taint: NodeResourcesFit did not run for this node.
 5s    change node n1 cpu=4 taints=gpu=yes:NoSchedule
 ----
 

@@ -17,7 +17,7 @@ backoff default/a      until=1s rejected_by=Gate
 bind    default/b      n1
 event   default/b      Scheduled: Successfully assigned default/b to n1
 
-# Now the scheduler is idle, and a need not wait until its backoff ends.
+# activeQ is now empty, so a is popped before its backoff ends.
 0s    cycle
 ----
 bind    default/a      n1

@@ -5,7 +5,7 @@ plugin Gate reserve default/a Unschedulable no
 0s    pod default/a
 ----
 
-# The patch of the pod's own condition is such an event, so the pod is not even parked.
+# The patch of the pod's own condition is such an event, so the pod is not parked.
 1s    cycle
 ----
 event   default/a      FailedScheduling: 0/1 nodes are available: 1 no.

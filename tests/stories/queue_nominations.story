@@ -8,7 +8,7 @@ event   default/vip    FailedScheduling: 0/1 nodes are available: 1 Insufficient
 patch   default/vip    PodScheduled=False Unschedulable
 park    default/vip    rejected_by=NodeResourcesFit
 
-# The node is empty now, but promised to a pod that still backs off.
+# The node is empty now, but a pod that still backs off is nominated to it.
 1s    delete default/busy
 1s    pod default/a cpu=1
 1s    cycle
@@ -19,14 +19,14 @@ park    default/a      rejected_by=NodeResourcesFit
 gone    default/busy
 backoff default/vip    until=1s rejected_by=NodeResourcesFit
 
-# A more important pod does not count it.
+# A pod of higher priority ignores the nomination.
 2s    pod default/boss cpu=1 priority=20
 2s    cycle
 ----
 bind    default/boss   n1
 event   default/boss   Scheduled: Successfully assigned default/boss to n1
 
-# With the pod goes its nomination, and the less important ones are told.
+# The nomination ends with the pod, and pods of lower priority are requeued.
 3s    delete default/vip
 3s    cycle
 ----

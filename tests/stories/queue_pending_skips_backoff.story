@@ -16,7 +16,7 @@ patch   default/b      PodScheduled=False Unschedulable
 park    default/a      rejected_by=Gate
 park    default/b      rejected_by=Gate
 
-# The same event for both: a was about to succeed and is ready, b has to wait out its backoff.
+# The same event for both: a was Pending and is ready, b waits for the end of its backoff.
 0s    node n2 cpu=1
 ----
 ready   default/a

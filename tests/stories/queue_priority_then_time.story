@@ -5,7 +5,7 @@
 2s    pod default/urgent cpu=1 priority=10
 ----
 
-# An update moves a pod in the order by its new priority; its time of entry stays.
+# An update reorders a pod by its new priority; its time of entry stays.
 3s    pod default/c cpu=1
 3s    change pod default/c cpu=1 priority=5
 4s    cycle

@@ -11,7 +11,7 @@ park    default/a      rejected_by=TaintToleration
 5s    change pod default/a cpu=1 labels=app=web
 ----
 
-# A toleration is.
+# It has registered updates of tolerations.
 6s    change pod default/a cpu=1 labels=app=web tolerations=gpu:NoSchedule
 ----
 ready   default/a

@@ -1,56 +1,56 @@
-"""Stories: what happened above the rule, what the machine wanted below it.
+"""Stories: transcripts with the inputs of a machine and its actions.
 
-A story is text. A line that begins with `#` is a sentence for readers; the first says what
-the story shows. Then come blocks with an empty line between them: commands, a rule of four
-dashes, and what the machine did. Each command has a time; in between, timers fire and calls
-end at their own instants.
+A story is text. Lines that begin with `#` are comments; the first states the rule that the
+story shows. Blocks follow, separated by empty lines: commands, a line of four dashes, and the
+actions of the machine. Each command has a time; in between, timers fire and calls end at their
+own times.
 
-    plugin Gate permit default/a Wait 5s      the answers of scripted plugins, one per call;
-                                              Gate and Check may take part anywhere
-    plugin Gate events Node Add               Gate has registered this; all events otherwise
-    api bind default/a error=conflict         the next such call fails, or takes delay=2s
-    grace 30s                                 pods on nodes take so long to go
-    rules classic                             those of Kubernetes 1.16
-    backoff 3 8                               seconds of the shortest and the longest backoff
-    workers 16                                victims removed at the same time; one otherwise
-    expiry 30s                                assumed pods are forgotten after that time
+    plugin Gate permit default/a Wait 5s      results of the scripted plugins Gate and Check,
+                                              one per call, at any extension point
+    plugin Gate events Node Add               Gate registers this event; all events otherwise
+    api bind default/a error=conflict         the next such call fails; delay=2s: it takes 2s
+    grace 30s                                 the termination time of pods on nodes
+    rules classic                             the v1.16 rules
+    backoff 3 8                               initial and maximum backoff in seconds
+    workers 16                                victims removed in parallel; one otherwise
+    expiry 30s                                assumed pods expire after this time
     gate SchedulerAsyncPreemption=false       a feature gate
-    gangs                                     gangs are scheduled (the feature gates are on)
-    coscheduling podGroupBackoffSeconds=5     the plugin Coscheduling takes part, with such args
-    spread none                               no default spread constraints: pods that are
-                                              alike then take part in batching
+    gangs                                     enables the feature gates of in-tree gangs
+    coscheduling podGroupBackoffSeconds=5     enables the plugin Coscheduling with these args
+    spread none                               no default spread constraints, which would
+                                              disable batching
 
     0s  node n1 cpu=2 zone=a                  as podwright.testing.make_node
-    0s  pod default/a cpu=500m priority=10    as podwright.testing.make_pod; node=n1: already there
+    0s  pod default/a cpu=500m priority=10    as podwright.testing.make_pod; node=n1: on this node
     0s  pod default/a started=10s             also: policy=Never, nominated=n1
-    0s  change node n1 cpu=4                  it is now so; also: change pod default/a priority=5
-    0s  budget default/db app=db allowed=1    so many disruptions are left for pods app=db
+    0s  change node n1 cpu=4                  updates it; also: change pod default/a priority=5
+    0s  budget default/db app=db allowed=1    a budget of pods app=db with disruptionsAllowed
     0s  pod default/a group=g                 a member of the group, of either kind
     0s  group default/g min=2                 also: basic, or timeout=5 for Coscheduling
-    0s  gates default/a                       the pod's gates are now these; none here
-    0s  delete default/a                      at once; also: delete node n1
+    0s  gates default/a                       sets the scheduling gates of the pod; none here
+    0s  delete default/a                      without grace; also: delete node n1
     0s  terminate default/a                   with its grace period
-    0s  deaf default/a                        nothing more is heard of the pod, until: hear
+    0s  hold_updates default/a                no updates of the pod until: deliver_updates
     0s  cycle                                 one scheduling cycle
     0s  flush_backoff                         also: flush_unschedulable
     0s  allow default/a Gate                  also: reject default/a Gate not today
-    0s  wait                                  nothing
+    0s  wait                                  no command; time passes
 
-Below the rule, actions come in the order in which the machine wanted them; then the pods
-whose place has changed, by name:
+Below the line are the actions in the order of the machine, then the pods whose place has
+changed, by name:
 
-    ready   default/a                         in activeQ, after it was somewhere else
+    ready   default/a                         in activeQ, from another place
     backoff default/a  until=2s rejected_by=NodeResourcesFit      in backoffQ
     backoff default/a  until=2s after an error                    in the error backoffQ
     park    default/a  rejected_by=NodeResourcesFit               unschedulable
     hold    default/a  by=SchedulingGates                         gated
     wait    default/a  on=n1 for=Gate         at Permit
     assume  default/a  n1                     its binding is under way
-    expire  default/a                         assumed for too long; it counts nowhere
+    expire  default/a                         the assumed pod expired
     gone    default/a
 
-`choose` is no action: where preemption had several candidates, it says what decided.
-`PODWRIGHT_UPDATE_STORIES=1` rewrites what is below.
+`choose` is not an action: it shows the criterion that chose among several candidates of a
+preemption. `PODWRIGHT_UPDATE_STORIES=1` rewrites the lines below each line of dashes.
 """
 
 from __future__ import annotations
@@ -94,12 +94,12 @@ class Story(Replay):
         self.lines: list[str] = []
         self._places: dict[str, str] = {}
         self._clock_ns = 0
-        self._unheard: dict[str, list[Event]] = {}
+        self._held: dict[str, list[Event]] = {}
         self._grouping = next((d[0] for d in directives if d[0] in GROUPINGS), "")
         super().__init__(_case_of(directives))
 
     def run(self, command: str) -> None:
-        """Do one command at its time."""
+        """Execute one command at its time."""
         at, verb, *rest = command.split()
         at_ns = parse_duration(at)
         assert at_ns >= self._clock_ns, f"{command!r} goes back in time"
@@ -110,8 +110,8 @@ class Story(Replay):
         self.lines[index:index] = self._choices()
         self.machine.validate()
 
-    def told(self) -> list[str]:
-        """Return what happened since the last call, and who is somewhere else now."""
+    def take_output(self) -> list[str]:
+        """Return the output since the last call, and the pods whose place has changed."""
         places = self._all_places()
         for name in sorted(places.keys() | self._places.keys()):
             place = places.get(name, line("gone", name))
@@ -136,8 +136,8 @@ class Story(Replay):
             case "allow" | "reject":
                 step = {"op": verb, "name": rest[0], "plugin": PLUGINS[rest[1]]}
                 return {**step, "message": " ".join(rest[2:])}
-            case "wait" | "deaf" | "hear":
-                self._listen(verb, rest)
+            case "wait" | "hold_updates" | "deliver_updates":
+                self._hold_or_deliver(verb, rest)
                 return {"op": "tick"}
             case _:
                 return {"op": verb}
@@ -161,29 +161,29 @@ class Story(Replay):
         spec = {**pod.raw["spec"], "schedulingGates": [{"name": gate} for gate in gates]}
         return {**pod.raw, "spec": spec}
 
-    def _listen(self, verb: str, rest: list[str]) -> None:
-        if verb == "deaf":
-            self._unheard[rest[0]] = []
-        elif verb == "hear":
-            for event in self._unheard.pop(rest[0]):
+    def _hold_or_deliver(self, verb: str, rest: list[str]) -> None:
+        if verb == "hold_updates":
+            self._held[rest[0]] = []
+        elif verb == "deliver_updates":
+            for event in self._held.pop(rest[0]):
                 self._deliver(event)
 
     def _deliver(self, event: Event) -> None:
-        if isinstance(event, ObjectPut | ObjectDeleted) and event.obj.key in self._unheard:
-            self._unheard[event.obj.key].append(event)
+        if isinstance(event, ObjectPut | ObjectDeleted) and event.obj.key in self._held:
+            self._held[event.obj.key].append(event)
         else:
             super()._deliver(event)
 
-    # ---------------------------------------------------------------- what happened
+    # ---------------------------------------------------------------- output
 
     def _carry_out(self, action: Action) -> None:
         index = len(self.lines)
         super()._carry_out(action)
-        told = self._tell_of(action)
-        if told:
-            self.lines.insert(index, told)
+        output = self._line_of(action)
+        if output:
+            self.lines.insert(index, output)
 
-    def _tell_of(self, action: Action) -> str:
+    def _line_of(self, action: Action) -> str:
         match action:
             case EmitEvent(pod, _, _, reason, _, note):
                 return line("event", pod, f"{reason}: {_renamed(note)}")
@@ -207,7 +207,7 @@ class Story(Replay):
                 return ""
 
     def _choices(self) -> list[str]:
-        """Say what decided between the candidates of preemption."""
+        """Return the criteria that chose between candidates of preemption."""
         found = [
             (decision.pod.key, decision.post_filter.details)
             for decision in self.decisions
@@ -228,7 +228,7 @@ class Story(Replay):
         return f"({call['error']})" if "error" in call else ""
 
     def _all_places(self) -> dict[str, str]:
-        """Say of every pod where it is; "" where that goes without saying."""
+        """Return the place of every pod; "" for a place that is not printed."""
         machine, queue = self.machine, self.machine.queue
         waiting, assumed = machine.waiting(), machine.assumed()
         places: dict[str, str] = {}
@@ -248,17 +248,17 @@ class Story(Replay):
         return places
 
     def _queued(self, name: str, queued: QueuedPod) -> str:
-        blamed = ",".join(_renamed(plugin) for plugin in sorted(queued.rejectors))
-        # The classic queue does not ask who it was.
-        blame = f"rejected_by={blamed}" if blamed else ""
+        rejectors = ",".join(_renamed(plugin) for plugin in sorted(queued.rejectors))
+        # The v1.16 queue does not record the rejecting plugins.
+        reason = f"rejected_by={rejectors}" if rejectors else ""
         end = format_duration(self.machine.queue.backoff_end_ns(queued) - self.start_ns)
         match queued.place:
             case QueueName.UNSCHEDULABLE:
-                return line("park", name, blame)
+                return line("park", name, reason)
             case QueueName.GATED:
                 return line("hold", name, f"by={queued.gating_plugin}")
             case QueueName.BACKOFF:
-                return line("backoff", name, f"until={end}", blame)
+                return line("backoff", name, f"until={end}", reason)
             case QueueName.ERROR_BACKOFF:
                 return line("backoff", name, f"until={end} after an error")
             case _:
@@ -310,8 +310,8 @@ def _case_of(directives: list[list[str]]) -> dict[str, Any]:
                 gates |= {"GenericWorkload": True, "GangScheduling": True}
             case ["coscheduling", *rest]:
                 args = [field.partition("=") for field in rest]
-                said = {key: int(value) for key, _, value in args}
-                settings.append({"name": "Coscheduling", "args": said})
+                values = {key: int(value) for key, _, value in args}
+                settings.append({"name": "Coscheduling", "args": values})
             case _:
                 raise AssertionError(f"unknown directive {directive}")
     script["events"] = events
@@ -337,7 +337,7 @@ def _case_of(directives: list[list[str]]) -> dict[str, Any]:
 
 
 def _written(directive: list[str]) -> dict[str, Any]:
-    """Return what stands at the top of the configuration."""
+    """Return the top-level fields of the configuration."""
     if directive[0] == "rules":
         return {"rules": directive[1]}
     _, shortest, longest = directive
@@ -355,7 +355,7 @@ def _setting(key: str, value: str) -> dict[str, Any]:
 
 
 def _answer(status: str, rest: list[str]) -> dict[str, Any]:
-    """Read what a scripted plugin answers."""
+    """Read the result of a scripted plugin."""
     answer: dict[str, Any] = {"status": status}
     if status == "Wait":
         answer["timeout"] = _seconds(rest.pop(0))
@@ -367,9 +367,9 @@ def _answer(status: str, rest: list[str]) -> dict[str, Any]:
 
 
 def _outcome(rest: list[str]) -> dict[str, Any]:
-    """Read what comes of a call."""
-    said = dict(field.partition("=")[::2] for field in rest)
-    return {key: _seconds(text) if key == "delay" else text for key, text in said.items()}
+    """Read the outcome of a call."""
+    fields = dict(field.partition("=")[::2] for field in rest)
+    return {key: _seconds(text) if key == "delay" else text for key, text in fields.items()}
 
 
 def _seconds(text: str) -> float:
@@ -449,8 +449,8 @@ def _document(obj: Any) -> dict[str, Any]:
     return encode(obj)
 
 
-def tell(text: str) -> str:
-    """Run a story and return its text with what really happened."""
+def rerun(text: str) -> str:
+    """Run a story and return its text with the present output."""
     written: list[str] = []
     head, *blocks = text.rstrip("\n").split("\n\n")
     lines = head.splitlines()
@@ -460,14 +460,14 @@ def tell(text: str) -> str:
     else:
         directives = [part.split() for part in lines if not part.startswith("#")]
         written.append(head)
-    assert lines[0].startswith("#"), "a story begins with a sentence that says what it shows"
+    assert lines[0].startswith("#"), "a story begins with a comment that states its rule"
     story = Story(directives)
     for block in blocks:
         above = block.split(f"\n{RULE}")[0].splitlines()
         for command in above:
             if command and not command.startswith("#"):
                 story.run(command)
-        written.append("\n".join([*above, RULE, *story.told()]))
+        written.append("\n".join([*above, RULE, *story.take_output()]))
     return "\n\n".join(written) + "\n"
 
 

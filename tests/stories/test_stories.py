@@ -1,4 +1,4 @@
-"""Every story goes as it is written."""
+"""Every story reproduces its recorded output."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.stories.runner import stories, tell
+from tests.stories.runner import rerun, stories
 
 pytestmark = pytest.mark.story
 
@@ -16,20 +16,20 @@ QUOTED = re.compile(r"^```text\n(# .*?\n----\n.*?)^```$", re.MULTILINE | re.DOTA
 
 
 @pytest.mark.parametrize("path", stories(), ids=lambda path: path.stem)
-def test_a_story_goes_as_it_is_written(path: Path) -> None:
+def test_a_story_reproduces_its_output(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    told = tell(text)
+    output = rerun(text)
     if os.environ.get("PODWRIGHT_UPDATE_STORIES"):
-        path.write_text(told, encoding="utf-8")
+        path.write_text(output, encoding="utf-8")
     else:
-        assert told == text
+        assert output == text
 
 
 def test_there_are_stories() -> None:
     assert stories()
 
 
-def test_stories_that_pages_quote_go_as_they_are_written() -> None:
+def test_quoted_stories_reproduce_their_output() -> None:
     quoted = [
         story
         for page in sorted(DOCS.rglob("*.md"))
@@ -37,4 +37,4 @@ def test_stories_that_pages_quote_go_as_they_are_written() -> None:
     ]
     assert quoted
     for story in quoted:
-        assert tell(story) == story
+        assert rerun(story) == story

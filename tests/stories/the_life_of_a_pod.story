@@ -12,7 +12,7 @@ hold    default/a      by=SchedulingGates
 ----
 ready   default/a
 
-# The nomination tells others where the pod is going, since that will take time.
+# The nomination shows the node while the pod waits.
 2s    cycle
 ----
 patch   default/a      nominatedNodeName=n1

@@ -37,7 +37,7 @@ patch   default/y      PodGroupScheduled=True Scheduled
 wait    default/y1     on=n3 for=GangScheduling
 backoff default/y2     until=3s rejected_by=Gate
 
-# x1 and y1 keep a node each, and wait for siblings that need the other's.
+# x1 and y1 hold a node each, and wait for siblings that need the other node.
 60s   flush_backoff
 60s   cycle
 60s   cycle
@@ -49,7 +49,7 @@ patch   default/y2     PodScheduled=False Unschedulable
 backoff default/x2     until=1m2s rejected_by=NodeResourcesFit
 backoff default/y2     until=1m2s rejected_by=NodeResourcesFit
 
-# After five minutes x1 gives up. Its own gang does not fit any more; y2 has room in time.
+# After five minutes x1 times out. Its own gang does not fit any more; y2 gets the node in time.
 301s  flush_backoff
 301s  cycle
 301s  cycle

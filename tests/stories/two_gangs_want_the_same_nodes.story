@@ -30,7 +30,7 @@ patch   default/y      PodGroupScheduled=False Unschedulable
 backoff default/y1     until=2s rejected_by=NodeResourcesFit
 backoff default/y2     until=2s rejected_by=NodeResourcesFit
 
-# The first gang ends, and the second has its turn.
+# The first gang ends, and the second is scheduled.
 60s   delete default/x1
 60s   delete default/x2
 60s   flush_backoff

@@ -13,19 +13,40 @@ from typing import TYPE_CHECKING, Unpack
 
 import msgspec
 
+from podwright.advice import (
+    NearNode,
+    ReasonGroup,
+    Remedy,
+    find_remedies,
+    nearest_nodes,
+    rejection_groups,
+)
 from podwright.assembly.build import prepare
 from podwright.assembly.machine import assemble
-from podwright.assembly.remedies import NearNode, Remedy, nearest_nodes, remedies
 from podwright.assembly.reserving import Reservation, refused, reservation_for
 from podwright.assembly.scheduler_handle import SchedulerHandle
+from podwright.assembly.trials import (
+    Bookkeeping,
+    SchedulerState,
+    SchedulerTrial,
+    TakenPlace,
+    accepting_reply,
+    taken_place,
+)
 from podwright.assembly.without_effect import idle_arguments
 from podwright.columns import Cluster
-from podwright.config import EffectiveConfiguration, KubeSchedulerConfiguration
+from podwright.config import (
+    EffectiveConfiguration,
+    ExtenderCall,
+    ExtenderReply,
+    KubeSchedulerConfiguration,
+)
 from podwright.framework import (
     CalledExtender,
     CallExtender,
     Decision,
     Explanation,
+    MissingExtenderCaller,
     PostFilterResult,
     Profile,
     Runner,
@@ -47,6 +68,7 @@ from podwright.objects import (
     PodwrightError,
     PriorityClass,
     admit,
+    require_objects,
     with_node_name,
     with_nominated_node_name,
     without_pod_level_resources,
@@ -129,6 +151,7 @@ class Scheduler:
         if self._extenders and call_extender is None:
             raise InputError([_missing_call_extender(self._extenders[0], options.source)])
         self.pending: dict[str, Pod] = {}
+        self._bypassed: frozenset[int] = frozenset()
         self._priority_classes: dict[str, PriorityClass] = {}
         self._reservations: dict[str, Reservation] = {}
         self._cycle_number = 0
@@ -142,6 +165,7 @@ class Scheduler:
         Pods are completed as the API server's admission does: requests from limits, priority
         from the priority class, the default scheduler's name.
         """
+        require_objects(objects)
         # Pods come last, since admission looks at the priority classes.
         for obj in sorted(objects, key=lambda obj: isinstance(obj, Pod)):
             if isinstance(obj, PriorityClass):
@@ -275,13 +299,13 @@ class Scheduler:
     def _decide(self, runner: Runner, pod: Pod) -> Decision:
         if not self._extenders:
             return runner.decide(pod, cycle_number=self._cycle_number)
-        return run_steps(runner.steps(pod, cycle_number=self._cycle_number), self._call_extender)
+        return run_steps(runner.steps(pod, cycle_number=self._cycle_number), self._call)
 
     def _post_filter(self, runner: Runner, decision: Decision) -> Decision:
         steps = runner.post_filter_steps(
             decision, cycle_number=self._cycle_number, now_ns=_AFTER_EVERYTHING_NS
         )
-        return run_steps(steps, self._call_extender)
+        return run_steps(steps, self._call)
 
     def _nominate(self, pod: Pod, result: PostFilterResult) -> None:
         """Note where preemption would make room; pods that were to go there lose their place."""
@@ -352,7 +376,7 @@ class Scheduler:
             pod,
             cycle_number=self._cycle_number + 1,
             now_ns=_AFTER_EVERYTHING_NS,
-            call_extender=self._call_extender,
+            call_extender=self._call if self._extenders else None,
         )
         return self._with_reserve(runner, explanation)
 
@@ -432,12 +456,108 @@ class Scheduler:
             if reservation is not None:
                 reservation.reserve()
 
-    def remedies(self, explanation: Explanation) -> list[Remedy]:
-        """Group why nodes reject a pod by what would fix it.
+    # ---------------------------------------------------------------- advice
 
-        Call it before anything else is scheduled: it reads the cluster as it is.
+    def state(self) -> SchedulerState:
+        """Return which pods are pending, placed and nominated now; for `rewound`."""
+        return SchedulerState(self)
+
+    @contextmanager
+    def rewound(self, state: SchedulerState) -> Iterator[None]:
+        """Go back to an earlier state temporarily.
+
+        Only what scheduling changes is reverted: no object may have been added or removed since.
         """
-        return remedies(explanation, self.cluster)
+        after = self.state()
+        state.restore()
+        try:
+            yield
+        finally:
+            after.restore()
+
+    def bookkeeping(self) -> Bookkeeping:
+        """Return the parts of the state that are neither pods nor objects."""
+        return Bookkeeping(dict(self._reservations), self.visiting(), self._cycle_number)
+
+    def release_reservations(self, kept: Bookkeeping) -> None:
+        """Undo the reservations that were made after `kept`, the last one first."""
+        for key, reservation in reversed(list(self._reservations.items())):
+            if kept.reservations.get(key) is not reservation:
+                reservation.take_back()
+                del self._reservations[key]
+
+    def restore_bookkeeping(self, kept: Bookkeeping) -> None:
+        """Restore what `bookkeeping` returned, after `release_reservations` and the pods."""
+        for key, reservation in kept.reservations.items():
+            if self._reservations.get(key) is not reservation:
+                reservation.reserve()
+        self._reservations = dict(kept.reservations)
+        self._restore_positions(kept.positions)
+        self._cycle_number = kept.cycle_number
+
+    @contextmanager
+    def bypassing(self, extenders: frozenset[int]) -> Iterator[None]:
+        """Let the filters of some extenders accept every node temporarily."""
+        before = self._bypassed
+        self._bypassed = extenders
+        try:
+            yield
+        finally:
+            self._bypassed = before
+
+    def _call(self, call: ExtenderCall) -> ExtenderReply:
+        if call.extender in self._bypassed and call.verb == "filter":
+            return accepting_reply(call)
+        if self._call_extender is None:
+            raise MissingExtenderCaller(call)
+        return self._call_extender(call)
+
+    def remedies(
+        self, explanation: Explanation, *, since: SchedulerState | None = None
+    ) -> list[Remedy]:
+        """Return changes after which a pod fits, the smallest first; each was tried.
+
+        Call it before anything else is scheduled: trials begin with the cluster as it is. They are
+        reverted.
+
+        Parameters
+        ----------
+        explanation : Explanation
+            Of a pod that does not fit.
+        since : SchedulerState, optional
+            The state before the pods ahead in the queue were scheduled. They are scheduled again
+            after a change of anything but the pod.
+        """
+        return find_remedies(
+            explanation,
+            self.cluster,
+            SchedulerTrial(self, explanation.pod, since),
+            gates=self.configuration.gates,
+            priority_classes=self._priority_classes,
+        )
+
+    def taken_place(self, explanation: Explanation, since: SchedulerState) -> TakenPlace | None:
+        """Return which pods took the place of a pod that would fit alone.
+
+        Parameters
+        ----------
+        explanation : Explanation
+            Of a pod that does not fit.
+        since : SchedulerState
+            The state before the pods ahead in the queue were scheduled.
+
+        Returns
+        -------
+        TakenPlace, optional
+            None if the pod fits, or would not fit in that state either.
+        """
+        if explanation.decision.node or explanation.decision.ignored:
+            return None
+        return taken_place(self, explanation.pod, since)
+
+    def rejection_groups(self, explanation: Explanation) -> list[ReasonGroup]:
+        """Return the nodes that reject a pod, grouped by reason."""
+        return rejection_groups(explanation)
 
     def nearest_nodes(self, explanation: Explanation, *, limit: int | None = 5) -> list[NearNode]:
         """Return the nodes that come closest to taking a pod, and what each lacks.

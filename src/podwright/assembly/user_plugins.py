@@ -13,7 +13,7 @@ from typing import Protocol
 
 import msgspec
 
-from podwright.framework import Plugin, described, raised
+from podwright.framework import Plugin, described, misspelt_names, raised
 from podwright.objects import FieldError, InputError
 
 _PACKAGE = "podwright_user_plugins"
@@ -124,7 +124,7 @@ def place_in(plugin: type[Plugin], error: BaseException) -> str:
 
 
 def wrong_attribute(plugin: type[Plugin]) -> str:
-    """Return a problem of the class attributes of a plugin; "" for none."""
+    """Return a problem of the names and attributes of a plugin's class; "" for none."""
     name: object = plugin.name
     args: object = plugin.Args
     if not name:
@@ -133,7 +133,7 @@ def wrong_attribute(plugin: type[Plugin]) -> str:
         return f"`name` must be a string, not {described(name)}"
     if args is not None and not (isinstance(args, type) and issubclass(args, msgspec.Struct)):
         return f"`Args` must be a subclass of msgspec.Struct, not {described(args)}"
-    return ""
+    return "; ".join(misspelt_names(plugin))
 
 
 def _plugins_of(module: ModuleType, source: str) -> list[type[Plugin]]:

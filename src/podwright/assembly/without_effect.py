@@ -18,6 +18,8 @@ from podwright.objects import FieldError
 
 _PLACEMENT = ("placement_generate", "placement_score")
 _READ_BY_CLASSIC_RULES = "PodLevelResources"
+# A group such as AllAlpha changes dozens of gates.
+_MOST_NAMED = 10
 
 
 def idle_choices(
@@ -81,7 +83,10 @@ def _is_classic(configuration: KubeSchedulerConfiguration) -> bool:
 
 def _named(noun: str, names: tuple[str, ...]) -> str:
     has = "has" if len(names) == 1 else "have"
-    return f"the {noun}{'s' * (len(names) != 1)} {', '.join(names)} {has}"
+    listed = ", ".join(names[:_MOST_NAMED])
+    if len(names) > _MOST_NAMED:
+        listed += f" and {len(names) - _MOST_NAMED} more"
+    return f"the {noun}{'s' * (len(names) != 1)} {listed} {has}"
 
 
 def _plugins_without_effect(

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from podwright.assembly import UnknownPod, nearest_nodes
-from podwright.assembly.remedies import remedies
+from podwright.advice import nearest_nodes, rejection_groups
+from podwright.assembly import UnknownPod
 from podwright.cli.console import announce_compilation
 from podwright.cli.explanation_output import print_view
 from podwright.cli.explanation_view import ExplanationView, RecordedOutcome
@@ -24,6 +24,7 @@ from podwright.recording import (
     PastCycle,
     find_cycle,
     find_outcome,
+    past_remedies,
 )
 from podwright.recording.replay import replay
 
@@ -111,10 +112,12 @@ def recorded_view(
     wanted = tuple(find_node(name, known, where="in the cluster at that time") for name in nodes)
     explanation = past.explain()
     # Before the replay continues: these read the cluster as it was in the cycle.
-    to_change = remedies(explanation, cluster)
-    near = nearest_nodes(explanation, cluster, limit=None, gates=Gates(setup.gates))
+    gates = Gates(setup.gates)
+    near = nearest_nodes(explanation, cluster, limit=None, gates=gates)
+    to_change = past_remedies(past, explanation, gates)
     return ExplanationView(
         explanation=explanation,
+        reasons=rejection_groups(explanation),
         remedies=to_change,
         near=near,
         seed=setup.seed,

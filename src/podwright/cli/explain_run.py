@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from podwright.assembly import Scheduler, UnknownPod
-from podwright.cli.console import announce_compilation, progress
+from podwright.assembly import Scheduler, SchedulerState, UnknownPod
+from podwright.cli.console import announce_compilation, progress, waiting
 from podwright.cli.explanation_output import print_view
 from podwright.cli.explanation_view import ExplanationView
 from podwright.cli.inputs import find_node, find_pod, load_all, workload_hint
@@ -59,20 +59,37 @@ def _explain(scheduler: Scheduler, key: str, setup: Setup, *, is_alone: bool) ->
             "it has finished, or its node is missing"
         )
     placed_before = 0
+    before_all = scheduler.state()
     if not is_alone:
         before = scheduler.schedule_before(key)
         decided = progress(before, "scheduling the pods ahead", len(scheduler.pending))
         placed_before = sum(bool(decision.node) for decision in decided)
     explanation = scheduler.explain(key)
-    return _view(scheduler, explanation, setup, placed_before=placed_before, is_alone=is_alone)
+    return _view(
+        scheduler,
+        explanation,
+        setup,
+        since=None if is_alone else before_all,
+        placed_before=placed_before,
+        is_alone=is_alone,
+    )
 
 
 def _view(
-    scheduler: Scheduler, explanation: Explanation, setup: Setup, **known: Any
+    scheduler: Scheduler,
+    explanation: Explanation,
+    setup: Setup,
+    since: SchedulerState | None = None,
+    **known: Any,
 ) -> ExplanationView:
+    with waiting("trying changes"):
+        remedies = scheduler.remedies(explanation, since=since)
+        taken = None if since is None else scheduler.taken_place(explanation, since)
     return ExplanationView(
         explanation=explanation,
-        remedies=scheduler.remedies(explanation),
+        reasons=scheduler.rejection_groups(explanation),
+        remedies=remedies,
+        taken=taken,
         near=scheduler.nearest_nodes(explanation, limit=None),
         seed=setup.seed,
         tie_rule=setup.tie_rule.value,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from podwright.assembly import Remedy
+from podwright.advice import ReasonGroup, Remedy
 from podwright.cli.explanation_view import ExplanationView
 from podwright.cli.preemption_output import preemption_document
 from podwright.cli.schedule_run import document_of
@@ -31,7 +31,15 @@ def explanation_document(view: ExplanationView) -> dict[str, Any]:
         "winners": list(explanation.winners),
         "totals": explanation.totals,
         "rejected": {node: _status(status) for node, status in explanation.rejected.items()},
+        "reasons": [_reason(group) for group in view.reasons],
         "remedies": [_remedy(remedy) for remedy in view.remedies],
+        "takenPlace": None
+        if view.taken is None
+        else {
+            "node": view.taken.node,
+            "feasibleNodes": view.taken.node_count,
+            "pods": list(view.taken.pods),
+        },
         "nearest": [
             {"node": near.node, "plugins": list(near.plugins), "lacks": list(near.lacks)}
             for near in view.near
@@ -83,13 +91,25 @@ def _status(status: Any) -> dict[str, Any]:
     }
 
 
+def _reason(group: ReasonGroup) -> dict[str, Any]:
+    return {
+        "reason": group.reason,
+        "plugin": group.plugin or None,
+        "nodes": list(group.nodes),
+    }
+
+
 def _remedy(remedy: Remedy) -> dict[str, Any]:
-    reasons = [
-        {
-            "reason": group.reason,
-            "plugin": group.plugin or None,
-            "nodes": list(group.nodes),
-        }
-        for group in remedy.reasons
-    ]
-    return {"remedy": remedy.text, "reasons": reasons}
+    return {
+        "remedy": remedy.text,
+        "edits": list(remedy.edits),
+        "commands": list(remedy.commands),
+        "node": remedy.node,
+        "feasibleNodes": remedy.node_count,
+        "otherNodes": list(remedy.alternatives),
+        "victims": list(remedy.victims),
+        "changedObjects": [
+            {"kind": obj.kind, "name": obj.key} for obj in (remedy.pod, *remedy.put)
+        ],
+        "deletedPods": list(remedy.delete),
+    }

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from podwright.assembly import NearNode
+from podwright.advice import NearNode
+from podwright.assembly import TakenPlace
 from podwright.cli.console import print_document, print_heading, print_paragraph, print_table
 from podwright.cli.explanation_document import explanation_document
 from podwright.cli.explanation_matrix import print_matrix
@@ -21,6 +22,7 @@ from podwright.cli.schedule_run import NO_NODE, nomination_of, outcome_of
 from podwright.framework import Explanation
 
 _CHANGES_SHOWN = 3
+_TAKERS_SHOWN = 6
 
 
 def print_view(view: ExplanationView, *, shown: int | None, output: str) -> bool:
@@ -46,10 +48,13 @@ def print_explanation(view: ExplanationView, *, shown: int | None) -> None:
         plugin = explanation.pre_filter.plugin
         print_heading(f"No node was evaluated: PreFilter ({plugin}) rejected the pod as a whole.")
     if not explanation.filters and not explanation.pre_filter.is_rejection:
+        if explanation.decision.held_back is not None:
+            _print_remedies(view, shown)
         return
     if explanation.decision.node:
         _print_why_not_others(explanation, shown)
     _print_remedies(view, shown)
+    _print_reasons(view, shown)
     if view.nodes:
         wanted = [near for near in view.near if near.node in view.nodes]
         _print_near(wanted, None, "What each node lacks:")
@@ -85,12 +90,21 @@ def _print_head(view: ExplanationView) -> None:
         if node:
             names = ", ".join(victim.key for victim in victims) or "no pod"
             rows.append(("Preempts:", f"{names} on {node}, to which the pod is nominated"))
+    if view.taken is not None:
+        rows.append(("Alone:", _taken_text(view.taken)))
     if view.past is not None:
         rows.append(("Then:", view.past.then))
     for name, value in rows:
         line = Text(name.ljust(10))
         line.append_text(value if isinstance(value, Text) else Text(value))
         print_paragraph(line, hanging=10)
+
+
+def _taken_text(taken: TakenPlace) -> str:
+    pods = taken.pods[:_TAKERS_SHOWN]
+    more = len(taken.pods) - len(pods)
+    names = ", ".join(pods) + (f" and {more} more" if more else "")
+    return f"it would fit on {taken.node}; {names}, ahead of it in the queue, took the place"
 
 
 def _queue_position_text(placed_before: int) -> str:
@@ -167,21 +181,39 @@ def _behind(explanation: Explanation, node: str) -> str:
     return ", ".join(f"{plugin} {by:+d}" for by, plugin in differences[:_CHANGES_SHOWN])
 
 
-def _print_remedies(view: ExplanationView, shown: int | None) -> None:
-    if not view.remedies:
+def _print_reasons(view: ExplanationView, shown: int | None) -> None:
+    if not view.reasons:
         return
     has_node = bool(view.explanation.decision.node)
-    print_heading("Why the other nodes were rejected:" if has_node else "Possible fixes:")
-    for remedy in view.remedies:
-        if not has_node:
-            print_paragraph(Text(f"- {remedy.text}", style="bold"), indent=2, hanging=2)
-        indent = 2 if has_node else 4
-        for group in remedy.reasons:
-            count = len(group.nodes)
-            head = f"{count} node{'s' * (count != 1)}: {group.reason}"
-            print_paragraph(f"{head} ({group.plugin or 'PreFilter'})", indent=indent, hanging=2)
-            if not view.explanation.pre_filter.is_rejection:
-                print_paragraph(node_list(group.nodes, shown), indent=indent + 2)
+    print_heading(f"Why the {'other ' * has_node}nodes were rejected:")
+    for group in view.reasons:
+        count = len(group.nodes)
+        head = f"{count} node{'s' * (count != 1)}: {group.reason}"
+        print_paragraph(f"{head} ({group.plugin or 'PreFilter'})", indent=2, hanging=2)
+        if not view.explanation.pre_filter.is_rejection:
+            print_paragraph(node_list(group.nodes, shown), indent=4)
+
+
+def _print_remedies(view: ExplanationView, shown: int | None) -> None:
+    """Print the changes after which the pod fits."""
+    if view.explanation.decision.node:
+        return
+    if not view.remedies:
+        print_heading("What would fix it: none of the changes that podwright tries makes it fit.")
+        return
+    print_heading("What would fix it (each change was tried):")
+    for remedy in view.remedies if shown is None else view.remedies[:shown]:
+        nodes = f"{remedy.node_count} node{'s' * (remedy.node_count != 1)}"
+        such_as = ", such as" if remedy.node_count > 1 else ":"
+        print_paragraph(f"- {remedy.text}", indent=2, hanging=2)
+        print_paragraph(f"opens {nodes}{such_as} {remedy.node}", indent=4, hanging=2)
+        if remedy.victims:
+            print_paragraph(f"evicts {', '.join(remedy.victims)}", indent=4, hanging=2)
+        if remedy.alternatives:
+            others = ", ".join(remedy.alternatives)
+            print_paragraph(f"the same on another node: {others}", indent=4, hanging=2)
+        for command in remedy.commands:
+            print_paragraph(f"$ {command}", indent=4)
 
 
 def _print_near(near: Sequence[NearNode], shown: int | None, heading: str) -> None:

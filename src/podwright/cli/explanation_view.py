@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from podwright.assembly import NearNode, Remedy
+from podwright.advice import NearNode, ReasonGroup, Remedy
+from podwright.assembly import TakenPlace
 from podwright.framework import Explanation, ExtenderAnswers
 
 _NAMES_SHOWN = 12
@@ -19,13 +20,18 @@ class ExplanationView(msgspec.Struct, frozen=True, kw_only=True):
     Parameters
     ----------
     explanation : Explanation
+    reasons : list of ReasonGroup
+        Why nodes reject the pod.
     remedies : list of Remedy
+        Changes after which the pod fits.
     near : list of NearNode
         All rejecting nodes, the closest first.
     current_node : str
         The node that the pod is on; "" if it is pending.
     placed_before : int
         Number of pods that were scheduled first because they are ahead of it in the queue.
+    taken : TakenPlace, optional
+        Which of these pods took the place of the pod.
     is_alone : bool
         The pod was evaluated against the cluster as given (``--alone``).
     seed : int
@@ -37,10 +43,12 @@ class ExplanationView(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     explanation: Explanation
+    reasons: list[ReasonGroup]
     remedies: list[Remedy]
     near: list[NearNode]
     current_node: str = ""
     placed_before: int = 0
+    taken: TakenPlace | None = None
     is_alone: bool = False
     seed: int = 0
     tie_rule: str = "drawn"

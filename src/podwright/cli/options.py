@@ -240,3 +240,21 @@ class Setup:
     validate: ValidationName = ValidationName.strict
     given: frozenset[str] = frozenset()
     seeds_names: bool = False
+
+    def arguments(self) -> list[str]:
+        """Return the options as they were given, to repeat them in another command."""
+        words: list[str] = []
+        for name in ("config", "plugins", *_REPEATED):
+            if {"plugins": "plugin"}.get(name, name) not in self.given:
+                continue
+            value = getattr(self, name)
+            option = f"--{'plugin' if name == 'plugins' else name.replace('_', '-')}"
+            for each in value if isinstance(value, tuple) else (value,):
+                words += [option, str(getattr(each, "value", each))]
+        return words
+
+
+_REPEATED = (
+    "seed", "tie_rule", "preemption_offset", "feature_gates", "rules", "algorithm_provider",
+    "policy",
+)  # fmt: skip

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.text import Text
 
-from podwright.assembly import format_amount
+from podwright.advice import format_amount
 from podwright.cli.console import (
     print_document,
     print_heading,

@@ -68,7 +68,7 @@ def run_schedule(
         unfit = [decision.pod for decision in decisions if outcome_of(decision) in _UNFIT]
         warn_of_missing_resources(unfit, loaded.of(Node))
         if with_reasons:
-            _suggest(decisions, files)
+            _suggest(decisions, files, setup)
     return all(outcome_of(decision) not in _UNFIT for decision in decisions)
 
 
@@ -285,9 +285,12 @@ def _reasons(decision: Decision) -> tuple[str, ...]:
     return tuple(lines) or (decision.message,)
 
 
-def _suggest(decisions: Sequence[Decision], files: Sequence[str]) -> None:
-    """Print `podwright explain` commands for two of the pods."""
-    where = shlex.join(files)
+def _suggest(decisions: Sequence[Decision], files: Sequence[str], setup: Setup) -> None:
+    """Print `podwright explain` commands for two of the pods, with the options of this one."""
+    if "-" in files:
+        # What stdin had is gone when the command is pasted.
+        return
+    where = shlex.join([*files, *setup.arguments()])
     left = next((d for d in decisions if not d.node), None)
     placed = next((d for d in reversed(decisions) if d.total is not None), None)
     if left is not None or placed is not None:
@@ -304,4 +307,4 @@ def _program() -> str:
     """Return the command to call podwright with; `make run` does not put it on PATH."""
     called = sys.argv[0]
     is_by_path = called.endswith("/podwright") and shutil.which("podwright") is None
-    return called if is_by_path else "podwright"
+    return shlex.quote(called) if is_by_path else "podwright"

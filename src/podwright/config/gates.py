@@ -1,4 +1,4 @@
-"""The feature gates of kube-scheduler 1.36 that podwright knows.
+"""The feature gates of kube-scheduler 1.36.
 
 A gate has a stage, a default and possibly a lock. `parse_gates` reads what
 `--feature-gates` takes; `Gates` answers `"Name" in gates`.
@@ -12,9 +12,9 @@ from typing import Literal
 import msgspec
 
 from podwright.config.field import did_you_mean, problem, raise_errors
+from podwright.config.gate_table import GATES_BY_STATE, REQUIRED_GATES, Stage
 from podwright.objects import FieldError
 
-Stage = Literal["Alpha", "Beta", "GA"]
 Effect = Literal["configuration", "decisions", "machine"]
 """The parts of podwright that a gate changes: defaults and validation of the configuration;
 scheduling decisions; the queue and the order of work in a machine."""
@@ -40,69 +40,33 @@ class Gate(msgspec.Struct, frozen=True):
     effects: tuple[Effect, ...] = ()
 
 
-def _on(*effects: Effect, requires: tuple[str, ...] = ()) -> Gate:
-    return Gate("Beta", default=True, requires=requires, effects=effects)
-
-
-def _alpha(*effects: Effect, requires: tuple[str, ...] = ()) -> Gate:
-    return Gate("Alpha", default=False, requires=requires, effects=effects)
-
-
-_LOCKED = Gate("GA", default=True, locked=True)
-_GA = Gate("GA", default=True)
-_BETA_OFF = Gate("Beta", default=False)
+# TopologyAwareWorkloadScheduling enables plugins that are not implemented.
+_EFFECTS: Mapping[str, tuple[Effect, ...]] = {
+    "DRADeviceBindingConditions": ("configuration",),
+    "DRAExtendedResource": ("machine",),
+    "DRAResourceClaimDeviceStatus": ("configuration",),
+    "DRASchedulerFilterTimeout": ("configuration",),
+    "GangScheduling": ("configuration", "machine"),
+    "GenericWorkload": ("configuration",),
+    "MatchLabelKeysInPodTopologySpread": ("decisions",),
+    "NodeDeclaredFeatures": ("configuration", "decisions"),
+    "NominatedNodeNameForExpectation": ("machine",),
+    "OpportunisticBatching": ("machine",),
+    "PodLevelResources": ("decisions", "machine"),
+    "SchedulerAsyncPreemption": ("machine",),
+    "SchedulerPopFromBackoffQ": ("machine",),
+    "StorageCapacityScoring": ("configuration", "decisions"),
+    "TaintTolerationComparisonOperators": ("decisions",),
+    "VolumeLimitScaling": ("decisions",),
+}
 
 GATES: Mapping[str, Gate] = {
-    "ClearingNominatedNodeNameAfterBinding": _on(),
-    "DRAAdminAccess": _LOCKED,
-    "DRAConsumableCapacity": _on(),
-    "DRADeviceBindingConditions": _on("configuration", requires=("DRAResourceClaimDeviceStatus",)),
-    "DRADeviceTaintRules": Gate("Beta", default=False, requires=("DRADeviceTaints",)),
-    "DRADeviceTaints": _on(),
-    "DRAExtendedResource": _on("machine"),
-    "DRAListTypeAttributes": _alpha(),
-    "DRANodeAllocatableResources": _alpha(),
-    "DRAPartitionableDevices": _on(),
-    "DRAPrioritizedList": _GA,
-    "DRAResourceClaimDeviceStatus": _on("configuration"),
-    "DRASchedulerFilterTimeout": _on("configuration"),
-    "DRAWorkloadResourceClaims": _alpha(requires=("GenericWorkload",)),
-    "DynamicResourceAllocation": _LOCKED,
-    "GangScheduling": _alpha("configuration", "machine", requires=("GenericWorkload",)),
-    "GenericWorkload": _alpha("configuration"),
-    "InPlacePodLevelResourcesVerticalScaling": _on(
-        requires=("InPlacePodVerticalScaling", "PodLevelResources")
-    ),
-    "InPlacePodVerticalScaling": _LOCKED,
-    "MatchLabelKeysInPodAffinity": _LOCKED,
-    "MatchLabelKeysInPodTopologySpread": _on("decisions"),
-    "MatchLabelKeysInPodTopologySpreadSelectorMerge": _on(
-        requires=("MatchLabelKeysInPodTopologySpread",)
-    ),
-    "MutableCSINodeAllocatableCount": _LOCKED,
-    "MutablePVNodeAffinity": _alpha(),
-    "NodeDeclaredFeatures": _on("configuration", "decisions"),
-    "NodeInclusionPolicyInPodTopologySpread": _LOCKED,
-    "NominatedNodeNameForExpectation": _on("machine"),
-    "OpportunisticBatching": _on("machine"),
-    "PodLevelResources": _on("decisions", "machine"),
-    "PodSchedulingReadiness": _LOCKED,
-    "PodTopologyLabelsAdmission": _on(),
-    "SchedulerAsyncAPICalls": _BETA_OFF,
-    "SchedulerAsyncPreemption": _on("machine"),
-    "SchedulerPopFromBackoffQ": _on("machine"),
-    "SchedulerQueueingHints": _LOCKED,
-    "SidecarContainers": _LOCKED,
-    "StorageCapacityScoring": _alpha("configuration", "decisions"),
-    "TaintTolerationComparisonOperators": _alpha("decisions"),
-    # It enables plugins that are not implemented.
-    "TopologyAwareWorkloadScheduling": _alpha(requires=("GenericWorkload",)),
-    "VolumeAttributesClass": _LOCKED,
-    "VolumeLimitScaling": _alpha("decisions"),
-    "WorkloadAwarePreemption": _alpha(requires=("GangScheduling",)),
-    "WorkloadWithJob": _alpha(requires=("GenericWorkload",)),
+    name: Gate(stage, default, locked, REQUIRED_GATES.get(name, ()), _EFFECTS.get(name, ()))
+    for name, (stage, default, locked) in sorted(
+        (name, state) for state, names in GATES_BY_STATE.items() for name in names.split()
+    )
 }
-"""Every gate podwright knows, by name."""
+"""Every gate of the kube-scheduler binary, by name."""
 
 _GROUPS: Mapping[str, Stage] = {"AllAlpha": "Alpha", "AllBeta": "Beta"}
 # Go's strconv.ParseBool.
@@ -144,38 +108,64 @@ def without_effect(gates: Gates, *concerned: Effect) -> tuple[str, ...]:
 def parse_gates(text: str, *, source: str = "--feature-gates") -> Gates:
     """Read `Name=true,Other=false`, with the groups AllAlpha and AllBeta.
 
-    A name given twice has the last value, as upstream.
+    Every name may have the prefix `kube:`, the component of all these gates. The last value of a
+    duplicate name applies.
 
     Raises
     ------
     InputError
-        Unknown names, locked gates, missing or malformed values: all of them together.
+        If names are unknown, gates are locked, or values are missing or malformed; all errors
+        together.
+
+    Notes
+    -----
+    Upstream: staging/src/k8s.io/component-base/compatibility/registry.go, `Set`
     """
     values: dict[str, bool] = {}
     errors: list[FieldError] = []
-    for part in text.split(","):
-        if not part:
-            continue
-        name, equals, value = (piece.strip() for piece in part.partition("="))
-        if not equals:
-            errors.append(problem("", f"missing bool value for {name}"))
-        elif value not in _BOOLEANS:
-            errors.append(
-                problem(
-                    "",
-                    f"invalid value of {name}={value}, err: "
-                    f'strconv.ParseBool: parsing "{value}": invalid syntax',
-                )
-            )
-        else:
-            values[name] = _BOOLEANS[value]
+    components: set[str] = set()
+    for part in filter(None, text.split(",")):
+        component, gate = _split_component(part)
+        components.add(component)
+        if component in _COMPONENTS:
+            _parse_value(gate, values, errors)
+    if components >= _COMPONENTS:
+        errors.insert(0, problem("", _MIXED_PREFIXES))
+    errors += [
+        problem("", f"component not registered: {name}")
+        for name in sorted(components - _COMPONENTS)
+    ]
     gates = _apply(values, errors)
     raise_errors(errors, source=source)
     return gates
 
 
+_COMPONENTS = frozenset({"", "kube"})
+_MIXED_PREFIXES = (
+    "set kube feature gates with default empty prefix or kube: prefix consistently, do not mix use"
+)
+
+
+def _split_component(part: str) -> tuple[str, str]:
+    component, colon, gate = part.partition(":")
+    return (component.strip(), gate.strip()) if colon else ("", part.strip())
+
+
+def _parse_value(text: str, values: dict[str, bool], errors: list[FieldError]) -> None:
+    if not text:
+        return
+    name, equals, value = (piece.strip() for piece in text.partition("="))
+    if not equals:
+        errors.append(problem("", f"missing bool value for {name}"))
+    elif value not in _BOOLEANS:
+        reason = f'strconv.ParseBool: parsing "{value}": invalid syntax'
+        errors.append(problem("", f"invalid value of {name}={value}, err: {reason}"))
+    else:
+        values[name] = _BOOLEANS[value]
+
+
 def set_gates(values: Mapping[str, bool], *, source: str = "feature gates") -> Gates:
-    """Set gates by name; the same refusals as `parse_gates`."""
+    """Set gates by name, with the errors of `parse_gates`."""
     errors: list[FieldError] = []
     gates = _apply(values, errors)
     raise_errors(errors, source=source)
@@ -184,7 +174,7 @@ def set_gates(values: Mapping[str, bool], *, source: str = "feature gates") -> G
 
 def _apply(values: Mapping[str, bool], errors: list[FieldError]) -> Gates:
     enabled = {name: gate.default for name, gate in GATES.items()}
-    # A group moves only what is not named itself, whatever the order of the list.
+    # A group applies to gates that are not set by name, in any order of the list.
     for group, stage in _GROUPS.items():
         if group in values:
             enabled |= {n: values[group] for n, gate in GATES.items() if gate.stage == stage}
@@ -215,4 +205,5 @@ def _apply(values: Mapping[str, bool], errors: list[FieldError]) -> Gates:
                     f"[{' '.join(off)}]",
                 )
             )
-    return Gates({n: on for n, on in enabled.items() if on != GATES[n].default})
+    changed = {name: on for name, on in enabled.items() if on != GATES[name].default}
+    return Gates(changed)

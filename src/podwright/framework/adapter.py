@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
+
+import numpy as np
 
 from podwright.framework.cycle import Cycle, MissingStateError
 from podwright.framework.plugin import NodeView, Plugin
@@ -21,6 +24,8 @@ def described(answer: object) -> str:
     A value that is not plain data is named by its type: its `repr` may contain an address, or
     raise.
     """
+    if isinstance(answer, np.ndarray):
+        return f"an array of {answer.dtype}"
     if answer is not None and type(answer) not in {bool, int, float, str}:
         return f"something of type {type(answer).__name__}"
     try:
@@ -89,13 +94,28 @@ def _is_our_own(module: str) -> bool:
 def run_filter(plugin: Plugin, cycle: Cycle, out: Verdicts) -> None:
     """Write the verdicts of a plugin's filter, in either form, into the rows of `out`."""
     if plugin.filters_columns:
-        try:
-            plugin.filter_columns(cycle, cycle.cluster.nodes, out)
-            if not _is_our_own(plugin.__class__.__module__):
-                out.check()
-        except Exception as error:
-            raise PluginFailure.raised(plugin, "Filter", cycle, error) from error
-        return
+        filter_on_columns(plugin, cycle, out)
+    else:
+        filter_per_node(plugin, cycle, out)
+
+
+def filter_on_columns(plugin: Plugin, cycle: Cycle, out: Verdicts) -> None:
+    """Call `filter_columns`, and check what a user's plugin wrote."""
+    method: Any = plugin.filter_columns
+    codes = out.codes
+    try:
+        answer = method(cycle, cycle.cluster.nodes, out)
+        _must_be_none(answer, "the verdicts to `out`, for example out.reject(mask, status)")
+        if not _is_our_own(plugin.__class__.__module__):
+            out.check()
+    except Exception as error:
+        # The plugin may have replaced the array, which is used again for other pods.
+        out.codes = codes
+        raise PluginFailure.raised(plugin, "Filter", cycle, error) from error
+
+
+def filter_per_node(plugin: Plugin, cycle: Cycle, out: Verdicts) -> None:
+    """Call `filter` for every slot in `out.rows`."""
     for slot in out.rows.tolist():
         view = NodeView(cycle.cluster, slot)
         try:
@@ -114,22 +134,57 @@ def run_filter(plugin: Plugin, cycle: Cycle, out: Verdicts) -> None:
 def run_score(plugin: Plugin, cycle: Cycle, out: Scores) -> None:
     """Write the scores of a plugin's score, in either form, into the rows of `out`."""
     if plugin.scores_columns:
-        try:
-            plugin.score_columns(cycle, cycle.cluster.nodes, out)
-        except Exception as error:
-            raise PluginFailure.raised(plugin, "Score", cycle, error) from error
-        return
+        score_on_columns(plugin, cycle, out)
+    else:
+        score_per_node(plugin, cycle, out)
+
+
+def score_on_columns(plugin: Plugin, cycle: Cycle, out: Scores) -> None:
+    """Call `score_columns`, and check what a user's plugin wrote."""
+    method: Any = plugin.score_columns
+    values = out.values
+    try:
+        answer = method(cycle, cycle.cluster.nodes, out)
+        _must_be_none(answer, "the scores to `out`, for example out.values[out.rows] = scores")
+        if not _is_our_own(plugin.__class__.__module__):
+            out.check(cycle.cluster.nodes.n_slots)
+    except Exception as error:
+        out.values = values
+        raise PluginFailure.raised(plugin, "Score", cycle, error) from error
+
+
+def score_per_node(plugin: Plugin, cycle: Cycle, out: Scores) -> None:
+    """Call `score` for every slot in `out.rows`."""
     values = out.values
     for slot in out.rows.tolist():
         view = NodeView(cycle.cluster, slot)
         try:
-            score: object = plugin.score(cycle, view)
+            score: Any = plugin.score(cycle, view)
         except Exception as error:
             raise PluginFailure.raised(plugin, "Score", cycle, error, view.name) from error
-        if not isinstance(score, int) or not _LEAST_SCORE <= score <= _GREATEST_SCORE:
+        is_integer = isinstance(score, int | np.integer)
+        if not is_integer or not _LEAST_SCORE <= score <= _GREATEST_SCORE:
             wrong = TypeError(f"returned {described(score)}, not an integer of 64 bits")
             raise PluginFailure.raised(plugin, "Score", cycle, wrong, view.name)
         values[slot] = score
+
+
+def normalize_by_plugin(plugin: Plugin, cycle: Cycle, out: Scores) -> None:
+    """Call `normalize_score`, and check what a user's plugin wrote."""
+    method: Any = plugin.normalize_score
+    try:
+        answer = method(cycle, out)
+        _must_be_none(answer, "the normalized scores to out.values[out.rows]")
+        if not _is_our_own(plugin.__class__.__module__):
+            out.check(cycle.cluster.nodes.n_slots)
+    except Exception as error:
+        raise PluginFailure.raised(plugin, "NormalizeScore", cycle, error) from error
+
+
+def _must_be_none(answer: object, what: str) -> None:
+    """Check that a method on columns returned nothing; `what` says where results belong."""
+    if answer is not None:
+        raise TypeError(f"returned {described(answer)}; write {what}, and return nothing")
 
 
 def filters_per_node(plugin: Plugin) -> bool:

@@ -93,12 +93,13 @@ class Plugin:
         keyword `gates`. ``"Name" in gates`` is true if a gate is enabled.
     pre_filter_reads, filter_reads, pre_score_reads, score_reads : Reads
         What the results depend on besides `pod_key`. Results that do not name `Reads.CLUSTER`
-        are cached and updated slot by slot. The default is safe: the plugin is called again in
-        every cycle.
+        are cached per `pod_key` and updated slot by slot. The default is safe: the plugin is
+        called again in every cycle.
     normalization : Normalization
         How raw scores become 0 to 100.
     scores_in_range : bool
-        True: normalized scores are always from 0 to 100; otherwise they are checked.
+        True: normalized scores are always from 0 to 100, so the framework does not check them.
+        It affects speed only, and a false declaration gives wrong totals.
     rests_when_skipped : bool
         True: Reserve, Permit, PreBind and PostBind are not called for pods for which PreFilter
         returned Skip.

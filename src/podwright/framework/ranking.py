@@ -25,7 +25,13 @@ import numpy as np
 
 from podwright._arrays import I32Array, I64Array, Mask
 from podwright.columns import Cluster, NodeColumns, Reads
-from podwright.framework.adapter import PluginFailure, filters_per_node, run_filter, run_score
+from podwright.framework.adapter import (
+    PluginFailure,
+    filters_per_node,
+    normalize_by_plugin,
+    run_filter,
+    run_score,
+)
 from podwright.framework.cycle import Cycle
 from podwright.framework.decision import Rejection
 from podwright.framework.groups import GroupedTotals
@@ -508,10 +514,7 @@ def normalize(plugin: Plugin, cycle: Cycle, scores: Scores) -> None:
     """
     kind = plugin.normalization
     if kind is Normalization.CUSTOM:
-        try:
-            plugin.normalize_score(cycle, scores)
-        except Exception as error:
-            raise PluginFailure.raised(plugin, "NormalizeScore", cycle, error) from error
+        normalize_by_plugin(plugin, cycle, scores)
     elif kind is not Normalization.NONE:
         values: I64Array = np.full(len(scores.values), -1, dtype=np.int64)
         values[scores.rows] = 0

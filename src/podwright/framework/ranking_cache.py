@@ -18,7 +18,7 @@ from podwright.framework.plugin import Plugin
 from podwright.framework.prepare import Preparation, call_pre_filter, call_pre_score
 from podwright.framework.profile import Profile
 from podwright.framework.ranking import Parts, Ranking, Sweep, is_local
-from podwright.framework.rows import ScoreRow, VerdictRow
+from podwright.framework.rows import ScoreRow, UncacheableScore, VerdictRow
 from podwright.framework.scores import MAX_NODE_SCORE, Normalization
 from podwright.framework.scratch import Scratch
 from podwright.framework.status import Status
@@ -104,6 +104,12 @@ class RankingCache:
         self._local_scores = frozenset(
             p.name for p, _ in profile.score if largest < _MOST_TOTALS and _has_local_score(p)
         )
+        self._find_varying()
+
+    def _find_varying(self) -> None:
+        """Determine the plugins whose rows are added to a frame."""
+        profile = self._profile
+        plugins = profile.deciding
         varying = [p for p in plugins if p.key_varies and self._rows_are_local(p)]
         self._varying = frozenset(plugin.name for plugin in varying)
         self._steady_places = [i for i, p in enumerate(plugins) if p.name not in self._varying]
@@ -122,6 +128,13 @@ class RankingCache:
         PluginFailure
             If PreFilter or a local filter or score failed.
         """
+        while True:
+            try:
+                return self._of(pod)
+            except UncacheableScore as error:
+                self._stop_caching(error.plugin)
+
+    def _of(self, pod: Pod) -> Ranking:
         if self._keys.is_outdated:
             self._clear_all()
         key = self._keys.key_of(pod)
@@ -347,6 +360,12 @@ class RankingCache:
         self._seen.clear()
         self._preparation = Preparation(self._profile, self._cluster)
 
+    def _stop_caching(self, plugin: Plugin) -> None:
+        """Run a score plugin in every cycle from now on; see `UncacheableScore`."""
+        self._local_scores -= {plugin.name}
+        self._find_varying()
+        self._clear_all()
+
     def _rows_are_local(self, plugin: Plugin) -> bool:
         """Return whether all rows of the plugin are local."""
         is_filter = plugin.implements("filter") or plugin.implements("filter_columns")
@@ -358,14 +377,9 @@ class RankingCache:
 
 def _has_local_score(plugin: Plugin) -> bool:
     """Whether raw scores can be kept per slot, and normalizing them is a known rule."""
-    return (
-        plugin.scores_in_range
-        and is_local(plugin.score_reads)
-        and (
-            plugin.normalization is Normalization.NONE
-            or (
-                plugin.normalization is not Normalization.CUSTOM
-                and not plugin.score_reads & Reads.PODS
-            )
+    return is_local(plugin.score_reads) and (
+        plugin.normalization is Normalization.NONE
+        or (
+            plugin.normalization is not Normalization.CUSTOM and not plugin.score_reads & Reads.PODS
         )
     )

@@ -10,10 +10,10 @@ import numpy as np
 
 from podwright._arrays import I32Array, I64Array
 from podwright.columns import Cluster, Reads
-from podwright.framework.adapter import run_filter, run_score
+from podwright.framework.adapter import PluginFailure, run_filter, run_score
 from podwright.framework.cycle import Cycle
 from podwright.framework.plugin import Plugin
-from podwright.framework.scores import Scores
+from podwright.framework.scores import MAX_NODE_SCORE, Normalization, Scores
 from podwright.framework.verdicts import Verdicts
 from podwright.kernels.normalize import extremes
 from podwright.kernels.select import has_code
@@ -22,6 +22,20 @@ _NONE: I32Array = np.empty(0, dtype=np.int32)
 _NO_NUMBERS: I64Array = np.empty(0, dtype=np.int64)
 _PODS = int(Reads.PODS)
 _JOURNALS = int(Reads.NODE | Reads.PODS)
+_GREATEST_RAW = 2**50
+"""Raw scores up to here cannot overflow in a default normalization."""
+
+
+class UncacheableScore(Exception):  # noqa: N818 - it is caught and changes how the plugin is run
+    """A score of a row is invalid, or the plugin failed, at a node that may be infeasible.
+
+    Upstream scores feasible nodes only, so this is an error only if the node is feasible. The
+    plugin is then run in every cycle, on the feasible nodes.
+    """
+
+    def __init__(self, plugin: Plugin) -> None:
+        super().__init__(plugin.name)
+        self.plugin = plugin
 
 
 class Row:
@@ -190,13 +204,15 @@ class ScoreRow(Row):
         A row with a default normalization and a constant is the same for every feasible set.
     """
 
-    __slots__ = ("_watches_constant", "constant", "scores")
+    __slots__ = ("_greatest", "_watches_constant", "constant", "scores")
 
     def __init__(self, plugin: Plugin, cycle: Cycle) -> None:
         super().__init__(plugin, plugin.score_reads, cycle)
         self.scores = Scores(_NO_NUMBERS, _NONE)
         self.constant: int | None = None
         self._watches_constant = not self.reads_pods
+        is_raw = plugin.normalization is Normalization.NONE
+        self._greatest = MAX_NODE_SCORE if is_raw else _GREATEST_RAW
 
     def _lengthen(self, n_slots: int) -> None:
         if len(self.scores.values) != n_slots:
@@ -205,10 +221,23 @@ class ScoreRow(Row):
     def _evaluate(self, slots: I32Array, *, is_everything: bool) -> None:
         scores = self.scores
         scores.rows = slots
-        run_score(self.plugin, self.cycle, scores)
+        if self.plugin.scores_in_range:
+            run_score(self.plugin, self.cycle, scores)
+        else:
+            self._score_checked(slots)
         if self._watches_constant:
             least, greatest = extremes(scores.values, slots)
             if is_everything:
                 self.constant = int(least) if least == greatest else None
             elif len(slots) and not (least == greatest == self.constant):
                 self.constant = None
+
+    def _score_checked(self, slots: I32Array) -> None:
+        """Score slots, and check that every feasible set has normalized scores in range."""
+        try:
+            run_score(self.plugin, self.cycle, self.scores)
+        except PluginFailure as failure:
+            raise UncacheableScore(self.plugin) from failure
+        least, greatest = extremes(self.scores.values, slots)
+        if len(slots) and not 0 <= least <= greatest <= self._greatest:
+            raise UncacheableScore(self.plugin)

@@ -47,6 +47,20 @@ class Scores:
         self.rows = rows
         self.feasible = feasible
 
+    def check(self, n_slots: int) -> None:
+        """Check that `values` is still an array of integers over slots.
+
+        Raises
+        ------
+        TypeError
+            If it was replaced by another one.
+        """
+        if not _is_column(self.values, n_slots):
+            raise TypeError(
+                f"`out.values` must stay an array of int64 with {n_slots} entries, one per"
+                " slot; write to out.values[out.rows]"
+            )
+
     def lengthen(self, n_slots: int) -> None:
         """Make room for nodes that have arrived, or fit the fewer slots after renumbering."""
         fitting: I64Array = np.zeros(n_slots, dtype=np.int64)
@@ -115,3 +129,9 @@ class ScoreGroups:
             Undefined for empty groups. None: the groups must be rebuilt.
         """
         raise NotImplementedError
+
+
+def _is_column(values: object, n_slots: int) -> bool:
+    if not isinstance(values, np.ndarray):
+        return False
+    return bool(values.dtype == np.int64 and values.shape == (n_slots,))

@@ -43,7 +43,18 @@ class Verdicts:
         mask : (n_slots,) bool
         status : Status
             The reason; the same object or an equal one gets the same code.
+
+        Raises
+        ------
+        TypeError
+            If `mask` is not an array of bool with one entry per slot.
         """
+        if getattr(mask, "dtype", None) != np.bool_ or mask.shape != self.codes.shape:
+            # Integers would select slots by number.
+            raise TypeError(
+                f"reject takes a mask of bool with {len(self.codes)} entries, one per slot,"
+                f" not {_described(mask)}"
+            )
         self.codes[mask & (self.codes == 0)] = self.code_of(status)
 
     def reject_slot(self, slot: int, status: Status) -> None:
@@ -69,7 +80,11 @@ class Verdicts:
         ------
         ValueError
             If one does not.
+        TypeError
+            If `codes` was replaced by an array of another type.
         """
+        if getattr(self.codes, "dtype", None) != np.int64:
+            raise TypeError("`out.codes` must stay an array of int64; write to out.codes")
         codes = self.codes[self.rows]
         if self.decode is None and len(codes):
             least, greatest = int(codes.min()), int(codes.max())
@@ -91,3 +106,9 @@ class Verdicts:
         kept = self.codes[:n_slots]
         fitting[: len(kept)] = kept
         self.codes = fitting
+
+
+def _described(mask: object) -> str:
+    if isinstance(mask, np.ndarray):
+        return f"an array of {mask.dtype} with shape {mask.shape}"
+    return f"something of type {type(mask).__name__}"

@@ -475,7 +475,7 @@ class BindingCycles:
             binding.call_numbers.append(number)
             state.calls[number] = binding
         if pending.delay_ns is not None:
-            due_ns = state.now_ns + pending.delay_ns
+            due_ns = state.now_ns + int(pending.delay_ns)
             binding.timer = state.timers.add(due_ns, binding.number, binding.uid)
         elif not pending.calls:
             name = self._plugins_of(binding)[binding.plugin_index].name

@@ -7,6 +7,7 @@ rule set.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from typing import Final, TypedDict, Unpack
 
@@ -14,6 +15,7 @@ import msgspec
 
 from podwright.config import DEFAULT_GATES, Gates, KubeSchedulerConfiguration
 from podwright.framework import CalledExtender, Plugin, TieRule
+from podwright.objects import ArgumentError, described_type, require_type
 from podwright.queueing import QueueSettings
 
 
@@ -95,14 +97,57 @@ class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
 
         Raises
         ------
+        ArgumentError
+            If an argument has the wrong type.
         TypeError
             If a keyword is not the name of an option.
         """
         if not isinstance(given, SchedulerOptions):
-            given = cls(configuration=given)
+            given = cls(configuration=_checked_configuration(given))
         if "plugins" in keywords:
-            keywords["plugins"] = tuple(keywords["plugins"])
+            keywords["plugins"] = _checked_plugins(keywords["plugins"])
+        for name in _INTEGERS & keywords.keys():
+            keywords[name] = _checked_integer(name, keywords[name])  # type: ignore[literal-required]
+        for name, (types, expected) in _TYPES.items():
+            if name in keywords:
+                require_type(keywords[name], types, name, expected)  # type: ignore[literal-required]
         return msgspec.structs.replace(given, **keywords)
+
+
+_INTEGERS = frozenset({"seed", "start_ns", "assumed_pod_expiry_ns"})
+_TYPES: dict[str, tuple[type, str]] = {
+    "gates": (Gates, 'the result of podwright.parse_gates("Name=true")'),
+    "tie_rule": (TieRule, "a podwright.TieRule"),
+    "draws_preemption_offset": (bool, "a bool"),
+    "batching": (bool, "a bool"),
+}
+
+
+def _checked_configuration(given: object) -> KubeSchedulerConfiguration | None:
+    expected = "the result of podwright.read_configuration"
+    if given is not None:
+        require_type(given, KubeSchedulerConfiguration, "configuration", expected)
+    return given  # type: ignore[return-value]
+
+
+def _checked_plugins(given: object) -> tuple[type[Plugin], ...]:
+    expected = "a sequence of plugin classes"
+    require_type(given, Iterable, "plugins", expected)
+    plugins: tuple[object, ...] = tuple(given)  # type: ignore[arg-type]
+    for index, plugin in enumerate(plugins):
+        if not (isinstance(plugin, type) and issubclass(plugin, Plugin)):
+            raise ArgumentError(
+                f"plugins[{index}]: a subclass of podwright.Plugin is expected, not "
+                f"{described_type(plugin)}"
+            )
+    return plugins  # type: ignore[return-value]
+
+
+def _checked_integer(name: str, value: object) -> int:
+    """Return an integer, also one of NumPy."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ArgumentError(f"{name}: an integer is expected, not {described_type(value)}")
+    return operator.index(value)
 
 
 DEFAULT_OPTIONS: Final = SchedulerOptions()

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
+import numpy as np
+
 from podwright.framework import (
     BIND_BY_API,
     ApiCall,
@@ -74,8 +76,8 @@ def call_permit(plugin: Plugin, cycle: Cycle, node: str) -> tuple[Status, int]:
     if isinstance(answer, Status):
         return answer, 0
     match answer:
-        case (Status() as status, int() as timeout_ns) if timeout_ns >= 0:
-            return status.by(plugin.name), timeout_ns
+        case (Status() as status, int() | np.integer() as timeout_ns) if timeout_ns >= 0:
+            return status.by(plugin.name), int(timeout_ns)
         case _:
             return _invalid_answer(plugin, cycle, node, answer), 0
 
@@ -123,11 +125,11 @@ def _is_valid(pending: Pending) -> bool:
     """Report whether the calls can be made and the delay is in range."""
     calls: object = pending.calls
     delay_ns: object = pending.delay_ns
-    return (
-        isinstance(calls, tuple)
-        and all(isinstance(call, ApiCall) for call in calls)
-        and (delay_ns is None or (isinstance(delay_ns, int) and 0 <= delay_ns <= _LONGEST_NS))
-    )
+    if not (isinstance(calls, tuple) and all(isinstance(call, ApiCall) for call in calls)):
+        return False
+    if delay_ns is None:
+        return True
+    return isinstance(delay_ns, int | np.integer) and 0 <= int(delay_ns) <= _LONGEST_NS
 
 
 def _raised(plugin: Plugin, cycle: Cycle, node: str, error: Exception) -> Status:

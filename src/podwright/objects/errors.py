@@ -67,6 +67,36 @@ class InvalidObject(InputError):  # noqa: N818  # named for what it is, as upstr
     """An object that cannot be decoded."""
 
 
+class ArgumentError(PodwrightError, TypeError):
+    """An argument of a Python function has the wrong type."""
+
+
+def require_type(value: object, types: type | tuple[type, ...], what: str, expected: str) -> None:
+    """Raise an error if an argument has the wrong type.
+
+    Parameters
+    ----------
+    what : str
+        The argument, such as ``objects[0]``.
+    expected : str
+        The expected type with its article, and where a value of it comes from.
+
+    Raises
+    ------
+    ArgumentError
+    """
+    if not isinstance(value, types):
+        raise ArgumentError(f"{what}: {expected} is expected, not {described_type(value)}")
+
+
+def described_type(value: object) -> str:
+    """Return the type of a value with its article; of a class, its name."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    name = type(value).__name__
+    return "None" if value is None else f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
+
+
 # ---------------------------------------------------------------------- upstream's messages
 
 

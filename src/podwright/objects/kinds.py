@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
+from podwright.objects.errors import ArgumentError, described_type
 from podwright.objects.meta import KubernetesObject
 from podwright.objects.node import Node
 from podwright.objects.pod import Pod
@@ -93,3 +95,24 @@ TYPE_OF: dict[tuple[str, str], type[KubernetesObject]] = {
     (api_group(cls.api_version), cls.kind): cls for cls in TYPES
 }
 """(group, kind) to struct; versions of a kind share their struct."""
+
+
+def require_objects(objects: Iterable[object], what: str = "objects") -> None:
+    """Raise an error if a value is not a Kubernetes object.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the first such value.
+    """
+    for index, obj in enumerate(objects):
+        if isinstance(obj, KubernetesObject):
+            continue
+        advice = ""
+        if isinstance(obj, list | tuple):
+            advice = "; pass the objects as separate arguments: *objects"
+        elif isinstance(obj, Mapping | str):
+            advice = "; podwright.load reads manifests"
+        raise ArgumentError(
+            f"{what}[{index}]: a Kubernetes object is expected, not {described_type(obj)}{advice}"
+        )

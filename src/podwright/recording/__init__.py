@@ -21,6 +21,7 @@ from podwright.recording.log_files import SUFFIX
 from podwright.recording.log_format import Entry, LogError, Objects, Setup, encode_actions
 from podwright.recording.log_objects import decode_objects, encode_objects
 from podwright.recording.outcome import AttemptOutcome, OutcomeKind, find_outcome
+from podwright.recording.past_remedies import past_remedies
 from podwright.recording.pending_reasons import held_back
 from podwright.recording.record import class_name, record
 from podwright.recording.record_writing import (
@@ -97,6 +98,7 @@ __all__ = [
     "held_back",
     "initial_lines",
     "joined",
+    "past_remedies",
     "queue_of",
     "record",
     "record_line",

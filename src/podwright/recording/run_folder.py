@@ -35,9 +35,10 @@ from podwright.files import STDIN_SOURCE
 from podwright.objects import KubernetesObject, PodwrightError, encode
 from podwright.recording.tables import MissingExtra
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """The format of a run folder.
 
+3: a checkpoint keeps what the report of the run needs.
 2: `decisions` has one row for each attempt, and a checkpoint keeps the rows of open attempts.
 1: an attempt that failed after its cycle had a second row.
 """

@@ -8,37 +8,28 @@ fragmentation, pending pods) are sampled: a row holds from its time until the ne
 taken where the state has changed, but at most one per interval of virtual time; changes in between
 are in the next sample.
 
-The fragmentation of a resource is the free amount that is of no use to the pods of this cluster.
-It is FGD's measure without devices: the shapes of pods (their requests) that make up 95 % of the
-pods so far are the typical pods; for each, the free amounts on nodes that have no room for it are
-added, weighted by the frequency of the shape.
-
-Upstream of the measure: pkg/utils/frag.go of hkust-adsl/kubernetes-scheduler-simulator
+`fragmentation` defines the fragmentation of a resource.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from operator import mul
-from typing import Final, TypeAlias
+from typing import Final
 
 import msgspec
 import numpy as np
 
-from podwright._arrays import I64Array, I64Matrix, Mask
-from podwright.columns import PODS
 from podwright.framework import Decision, Plugin
 from podwright.machine import Failure, Machine, ObjectDeleted, ObjectPut
-from podwright.objects import KubernetesObject, NamespacedName, Node, Pod, pending_requests
+from podwright.objects import KubernetesObject, NamespacedName, Node, Pod
 from podwright.preemption import Preemption
 from podwright.recording.decision_log import DecisionLog
+from podwright.recording.fragmentation import TypicalPods, TypicalPodsState
 from podwright.recording.pending_reasons import FAILED, held_back, main_reason
 from podwright.recording.replay import Replay
 from podwright.recording.table_rows import Columns, ColumnType, TableRows
+from podwright.recording.utilization import ResourceUse, UtilizationMeter
 from podwright.store import GroupKind, kind_of
-
-Shape: TypeAlias = tuple[tuple[str, int], ...]
-"""The requests of a pod: resources and amounts, in the units of the node columns."""
 
 TABLES: Final[Mapping[str, Mapping[str, ColumnType]]] = {
     "decisions": {
@@ -100,11 +91,6 @@ FOREIGN: Final = "for another scheduler"
 BINDING: Final = "Binding"
 """The result of an attempt that was not over at the end of the run."""
 
-_TYPICAL_PERCENT: Final = 95
-_TYPICAL_MOST: Final = 16
-_RECOUNTED_PERCENT: Final = 102
-"""Typical shapes are computed again when the number of pods has grown to this percentage."""
-_WHOLE_FLOATS: Final = 2**53
 _ENDED: Final = ("Succeeded", "Failed")
 
 
@@ -158,42 +144,13 @@ class RunTablesState(msgspec.Struct, frozen=True, kw_only=True):
     sample_ns: int
     counts: Counts
     waiting: dict[NamespacedName, Waiting]
-    shapes: tuple[tuple[Shape, int], ...]
-    typical: tuple[tuple[Shape, int], ...]
-    shaped_count: int
+    typical_pods: TypicalPodsState
+    utilization: dict[str, ResourceUse]
     sampled_ns: int | None
     shown_reasons: tuple[str, ...]
     is_changed: bool
     kept_decisions: Columns
     open_attempts: tuple[tuple[NamespacedName, str, int], ...]
-
-
-def _wanted(typical: Sequence[tuple[Shape, int]]) -> dict[str, I64Array]:
-    """Return, for each resource, the request of each shape."""
-    shapes = [dict(shape) for shape, _ in typical]
-    return {
-        name: np.array([shape.get(name, 0) for shape in shapes], dtype=np.int64)
-        for name in sorted({name for shape in shapes for name in shape})
-    }
-
-
-def sums_of(chosen: Mask, amounts: I64Matrix) -> I64Matrix:
-    """Return, for each row of a mask, the sums of the amounts that it selects.
-
-    Parameters
-    ----------
-    chosen : (n_rows, n) bool
-    amounts : (n, n_columns) int64
-        At least 0, and their sums are int64 too.
-
-    Returns
-    -------
-    (n_rows, n_columns) int64
-    """
-    if amounts.sum(axis=0).max(initial=0) < _WHOLE_FLOATS:
-        # Floats represent these integers exactly, and NumPy multiplies floats many times faster.
-        return (chosen.astype(np.float64) @ amounts.astype(np.float64)).astype(np.int64)
-    return np.array([amounts[row].sum(axis=0) for row in chosen], dtype=np.int64)
 
 
 class RunTables:
@@ -209,6 +166,8 @@ class RunTables:
     counts : Counts
     waiting : dict
         The reason for each pod without a node.
+    utilization : UtilizationMeter
+        Means and peaks, which do not depend on samples.
     """
 
     def __init__(self, sample_ns: int) -> None:
@@ -217,11 +176,8 @@ class RunTables:
         self._rows = {name: TableRows(types) for name, types in TABLES.items()}
         self.counts = Counts()
         self.waiting: dict[NamespacedName, Waiting] = {}
-        self._shapes: dict[Shape, int] = {}
-        self._shape_of: dict[int, tuple[object, Shape]] = {}
-        self._typical: tuple[tuple[Shape, int], ...] = ()
-        self._wanted: dict[str, I64Array] = {}
-        self._shaped_count = 0
+        self._typical_pods = TypicalPods()
+        self.utilization = UtilizationMeter()
         self._sampled_ns: int | None = None
         self._shown_reasons: tuple[str, ...] = ()
         self._is_changed = True
@@ -255,7 +211,7 @@ class RunTables:
 
     def _appeared(self, pod: Pod, now_ns: int) -> None:
         self.counts.created += 1
-        self._count_shape(pod)
+        self._typical_pods.add(pod)
         if pod.spec.node_name:
             self._is_changed = True
         elif pod.status.phase not in _ENDED:
@@ -399,6 +355,8 @@ class RunTables:
 
     def passed(self, before_ns: int, now_ns: int) -> None:
         """Receive that time advances; take a sample of the state before, if one is due."""
+        assert self._machine is not None, "attach a machine before time advances"
+        self.utilization.advance(self._machine.cluster.nodes, before_ns, now_ns)
         if not self._is_changed:
             return
         due_ns = before_ns
@@ -409,6 +367,8 @@ class RunTables:
 
     def end(self, now_ns: int) -> None:
         """Take the last sample, and add the pods that still wait."""
+        assert self._machine is not None, "attach a machine before the end"
+        self.utilization.end(self._machine.cluster.nodes, now_ns)
         if self._sampled_ns is None or self._sampled_ns < now_ns:
             self.sample(now_ns)
         for key, waiting in self.waiting.items():
@@ -428,7 +388,7 @@ class RunTables:
         sums: list[int] = allocatable.sum(axis=0).tolist()
         taken: list[int] = requested.sum(axis=0).tolist()
         left: list[int] = free.sum(axis=0).tolist()
-        unusable = self._unusable(free, nodes.resources)
+        unusable = self._typical_pods.unusable(free, nodes.resources)
         for resource, index in nodes.resources.items():
             if not sums[index]:
                 continue
@@ -453,53 +413,6 @@ class RunTables:
             reason = held[key][1] if key in held else waiting.reason
             counts[reason] = counts.get(reason, 0) + 1
         return dict(sorted(counts.items()))
-
-    def _count_shape(self, pod: Pod) -> None:
-        spec = pod.spec
-        known = self._shape_of.get(id(spec))
-        if known is None or known[0] is not spec:
-            if len(self._shape_of) >= 4096:
-                self._shape_of.clear()
-            shape = tuple(sorted(pending_requests(pod).items()))
-            known = self._shape_of[id(spec)] = (spec, shape)
-        self._shapes[known[1]] = self._shapes.get(known[1], 0) + 1
-
-    def _typical_shapes(self) -> tuple[tuple[Shape, int], ...]:
-        """Return the most frequent shapes that make up 95 % of the pods, with their counts."""
-        if _RECOUNTED_PERCENT * self._shaped_count < 100 * self.counts.created:
-            self._shaped_count = self.counts.created
-            ranked = sorted(self._shapes.items(), key=lambda entry: (-entry[1], entry[0]))
-            chosen, count = [], 0
-            for entry in ranked[:_TYPICAL_MOST]:
-                if 100 * count >= _TYPICAL_PERCENT * self._shaped_count:
-                    break
-                chosen.append(entry)
-                count += entry[1]
-            self._typical = tuple(chosen)
-            self._wanted = _wanted(self._typical)
-        return self._typical
-
-    def _unusable(self, free: I64Matrix, columns: Mapping[str, int]) -> list[float]:
-        """Return, for each resource, the free amount on nodes that typical pods do not fit.
-
-        Parameters
-        ----------
-        free : (n_nodes, n_resources) int64
-        """
-        typical = self._typical_shapes()
-        counts = [count for _, count in typical]
-        total = sum(counts)
-        if not total:
-            return [0.0] * free.shape[1]
-        has_no_room = np.zeros((len(typical), len(free)), dtype=np.bool_)
-        has_no_room |= free[:, PODS] < 1
-        nothing = np.zeros(len(free), dtype=np.int64)
-        for name, amounts in self._wanted.items():
-            there = free[:, columns[name]] if name in columns else nothing
-            has_no_room |= there < amounts[:, None]
-        # Integers, so that the result does not depend on the order of additions.
-        per_shape: list[list[int]] = sums_of(has_no_room, free).tolist()
-        return [sum(map(mul, counts, column)) / total for column in zip(*per_shape, strict=True)]
 
     # ------------------------------------------------------------------ rows and state
 
@@ -527,9 +440,8 @@ class RunTables:
             sample_ns=self._sample_ns,
             counts=self.counts,
             waiting=self.waiting,
-            shapes=tuple(self._shapes.items()),
-            typical=self._typical,
-            shaped_count=self._shaped_count,
+            typical_pods=self._typical_pods.state(),
+            utilization=self.utilization.uses,
             sampled_ns=self._sampled_ns,
             shown_reasons=self._shown_reasons,
             is_changed=self._is_changed,
@@ -542,9 +454,8 @@ class RunTables:
         """Return tables that continue from a state."""
         tables = cls(state.sample_ns)
         tables.counts, tables.waiting = state.counts, dict(state.waiting)
-        tables._shapes = dict(state.shapes)
-        tables._typical, tables._shaped_count = state.typical, state.shaped_count
-        tables._wanted = _wanted(state.typical)
+        tables._typical_pods = TypicalPods.restore(state.typical_pods)
+        tables.utilization = UtilizationMeter.restore(state.utilization)
         tables._sampled_ns, tables._is_changed = state.sampled_ns, state.is_changed
         tables._shown_reasons = state.shown_reasons
         tables._rows["decisions"].extend(state.kept_decisions)

@@ -6,15 +6,16 @@ its observers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol, TypeAlias, runtime_checkable
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
+from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
 from podwright.api import RecordEvent
 from podwright.framework import Decision
 from podwright.machine import EmitEvent
-from podwright.objects import KubernetesObject
+from podwright.objects import ArgumentError, KubernetesObject, described_type, nearest
 
 
 class KubernetesEvent(msgspec.Struct, frozen=True, gc=False):
@@ -76,3 +77,44 @@ class EventObserver(Protocol):
 
 Observer: TypeAlias = ChangeObserver | DecisionObserver | EventObserver
 """Receives what it has a method for, in order."""
+
+_SIMILAR: Final = 0.8
+_METHODS: Final = ("changed", "decided", "event_recorded")
+
+
+def checked_observers(observers: Iterable[object]) -> tuple[Observer, ...]:
+    """Return the observers.
+
+    Raises
+    ------
+    ArgumentError
+        If one has none of the methods, or has one whose name seems misspelt.
+    """
+    found = tuple(observers)
+    for index, observer in enumerate(found):
+        _check(observer, f"observers[{index}]")
+    return found  # type: ignore[return-value]
+
+
+def _check(observer: object, what: str) -> None:
+    if isinstance(observer, type):
+        raise ArgumentError(f"{what}: an instance is expected, not {described_type(observer)}")
+    missing = [method for method in _METHODS if not callable(getattr(observer, method, None))]
+    for name in dir(observer):
+        if name in _METHODS or name.startswith("_") or not callable(getattr(observer, name, None)):
+            continue
+        near = nearest(name, missing)
+        if near is not None and _is_misspelt(name, near):
+            raise ArgumentError(f"{what}: {name}() is never called; did you mean {near}()?")
+    if len(missing) == len(_METHODS):
+        methods = ", ".join(f"{method}()" for method in _METHODS)
+        raise ArgumentError(
+            f"{what}: an object with at least one of {methods} is expected, not "
+            f"{described_type(observer)}"
+        )
+
+
+def _is_misspelt(name: str, method: str) -> bool:
+    """Whether a name is a method's name, but for case, underscores or a few letters."""
+    folded, expected = (text.replace("_", "").lower() for text in (name, method))
+    return folded == expected or SequenceMatcher(None, folded, expected).ratio() >= _SIMILAR

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol, Unpack, get_args, runtime_checkable
 
 import msgspec
 
@@ -33,6 +33,8 @@ from podwright.objects import (
     PodwrightError,
     encode,
     invalid,
+    require_type,
+    unsupported,
 )
 from podwright.recording import (
     InputFile,
@@ -56,6 +58,14 @@ from podwright.simulation.run_options import (
 )
 from podwright.simulation.simulation import Simulation
 from podwright.simulation.world import World
+
+
+@runtime_checkable
+class PathLike(Protocol):
+    """`os.PathLike`, which this room may not import."""
+
+    def __fspath__(self) -> str | bytes:
+        """Return the path."""
 
 
 def start_simulation(
@@ -191,7 +201,9 @@ def simulate(  # noqa: PLR0913 - the options of a run
     if checkpoint_events is not None and output is None:
         why = "has no effect without output, the run folder"
         errors.append(option_error("checkpoint_events", why))
-    if ending != "at_deletion_time" and not has_openb_times(loaded):
+    if ending not in get_args(Ending):
+        errors.append(option_error("ending", unsupported(ending, get_args(Ending))))
+    elif ending != "at_deletion_time" and not has_openb_times(loaded):
         why = "has no effect without pods of the openb trace that have times"
         errors.append(option_error("ending", why))
     if errors:
@@ -269,9 +281,12 @@ def manifest_of(
     )
 
 
-def _several(given: Any) -> list[Any]:
-    if isinstance(given, str | KubernetesObject | Mapping) or hasattr(given, "__fspath__"):
+def _several(given: Any, what: str) -> list[Any]:
+    if isinstance(given, str | KubernetesObject | Mapping | PathLike):
         return [given]
+    if isinstance(given, LoadedObjects):
+        return list(given.objects)
+    require_type(given, Iterable, what, "a path or several")
     return list(given)
 
 
@@ -280,8 +295,11 @@ def _loaded(
 ) -> tuple[LoadedObjects, list[InputFile]]:
     objects: list[Object] = []
     paths: list[Any] = []
-    for one in _several(given):
-        (objects if isinstance(one, KubernetesObject) else paths).append(one)
+    for index, one in enumerate(_several(given, "objects")):
+        is_object = isinstance(one, KubernetesObject)
+        if not is_object:
+            require_type(one, (str, PathLike), f"objects[{index}]", "a path or an object")
+        (objects if is_object else paths).append(one)
     files: list[InputFile] = []
     loaded = LoadedObjects()
     try:
@@ -301,10 +319,11 @@ def _events(given: Any, errors: list[FieldError]) -> tuple[list[EventFile], list
     lines: list[bytes] = []
     events: list[EventFile] = []
     files: list[InputFile] = []
-    for one in _several(given):
+    for index, one in enumerate(_several(given, "events")):
         if isinstance(one, Mapping):
             lines.append(msgspec.json.encode(one))
         else:
+            require_type(one, (str, PathLike), f"events[{index}]", "a path or a dict")
             try:
                 files.append(InputFile("events", str(one), sha256_of_file(str(one))))
             except OSError as error:

@@ -37,10 +37,12 @@ class Use(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes
     ----------
-    mean, peak : float
-        Over the time of the run, from samples.
+    mean : float
+        Weighted by time, while a node has the resource.
+    peak : float
+        The highest share that lasted.
     fragmentation : float
-        The mean share of what was free that typical pods could not use.
+        The mean share of the free amount that typical pods could not use, from samples.
     """
 
     mean: float
@@ -99,7 +101,7 @@ def summary_of(
         pending=pending,
         held_back=sum(count for name, count in pending.items() if name in (FOREIGN, GATED)),
         waits=_waits(rows["waits"]),
-        utilisation=_utilisation(rows, end_ns),
+        utilisation=_utilisation(tables, rows, end_ns),
     )
 
 
@@ -130,17 +132,18 @@ def _seconds(duration_ns: float) -> float:
     return round(duration_ns / _SECOND_NS, 6)
 
 
-def _utilisation(rows: Rows, end_ns: int) -> dict[str, Use]:
-    used = _means(rows["utilisation"], end_ns)
-    lost = _means(rows["fragmentation"], end_ns)
+def _utilisation(tables: RunTables, rows: Rows, end_ns: int) -> dict[str, Use]:
+    unusable = _sampled_means(rows["fragmentation"], end_ns)
     return {
-        resource: Use(mean=mean, peak=peak, fragmentation=lost[resource][0])
-        for resource, (mean, peak) in used.items()
+        resource: Use(
+            mean=round(mean, 6), peak=round(peak, 6), fragmentation=unusable.get(resource, 0.0)
+        )
+        for resource, (mean, peak) in tables.utilization.means().items()
     }
 
 
-def _means(columns: dict[str, list[Any]], end_ns: int) -> dict[str, tuple[float, float]]:
-    """Return mean and peak of each share; a sample holds until the next one."""
+def _sampled_means(columns: dict[str, list[Any]], end_ns: int) -> dict[str, float]:
+    """Return the mean of each share; a sample holds until the next one."""
     samples: dict[str, list[tuple[int, float]]] = {}
     for at_ns, resource, share in zip(
         columns["time"], columns["resource"], columns["share"], strict=True
@@ -154,7 +157,6 @@ def _means(columns: dict[str, list[Any]], end_ns: int) -> dict[str, tuple[float,
             for (at_ns, share), until_ns in zip(values, ends, strict=True)
         )
         lasted_ns = end_ns - values[0][0]
-        peak = max(share for _, share in values)
         mean = total / lasted_ns if lasted_ns else values[-1][1]
-        found[resource] = (round(mean, 6), round(peak, 6))
+        found[resource] = round(mean, 6)
     return found

@@ -89,6 +89,7 @@ from podwright.objects import (
     Node,
     Pod,
     PodwrightError,
+    require_objects,
 )
 from podwright.queueing import Touch
 from podwright.recording import DecisionLog, record
@@ -100,6 +101,7 @@ from podwright.simulation.observers import (
     DecisionObserver,
     EventObserver,
     Observer,
+    checked_observers,
     event_of,
 )
 from podwright.simulation.operation_requests import request_of
@@ -218,7 +220,7 @@ class World:
                 stages=stages,
                 controllers=controllers,
                 call_extender=call_extender,
-                observers=tuple(observers),
+                observers=checked_observers(observers),
                 plugins=scheduler.plugins,
             )
             components = build_components(
@@ -289,12 +291,14 @@ class World:
         InvalidObject
             An invalid workload; none of the objects is written then.
         """
+        require_objects(objects)
         check_workloads(objects)
         for obj in objects:
             self.do(Apply(obj), at_ns=at_ns)
 
     def remove(self, *objects: KubernetesObject, at_ns: int | None = None) -> None:
         """Delete objects, or start their graceful deletion; missing objects are ignored."""
+        require_objects(objects)
         for obj in objects:
             self.do(Delete(kind_of(obj), obj.key), at_ns=at_ns)
 

@@ -9,6 +9,14 @@ from podwright.config import KubeSchedulerConfiguration, effective, parse_gates
 from podwright.framework.events import Hint
 from podwright.testing import make_node, make_pod
 
+WITHOUT_DECLARED_FEATURES = (
+    "NodeDeclaredFeatures=false,ExtendWebSocketsToKubelet=false,"
+    "InPlacePodLevelResourcesVerticalScaling=false,"
+    "InPlacePodVerticalScalingInitContainers=false,"
+    "RestartAllContainersOnContainerExits=false"
+)
+"""The gate and every gate that depends on it, disabled."""
+
 COMPARES = parse_gates("TaintTolerationComparisonOperators=true")
 NO_LABEL_KEYS = parse_gates(
     "MatchLabelKeysInPodTopologySpread=false,MatchLabelKeysInPodTopologySpreadSelectorMerge=false"
@@ -120,7 +128,7 @@ def test_without_declared_features_a_profile_that_names_the_plugin_asks_for_none
     """
     configuration = pw.read_configuration(text, source="c.yaml")
     pod = make_pod("web", spec={"hostNetwork": True, "hostUsers": False})
-    for gates, fits in (("", False), ("NodeDeclaredFeatures=false", True)):
+    for gates, fits in (("", False), (WITHOUT_DECLARED_FEATURES, True)):
         scheduler = pw.Scheduler(configuration if fits else None, gates=parse_gates(gates))
         scheduler.add(make_node("n1"))
         assert bool(scheduler.explain(pod).feasible) is fits

@@ -17,6 +17,14 @@ from podwright.config import DEFAULT_GATES, Gates
 from podwright.objects import Object, Pod, decode_pod
 from podwright.testing import make_node, make_pod
 
+WITHOUT_DECLARED_FEATURES = (
+    "NodeDeclaredFeatures=false,ExtendWebSocketsToKubelet=false,"
+    "InPlacePodLevelResourcesVerticalScaling=false,"
+    "InPlacePodVerticalScalingInitContainers=false,"
+    "RestartAllContainersOnContainerExits=false"
+)
+"""The gate and every gate that depends on it, disabled."""
+
 ZONE = "topology.kubernetes.io/zone"
 
 
@@ -163,7 +171,7 @@ def test_and_at_reserve_if_they_took_part_in_nothing_before(plugin):
 
 
 def test_features_do_not_matter_without_the_gate_and_without_their_prefilter():
-    gates = pw.parse_gates("NodeDeclaredFeatures=false")
+    gates = pw.parse_gates(WITHOUT_DECLARED_FEATURES)
     scheduler = without("NodeDeclaredFeatures", "preFilter", gates=gates)
     scheduler.add(make_node("n1"))
     spec = {"containers": [{"name": "c"}], "hostNetwork": True, "hostUsers": False}

@@ -66,26 +66,6 @@ def test_an_unknown_name_is_refused(scheduler):
             ask("default/nobody")
 
 
-def test_remedies_tell_full_from_too_small_from_none_at_all(scheduler):
-    scheduler.add(make_pod("there", cpu="7", node="large"))
-    explanation = scheduler.explain(make_pod("web", cpu="4", gpu=1))
-    told = {
-        remedy.text: [r.reason for r in remedy.reasons]
-        for remedy in scheduler.remedies(explanation)
-    }
-    assert told == {
-        "reduce the requests, or add larger nodes: these are too small even when empty": [
-            "Insufficient cpu"
-        ],
-        "allow the pod on nodes that provide the resource, or add some: these provide none": [
-            "Insufficient nvidia.com/gpu"
-        ],
-        "free resources on these nodes, add similar nodes, or reduce the requests": [
-            "Insufficient cpu"
-        ],
-    }
-
-
 def test_the_nearest_node_is_rejected_by_the_fewest_plugins(scheduler):
     scheduler.add(
         make_node("tainted", cpu="8", taints=["gpu=yes:NoSchedule"]),

@@ -22,6 +22,14 @@ from podwright.config import (
 )
 from podwright.objects.errors import InputError
 
+WITHOUT_DECLARED_FEATURES = (
+    "NodeDeclaredFeatures=false,ExtendWebSocketsToKubelet=false,"
+    "InPlacePodLevelResourcesVerticalScaling=false,"
+    "InPlacePodVerticalScalingInitContainers=false,"
+    "RestartAllContainersOnContainerExits=false"
+)
+"""The gate and every gate that depends on it, disabled."""
+
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
 
@@ -83,7 +91,7 @@ def test_several_profiles_get_no_name():
     ("gates", "added"),
     [
         pytest.param("", ["NodeDeclaredFeatures"], id="by default"),
-        pytest.param("NodeDeclaredFeatures=false", [], id="without declared features"),
+        pytest.param(WITHOUT_DECLARED_FEATURES, [], id="without declared features"),
         pytest.param(
             "GenericWorkload=true,GangScheduling=true,TopologyAwareWorkloadScheduling=true",
             [

@@ -19,6 +19,10 @@ from podwright.objects.errors import InputError
         pytest.param("GenericWorkload=true,GangScheduling=true",
                      {"GangScheduling": True, "GenericWorkload": True},
                      id="a gate with the one it depends on"),
+        pytest.param("kube:VolumeLimitScaling=true", {"VolumeLimitScaling": True},
+                     id="the component as prefix"),
+        pytest.param("KubeletInUserNamespace=true,CPUManagerPolicyAlphaOptions=false",
+                     {"KubeletInUserNamespace": True}, id="gates of other components"),
     ],
 )  # fmt: skip
 def test_gates_are_read(text, changed):
@@ -58,6 +62,12 @@ def test_all_beta_off_leaves_ga_alone():
                      ["GangScheduling is enabled, but depends on features that are disabled: "
                       "[GenericWorkload]"],
                      id="without the gate it depends on"),
+        pytest.param("kube:MemoryQoS=true,PodsAPI=true",
+                     ["set kube feature gates with default empty prefix or kube: prefix "
+                      "consistently, do not mix use"],
+                     id="a prefix for some names only"),
+        pytest.param("wardle:MemoryQoS=true", ["component not registered: wardle"],
+                     id="another component"),
         pytest.param("Zzz=true,SidecarContainers=false",
                      ["cannot set feature gate SidecarContainers to false, "
                       "feature is locked to true",
@@ -89,3 +99,9 @@ def test_gates_that_change_nothing_are_known():
 
 def test_locked_gates_say_nothing_of_effects():
     assert not [name for name, gate in GATES.items() if gate.locked and gate.effects]
+
+
+def test_every_required_gate_exists():
+    required = {name for gate in GATES.values() for name in gate.requires}
+    assert required <= GATES.keys()
+    assert len(GATES) == 239, "with AllAlpha and AllBeta, the 241 names of the binary"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any, TypeVar
 
+import numpy as np
 import pytest
 
 from podwright.framework import (
@@ -66,7 +67,7 @@ class Broken(Plugin):
         return self._go_wrong("pre_score", Status.OK)
 
     def normalize_score(self, cycle: Cycle, out: Scores) -> None:
-        self._go_wrong("normalize_score", None)
+        return self._go_wrong("normalize_score", None)
 
     def score(self, cycle: Cycle, node: NodeView) -> int:
         return self._go_wrong("score", 0)
@@ -137,7 +138,7 @@ CONFIG = {
             "reserve",
             "fine",
             f"running Reserve plugin \"Broken\": returned 'fine', not a Status {WHERE}",
-            id="rubbish at Reserve",
+            id="an invalid answer at Reserve",
         ),
         pytest.param(
             "permit",
@@ -192,6 +193,8 @@ CONFIG = {
             f" bits {WHERE}",
             id="a score that no column holds",
         ),
+        pytest.param("score", np.int32(7), None, id="a NumPy integer as a score"),
+        pytest.param("permit", (Status.OK, np.int64(5)), None, id="a NumPy integer as a time-out"),
         pytest.param(
             "score",
             1.5,
@@ -211,6 +214,13 @@ CONFIG = {
             ZeroDivisionError("no nodes"),
             f'running NormalizeScore plugin "Broken": ZeroDivisionError: no nodes {POD}',
             id="an exception in normalising",
+        ),
+        pytest.param(
+            "normalize_score",
+            np.zeros(1),
+            'running NormalizeScore plugin "Broken": TypeError: returned an array of float64; write'
+            f" the normalized scores to out.values[out.rows], and return nothing {POD}",
+            id="normalized scores that are returned",
         ),
         pytest.param(
             "pod_key",
@@ -252,7 +262,7 @@ CONFIG = {
             "bind",
             42,
             f'running Bind plugin "Broken": returned 42, not a Status {WHERE}',
-            id="rubbish at Bind",
+            id="an invalid answer at Bind",
         ),
         pytest.param("sign_pod", ValueError("no pen"), None, id="a pod that cannot be signed"),
         pytest.param("sign_pod", 42, None, id="a signature that is none"),
@@ -291,9 +301,10 @@ class Columns(Plugin):
     write: Any = None
 
     def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
-        type(self).write(out)
+        return type(self).write(out)  # type: ignore[no-any-return]
 
 
+NO = Status.unschedulable("no")
 NO_REASON = "TypeError: a slot can be rejected with a Status that rejects only"
 
 
@@ -314,6 +325,35 @@ NO_REASON = "TypeError: a slot can be rejected with a Status that rejects only"
             lambda out: out.reject(out.codes == 0, "no room"), NO_REASON, id="a bare reason"
         ),
         pytest.param(lambda out: out.reject(out.codes == 0, Status.OK), NO_REASON, id="a success"),
+        pytest.param(
+            lambda out: out.codes == 0,
+            "TypeError: returned an array of bool; write the verdicts to `out`, for example"
+            " out.reject(mask, status), and return nothing",
+            id="an array that is returned",
+        ),
+        pytest.param(
+            lambda out: out.reject(out.codes, NO),
+            "TypeError: reject takes a mask of bool with 1 entries, one per slot, not an array of"
+            " int64 with shape (1,)",
+            id="a mask of integers",
+        ),
+        pytest.param(
+            lambda out: out.reject(np.array([True, False]), NO),
+            "TypeError: reject takes a mask of bool with 1 entries, one per slot, not an array of"
+            " bool with shape (2,)",
+            id="a mask of another length",
+        ),
+        pytest.param(
+            lambda out: out.reject([True], NO),
+            "TypeError: reject takes a mask of bool with 1 entries, one per slot, not something of"
+            " type list",
+            id="a list as a mask",
+        ),
+        pytest.param(
+            lambda out: setattr(out, "codes", np.zeros(1)),
+            "TypeError: `out.codes` must stay an array of int64; write to out.codes",
+            id="codes that were replaced",
+        ),
     ],
 )
 def test_invalid_verdicts_are_reported(write: Any, expected: str) -> None:

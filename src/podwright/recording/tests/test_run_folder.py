@@ -134,11 +134,11 @@ def test_a_run_with_another_manifest_is_not_resumed(tmp_path, other, message, be
 def test_an_interrupted_run_of_an_older_format_is_read_and_not_resumed(tmp_path, begun):
     begun(tmp_path).release()
     file = tmp_path / "manifest.json"
-    old = file.read_text().replace('"format": 2', '"format": 1')
+    old = file.read_text().replace('"format": 3', '"format": 1')
     file.write_text(old)
     folder = RunFolder.open(tmp_path)
     assert folder.manifest.format == 1
-    with pytest.raises(RunError, match=r"interrupted in format 1; .* resumes format 2 only"):
+    with pytest.raises(RunError, match=r"interrupted in format 1; .* resumes format 3 only"):
         folder.resume(folder.manifest)
     assert file.read_text() == old
 
@@ -149,7 +149,7 @@ def test_an_interrupted_run_of_an_older_format_is_read_and_not_resumed(tmp_path,
         pytest.param(None, "is not a run folder", id="none"),
         pytest.param("{", "cannot be read", id="damaged"),
         pytest.param('{"format": 1}', "cannot be read", id="incomplete"),
-        pytest.param('{"format": 3, "podwright": "9.9"}', "written by podwright 9.9", id="newer"),
+        pytest.param('{"format": 4, "podwright": "9.9"}', "written by podwright 9.9", id="newer"),
     ],
 )
 def test_an_invalid_run_folder_is_refused_and_not_changed(tmp_path, content, message):

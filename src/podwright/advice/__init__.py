@@ -1,0 +1,39 @@
+"""Advice for Pending pods: why nodes reject a pod, and which changes make it fit.
+
+Words used here:
+
+- An *edit* is one change of one object: a toleration more, a label of a node, a new node.
+- A *plan* is the edits that one remedy needs together.
+- A *trial* is a scheduling cycle with the edits of a plan applied; they are reverted afterwards.
+- A *remedy* is a plan after whose trial the pod had a node. No other advice is given.
+
+The room decides nothing itself: `Scheduler` in `assembly` and the replay of recorded runs pass it
+the trials. Start with `remedies.py` (the search), then `fixes.py` (from the rejections of a plugin
+to edits) and `edits.py`. `rejections.py` groups the reasons and finds the nearest nodes.
+"""
+
+from podwright.advice.amounts import format_amount
+from podwright.advice.edits import Change
+from podwright.advice.rejections import (
+    NearNode,
+    ReasonGroup,
+    nearest_nodes,
+    rejection_groups,
+)
+from podwright.advice.remedies import Outcome, Remedy, Trial, find_remedies
+from podwright.advice.trial_cluster import PlacedPods, edited
+
+__all__ = [
+    "Change",
+    "NearNode",
+    "Outcome",
+    "PlacedPods",
+    "ReasonGroup",
+    "Remedy",
+    "Trial",
+    "edited",
+    "find_remedies",
+    "format_amount",
+    "nearest_nodes",
+    "rejection_groups",
+]

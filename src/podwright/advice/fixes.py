@@ -1,0 +1,462 @@
+"""From the rejections of a node to plans: the edits after which the node might be feasible.
+
+Only the reasons of in-tree plugins are known, in the words of 1.36 and of 1.16. A plan is a guess
+that a trial has to confirm, so a rule here may be simpler than that of the plugin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice, product
+from typing import TypeAlias
+
+from podwright.advice import node_edits, pod_edits
+from podwright.advice.edits import Edit, Plan, distinct
+from podwright.advice.rejections import rejection_of
+from podwright.columns import Cluster, PlacedPod, claim_names, host_ports
+from podwright.config import Gates
+from podwright.framework import EXTENDER, Explanation, Status
+from podwright.objects import (
+    LabelSelectorRequirement,
+    Node,
+    PersistentVolumeClaim,
+    Pod,
+    StorageClass,
+    decode_as,
+    label_selector,
+    pending_requests,
+    untolerated_taint,
+)
+
+_Propose: TypeAlias = Callable[[str, Node], list[Plan]]
+
+_MOST_PLANS_PER_NODE = 12
+_INSUFFICIENT = "Insufficient "
+_TAINT_REASONS = ("node(s) had untolerated taint", "node(s) had taint")
+_SELECTOR_REASONS = (
+    "node(s) didn't match Pod's node affinity/selector",
+    "node(s) didn't match node selector",
+)
+_RESTRICTED = "node(s) didn't satisfy plugin"
+_SKEW_STEPS = (1, 2, 3, 4, 6, 10, 20, 50)
+_LAST_PORT = 65535
+
+
+class Fixes:
+    """Proposes plans for the nodes that reject a pod.
+
+    Parameters
+    ----------
+    explanation : Explanation
+    cluster : Cluster
+        In the state of the explanation.
+    gates : Gates
+    """
+
+    def __init__(self, explanation: Explanation, cluster: Cluster, gates: Gates) -> None:
+        self._explanation = explanation
+        self._pod = explanation.pod
+        self._requests = pending_requests(explanation.pod)
+        self._nodes = cluster.nodes
+        self._cluster = cluster
+        self._compares = "TaintTolerationComparisonOperators" in gates
+        self._shrunk: dict[tuple[str, int], Edit | None] = {}
+        self._used_ports: set[int] | None = None
+        # By the beginning of a reason: what proposes plans for it.
+        self._proposals: tuple[tuple[str | tuple[str, ...], _Propose], ...] = (
+            (_INSUFFICIENT, self._shrink),
+            ("node(s) were unschedulable", self._uncordon),
+            (_TAINT_REASONS, self._taints),
+            (_SELECTOR_REASONS, self._affinity),
+            ("node(s) didn't have free ports", self._ports),
+            ("node(s) didn't match pod topology spread constraints", self._spread),
+            ("node(s) didn't match pod affinity rules", self._near),
+            ("node(s) didn't match pod anti-affinity rules", self._apart),
+            ("node(s) didn't satisfy existing pods anti-affinity rules", self._labels),
+            (f"{_RESTRICTED}(s) [NodeAffinity", self._affinity),
+        )
+        self._statuses: dict[str, list[Status]] = {}
+        for answer in explanation.filters:
+            for node, status in answer.rejected.items():
+                self._statuses.setdefault(node, []).append(status)
+
+    def statuses_of(self, name: str) -> list[Status]:
+        """Return the rejections of all filters, or the extender's."""
+        first = rejection_of(self._explanation, name)
+        statuses = self._statuses.get(name, [])
+        if first.plugin and first.plugin not in {status.plugin for status in statuses}:
+            return [first, *statuses]
+        if not statuses and not first.is_success:
+            return [first]
+        return statuses
+
+    def node(self, name: str) -> Node | None:
+        """Return the Node object."""
+        slot = self._nodes.slot_of.get(name)
+        return None if slot is None else self._nodes.objects[slot]
+
+    # ---------------------------------------------------------------- one node
+
+    def of_node(self, name: str) -> Iterator[Plan]:
+        """Yield plans that might make one node feasible."""
+        node = self.node(name)
+        if node is None:
+            return
+        needs = [
+            options
+            for status in self.statuses_of(name)
+            for reason in status.reasons
+            if (options := self._options(reason, status, node)) is not None
+        ]
+        for chosen in islice(product(*needs), _MOST_PLANS_PER_NODE):
+            if chosen:
+                yield distinct(edit for plan in chosen for edit in plan)
+
+    def _options(self, reason: str, status: Status, node: Node) -> list[Plan] | None:
+        """Return the plans for one reason; None if another reason covers it."""
+        known = next(
+            (propose for start, propose in self._proposals if reason.startswith(start)), None
+        )
+        if known is not None:
+            return known(reason, node)
+        if status.plugin == EXTENDER:
+            return self._extenders(node.name)
+        # The reason of a restriction says nothing that a filter's reason does not.
+        return None if reason.startswith(_RESTRICTED) else []
+
+    def _uncordon(self, _reason: str, node: Node) -> list[Plan]:
+        return [(node_edits.uncordon(node.name),)]
+
+    def _shrink(self, reason: str, node: Node) -> list[Plan]:
+        resource = reason.removeprefix(_INSUFFICIENT)
+        index = self._nodes.resources.get(resource)
+        if index is None:
+            return []
+        slot = self._nodes.slot_of[node.name]
+        free = int(self._nodes.allocatable[slot, index] - self._nodes.requested[slot, index])
+        key = (resource, free)
+        if key not in self._shrunk:
+            self._shrunk[key] = pod_edits.shrink(self._pod, resource, free)
+        edit = self._shrunk[key]
+        return [] if edit is None else [(edit,)]
+
+    def _taints(self, _reason: str, node: Node) -> list[Plan]:
+        tolerate: list[Edit] = []
+        remove: list[Edit] = []
+        for taint in node.spec.taints:
+            if not untolerated_taint(
+                [taint], self._pod.spec.tolerations, comparison_operators=self._compares
+            ):
+                continue
+            if taint.key == node_edits.UNSCHEDULABLE_TAINT:
+                tolerate.append(node_edits.uncordon(node.name))
+                remove.append(node_edits.uncordon(node.name))
+            else:
+                tolerate.append(pod_edits.tolerate(taint))
+                remove.append(node_edits.remove_taint(node.name, taint))
+        return [plan for plan in (tuple(tolerate), tuple(remove)) if plan]
+
+    def _affinity(self, _reason: str, node: Node) -> list[Plan]:
+        labels = node.metadata.labels
+        differing = {
+            key: value
+            for key, value in self._pod.spec.node_selector.items()
+            if labels.get(key) != value
+        }
+        select = [
+            pod_edits.select_label(key, value, labels.get(key)) for key, value in differing.items()
+        ]
+        if not pod_edits.requires_other_nodes(self._pod, node):
+            plans: list[Plan] = [tuple(select)]
+            # Labels under kubernetes.io describe the node: changing them would be a lie.
+            if not any("kubernetes.io/" in key for key in differing):
+                plans.append(
+                    tuple(
+                        node_edits.set_label(node.name, key, value, labels.get(key))
+                        for key, value in differing.items()
+                    )
+                )
+            return [plan for plan in plans if plan]
+        plans = [(*select, pod_edits.prefer_nodes())]
+        accept = pod_edits.accept_label(self._pod, node)
+        return [(*select, *accept), *plans] if accept else plans
+
+    def _ports(self, _reason: str, node: Node) -> list[Plan]:
+        slot = self._nodes.slot_of[node.name]
+        taken = [
+            port
+            for port in dict.fromkeys(host_ports(self._pod))
+            if self._cluster.ports.conflicts(slot, (port,))
+        ]
+        if not taken:
+            return []
+        if self._used_ports is None:
+            pods = [placed.pod for placed in self._cluster.pods.values()]
+            self._used_ports = {port.port for pod in (*pods, self._pod) for port in host_ports(pod)}
+        numbers = sorted({port.port for port in taken})
+        used = set(self._used_ports)
+        moved: list[Edit] = []
+        for number in numbers:
+            free = next((n for n in range(number + 1, _LAST_PORT + 1) if n not in used), None)
+            if free is None:
+                return [tuple(map(pod_edits.drop_port, numbers))]
+            used.add(free)
+            moved.append(pod_edits.move_port(number, free))
+        if self._pod.spec.host_network:
+            return [tuple(moved)]
+        return [tuple(moved), tuple(map(pod_edits.drop_port, numbers))]
+
+    def _spread(self, reason: str, node: Node) -> list[Plan]:
+        hard = [
+            (index, constraint)
+            for index, constraint in enumerate(self._pod.spec.topology_spread_constraints)
+            if constraint.when_unsatisfiable == "DoNotSchedule"
+        ]
+        softly: list[Plan] = [(pod_edits.spread_softly(index),) for index, _ in hard]
+        if len(hard) > 1:
+            softly.append(tuple(edit for plan in softly for edit in plan))
+        if "missing required label" in reason:
+            missing = [
+                constraint.topology_key
+                for _, constraint in hard
+                if constraint.topology_key not in node.metadata.labels
+            ]
+            values = self._domain_values(missing)
+            plans = [
+                tuple(node_edits.set_label(node.name, key, values[key], None) for key in missing)
+            ]
+            return [*plans, *softly] if missing and len(values) == len(missing) else [*softly]
+        skews = [
+            (pod_edits.raise_skew(index, constraint, constraint.max_skew + step),)
+            for step in _SKEW_STEPS
+            for index, constraint in hard
+        ]
+        domains = [
+            (pod_edits.drop_min_domains(index),)
+            for index, constraint in hard
+            if (constraint.min_domains or 1) > 1
+        ]
+        return [*domains, *skews[: _MOST_PLANS_PER_NODE - 3], *softly]
+
+    def _domain_values(self, keys: Sequence[str]) -> dict[str, str]:
+        """Return a value of each topology key that another node has."""
+        found: dict[str, str] = {}
+        for node in self._nodes.objects:
+            for key in keys:
+                if node is not None and key in node.metadata.labels:
+                    found.setdefault(key, node.metadata.labels[key])
+        return found
+
+    def _near(self, _reason: str, _node: Node) -> list[Plan]:
+        affinity = self._pod.spec.affinity
+        terms = affinity.pod_affinity if affinity is not None else None
+        count = 0
+        if terms is not None:
+            count = len(terms.required_during_scheduling_ignored_during_execution)
+        return [(pod_edits.prefer_pods(indexes),) for indexes in _each_and_all(count)]
+
+    def _apart(self, _reason: str, _node: Node) -> list[Plan]:
+        affinity = self._pod.spec.affinity
+        terms = affinity.pod_anti_affinity if affinity is not None else None
+        count = 0
+        if terms is not None:
+            count = len(terms.required_during_scheduling_ignored_during_execution)
+        return [(pod_edits.avoid_pods_softly(indexes),) for indexes in _each_and_all(count)]
+
+    def _labels(self, _reason: str, _node: Node) -> list[Plan]:
+        """Return edits of the labels by which other pods' anti-affinity selects this pod."""
+        labels = self._pod.metadata.labels
+        keys: dict[str, None] = {}
+        for placed in self._cluster.pods.values():
+            affinity = placed.pod.spec.affinity
+            if affinity is None or affinity.pod_anti_affinity is None:
+                continue
+            terms = affinity.pod_anti_affinity.required_during_scheduling_ignored_during_execution
+            for term in terms:
+                selector = term.label_selector
+                if selector is not None and label_selector(selector).matches(labels):
+                    keys |= dict.fromkeys(selector.match_labels)
+                    keys |= dict.fromkeys(map(_key_of, selector.match_expressions))
+        return [(pod_edits.change_label(key, labels[key]),) for key in keys if key in labels]
+
+    def _extenders(self, name: str) -> list[Plan]:
+        """Return an edit for the extender that rejects a node."""
+        found = next((e for e in self._explanation.extenders if name in e.rejected), None)
+        if found is None:
+            return []
+        return [
+            (
+                Edit(
+                    key=("extender", found.index),
+                    text=f"make extenders[{found.index}] ({found.url}) accept the node",
+                    effort=4.2,
+                    extender=found.index,
+                ),
+            )
+        ]
+
+    # ---------------------------------------------------------------- new nodes
+
+    def new_nodes(self, names: Sequence[str], count: int) -> Iterator[Plan]:
+        """Yield plans that add nodes like existing ones, with what else the pod has to change.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Nodes of different shapes.
+        """
+        for name in names:
+            node = self.node(name)
+            if node is None:
+                continue
+            needs: list[list[Plan]] = []
+            for status in self.statuses_of(name):
+                for reason in status.reasons:
+                    if reason.startswith(_TAINT_REASONS):
+                        needs.append([self._tolerated(node)])
+                    elif reason in _SELECTOR_REASONS:
+                        needs.append(self._affinity(reason, node)[:1])
+            edits = distinct(edit for options in needs for edit in (options or [()])[0])
+            if any(edit.on_node for edit in edits):
+                continue
+            larger = {
+                resource: amount
+                for resource, amount in self._requests.items()
+                if amount > node_edits.allocatable_of(node, resource)
+            }
+            if any(self._has_node_with(resource, amount) for resource, amount in larger.items()):
+                # Another shape offers it: a node of that shape is the advice.
+                continue
+            new = node_edits.add_nodes(
+                node,
+                self._nodes.slot_of,
+                count=count,
+                larger=larger,
+                labels=self._volume_labels(node),
+            )
+            yield (*edits, new)
+
+    def _has_node_with(self, resource: str, amount: int) -> bool:
+        index = self._nodes.resources.get(resource)
+        if index is None:
+            return False
+        slots = self._cluster.live_slots()
+        return bool((self._nodes.allocatable[slots, index] >= amount).any())
+
+    def _tolerated(self, node: Node) -> Plan:
+        taints = [
+            taint
+            for taint in node_edits.permanent_taints(node)
+            if untolerated_taint(
+                [taint], self._pod.spec.tolerations, comparison_operators=self._compares
+            )
+        ]
+        return tuple(map(pod_edits.tolerate, taints))
+
+    def _volume_labels(self, node: Node) -> dict[str, str]:
+        """Return the labels that a node needs in order to access the volumes of the pod."""
+        storage = self._cluster.storage
+        labels: dict[str, str] = {}
+        for name in claim_names(self._pod):
+            claim = storage.claim(f"{self._pod.metadata.namespace}/{name}")
+            volume = None if claim is None else storage.volume(claim.spec.volume_name)
+            if volume is None:
+                continue
+            for key, value in volume.metadata.labels.items():
+                if key.endswith(("/zone", "/region")):
+                    labels[key] = value.split("__")[0]
+            affinity = volume.spec.node_affinity
+            terms = (
+                ()
+                if affinity is None or affinity.required is None
+                else (affinity.required.node_selector_terms)
+            )
+            for expression in terms[0].match_expressions if terms else ():
+                is_in = expression.operator == "In" and expression.values
+                if is_in and expression.key != node_edits.HOSTNAME:
+                    labels[expression.key] = expression.values[0]
+        return {k: v for k, v in labels.items() if node.metadata.labels.get(k) != v}
+
+    # ---------------------------------------------------------------- claims
+
+    def of_claims(self) -> Iterator[Plan]:
+        """Yield plans that create the claims that do not exist."""
+        missing = [
+            name
+            for name in claim_names(self._pod)
+            if self._cluster.storage.claim(f"{self._pod.metadata.namespace}/{name}") is None
+        ]
+        if not missing:
+            return
+        for storage_class in self._classes():
+            yield tuple(self._new_claim(name, storage_class) for name in missing)
+
+    def _classes(self) -> list[StorageClass]:
+        """Return the classes, the default one first."""
+        mark = "storageclass.kubernetes.io/is-default-class"
+        classes = self._cluster.storage.classes.values()
+        return sorted(classes, key=lambda c: (c.metadata.annotations.get(mark) != "true", c.name))
+
+    def _new_claim(self, name: str, storage_class: StorageClass) -> Edit:
+        document = {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": name, "namespace": self._pod.metadata.namespace},
+            "spec": {
+                "accessModes": ["ReadWriteOnce"],
+                "storageClassName": storage_class.name,
+                "resources": {"requests": {"storage": "1Gi"}},
+            },
+        }
+        claim = decode_as(document, PersistentVolumeClaim)
+        return Edit(
+            key=("claim", name),
+            text=f"create PersistentVolumeClaim {name} with storageClassName {storage_class.name}",
+            effort=2.0,
+            put=(claim,),
+        )
+
+    # ---------------------------------------------------------------- other pods
+
+    def owners(self, names: Sequence[str]) -> dict[tuple[str, str], list[PlacedPod]]:
+        """Return the pods of the workloads that run on some nodes.
+
+        Returns
+        -------
+        dict of (kind, namespace/name) to list of PlacedPod
+            All placed pods of each workload, on any node; no DaemonSets and static pods. Pods
+            without a controller are under the kind Pod.
+        """
+        slots = {self._nodes.slot_of[name] for name in names if name in self._nodes.slot_of}
+        on_nodes: dict[tuple[str, str], None] = {}
+        pods: dict[tuple[str, str], list[PlacedPod]] = {}
+        for placed in self._cluster.pods.values():
+            owner = _owner_of(placed.pod)
+            if owner[0] in ("DaemonSet", "Node") or placed.is_terminating:
+                continue
+            pods.setdefault(owner, []).append(placed)
+            if placed.slot in slots:
+                on_nodes[owner] = None
+        return {owner: pods[owner] for owner in on_nodes}
+
+
+def _owner_of(pod: Pod) -> tuple[str, str]:
+    controller = pod.metadata.controller
+    if controller is None:
+        return "Pod", pod.key
+    name, kind = controller.name, controller.kind
+    template = pod.metadata.labels.get("pod-template-hash")
+    if kind == "ReplicaSet" and template and name.endswith(f"-{template}"):
+        kind, name = "Deployment", name.removesuffix(f"-{template}")
+    return kind, f"{pod.metadata.namespace}/{name}"
+
+
+def _key_of(requirement: LabelSelectorRequirement) -> str:
+    return requirement.key
+
+
+def _each_and_all(count: int) -> Iterator[tuple[int, ...]]:
+    for index in range(count):
+        yield (index,)
+    if count > 1:
+        yield tuple(range(count))

@@ -1,0 +1,210 @@
+"""Rejections of a pod: the nodes of each reason, and the nodes that are nearest to feasible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from podwright.advice.amounts import format_amount
+from podwright.columns import Cluster
+from podwright.config import DEFAULT_GATES, Gates
+from podwright.framework import Explanation, Status
+from podwright.objects import Node, Pod, pending_requests, untolerated_taint
+
+
+class ReasonGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """The nodes that one reason rejects.
+
+    Parameters
+    ----------
+    reason : str
+    plugin : str
+        "" for nodes that PreFilter left out.
+    nodes : tuple of str
+        In order of arrival.
+    """
+
+    reason: str
+    plugin: str
+    nodes: tuple[str, ...]
+
+
+class NearNode(msgspec.Struct, frozen=True, kw_only=True):
+    """A node that rejects the pod, and everything that it lacks.
+
+    Parameters
+    ----------
+    node : str
+    plugins : tuple of str
+        The plugins that reject it, also those that were not reached.
+    lacks : tuple of str
+        With amounts and names, not only reasons.
+    """
+
+    node: str
+    plugins: tuple[str, ...]
+    lacks: tuple[str, ...]
+
+
+_OF_RESOURCES = frozenset({"NodeResourcesFit", "GeneralPredicates", "PodFitsResources"})
+"""The plugins and predicates whose reasons begin with "Insufficient", under all rules."""
+
+
+def rejection_groups(explanation: Explanation) -> list[ReasonGroup]:
+    """Group the nodes that reject a pod by reason.
+
+    A node is counted for its first rejecting filter, as in upstream's message; a node with several
+    reasons is in several groups.
+
+    Returns
+    -------
+    list of ReasonGroup
+        In the order of the filters that reject.
+    """
+    order = {answer.plugin: i for i, answer in enumerate(explanation.filters)}
+    nodes: dict[tuple[str, str], list[str]] = {}
+    for node in explanation.node_names:
+        status = rejection_of(explanation, node)
+        for reason in status.reasons:
+            nodes.setdefault((reason, status.plugin), []).append(node)
+    return [
+        ReasonGroup(reason=reason, plugin=plugin, nodes=tuple(nodes[reason, plugin]))
+        for reason, plugin in sorted(nodes, key=lambda key: order.get(key[1], -1))
+    ]
+
+
+def rejection_of(explanation: Explanation, node: str) -> Status:
+    """Return the first rejection of a node; a success if no filter rejects it."""
+    if explanation.pre_filter.is_rejection:
+        return explanation.pre_filter
+    restricted = explanation.restricted_to
+    if restricted is not None and node not in restricted:
+        names = " ".join(explanation.restricted_by)
+        return Status.unresolvable(f"node(s) didn't satisfy plugin(s) [{names}]")
+    return explanation.rejected.get(node, Status.OK)
+
+
+# ---------------------------------------------------------------- the nearest nodes
+
+
+def nearest_nodes(
+    explanation: Explanation,
+    cluster: Cluster,
+    *,
+    limit: int | None = 5,
+    gates: Gates = DEFAULT_GATES,
+) -> list[NearNode]:
+    """Return the nodes that come closest to taking the pod, the closest first.
+
+    The closest node is rejected by the fewest plugins; among equals, it lacks the smallest share
+    of the requests. Ties are in order of arrival.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        In the state in which it was when the explanation was made.
+    limit : int, optional
+        How many; None: every node that rejects the pod.
+    gates : Gates
+        With which the explanation was made.
+
+    Returns
+    -------
+    list of NearNode
+        Empty if PreFilter rejected the pod as a whole: then no node was examined.
+    """
+    if explanation.pre_filter.is_rejection:
+        return []
+    rejecting: dict[str, list[Status]] = {}
+    for answer in explanation.filters:
+        for node, status in answer.rejected.items():
+            rejecting.setdefault(node, []).append(status)
+    near: list[tuple[int, float, NearNode]] = []
+    for node in explanation.node_names:
+        first = rejection_of(explanation, node)
+        if first.is_success:
+            continue
+        statuses = rejecting.get(node, [])
+        if first.plugin not in {status.plugin for status in statuses}:
+            statuses = [first, *statuses]
+        shortage = 0.0
+        lacks: list[str] = []
+        for status in statuses:
+            share, texts = _lacks(explanation.pod, cluster, node, status, gates)
+            shortage += share
+            lacks += texts
+        plugins = tuple(status.plugin for status in statuses)
+        near.append(
+            (len(statuses), shortage, NearNode(node=node, plugins=plugins, lacks=tuple(lacks)))
+        )
+    near.sort(key=lambda entry: entry[:2])
+    return [entry[2] for entry in near[:limit]]
+
+
+def _lacks(
+    pod: Pod, cluster: Cluster, name: str, status: Status, gates: Gates
+) -> tuple[float, list[str]]:
+    """Return the share that is short (0 if it is not an amount), and what is lacking."""
+    slot = cluster.nodes.slot_of.get(name)
+    if slot is None:
+        # An extender rejected a node that does not exist.
+        return 0.0, list(status.reasons)
+    node = cluster.nodes.objects[slot]
+    assert node is not None, f"slot {slot} is empty"
+    if status.plugin in _OF_RESOURCES:
+        return _shortages(pod, cluster, slot, status)
+    details_of = _DETAILS.get(status.plugin)
+    details = [] if details_of is None else list(details_of(pod, node, gates))
+    return 0.0, details or list(status.reasons)
+
+
+def _shortages(pod: Pod, cluster: Cluster, slot: int, status: Status) -> tuple[float, list[str]]:
+    requests = pending_requests(pod)
+    nodes = cluster.nodes
+    share = 0.0
+    texts: list[str] = []
+    for reason in status.reasons:
+        resource = reason.removeprefix("Insufficient ")
+        index = nodes.resources.get(resource)
+        if reason == resource or index is None:
+            texts.append(reason)
+            continue
+        requested = requests.get(resource, 0)
+        has = int(nodes.allocatable[slot, index])
+        free = has - int(nodes.requested[slot, index])
+        share += (requested - free) / requested if requested else 0.0
+        texts.append(
+            f"{resource}: requests {format_amount(resource, requested)}, "
+            f"{format_amount(resource, free)} free of {format_amount(resource, has)}"
+        )
+    return share, texts
+
+
+def _untolerated(pod: Pod, node: Node, gates: Gates) -> Iterator[str]:
+    compares = "TaintTolerationComparisonOperators" in gates
+    for taint in node.spec.taints:
+        if untolerated_taint([taint], pod.spec.tolerations, comparison_operators=compares):
+            value = f"={taint.value}" if taint.value else ""
+            yield f"toleration for taint {taint.key}{value}:{taint.effect}"
+
+
+def _unmatched_labels(pod: Pod, node: Node, _gates: Gates) -> Iterator[str]:
+    labels = node.metadata.labels
+    for key, value in pod.spec.node_selector.items():
+        if labels.get(key) != value:
+            has = f"it has {key}={labels[key]}" if key in labels else "it has none"
+            yield f"label {key}={value} ({has})"
+
+
+def _cordoned(_pod: Pod, _node: Node, _gates: Gates) -> Iterator[str]:
+    yield "it is cordoned (spec.unschedulable)"
+
+
+_DETAILS: dict[str, Callable[[Pod, Node, Gates], Iterator[str]]] = {
+    "NodeAffinity": _unmatched_labels,
+    "NodeUnschedulable": _cordoned,
+    "TaintToleration": _untolerated,
+    "CheckNodeUnschedulable": _cordoned,
+    "PodToleratesNodeTaints": _untolerated,
+}

@@ -1,0 +1,409 @@
+"""The search for remedies: plans are tried in order of effort, and those that work are kept.
+
+1. `Fixes` proposes plans for each node that rejects the pod, and for the cluster as a whole.
+2. Plans with the same keys are alternatives: "uncordon a" and "uncordon b". They form a group, and
+   the groups are ordered by the effort of their smallest plan.
+3. A group is skipped if a plan with a part of its keys works: the rest is not needed.
+4. Each plan is tried by a scheduling cycle. If it changes more than the pod, the pods ahead in the
+   queue are scheduled again before: they may take what the plan offers.
+5. If no plan works, the most promising ones are extended by the fixes of what then rejects the pod.
+
+All limits count trials, because this room reads no clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple, Protocol, TypeAlias
+
+import msgspec
+
+from podwright.advice import node_edits, pod_edits
+from podwright.advice.edits import Change, Edit, Plan, apply, effort_of
+from podwright.advice.fixes import Fixes
+from podwright.advice.rejections import nearest_nodes
+from podwright.columns import Cluster, PlacedPod
+from podwright.config import DEFAULT_GATES, Gates
+from podwright.framework import Explanation
+from podwright.objects import Object, Pod, PriorityClass
+
+_MOST_REMEDIES = 8
+_MOST_TRIALS = 150
+_MOST_RESCHEDULED = 6_000
+"""So many pods ahead in the queue are scheduled again at most, for all trials together."""
+_MOST_PER_GROUP = 8
+_MOST_ALTERNATIVES = 4
+_MOST_NODES_OF_A_REASON = 30
+_MOST_SHAPES = 4
+_NODE_COUNTS = (1, 2, 4, 8, 16)
+_EXTENDED_PLANS = 5
+_NEAR_NODES = 8
+_MOST_OWNERS = 8
+_MOST_REMOVALS = 2
+_MOST_PODS_EACH = 8
+_MOST_PRIORITY = 1_000_000_000
+"""The highest value of a PriorityClass that is not a system's."""
+
+_Keys: TypeAlias = frozenset[tuple[Hashable, ...]]
+
+
+class Outcome(NamedTuple):
+    """The result of a trial in which the pod fits.
+
+    Parameters
+    ----------
+    node : str
+    feasible_count : int
+        Nodes that passed all filters.
+    victims : tuple of str
+        Pods that preemption evicts first.
+    """
+
+    node: str
+    feasible_count: int
+    victims: tuple[str, ...] = ()
+
+
+class Trial(Protocol):
+    """Runs scheduling cycles for changed objects, and reverts the changes."""
+
+    @property
+    def pods_ahead(self) -> int:
+        """How many pending pods are ahead in the queue and are scheduled again by `confirm`."""
+
+    def run(self, change: Change) -> Outcome | None:
+        """Run one cycle in the state of the explanation; None if the pod does not fit."""
+
+    def confirm(self, change: Change) -> Outcome | None:
+        """Schedule the pods ahead again and run the cycle then; None if the pod does not fit."""
+
+    def explain(self, change: Change) -> Explanation:
+        """Run one cycle in the state of the explanation with everything recorded."""
+
+
+class Remedy(msgspec.Struct, frozen=True, kw_only=True):
+    """A change after which the pod fits.
+
+    Parameters
+    ----------
+    text : str
+        The change in the imperative.
+    edits : tuple of str
+        The same, one entry for each object that changes.
+    commands : tuple of str
+        The kubectl commands that make the changes of nodes.
+    node : str
+        The node that the pod goes to then.
+    node_count : int
+        How many nodes are feasible then.
+    alternatives : tuple of str
+        Other nodes of which the same change suffices.
+    victims : tuple of str
+        Pods that preemption evicts first.
+    pod : Pod
+        The pod with the change.
+    put : tuple of Object
+        The other objects that are changed or created.
+    delete : tuple of str
+        Pods that are removed.
+    """
+
+    text: str
+    edits: tuple[str, ...]
+    commands: tuple[str, ...] = ()
+    node: str
+    node_count: int
+    alternatives: tuple[str, ...] = ()
+    victims: tuple[str, ...] = ()
+    pod: Pod
+    put: tuple[Object, ...] = ()
+    delete: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Return the change."""
+        return self.text
+
+
+def find_remedies(
+    explanation: Explanation,
+    cluster: Cluster,
+    trial: Trial,
+    *,
+    gates: Gates = DEFAULT_GATES,
+    priority_classes: Mapping[str, PriorityClass] | None = None,
+) -> list[Remedy]:
+    """Return changes after which a pod fits, the smallest first.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        Of a pod that does not fit.
+    cluster : Cluster
+        In the state of the explanation.
+    trial : Trial
+    gates : Gates
+        With which the explanation was made.
+    priority_classes : mapping of str to PriorityClass, optional
+
+    Returns
+    -------
+    list of Remedy
+        Each was tried. Empty if the pod fits, or if nothing that was tried helps.
+    """
+    if explanation.decision.node or explanation.decision.ignored:
+        return []
+    search = _Search(explanation, cluster, trial, gates, priority_classes or {})
+    return search.run()
+
+
+class _Found(NamedTuple):
+    plan: Plan
+    change: Change
+    outcome: Outcome
+
+
+def _effort(found: _Found) -> float:
+    """Return the effort of the plan; evicting other pods is one more."""
+    return effort_of(found.plan) + bool(found.outcome.victims)
+
+
+class _Search:
+    def __init__(
+        self,
+        explanation: Explanation,
+        cluster: Cluster,
+        trial: Trial,
+        gates: Gates,
+        classes: Mapping[str, PriorityClass],
+    ) -> None:
+        self._explanation = explanation
+        self._pod = explanation.pod
+        self._cluster = cluster
+        self._trial = trial
+        self._gates = gates
+        self._classes = classes
+        self._trials_left = _MOST_TRIALS
+        ahead = max(trial.pods_ahead, 1)
+        self._confirmations_left = max(_MOST_RESCHEDULED // ahead, 4)
+        self._found: list[tuple[_Keys, list[_Found]]] = []
+        self._failed: list[Plan] = []
+
+    def run(self) -> list[Remedy]:
+        self._search(self._proposed(self._explanation, ()))
+        if not self._found:
+            for plan in self._failed[:_EXTENDED_PLANS]:
+                explanation = self._trial.explain(self._apply(plan))
+                self._search(self._proposed(explanation, plan))
+        self._found.sort(key=lambda entry: _effort(entry[1][0]))
+        return [_remedy(found) for _, found in self._found[:_MOST_REMEDIES]]
+
+    def _apply(self, plan: Plan) -> Change:
+        return apply(plan, self._pod, self._cluster)
+
+    # ---------------------------------------------------------------- plans
+
+    def _proposed(self, explanation: Explanation, begun: Plan) -> Iterator[Plan]:
+        """Yield the plans for an explanation, each with the edits that it was made with."""
+        fixes = Fixes(explanation, self._cluster, self._gates)
+        pod = explanation.pod
+        if explanation.decision.held_back is not None:
+            names = [gate.name for gate in pod.spec.scheduling_gates]
+            plans: Iterator[Plan] = iter([(pod_edits.drop_gates(names),)] if names else [])
+        else:
+            near = nearest_nodes(explanation, self._cluster, limit=None, gates=self._gates)
+            names = [each.node for each in near] or list(explanation.node_names)
+            plans = chain(
+                self._of_nodes(fixes, names),
+                fixes.of_claims(),
+                self._new_nodes(fixes, names),
+                self._priorities(pod),
+                self._removals(fixes, names[:_NEAR_NODES]),
+            )
+        for plan in plans:
+            yield (*begun, *plan)
+
+    def _of_nodes(self, fixes: Fixes, names: Sequence[str]) -> Iterator[Plan]:
+        """Yield the plans of the nearest nodes; many nodes have the same reasons."""
+        counts: dict[tuple[tuple[str, tuple[str, ...]], ...], int] = {}
+        for name in names:
+            reasons = tuple((each.plugin, each.reasons) for each in fixes.statuses_of(name))
+            counts[reasons] = counts.get(reasons, 0) + 1
+            if counts[reasons] <= _MOST_NODES_OF_A_REASON:
+                yield from fixes.of_node(name)
+
+    def _new_nodes(self, fixes: Fixes, names: Sequence[str]) -> Iterator[Plan]:
+        shapes: dict[tuple[object, ...], str] = {}
+        for name in names:
+            node = fixes.node(name)
+            if node is not None:
+                shapes.setdefault(node_edits.shape_of(node), name)
+        several = list(shapes.values())[:_MOST_SHAPES]
+        counts = _NODE_COUNTS if self._trial.pods_ahead else _NODE_COUNTS[:1]
+        for count in counts:
+            yield from fixes.new_nodes(several, count)
+
+    def _priorities(self, pod: Pod) -> Iterator[Plan]:
+        """Yield plans that raise the priority just above that of other pods."""
+        result = self._explanation.decision.post_filter
+        if result is not None and result.nominated_node:
+            return
+        others = {placed.pod.priority for placed in self._cluster.pods.values()}
+        for other in sorted(value for value in others if pod.priority <= value < _MOST_PRIORITY):
+            classes = [each for each in self._classes.values() if each.value > other]
+            known = min(classes, key=lambda each: (each.value, each.name), default=None)
+            if known is not None and known.value <= _MOST_PRIORITY:
+                yield (pod_edits.raise_priority(known.value, known, self._classes),)
+            else:
+                yield (pod_edits.raise_priority(other + 1, None, self._classes),)
+
+    def _removals(self, fixes: Fixes, names: Sequence[str]) -> Iterator[Plan]:
+        """Yield plans that scale down the workloads of the nearest nodes."""
+        owners = list(fixes.owners(names).items())
+        owners.sort(key=lambda entry: (entry[1][0].pod.priority, len(entry[1])))
+        for (kind, key), pods in owners[:_MOST_OWNERS]:
+            yield from _scaled_down(kind, key, pods)
+
+    # ---------------------------------------------------------------- trials
+
+    def _search(self, plans: Iterable[Plan]) -> None:
+        groups: dict[_Keys, list[Plan]] = {}
+        for plan in plans:
+            groups.setdefault(_keys(plan), []).append(plan)
+        for alternatives in groups.values():
+            alternatives.sort(key=effort_of)
+        for keys in sorted(groups, key=lambda keys: effort_of(groups[keys][0])):
+            if self._trials_left <= 0 or len(self._found) >= _MOST_REMEDIES:
+                return
+            if any(found <= keys for found, _ in self._found):
+                continue
+            if self._removal_count() >= _MOST_REMOVALS and _removes(keys):
+                continue
+            self._try_group(keys, groups[keys])
+
+    def _removal_count(self) -> int:
+        return sum(_removes(keys) for keys, _ in self._found)
+
+    def _try_group(self, keys: _Keys, plans: Sequence[Plan]) -> None:
+        found: list[_Found] = []
+        failures = 0
+        nodes: set[str] = set()
+        for plan in plans:
+            where = _node_of(plan)
+            if where in nodes:
+                continue
+            success = self._try(plan)
+            if success is not None:
+                found.append(success)
+                nodes.add(where)
+                # Only plans that differ by their node are worth listing side by side.
+                if not where or len(found) > _MOST_ALTERNATIVES:
+                    break
+                continue
+            failures += 1
+            if failures >= _MOST_PER_GROUP or self._trials_left <= 0:
+                break
+        if found:
+            self._found.append((keys, found))
+        else:
+            self._failed.append(plans[0])
+
+    def _try(self, plan: Plan) -> _Found | None:
+        change = self._apply(plan)
+        each = next((edit.each for edit in plan if edit.each), ())
+        changes = [change._replace(delete=pods) for pods in each] if each else [change]
+        outcome: Outcome | None = None
+        for one in changes:
+            outcome = self._outcome(one)
+            if outcome is None:
+                return None
+        assert outcome is not None, "a plan without changes"
+        return _Found(plan, changes[-1], outcome)
+
+    def _outcome(self, change: Change) -> Outcome | None:
+        if self._trials_left <= 0:
+            return None
+        self._trials_left -= 1
+        by_priority = change.pod.priority > self._pod.priority
+        outcome = self._accepted(self._trial.run(change), by_priority=by_priority)
+        if outcome is None or not change.affects_others(self._pod) or not self._trial.pods_ahead:
+            return outcome
+        if not self._confirmations_left:
+            return None
+        self._confirmations_left -= 1
+        return self._accepted(self._trial.confirm(change), by_priority=by_priority)
+
+    @staticmethod
+    def _accepted(outcome: Outcome | None, *, by_priority: bool) -> Outcome | None:
+        """Return the outcome, unless pods are evicted without the priority being the point."""
+        return None if outcome is not None and outcome.victims and not by_priority else outcome
+
+
+def _removes(keys: _Keys) -> bool:
+    return any(key[0] == "remove" for key in keys)
+
+
+def _keys(plan: Plan) -> _Keys:
+    return frozenset(edit.key for edit in plan)
+
+
+def _node_of(plan: Plan) -> str:
+    return next((edit.node for edit in plan if edit.node), "")
+
+
+def _remedy(found: Sequence[_Found]) -> Remedy:
+    plan, change, outcome = found[0]
+    edits = tuple(edit.text for edit in plan)
+    return Remedy(
+        text=" and ".join(edits),
+        edits=edits,
+        commands=tuple(edit.command for edit in plan if edit.command),
+        node=outcome.node,
+        node_count=outcome.feasible_count,
+        alternatives=tuple(_node_of(other.plan) for other in found[1:]),
+        victims=outcome.victims,
+        pod=change.pod,
+        put=change.put,
+        delete=tuple(pod.key for pod in change.delete),
+    )
+
+
+# ---------------------------------------------------------------- fewer replicas
+
+
+def _scaled_down(kind: str, key: str, pods: Sequence[PlacedPod]) -> Iterator[Plan]:
+    """Yield plans that remove pods of one workload, few before all.
+
+    A StatefulSet removes its pods from the highest ordinal down. Which pod another controller
+    removes depends on more than a snapshot shows, so each of them has to help.
+    """
+    count = len(pods)
+    if kind == "Pod":
+        yield (_removal(kind, key, f"delete pod {key}", 4.4, [placed.pod for placed in pods]),)
+        return
+    if kind == "StatefulSet":
+        ordered = sorted(pods, key=lambda placed: -_ordinal(placed.pod))
+        steps = [number for number in (1, 2, 4, 8) if number < count]
+        for number in steps:
+            removed = [placed.pod for placed in ordered[:number]]
+            text = _scale_text(kind, key, count - number)
+            yield (_removal(kind, key, text, 4.0 + number / 50, removed),)
+    elif 1 < count <= _MOST_PODS_EACH:
+        edit = _removal(kind, key, _scale_text(kind, key, count - 1), 4.0, [])
+        yield (msgspec.structs.replace(edit, each=tuple((placed.pod,) for placed in pods)),)
+    removed = [placed.pod for placed in pods]
+    yield (_removal(kind, key, _scale_text(kind, key, 0), 4.5 + count / 100, removed),)
+
+
+def _scale_text(kind: str, key: str, replicas: int) -> str:
+    field = "parallelism" if kind == "Job" else "replicas"
+    return f"reduce {field} of {kind} {key} to {replicas}"
+
+
+def _removal(kind: str, key: str, text: str, effort: float, pods: Sequence[Pod]) -> Edit:
+    return Edit(key=("remove", kind, key), text=text, effort=effort, delete=tuple(pods))
+
+
+def _ordinal(pod: Pod) -> int:
+    number = pod.metadata.name.rpartition("-")[2]
+    return int(number) if number.isdecimal() else -1

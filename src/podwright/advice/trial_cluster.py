@@ -1,0 +1,129 @@
+"""A cluster with temporary changes.
+
+The changes are made in the cluster itself and reverted at the end, so that cached results stay in
+use: a trial costs the nodes that it changes, not a copy of the cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from podwright.columns import Cluster, PlacedPod
+from podwright.objects import Node, Object, PersistentVolume, PersistentVolumeClaim, Pod
+
+
+class PlacedPods:
+    """The placed and the nominated pods of a cluster at one time.
+
+    Parameters
+    ----------
+    cluster : Cluster
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._pods: dict[str, PlacedPod] = dict(cluster.pods)
+        # By name: slots are renumbered when many nodes were deleted.
+        self._names = list(cluster.nodes.names)
+        self._nominated = {node: dict(pods) for node, pods in cluster.nominations.by_node.items()}
+
+    def since(self) -> list[str]:
+        """Return the pods that were placed since, in order of placement."""
+        return [
+            key for key, placed in self._cluster.pods.items() if self._pods.get(key) is not placed
+        ]
+
+    def remove_new(self) -> None:
+        """Remove the pods that were placed since."""
+        for key in self.since():
+            self._cluster.remove(key)
+
+    def restore(self) -> None:
+        """Place exactly the pods that were placed at that time, and nominate likewise."""
+        cluster = self._cluster
+        self.remove_new()
+        touched: set[int] = set()
+        for key, placed in self._pods.items():
+            if cluster.pods.get(key) is not placed:
+                slot = cluster.nodes.slot_of[self._names[placed.slot]]
+                self._pods[key] = cluster.place(placed.pod, slot, key)
+                touched.add(slot)
+        if touched:
+            self._restore_order(touched)
+        if cluster.nominations.by_node != self._nominated:
+            for pods in [dict(pods) for pods in cluster.nominations.by_node.values()]:
+                for pod in pods.values():
+                    cluster.clear_nomination(pod)
+            for node, pods in self._nominated.items():
+                for pod in pods.values():
+                    cluster.nominate(pod, node)
+
+    def _restore_order(self, slots: set[int]) -> None:
+        """Restore the order of placement: preemption breaks ties by it."""
+        cluster = self._cluster
+        ordered = {slot: dict[str, PlacedPod]() for slot in slots}
+        for key in self._pods:
+            placed = cluster.pods[key]
+            if placed.slot in ordered:
+                ordered[placed.slot][key] = placed
+        for slot, pods in ordered.items():
+            cluster.pods_on[slot].clear()
+            cluster.pods_on[slot].update(pods)
+        everything = {key: cluster.pods[key] for key in self._pods}
+        cluster.pods.clear()
+        cluster.pods.update(everything)
+
+
+@contextmanager
+def edited(
+    cluster: Cluster, *, put: Sequence[Object] = (), delete: Sequence[Pod] = ()
+) -> Iterator[PlacedPods]:
+    """Change objects of a cluster, and revert everything at the end.
+
+    Pods that are placed or nominated inside are reverted as well.
+
+    Parameters
+    ----------
+    put : sequence of Object
+        Nodes, claims and volumes, new or changed. Other kinds are ignored: no column has them.
+    delete : sequence of Pod
+        Placed pods.
+
+    Yields
+    ------
+    PlacedPods
+        The pods as they were before.
+    """
+    before = PlacedPods(cluster)
+    reverts: list[tuple[bool, Object]] = []
+    try:
+        for obj in put:
+            old = _current(cluster, obj)
+            reverts.append((old is None, obj if old is None else old))
+            cluster.put(obj)
+        for pod in delete:
+            cluster.remove(pod.key)
+        yield before
+    finally:
+        before.remove_new()
+        for is_new, obj in reversed(reverts):
+            if is_new:
+                cluster.delete(obj)
+            else:
+                cluster.put(obj)
+        before.restore()
+
+
+def _current(cluster: Cluster, obj: Object) -> Object | None:
+    """Return the object of the cluster that `obj` replaces."""
+    match obj:
+        case Node():
+            slot = cluster.nodes.slot_of.get(obj.name)
+            return None if slot is None else cluster.nodes.objects[slot]
+        case PersistentVolumeClaim():
+            return cluster.storage.claims.get(obj.key)
+        case PersistentVolume():
+            return cluster.storage.volumes.get(obj.name)
+        case _:
+            return None

@@ -1,0 +1,109 @@
+"""Remedies for a past cycle: the same cycle runs again with changed objects."""
+
+from __future__ import annotations
+
+from podwright.advice import Change, Outcome, Remedy, edited, find_remedies
+from podwright.assembly import reservation_for
+from podwright.config import ExtenderCall, ExtenderReply, Gates
+from podwright.framework import Decision, Explanation, run_steps
+from podwright.objects import Pod
+from podwright.preemption import Preemption
+from podwright.recording.explain import PastCycle, UnknownCycle
+
+
+def past_remedies(past: PastCycle, explanation: Explanation, gates: Gates) -> list[Remedy]:
+    """Return changes after which the pod of a past cycle would have fit, the smallest first.
+
+    Parameters
+    ----------
+    past : PastCycle
+        Its machine is changed and reverted.
+    explanation : Explanation
+        Of the cycle as recorded.
+    gates : Gates
+        Of the recorded run.
+
+    Returns
+    -------
+    list of Remedy
+        Empty if extenders are called for the pod: their replies to other calls are unknown.
+    """
+    if explanation.extenders:
+        return []
+    cluster = past.machine.cluster
+    try:
+        return find_remedies(explanation, cluster, _PastTrial(past), gates=gates)
+    except UnknownCycle:
+        return []
+
+
+class _PastTrial:
+    """A `Trial` of `podwright.advice` in the state before a past cycle."""
+
+    pods_ahead = 0
+
+    def __init__(self, past: PastCycle) -> None:
+        self._past = past
+        self._cluster = past.machine.cluster
+
+    def run(self, change: Change) -> Outcome | None:
+        """Run the cycle with a change; None if the pod does not fit."""
+        position = self._past.runner.search_position()
+        try:
+            with edited(self._cluster, put=change.put, delete=change.delete):
+                return self._outcome(change.pod)
+        finally:
+            self._past.runner.restore_search_position(position)
+
+    def confirm(self, change: Change) -> Outcome | None:
+        """Run the cycle with a change: no other pods are scheduled in it."""
+        return self.run(change)
+
+    def explain(self, change: Change) -> Explanation:
+        """Run the cycle with a change and everything recorded."""
+        past = self._past
+        with edited(self._cluster, put=change.put, delete=change.delete):
+            return past.runner.explain(
+                change.pod,
+                cycle_number=past.number,
+                now_ns=past.entry.now_ns,
+                call_extender=_no_extender,
+            )
+
+    def _outcome(self, pod: Pod) -> Outcome | None:
+        decision = self._decide(pod)
+        if decision.node:
+            return Outcome(decision.node, decision.feasible_count)
+        past = self._past
+        steps = past.runner.post_filter_steps(
+            decision, cycle_number=past.number, now_ns=past.entry.now_ns
+        )
+        result = run_steps(steps, _no_extender).post_filter
+        if result is None or not result.nominated_node:
+            return None
+        victims = result.details.victims if isinstance(result.details, Preemption) else ()
+        for victim in victims:
+            self._cluster.remove(victim.key)
+        decision = self._decide(pod)
+        if not decision.node:
+            return None
+        names = tuple(victim.key for victim in victims)
+        return Outcome(decision.node, decision.feasible_count, names)
+
+    def _decide(self, pod: Pod) -> Decision:
+        """Run the cycle up to Reserve, which is undone."""
+        runner = self._past.runner
+        decision = run_steps(runner.steps(pod, cycle_number=self._past.number), _no_extender)
+        reservation = reservation_for(runner, decision) if decision.slot >= 0 else None
+        if reservation is None:
+            return decision
+        self._cluster.place(pod, decision.slot)
+        status = reservation.reserve()
+        if status.is_success:
+            reservation.take_back()
+        self._cluster.remove(pod.key)
+        return decision if status.is_success else Decision(pod=pod, error=status)
+
+
+def _no_extender(call: ExtenderCall) -> ExtenderReply:
+    raise UnknownCycle(f"the log has no reply to {call}")

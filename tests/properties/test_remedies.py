@@ -1,0 +1,133 @@
+"""Every remedy, applied to the manifests, makes the pod fit; and trials change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, note
+from hypothesis import strategies as st
+from tests.properties.effort import effort
+from tests.properties.exercised import Exercised
+from tests.properties.strategies.documents import NODES, nodes, others, pod_templates
+
+from podwright.advice import Remedy
+from podwright.assembly import Scheduler
+from podwright.machine import SchedulerOptions
+from podwright.objects import decode, encode
+from podwright.preemption import Preemption
+
+pytestmark = pytest.mark.property
+
+Document = dict[str, Any]
+_CLASSES = [
+    {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": "high"},
+        "value": 1000,
+    }
+]
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> list[Document]:
+    """Draw a small cluster with placed and pending pods."""
+    count = draw(st.integers(1, 5))
+    documents = [draw(nodes(name)) for name in NODES[:count]]
+    documents += draw(st.lists(others(), max_size=4))
+    documents += draw(st.sampled_from([[], _CLASSES]))
+    for number in range(draw(st.integers(1, 7))):
+        pod = draw(pod_templates())
+        pod["metadata"]["name"] = f"p{number}"
+        requests = (
+            pod["spec"]["containers"][0].setdefault("resources", {}).setdefault("requests", {})
+        )
+        requests["cpu"] = draw(st.sampled_from(["100m", "700m", "2", "3", "9"]))
+        node = draw(st.sampled_from(["", "", *NODES[:count]]))
+        if node:
+            pod["spec"]["nodeName"] = node
+        documents.append(pod)
+    return list({_key(document): document for document in documents}.values())
+
+
+def _key(document: Document) -> tuple[str, str, str]:
+    metadata = document["metadata"]
+    return document["kind"], metadata.get("namespace", ""), metadata["name"]
+
+
+def scheduler_of(documents: list[Document]) -> Scheduler:
+    scheduler = Scheduler(SchedulerOptions(seed=7))
+    scheduler.add(*[decode(document) for document in documents])
+    return scheduler
+
+
+def applied(documents: list[Document], remedy: Remedy) -> list[Document]:
+    """Return the manifests with the changes of a remedy."""
+    changed = {_key(document): document for document in documents}
+    for obj in (remedy.pod, *remedy.put):
+        document = encode(obj)
+        changed[_key(document)] = document
+    for name in remedy.delete:
+        namespace, _, pod = name.partition("/")
+        del changed["Pod", namespace, pod]
+    return list(changed.values())
+
+
+def fits(documents: list[Document], key: str) -> bool:
+    """Schedule the pods ahead and the pod itself, and evict the victims if there are any."""
+    scheduler = scheduler_of(documents)
+    for _ in scheduler.schedule_before(key):
+        pass
+    decision = scheduler.schedule(key)
+    result = decision.post_filter
+    if decision.node or result is None or not result.nominated_node:
+        return bool(decision.node)
+    if isinstance(result.details, Preemption):
+        scheduler.remove(*[scheduler.cluster.pods[pod.key].pod for pod in result.details.victims])
+    return bool(scheduler.schedule(key).node)
+
+
+def test_every_remedy_applied_to_the_manifests_makes_the_pod_fit(
+    record_property: Callable[[str, object], None],
+) -> None:
+    exercised = Exercised()
+
+    @given(clusters())
+    @effort(50)
+    def remedies_help(documents: list[Document]) -> None:
+        for key in [pod.key for pod in scheduler_of(documents).in_queue_order()]:
+            scheduler = scheduler_of(documents)
+            before = scheduler.state()
+            for _ in scheduler.schedule_before(key):
+                pass
+            explanation = scheduler.explain(key)
+            for remedy in scheduler.remedies(explanation, since=before):
+                note(f"{key}: {remedy}")
+                exercised.count("remedies")
+                exercised.count("combinations", len(remedy.edits) > 1)
+                exercised.count(f"begins with {remedy.text.split()[0]}")
+                assert fits(applied(documents, remedy), key), remedy.text
+
+    remedies_help()
+    exercised.at_least(record_property, {"remedies": 60, "combinations": 15})
+
+
+@given(clusters())
+@effort(20)
+def test_trials_change_nothing(documents: list[Document]) -> None:
+    advised, plain = scheduler_of(documents), scheduler_of(documents)
+    before = advised.state()
+    for pod in plain.in_queue_order():
+        explanation = advised.explain(pod.key)
+        advised.remedies(explanation, since=before)
+        advised.taken_place(explanation, before)
+        ours, expected = advised.schedule(pod.key), plain.schedule(pod.key)
+        assert (ours.node, ours.message) == (expected.node, expected.message)
+        if expected.post_filter is not None:
+            assert ours.post_filter is not None
+            assert ours.post_filter.nominated_node == expected.post_filter.nominated_node
+    placed = {key: one.slot for key, one in advised.cluster.pods.items()}
+    assert placed == {key: one.slot for key, one in plain.cluster.pods.items()}
+    assert advised.cluster.nominated.keys() == plain.cluster.nominated.keys()

@@ -1,0 +1,172 @@
+"""Arguments of the public functions that have the wrong type or value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import podwright as pw
+from podwright.testing import make_node, make_pod
+
+NODE = make_node("n1", cpu="2")
+
+
+class Own(pw.Plugin):
+    name = "Own"
+
+
+class Deciding:
+    """An observer with a misspelt method."""
+
+    def decide(self, decisions: Any, now_ns: int) -> None:
+        raise AssertionError
+
+
+class Silent:
+    """An observer without a known method."""
+
+
+class Recording:
+    """An observer with methods of its own."""
+
+    def __init__(self) -> None:
+        self.pods: list[str] = []
+
+    def decided(self, decisions: Any, now_ns: int) -> None:
+        self.pods += [decision.pod.key for decision in decisions]
+
+    def report(self) -> str:
+        return ", ".join(self.pods)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        pytest.param(
+            lambda: pw.Scheduler().add([NODE]),  # type: ignore[arg-type]
+            "objects[0]: a Kubernetes object is expected, not a list; pass the objects as "
+            "separate arguments: *objects",
+            id="a list of objects",
+        ),
+        pytest.param(
+            lambda: pw.World().add(NODE, {"kind": "Node"}),  # type: ignore[arg-type]
+            "objects[1]: a Kubernetes object is expected, not a dict; podwright.load reads "
+            "manifests",
+            id="a manifest",
+        ),
+        pytest.param(
+            lambda: pw.World().remove("n1"),  # type: ignore[arg-type]
+            "objects[0]: a Kubernetes object is expected, not a str; podwright.load reads "
+            "manifests",
+            id="a name",
+        ),
+        pytest.param(
+            lambda: pw.Scheduler(gates="A=true"),  # type: ignore[arg-type]
+            'gates: the result of podwright.parse_gates("Name=true") is expected, not a str',
+            id="gates as text",
+        ),
+        pytest.param(
+            lambda: pw.Scheduler({"profiles": []}),  # type: ignore[arg-type]
+            "configuration: the result of podwright.read_configuration is expected, not a dict",
+            id="a configuration as a dict",
+        ),
+        pytest.param(
+            lambda: pw.Scheduler(plugins=Own),  # type: ignore[arg-type]
+            "plugins: a sequence of plugin classes is expected, not the class Own",
+            id="one plugin",
+        ),
+        pytest.param(
+            lambda: pw.World(plugins=[Own()]),  # type: ignore[list-item]
+            "plugins[0]: a subclass of podwright.Plugin is expected, not an Own",
+            id="an instance of a plugin",
+        ),
+        pytest.param(
+            lambda: pw.Scheduler(seed="1"),  # type: ignore[arg-type]
+            "seed: an integer is expected, not a str",
+            id="a seed as text",
+        ),
+        pytest.param(
+            lambda: pw.Scheduler(seed=True),
+            "seed: an integer is expected, not a bool",
+            id="a seed that is true",
+        ),
+        pytest.param(
+            lambda: pw.Scheduler(tie_rule="heap"),  # type: ignore[arg-type]
+            "tie_rule: a podwright.TieRule is expected, not a str",
+            id="a tie rule as text",
+        ),
+        pytest.param(
+            lambda: pw.World(batching=1),  # type: ignore[arg-type]
+            "batching: a bool is expected, not an int",
+            id="a number as a switch",
+        ),
+        pytest.param(
+            lambda: pw.World(observers=[Deciding()]),  # type: ignore[list-item]
+            "observers[0]: decide() is never called; did you mean decided()?",
+            id="a misspelt method",
+        ),
+        pytest.param(
+            lambda: pw.World(observers=[Silent()]),  # type: ignore[list-item]
+            "observers[0]: an object with at least one of changed(), decided(), event_recorded() "
+            "is expected, not a Silent",
+            id="no method",
+        ),
+        pytest.param(
+            lambda: pw.World(observers=[Recording]),  # type: ignore[list-item]
+            "observers[0]: an instance is expected, not the class Recording",
+            id="a class",
+        ),
+        pytest.param(
+            lambda: pw.simulate([NODE, 5]),
+            "objects[1]: a path or an object is expected, not an int",
+            id="an object that is a number",
+        ),
+        pytest.param(
+            lambda: pw.simulate(5), "objects: a path or several is expected, not an int", id="5"
+        ),
+        pytest.param(
+            lambda: pw.simulate([NODE], events=[NODE]),
+            "events[0]: a path or a dict is expected, not a Node",
+            id="an object as an event",
+        ),
+    ],
+)
+def test_a_wrong_type_is_an_error_that_names_the_argument(
+    call: Callable[[], object], message: str
+) -> None:
+    with pytest.raises(pw.ArgumentError) as raised:
+        call()
+    assert str(raised.value) == message
+    assert isinstance(raised.value, TypeError)
+
+
+def test_an_unknown_ending_is_an_error() -> None:
+    ending: Any = "after_runtime"
+    with pytest.raises(pw.InputError) as raised:
+        pw.simulate([NODE], ending=ending)
+    assert str(raised.value) == (
+        'ending: Unsupported value: "after_runtime": supported values: "after_run_time", '
+        '"at_deletion_time"; did you mean "after_run_time"?'
+    )
+
+
+def test_integers_of_numpy_are_integers() -> None:
+    assert pw.Scheduler(seed=np.int64(3)).profiles  # type: ignore[arg-type]
+
+
+def test_an_observer_may_have_other_methods() -> None:
+    observer = Recording()
+    world = pw.World(observers=[observer])
+    world.add(NODE, make_pod("web", cpu="1"))
+    world.run()
+    assert observer.report() == "default/web"
+
+
+def test_simulate_takes_what_load_returns(tmp_path: Path) -> None:
+    file = tmp_path / "cluster.yaml"
+    file.write_text("{apiVersion: v1, kind: Node, metadata: {name: n1}}", encoding="utf-8")
+    assert pw.simulate(pw.load(file)).node_of == {}
