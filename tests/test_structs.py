@@ -37,6 +37,7 @@ CHANGED_IN_PLACE = {
     "recording.run_folder._Format",
     "recording.run_tables.Counts",
     "recording.run_tables.Waiting",
+    "recording.utilization.ResourceUse",
     "shadow.attempts.Attempt",
     "stages.object_state.ObjectState",
 }
