@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from rich.text import Text
 
-from podwright.assembly import Because, ComparedPod, ComparisonFigures, figures_of, kind_of
+from podwright.assembly import ComparedPod, ComparisonFigures, figures_of, kind_of
 from podwright.assembly.compare_rules import compare_rules
 from podwright.cli.console import (
     announce_compilation,
@@ -19,6 +19,7 @@ from podwright.cli.console import (
     print_table,
     progress,
 )
+from podwright.cli.difference_text import SHOWN_SCORES, reason_document, reason_text
 from podwright.cli.inputs import (
     Inputs,
     read_inputs,
@@ -105,19 +106,11 @@ def _pod_document(pod: ComparedPod) -> dict[str, Any]:
     for side, decision, because in zip(_SIDES, pod.decisions, pod.because, strict=True):
         side_document = document_of(decision)
         side_document.pop("pod")
-        side_document["because"] = None if because is None else _because(because)
+        side_document["because"] = (
+            None if because is None else reason_document(because, limit=SHOWN_SCORES)
+        )
         document[side] = side_document
     return document
-
-
-def _because(because: Because) -> dict[str, Any]:
-    return {
-        "kind": because.kind,
-        "rule": because.rule or None,
-        "reasons": list(because.reasons),
-        "scores": [{"rule": one.rule, "weighted": one.weighted} for one in because.scores],
-        "margin": because.margin,
-    }
 
 
 # ---------------------------------------------------------------- text
@@ -137,7 +130,7 @@ def _row(pod: ComparedPod) -> tuple[str | Text, ...]:
     namespace, _, name = pod.pod.partition("/")
     by = "" if pod.is_same else kind_of(pod) + ("*" if pod.has_parted else "")
     reasons = [
-        f"{side}: {_reason_text(because)}"
+        f"{side}: {reason_text(because)}"
         for side, because in zip(_RELEASES, pod.because, strict=True)
         if because is not None
     ]
@@ -152,23 +145,6 @@ def _place(decision: Decision) -> str | Text:
         return f"{NO_NODE}, nominated to {node}"
     outcome = outcome_of(decision)
     return NO_NODE if outcome == "Unschedulable" else f"{NO_NODE}, {outcome}"
-
-
-def _reason_text(because: Because) -> str:
-    match because.kind:
-        case "priority":
-            return ", ".join(f"{one.rule} {one.weighted:+d}" for one in because.scores)
-        case "draw":
-            return "tied, another node was drawn"
-        case "sampling":
-            return "not evaluated, enough feasible nodes were found before"
-        case _:
-            reasons = ", ".join(because.reasons)
-            return (
-                f"{because.rule} ({reasons})"
-                if because.rule and reasons
-                else (because.rule or reasons)
-            )
 
 
 def _print_rules(side: str, rules: Mapping[str, int]) -> None:
