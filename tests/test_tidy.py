@@ -204,7 +204,7 @@ USED_AS = {
 def imported_when_needed(path: Path) -> Iterator[str]:
     """Yield the libraries that `podwright.recording.tables` imports if they are installed."""
     for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "_library":
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "library":
             yield ast.literal_eval(node.args[0])
 
 

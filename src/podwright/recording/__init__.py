@@ -11,10 +11,12 @@ the results as files and columns.
 An *entry* is an event with its time and its actions. A *checkpoint* is the state of the machine
 between two events. A *moment* is the state after an event, as `run step` shows it. An attempt is
 *open* from its decision until the pod is bound or the attempt fails. A *past cycle* is a cycle of
-the log with the machine as it was before it.
+the log with the machine as it was before it. A *placement* is the node of a pod, or none; a
+*scenario* is a cluster with the options of its scheduler.
 """
 
 from podwright.recording.decision_log import DecisionLog, Recorder
+from podwright.recording.diff import diff_runs, diff_scenarios
 from podwright.recording.explain import Cycles, PastCycle, explain_cycle, find_cycle
 from podwright.recording.gc_pause import gc_paused
 from podwright.recording.log_files import SUFFIX
@@ -23,6 +25,13 @@ from podwright.recording.log_objects import decode_objects, encode_objects
 from podwright.recording.outcome import AttemptOutcome, OutcomeKind, find_outcome
 from podwright.recording.past_remedies import past_remedies
 from podwright.recording.pending_reasons import held_back
+from podwright.recording.placement_diff import (
+    CHANGES,
+    PlacementDiff,
+    PodDifference,
+    ResourceUse,
+)
+from podwright.recording.placements import PodPlacement
 from podwright.recording.record import class_name, record
 from podwright.recording.record_writing import (
     initial_lines,
@@ -44,6 +53,7 @@ from podwright.recording.run_folder import (
     sha256_of,
     sha256_of_file,
 )
+from podwright.recording.run_placements import placements_of_run
 from podwright.recording.run_tables import (
     FOREIGN,
     GATED,
@@ -54,9 +64,11 @@ from podwright.recording.run_tables import (
     joined,
     tables_of_log,
 )
+from podwright.recording.scenario import Scenario
 from podwright.recording.stepping import Moment, Stepper
 
 __all__ = [
+    "CHANGES",
     "FOREIGN",
     "GATED",
     "SUFFIX",
@@ -76,19 +88,26 @@ __all__ = [
     "OutcomeKind",
     "PastCycle",
     "PendingPod",
+    "PlacementDiff",
+    "PodDifference",
+    "PodPlacement",
     "QueueAt",
     "Recorder",
+    "ResourceUse",
     "Rows",
     "RunError",
     "RunFolder",
     "RunTables",
     "RunTablesState",
+    "Scenario",
     "Setup",
     "Stepper",
     "arrow_table",
     "class_name",
     "cluster_of",
     "decode_objects",
+    "diff_runs",
+    "diff_scenarios",
     "encode_actions",
     "encode_objects",
     "explain_cycle",
@@ -99,6 +118,7 @@ __all__ = [
     "initial_lines",
     "joined",
     "past_remedies",
+    "placements_of_run",
     "queue_of",
     "record",
     "record_line",

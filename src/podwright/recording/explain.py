@@ -216,6 +216,49 @@ def find_cycle(
     return PastCycle(run, start, queued.pod, end=end, ends=known.of(pod))
 
 
+def explain_cycles(
+    log: DecisionLog,
+    wanted: Iterable[tuple[int, NamespacedName]],
+    *,
+    plugins: Iterable[type[Plugin]] = (),
+) -> Iterator[tuple[NamespacedName, Explanation]]:
+    """Explain many past cycles, in their order, with one forward replay.
+
+    Parameters
+    ----------
+    wanted : iterable of (int, str)
+        The number of the event in which a cycle ended, and its pod.
+    plugins : iterable of type
+        The out-of-tree plugin classes that the run was recorded with.
+
+    Raises
+    ------
+    UnknownCycle
+        If no cycle of the pod ended in the event.
+    LogError
+        If the run cannot be replayed.
+    """
+    known, own = Cycles(log), tuple(plugins)
+    run: Replay | None = None
+    for end, pod in sorted(wanted):
+        if end not in known.of(pod):
+            raise UnknownCycle(f"no cycle of pod {pod} ended in event {end}")
+        if run is None or any(run.index < start <= end for start in log.checkpoints):
+            run = Replay(log, until=end, plugins=own)
+        run.run_to(end)
+        entry = run.peek()
+        assert entry is not None, f"the log has no event {end}"
+        queued = run.machine.queue.get(pod)
+        if isinstance(entry.event, CycleDue) and queued is not None:
+            start = _CycleStart(run.machine, entry, entry.index, ())
+            past = PastCycle(run, start, queued.pod, end=end, ends=known.of(pod))
+        else:
+            # The cycle called extenders and started in an earlier event.
+            attempt = known.of(pod).index(end) + 1
+            past = find_cycle(log, pod, attempt, plugins=own, cycles=known)
+        yield pod, past.explain()
+
+
 def _end_of(
     log: DecisionLog, cycles: Cycles, pod: NamespacedName, attempt: int, at_ns: int | None
 ) -> int:

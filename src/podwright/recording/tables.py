@@ -31,7 +31,7 @@ def to_arrow(source: Explanation | Iterable[Decision]) -> Any:
     MissingExtra
         If pyarrow is not installed.
     """
-    arrow = _library("pyarrow", "pip install 'podwright[tables]'")
+    arrow = library("pyarrow", "pip install 'podwright[tables]'")
     names = _EXPLANATION if isinstance(source, Explanation) else _DECISIONS
     schema = arrow.schema([(name, getattr(arrow, _ARROW_TYPES[t])()) for name, t in names.items()])
     return arrow.table(to_columns(source), schema=schema)
@@ -47,7 +47,7 @@ def to_pandas(source: Explanation | Iterable[Decision]) -> Any:
     MissingExtra
         If pandas is not installed.
     """
-    pandas = _library("pandas", "pip install pandas")
+    pandas = library("pandas", "pip install pandas")
     return pandas.DataFrame(to_columns(source))
 
 
@@ -144,7 +144,14 @@ def _transposed(names: dict[str, str], rows: Iterable[dict[str, Any]]) -> Column
     return columns
 
 
-def _library(name: str, command: str) -> Any:
+def library(name: str, command: str) -> Any:
+    """Import an optional library.
+
+    Raises
+    ------
+    MissingExtra
+        If it is not installed; the text contains the command that installs it.
+    """
     try:
         return import_module(name)
     except ImportError as error:

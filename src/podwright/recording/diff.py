@@ -1,0 +1,136 @@
+"""The differences between two scenarios or two recorded runs, with their reasons.
+
+The reason of a difference comes from the side's own cycle, explained in the state in which that
+side scheduled the pod, so it agrees with `Scheduler.explain` and `explain_cycle`. The first side of
+two scenarios is therefore scheduled twice: once for its decisions, and again to explain those that
+differ from the decisions of the second side. Runs are replayed to the cycles that differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from podwright.assembly import Because, objection_to
+from podwright.framework import Plugin
+from podwright.objects import NamespacedName
+from podwright.recording.decision_log import DecisionLog
+from podwright.recording.explain import explain_cycles
+from podwright.recording.placement_diff import Change, PlacementDiff, changes_of, compare
+from podwright.recording.run_placements import RunPlacements, placements_of_run
+from podwright.recording.scenario import Scenario, ScheduledScenario, Watch
+
+
+@runtime_checkable
+class RecordedRun(Protocol):
+    """A run that has a decision log, such as `pw.Run`."""
+
+    @property
+    def log(self) -> DecisionLog:
+        """The decision log."""
+        ...
+
+
+Side: TypeAlias = Scenario | RecordedRun | DecisionLog | str | Path
+
+
+def diff(before: Side, after: Side, *, plugins: Iterable[type[Plugin]] = ()) -> PlacementDiff:
+    """Compare where the pods of two scenarios or of two recorded runs are placed.
+
+    Parameters
+    ----------
+    before, after : Scenario, Run, DecisionLog, str or Path
+        Two scenarios, or two runs: a run, its log, or its folder.
+    plugins : iterable of type
+        The custom plugin classes that the runs were recorded with; scenarios have their own.
+
+    Raises
+    ------
+    TypeError
+        If the sides are not both scenarios or both runs.
+    InputError
+        If the configuration of a scenario is not valid.
+    LogError
+        If a log cannot be read, or its run cannot be replayed.
+    """
+    if isinstance(before, Scenario) and isinstance(after, Scenario):
+        return diff_scenarios(before, after)
+    if isinstance(before, Scenario) or isinstance(after, Scenario):
+        raise TypeError("diff compares two scenarios or two runs, not a scenario with a run")
+    own = tuple(plugins)
+    return diff_runs(placements_of_run(log_of(before), own), placements_of_run(log_of(after), own))
+
+
+def log_of(run: RecordedRun | DecisionLog | str | Path) -> DecisionLog:
+    """Return the decision log of a run; a path is a run folder or the folder of a log.
+
+    Raises
+    ------
+    LogError
+        If the log cannot be read.
+    """
+    if isinstance(run, DecisionLog):
+        return run
+    if isinstance(run, str | Path):
+        inner = Path(run) / "log"
+        return DecisionLog.open(inner if inner.is_dir() else run)
+    if isinstance(run, RecordedRun):
+        return run.log
+    raise TypeError(
+        f"a side of diff is a Scenario, a Run, a DecisionLog or a path, not {type(run).__name__}"
+    )
+
+
+def diff_scenarios(
+    before: Scenario, after: Scenario, *, watch: Watch | None = None
+) -> PlacementDiff:
+    """Schedule two scenarios and compare the results; `watch` shows the progress."""
+    first = ScheduledScenario(before, watch=watch)
+    second = ScheduledScenario(after, others=first.decisions, watch=watch)
+    reasons: Mapping[NamespacedName, Because | None] = {}
+    if second.reasons:
+        reasons = ScheduledScenario(before, others=second.decisions, watch=watch).reasons
+    return compare(
+        first.placements(),
+        second.placements(),
+        {key: (reasons.get(key), second.reasons[key]) for key in second.reasons},
+    )
+
+
+def diff_runs(before: RunPlacements, after: RunPlacements) -> PlacementDiff:
+    """Compare two recorded runs, and explain the cycles that placed pods differently.
+
+    Raises
+    ------
+    LogError
+        If a run cannot be replayed.
+    """
+    changes = changes_of(before.placements, after.placements)
+    reasons = [
+        _reasons_of_run(mine, theirs, changes)
+        for mine, theirs in ((before, after), (after, before))
+    ]
+    return compare(
+        before.placements,
+        after.placements,
+        {key: (reasons[0].get(key), reasons[1].get(key)) for key in changes},
+    )
+
+
+def _reasons_of_run(
+    mine: RunPlacements, theirs: RunPlacements, changes: Mapping[NamespacedName, Change]
+) -> dict[NamespacedName, Because | None]:
+    """Return the reasons of a run against the nodes of another run."""
+    nodes = {
+        key: placement.node
+        for key in changes
+        if key in mine.cycles
+        and (placement := theirs.placements.pods.get(key)) is not None
+        and placement.node
+    }
+    wanted = [(mine.cycles[key], key) for key in nodes]
+    return {
+        key: objection_to(explanation, explanation.decision.node, nodes[key])
+        for key, explanation in explain_cycles(mine.log, wanted, plugins=mine.plugins)
+    }

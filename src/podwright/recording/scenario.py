@@ -1,0 +1,155 @@
+"""A cluster with the options of its scheduler, scheduled from the same start each time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias, TypeVar, Unpack
+
+from podwright.assembly import Because, Scheduler, outcome_of, reason_of
+from podwright.config import KubeSchedulerConfiguration
+from podwright.framework import CallExtender, Decision
+from podwright.machine import DecisionKeywords, SchedulerOptions
+from podwright.objects import (
+    DEFAULT_SCHEDULER_NAME,
+    NamespacedName,
+    Object,
+    Pod,
+    with_node_name,
+    with_nominated_node_name,
+)
+from podwright.recording.placements import (
+    Placements,
+    PodPlacement,
+    is_movable_pod,
+    nodes_of_pods,
+    use_of,
+)
+
+T = TypeVar("T")
+
+Watch: TypeAlias = Callable[[Iterable[Decision], int], Iterable[Decision]]
+"""Passes decisions on one by one, given their number; a command shows the progress with it."""
+
+
+class Scenario:
+    """A cluster, and the options of the scheduler that schedules its pending pods.
+
+    Parameters
+    ----------
+    objects : iterable of object
+        Nodes, pods and other objects, as for `Scheduler.add`.
+    configuration : KubeSchedulerConfiguration or SchedulerOptions, optional
+        The default profile if left out.
+    reschedule : bool
+        Whether pods that have a node are scheduled again, from an empty cluster. Pods of daemon
+        sets, mirror pods, terminating pods and pods that no profile matches keep their nodes.
+    call_extender : callable, optional
+        As for `Scheduler`.
+    plugins, gates, seed, tie_rule, draws_preemption_offset
+        As for `SchedulerOptions`.
+    """
+
+    def __init__(
+        self,
+        objects: Iterable[Object],
+        configuration: KubeSchedulerConfiguration | SchedulerOptions | None = None,
+        *,
+        reschedule: bool = False,
+        call_extender: CallExtender | None = None,
+        **keywords: Unpack[DecisionKeywords],
+    ) -> None:
+        self.objects: Sequence[Object] = tuple(objects)
+        self.options = SchedulerOptions.of(configuration, **keywords)
+        self.reschedule = reschedule
+        self._call_extender = call_extender
+
+    def scheduler(self) -> Scheduler:
+        """Return a new scheduler that holds the objects.
+
+        Raises
+        ------
+        InputError
+            If the configuration is not valid.
+        """
+        scheduler = Scheduler(self.options, call_extender=self._call_extender)
+        objects: Iterable[Object] = self.objects
+        if self.reschedule:
+            objects = (_without_node(obj, scheduler.profiles) for obj in objects)
+        scheduler.add(*objects)
+        return scheduler
+
+
+def _without_node(obj: Object, profiles: Mapping[str, object]) -> Object:
+    if (
+        isinstance(obj, Pod)
+        and obj.spec.node_name
+        and obj.metadata.deletion_timestamp is None
+        and (obj.spec.scheduler_name or DEFAULT_SCHEDULER_NAME) in profiles
+        and is_movable_pod(obj)
+    ):
+        return with_nominated_node_name(with_node_name(obj, ""), "")
+    return obj
+
+
+class ScheduledScenario:
+    """The decisions of a scenario, and the scheduler after them.
+
+    Attributes
+    ----------
+    decisions : dict of str to Decision
+        By pod, in the order of the queue.
+    reasons : dict of str to Because or None
+        For each pod with another decision in `others`: the reason against it.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        others: Mapping[NamespacedName, Decision] | None = None,
+        watch: Watch | None = None,
+    ) -> None:
+        self._scheduler = scenario.scheduler()
+        self._others = {} if others is None else others
+        self.decisions: dict[NamespacedName, Decision] = {}
+        self.reasons: dict[NamespacedName, Because | None] = {}
+        steps: Iterable[Decision] = self._run()
+        if watch is not None:
+            steps = watch(steps, len(self._scheduler.pending))
+        for decision in steps:
+            self.decisions[decision.pod.key] = decision
+
+    def _run(self) -> Iterator[Decision]:
+        scheduler = self._scheduler
+        for pod in scheduler.in_queue_order():
+            key = pod.key
+            if key not in scheduler.pending:
+                continue
+            # The explanation needs the position at which the search of this decision began.
+            began = scheduler.visiting()
+            decision = scheduler.schedule(key)
+            other = self._others.get(key)
+            if other is not None and outcome_of(decision) != outcome_of(other):
+                with scheduler.visiting_from(began):
+                    self.reasons[key] = reason_of(scheduler, decision, other)
+            yield decision
+
+    def placements(self) -> Placements:
+        """Return where all pods are, those that already had a node included."""
+        found = {
+            key: PodPlacement(
+                node=decision.node,
+                nominated=_nominated(decision),
+                message="" if decision.node else decision.message,
+            )
+            for key, decision in self.decisions.items()
+        }
+        for key, node in nodes_of_pods(self._scheduler.cluster).items():
+            if key not in found:
+                found[key] = PodPlacement(node=node)
+        return Placements(found, use_of(self._scheduler.cluster), len(self.decisions))
+
+
+def _nominated(decision: Decision) -> str:
+    result = decision.post_filter
+    return "" if result is None else result.nominated_node or ""
