@@ -44,6 +44,7 @@ WITH_FILES = (
     f"explain web-0 {QUICKSTART}",
     f"simulate {QUICKSTART}",
     f"compare-rules {QUICKSTART}",
+    f"diff {QUICKSTART} --to-seed 1",
     "config show",
     "config check CONFIG",
 )

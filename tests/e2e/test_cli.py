@@ -94,7 +94,7 @@ def examples() -> list[str]:
 def test_the_examples_of_the_help_and_the_reference_run(line, a_run):
     line, may_fail, _ = line.partition(" || true")
     line, reads_nothing, _ = line.partition(" < /dev/null")
-    if line.startswith(("run ", "explain ")):
+    if line.startswith(("run ", "explain ", "diff ")):
         line = re.sub(r"\bRUN\b", str(a_run), line)
     result = run(line, status=1 if may_fail else 0, stdin="" if reads_nothing else None)
     assert result.stdout or result.stderr

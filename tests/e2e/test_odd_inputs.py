@@ -125,7 +125,15 @@ DEEP = "[" * 20_000 + "]" * 20_000
 
 @pytest.mark.parametrize(
     "command",
-    ["schedule", "explain web", "simulate", "compare-rules", "convert", "parity"],
+    [
+        "schedule",
+        "explain web",
+        "simulate",
+        "compare-rules",
+        "diff --to-seed 1",
+        "convert",
+        "parity",
+    ],
 )
 @pytest.mark.parametrize(
     ("name", "text"),

@@ -1,0 +1,321 @@
+"""`podwright diff`: schedules both sides, or reads both runs, and prints the differences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.text import Text
+
+from podwright.cli.console import (
+    announce_compilation,
+    print_document,
+    print_heading,
+    print_message,
+    print_paragraph,
+    print_table,
+    progress,
+    waiting,
+    write,
+)
+from podwright.cli.difference_text import SHOWN_SCORES, reason_document, reason_text
+from podwright.cli.input_errors import ErrorCollector
+from podwright.cli.inputs import (
+    Inputs,
+    extender_caller,
+    inputs_of,
+    load_plugins,
+    read_inputs,
+    scheduler_options,
+    warn_of_idle,
+    workload_hint,
+)
+from podwright.cli.options import Setup
+from podwright.cli.recorded_run import RecordedRun, open_for_command
+from podwright.framework import Decision
+from podwright.objects import Pod
+from podwright.recording import (
+    SUFFIX,
+    PlacementDiff,
+    PodDifference,
+    PodPlacement,
+    ResourceUse,
+    Scenario,
+    diff_runs,
+    diff_scenarios,
+    placements_of_run,
+)
+
+NO_NODE = "<none>"
+_NAMES_SHOWN = 10
+_SIDES = ("before", "after")
+
+
+def run_diff(
+    files: tuple[Sequence[str], Sequence[str]],
+    setups: tuple[Setup, Setup],
+    *,
+    reschedule: bool,
+    output: str,
+) -> bool:
+    """Compare two scenarios and print the differences; return whether there are none.
+
+    Parameters
+    ----------
+    files : tuple of sequence of str
+        The files of each side.
+    """
+    sides = _inputs(files, setups)
+    scenarios = [
+        Scenario(
+            inputs.loaded.objects,
+            scheduler_options(inputs, setup),
+            reschedule=reschedule,
+            call_extender=extender_caller(inputs.configuration, inputs.source),
+        )
+        for inputs, setup in zip(sides, setups, strict=True)
+    ]
+    announce_compilation()
+    found = diff_scenarios(*scenarios, watch=_watch)
+    if not any(found.tried_counts) and found.is_same:
+        raise typer.BadParameter(_nothing_to_compare(sides[0], reschedule), param_hint="'FILE'")
+    _print(found, output)
+    return found.is_same
+
+
+def _inputs(
+    files: tuple[Sequence[str], Sequence[str]], setups: tuple[Setup, Setup]
+) -> tuple[Inputs, Inputs]:
+    before = read_inputs(files[0], setups[0])
+    if files[0] != files[1]:
+        return before, read_inputs(files[1], setups[1])
+    collected = ErrorCollector()
+    after = inputs_of(before.loaded, setups[1], collected)
+    collected.raise_all()
+    if (after.configuration, after.gates) != (before.configuration, before.gates):
+        warn_of_idle(after, "configuration", "decisions")
+    return before, after
+
+
+def _watch(decisions: Iterable[Decision], total: int) -> Iterable[Decision]:
+    return progress(decisions, "scheduling", total)
+
+
+def _nothing_to_compare(inputs: Inputs, reschedule: bool) -> str:
+    hint = workload_hint(inputs.loaded)
+    if hint:
+        return hint
+    count = sum(bool(pod.spec.node_name) for pod in inputs.loaded.of(Pod))
+    if not reschedule and count:
+        return f"has no pending pods; --reschedule schedules the {count} pods on nodes again."
+    return "has no pods to schedule."
+
+
+def runs_among(paths: Sequence[str]) -> tuple[Path, Path] | None:
+    """Return two run folders; None if no path is a run folder.
+
+    Raises
+    ------
+    BadParameter
+        If a path is a run folder and there are not exactly two of them.
+    """
+    runs = [Path(path) for path in paths if _is_run(Path(path))]
+    if not runs:
+        return None
+    if len(runs) != 2 or len(paths) != 2:
+        raise typer.BadParameter(
+            f"{runs[0]} is the folder of a run; a run is compared with exactly one other run.",
+            param_hint="'FILE'",
+        )
+    return runs[0], runs[1]
+
+
+def _is_run(path: Path) -> bool:
+    return path.is_dir() and (
+        (path / "manifest.json").exists() or (path / "log").is_dir() or any(path.glob(f"*{SUFFIX}"))
+    )
+
+
+def run_diff_of_runs(before: Path, after: Path, *, plugins: Sequence[Path], output: str) -> bool:
+    """Compare two recorded runs and print the differences; return whether there are none."""
+    own = load_plugins(plugins)
+    runs = RecordedRun(before, own), RecordedRun(after, own)
+    with open_for_command(runs[0]), open_for_command(runs[1]), waiting("comparing the runs"):
+        sides = [placements_of_run(run.log, run.plugins) for run in runs]
+        found = diff_runs(*sides)
+    _print(found, output)
+    return found.is_same
+
+
+# ---------------------------------------------------------------- documents
+
+
+def _print(diff: PlacementDiff, output: str) -> None:
+    if output in ("json", "yaml"):
+        print_document(_document(diff), output)
+    elif output == "name":
+        for one in diff.differences:
+            write(one.pod)
+    else:
+        _print_tables(diff, is_wide=output == "wide")
+
+
+def _document(diff: PlacementDiff) -> dict[str, Any]:
+    nodes = diff.nodes
+    return {
+        "pods": [_pod_document(one) for one in diff.differences],
+        "nodes": {
+            "used": dict(zip(_SIDES, nodes.used, strict=True)),
+            "emptied": list(nodes.emptied),
+            "newlyUsed": list(nodes.newly_used),
+            "added": list(nodes.added),
+            "removed": list(nodes.removed),
+        },
+        "resources": [
+            {"resource": use.resource}
+            | {side: _use_document(use, i) for i, side in enumerate(_SIDES)}
+            for use in diff.resources
+        ],
+        "zones": [
+            {"zone": zone or None, "pods": dict(zip(_SIDES, counts, strict=True))}
+            for zone, counts in diff.zones.items()
+        ],
+        "summary": {
+            "pods": len(diff.placements),
+            "different": len(diff.differences),
+            "followOthers": sum(one.follows for one in diff.differences),
+            "changes": {_camel(change): count for change, count in diff.counts.items()},
+            "same": diff.is_same,
+        },
+    }
+
+
+def _camel(change: str) -> str:
+    head, *rest = change.split()
+    return head + "".join(word.capitalize() for word in rest)
+
+
+def _pod_document(one: PodDifference) -> dict[str, Any]:
+    return {
+        "pod": one.pod,
+        "change": _camel(one.change),
+        "before": _placement_document(one.before),
+        "after": _placement_document(one.after),
+        "reasons": {
+            side: None if because is None else reason_document(because)
+            for side, because in zip(_SIDES, one.reasons, strict=True)
+        },
+        "followsOther": one.follows,
+    }
+
+
+def _placement_document(placement: PodPlacement | None) -> dict[str, Any] | None:
+    if placement is None:
+        return None
+    return {
+        "node": placement.node or None,
+        "nominatedNode": placement.nominated or None,
+        "message": placement.message or None,
+    }
+
+
+def _use_document(use: ResourceUse, side: int) -> dict[str, Any]:
+    return {
+        "requested": use.requested[side],
+        "allocatable": use.allocatable[side],
+        "share": use.share[side],
+        "spread": use.spread[side],
+    }
+
+
+# ---------------------------------------------------------------- text
+
+
+def _print_tables(diff: PlacementDiff, *, is_wide: bool) -> None:
+    rows = _wide_rows(diff) if is_wide else [_row(one) for one in diff.differences]
+    if rows:
+        print_table(("NAMESPACE", "POD", "BEFORE", "AFTER", "CHANGE", "REASON"), rows)
+    _print_nodes(diff, is_wide=is_wide)
+    print_heading("Utilization (the spread is the standard deviation over the nodes):")
+    heads = ("RESOURCE", "BEFORE", "AFTER", "SPREAD BEFORE", "SPREAD AFTER")
+    print_table(
+        heads,
+        [(use.resource, *map(_percent, (*use.share, *use.spread))) for use in diff.resources],
+        indent=2,
+    )
+    if any(diff.zones):
+        print_heading("Pods on nodes by zone:")
+        zones = [(zone or NO_NODE, *map(str, counts)) for zone, counts in diff.zones.items()]
+        print_table(("ZONE", "BEFORE", "AFTER"), zones, indent=2)
+    print_message(_summary(diff))
+
+
+def _wide_rows(diff: PlacementDiff) -> list[tuple[str | Text, ...]]:
+    differing = {one.pod: _row(one, limit=None) for one in diff.differences}
+    return [
+        differing.get(key) or (*key.split("/", 1), *map(_place, sides), "", "")
+        for key, sides in diff.placements.items()
+    ]
+
+
+def _row(one: PodDifference, *, limit: int | None = SHOWN_SCORES) -> tuple[str | Text, ...]:
+    reasons = [
+        f"{side}: {reason_text(because, limit=limit)}"
+        for side, because in zip(_SIDES, one.reasons, strict=True)
+        if because is not None
+    ]
+    change = one.change + "*" * one.follows
+    places = map(_place, (one.before, one.after))
+    return (*one.pod.split("/", 1), *places, change, "; ".join(reasons) or _message(one))
+
+
+def _place(placement: PodPlacement | None) -> str:
+    if placement is None:
+        return "<absent>"
+    if placement.node:
+        return placement.node
+    return f"{NO_NODE}, nominated to {placement.nominated}" if placement.nominated else NO_NODE
+
+
+def _message(one: PodDifference) -> str:
+    """Return why a newly pending pod has no node, if there is no reason against one node."""
+    return one.after.message if one.change == "newly pending" and one.after is not None else ""
+
+
+def _print_nodes(diff: PlacementDiff, *, is_wide: bool) -> None:
+    nodes = diff.nodes
+    print_heading(f"Nodes in use: {nodes.used[0]} before, {nodes.used[1]} after")
+    for label, names in (
+        ("emptied", nodes.emptied),
+        ("newly used", nodes.newly_used),
+        ("added", nodes.added),
+        ("removed", nodes.removed),
+    ):
+        if names:
+            shown = names if is_wide else names[:_NAMES_SHOWN]
+            more = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
+            print_paragraph(f"{label}: {', '.join(shown)}{more}", indent=2, hanging=2)
+
+
+def _percent(share: float | None) -> str:
+    return NO_NODE if share is None else f"{100 * share:.1f} %"
+
+
+def _summary(diff: PlacementDiff) -> str:
+    total = f"{len(diff.placements)} pod{'s' * (len(diff.placements) != 1)}"
+    if not diff.differences:
+        text = f"No difference: {total} on the same nodes on both sides."
+        return text if diff.is_same else f"{text[:-1]}, but the nodes or their use differ."
+    differ = "differs" if len(diff.differences) == 1 else "differ"
+    counts = ", ".join(f"{count} {change}" for change, count in diff.counts.items())
+    text = f"{len(diff.differences)} of {total} {differ}: {counts}."
+    following = sum(one.follows for one in diff.differences)
+    if following == 1:
+        text += " 1 of them (*) follows another difference: the clusters differed by then."
+    elif following:
+        text += (
+            f" {following} of them (*) follow another difference: the clusters differed by then."
+        )
+    return text
