@@ -25,13 +25,17 @@ def configuration(strategy):
 
 def test_least_and_most_allocated_differ_for_the_listed_reasons():
     objects = [decode(item) for item in dump("mid")]
-    scenarios = tuple(
+    spread, packed = (
         pw.Scenario(objects, configuration(strategy), reschedule=True)
         for strategy in ("LeastAllocated", "MostAllocated")
     )
-    found = pw.diff(*scenarios)
+    found = pw.diff(spread, packed)
     assert found.tried_counts == (850, 850)
     assert len(found.moved) > 500
     assert found.no_longer_pending
     reasons = [because for one in found.differences for because in one.reasons]
-    assert check_reasons(found, scenarios) == sum(because is not None for because in reasons) > 1000
+    assert (
+        check_reasons(found, (spread, packed))
+        == sum(because is not None for because in reasons)
+        > 1000
+    )
