@@ -200,6 +200,7 @@ def _camel(change: str) -> str:
 def _pod_document(one: PodDifference) -> dict[str, Any]:
     return {
         "pod": one.pod,
+        "counterpart": one.counterpart or None,
         "change": _camel(one.change),
         "before": _placement_document(one.before),
         "after": _placement_document(one.after),
@@ -268,7 +269,10 @@ def _row(one: PodDifference, *, limit: int | None = SHOWN_SCORES) -> tuple[str |
     ]
     change = one.change + "*" * one.follows
     places = map(_place, (one.before, one.after))
-    return (*one.pod.split("/", 1), *places, change, "; ".join(reasons) or _message(one))
+    namespace, _, name = one.pod.partition("/")
+    if one.counterpart:
+        name += f" ({one.counterpart.partition('/')[2]})"
+    return (namespace, name, *places, change, "; ".join(reasons) or _message(one))
 
 
 def _place(placement: PodPlacement | None) -> str:

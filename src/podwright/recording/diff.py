@@ -9,6 +9,7 @@ differ from the decisions of the second side. Runs are replayed to the cycles th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeAlias, runtime_checkable
 
@@ -17,8 +18,9 @@ from podwright.framework import Plugin
 from podwright.objects import NamespacedName
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.explain import explain_cycles
-from podwright.recording.placement_diff import Change, PlacementDiff, changes_of, compare
-from podwright.recording.run_placements import RunPlacements, placements_of_run
+from podwright.recording.placement_diff import PlacementDiff, changes_of, compare
+from podwright.recording.placements import Placements
+from podwright.recording.run_placements import RunPlacements, counterparts, placements_of_run
 from podwright.recording.scenario import Scenario, ScheduledScenario, Watch
 
 
@@ -106,31 +108,47 @@ def diff_runs(before: RunPlacements, after: RunPlacements) -> PlacementDiff:
     LogError
         If a run cannot be replayed.
     """
-    changes = changes_of(before.placements, after.placements)
-    reasons = [
-        _reasons_of_run(mine, theirs, changes)
-        for mine, theirs in ((before, after), (after, before))
-    ]
-    return compare(
+    pairs = counterparts(before, after)
+    names = {after_key: key for key, after_key in pairs.items()}
+    placements = (
         before.placements,
-        after.placements,
+        replace(
+            after.placements,
+            pods={names.get(key, key): one for key, one in after.placements.pods.items()},
+        ),
+    )
+    changes = changes_of(*placements)
+    reasons = (
+        _reasons_of_run(before, {key: key for key in changes}, placements[1]),
+        _reasons_of_run(after, {key: pairs.get(key, key) for key in changes}, placements[0]),
+    )
+    return compare(
+        *placements,
         {key: (reasons[0].get(key), reasons[1].get(key)) for key in changes},
+        pairs,
     )
 
 
 def _reasons_of_run(
-    mine: RunPlacements, theirs: RunPlacements, changes: Mapping[NamespacedName, Change]
+    mine: RunPlacements, names: Mapping[NamespacedName, NamespacedName], theirs: Placements
 ) -> dict[NamespacedName, Because | None]:
-    """Return the reasons of a run against the nodes of another run."""
-    nodes = {
-        key: placement.node
-        for key in changes
-        if key in mine.cycles
-        and (placement := theirs.placements.pods.get(key)) is not None
+    """Return the reasons of a run against the nodes of another run.
+
+    Parameters
+    ----------
+    names : dict of str to str
+        The name in `mine` of each pod that differs, by its name in `theirs`.
+    """
+    pods = {
+        name: (key, placement.node)
+        for key, name in names.items()
+        if name in mine.cycles
+        and (placement := theirs.pods.get(key)) is not None
         and placement.node
     }
-    wanted = [(mine.cycles[key], key) for key in nodes]
-    return {
-        key: objection_to(explanation, explanation.decision.node, nodes[key])
-        for key, explanation in explain_cycles(mine.log, wanted, plugins=mine.plugins)
-    }
+    wanted = [(mine.cycles[name], name) for name in pods]
+    found = {}
+    for name, explanation in explain_cycles(mine.log, wanted, plugins=mine.plugins):
+        key, node = pods[name]
+        found[key] = objection_to(explanation, explanation.decision.node, node)
+    return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -30,6 +30,7 @@ CHANGES: tuple[Change, ...] = (
 
 Reasons: TypeAlias = tuple[Because | None, Because | None]
 NO_REASONS: Reasons = (None, None)
+NO_COUNTERPARTS: Final[Mapping[NamespacedName, NamespacedName]] = {}
 
 
 class PodDifference(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +40,8 @@ class PodDifference(msgspec.Struct, frozen=True, kw_only=True):
     ----------
     pod : str
         `namespace/name`.
+    counterpart : str
+        The pod of the second side, if it has another name; "" if not. See `counterparts`.
     change : str
         See `Change`.
     before, after : PodPlacement, optional
@@ -52,6 +55,7 @@ class PodDifference(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     pod: NamespacedName
+    counterpart: NamespacedName = ""
     change: Change
     before: PodPlacement | None = None
     after: PodPlacement | None = None
@@ -204,20 +208,28 @@ def _change(before: PodPlacement | None, after: PodPlacement | None) -> Change |
 
 
 def compare(
-    before: Placements, after: Placements, reasons: Mapping[NamespacedName, Reasons]
+    before: Placements,
+    after: Placements,
+    reasons: Mapping[NamespacedName, Reasons],
+    counterparts: Mapping[NamespacedName, NamespacedName] = NO_COUNTERPARTS,
 ) -> PlacementDiff:
     """Compare two placements.
 
     Parameters
     ----------
+    after : Placements
+        By the names of the first side.
     reasons : dict of str to tuple of Because or None
         The reasons of pods that differ.
+    counterparts : dict of str to str
+        The names of pods on the second side that differ from those on the first side.
     """
     changes = changes_of(before, after)
     first = {next((key for key in side.pods if key in changes), "") for side in (before, after)}
     differences = tuple(
         PodDifference(
             pod=key,
+            counterpart=counterparts.get(key, ""),
             change=change,
             before=before.pods.get(key),
             after=after.pods.get(key),
@@ -318,6 +330,7 @@ def _tables(diff: PlacementDiff) -> dict[str, _Table]:
     pods = [
         (
             *one.pod.split("/", 1),
+            one.counterpart.partition("/")[2] or None,
             one.change,
             _node(one.before),
             _node(one.after),
@@ -347,7 +360,8 @@ def _tables(diff: PlacementDiff) -> dict[str, _Table]:
     return {
         "pods": (
             {
-                "namespace": text, "pod": text, "change": text, "before": text, "after": text,
+                "namespace": text, "pod": text, "counterpart": text, "change": text,
+                "before": text, "after": text,
                 "kind_before": text, "kind_after": text, "rule_before": text, "rule_after": text,
                 "follows": "bool_",
             },

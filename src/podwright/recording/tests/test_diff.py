@@ -10,7 +10,7 @@ import pytest
 import podwright as pw
 from podwright.config import KubeSchedulerConfiguration
 from podwright.framework import TieRule
-from podwright.objects import Object, decode
+from podwright.objects import Object, decode, decode_as, encode
 from podwright.recording.diff import diff
 from podwright.recording.scenario import Scenario
 from podwright.recording.tests.reasons import check_reason, check_reasons
@@ -271,6 +271,39 @@ def test_a_run_equals_itself_also_by_its_folder(tmp_path: Path) -> None:
     assert nodes["default/hopeless"] == ""
 
 
+def owned(name: str, controller: str = "web", **fields: Any) -> pw.Pod:
+    """Return a pod of a replica set."""
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": controller, "uid": controller}
+    metadata = {"name": name, "uid": name, "ownerReferences": [owner | {"controller": True}]}
+    document = encode(make_pod(name, scheduler="default-scheduler", **fields))
+    return decode_as(document | {"metadata": document["metadata"] | metadata}, pw.Pod)
+
+
+def test_pods_with_generated_names_are_matched_by_their_controller() -> None:
+    def log(strategy: str, *names: str) -> pw.DecisionLog:
+        run = Recorded(profiles=[profile(strategy)])
+        run.put(*TWO_NODES, *(owned(name, cpu="1") for name in names), owned("x", "db", cpu="1"))
+        for _ in range(len(names) + 1):
+            run.cycle()
+        return run.run.log
+
+    spread = log("LeastAllocated", "web-a", "web-b", "web-c")
+    packed = log("MostAllocated", "web-a", "web-p")
+    found = diff(spread, packed)
+    by_pod = {one.pod: one for one in found.differences}
+    assert by_pod["default/web-b"].counterpart == "default/web-p"
+    assert by_pod["default/web-b"].change == "moved"
+    assert by_pod["default/web-c"].change == "removed"
+    assert list(found.placements) == [
+        "default/web-a", "default/web-b", "default/web-c", "default/x",
+    ]  # fmt: skip
+    _, after = by_pod["default/web-b"].reasons
+    before = by_pod["default/web-b"].before
+    assert after is not None
+    assert before is not None
+    check_reason(after, pw.explain_cycle(packed, "default/web-p"), before.node)
+
+
 def test_a_finished_run_is_a_side() -> None:
     run = pw.simulate([*TWO_NODES, *WEB], seed=1)
     assert diff(run, run).is_same
@@ -295,7 +328,8 @@ def test_differences_as_tables() -> None:
     tables = diff(*sides(*TWO_NODES, *WEB)).tables
     (row,) = tables["pods"].to_pylist()
     assert row == {
-        "namespace": "default", "pod": "web-1", "change": "moved", "before": "n2", "after": "n1",
+        "namespace": "default", "pod": "web-1", "counterpart": None, "change": "moved",
+        "before": "n2", "after": "n1",
         "kind_before": "priority", "kind_after": "priority", "rule_before": "NodeResourcesFit",
         "rule_after": "NodeResourcesFit", "follows": False,
     }  # fmt: skip
