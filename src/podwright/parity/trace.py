@@ -66,7 +66,7 @@ def check_gang(case: Case) -> Check:
     """Compare a trace with gangs, unless it has a gate that changes how groups are placed."""
     missing = [gate for gate in _ALPHA if case["gates"].get(gate)]
     if missing:
-        yield LeftOut(f"feature gate {missing[0]} (alpha) is not built yet")
+        yield LeftOut(f"feature gate {missing[0]} (alpha) is not implemented")
     else:
         yield from check_trace(case)
 
