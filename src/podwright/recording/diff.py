@@ -13,15 +13,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from podwright.assembly import Because, objection_to
+from podwright.assembly import Because, objection_to, outcome_of
 from podwright.framework import Plugin
-from podwright.objects import NamespacedName
+from podwright.objects import NamespacedName, PodwrightError
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.explain import explain_cycles
 from podwright.recording.placement_diff import PlacementDiff, changes_of, compare
 from podwright.recording.placements import Placements
 from podwright.recording.run_placements import RunPlacements, counterparts, placements_of_run
 from podwright.recording.scenario import Scenario, ScheduledScenario, Watch
+
+
+class NotReproducible(PodwrightError):  # noqa: N818 - named for what it is
+    """A scenario decides differently when it is scheduled again."""
 
 
 @runtime_checkable
@@ -87,17 +91,36 @@ def log_of(run: RecordedRun | DecisionLog | str | Path) -> DecisionLog:
 def diff_scenarios(
     before: Scenario, after: Scenario, *, watch: Watch | None = None
 ) -> PlacementDiff:
-    """Schedule two scenarios and compare the results; `watch` shows the progress."""
+    """Schedule two scenarios and compare the results; `watch` shows the progress.
+
+    Raises
+    ------
+    NotReproducible
+        If the first side decides differently when it is scheduled again.
+    """
     first = ScheduledScenario(before, watch=watch)
     second = ScheduledScenario(after, others=first.decisions, watch=watch)
     reasons: Mapping[NamespacedName, Because | None] = {}
     if second.reasons:
-        reasons = ScheduledScenario(before, others=second.decisions, watch=watch).reasons
+        again = ScheduledScenario(before, others=second.decisions, watch=watch)
+        _check_reproduced(first, again)
+        reasons = again.reasons
     return compare(
         first.placements(),
         second.placements(),
         {key: (reasons.get(key), second.reasons[key]) for key in second.reasons},
     )
+
+
+def _check_reproduced(first: ScheduledScenario, again: ScheduledScenario) -> None:
+    for key, decision in first.decisions.items():
+        repeated = again.decisions.get(key)
+        if repeated is None or outcome_of(repeated) != outcome_of(decision):
+            raise NotReproducible(
+                f"pod {key} was scheduled differently when the first side was scheduled again, so"
+                " the differences cannot be explained: a plugin or an extender depends on state"
+                " that is not in the cluster, such as a class variable"
+            )
 
 
 def diff_runs(before: RunPlacements, after: RunPlacements) -> PlacementDiff:

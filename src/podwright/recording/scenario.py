@@ -12,6 +12,7 @@ from podwright.machine import DecisionKeywords, SchedulerOptions
 from podwright.objects import (
     DEFAULT_SCHEDULER_NAME,
     NamespacedName,
+    Node,
     Object,
     Pod,
     with_node_name,
@@ -62,6 +63,10 @@ class Scenario:
         self.options = SchedulerOptions.of(configuration, **keywords)
         self.reschedule = reschedule
         self._call_extender = call_extender
+
+    def __repr__(self) -> str:
+        nodes, pods = (sum(isinstance(obj, kind) for obj in self.objects) for kind in (Node, Pod))
+        return f"<Scenario: {nodes} nodes, {pods} pods>"
 
     def scheduler(self) -> Scheduler:
         """Return a new scheduler that holds the objects.

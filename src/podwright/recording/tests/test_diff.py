@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import podwright as pw
-from podwright.config import KubeSchedulerConfiguration
+from podwright.config import ExtenderCall, ExtenderReply, KubeSchedulerConfiguration
 from podwright.framework import TieRule
 from podwright.objects import Object, decode, decode_as, encode
-from podwright.recording.diff import diff
+from podwright.recording.diff import NotReproducible, diff
 from podwright.recording.scenario import Scenario
 from podwright.recording.tests.reasons import check_reason, check_reasons
 from podwright.recording.tests.recorded import record_run
@@ -214,6 +214,70 @@ def test_sides_may_have_another_order_of_the_queue() -> None:
     _, after = pending.reasons
     assert after is not None
     assert (after.rule, after.reasons) == ("NodeResourcesFit", ("Insufficient cpu",))
+
+
+def test_a_reason_includes_the_scores_of_an_extender() -> None:
+    configuration = pw.read_configuration(
+        KIND
+        | {
+            "extenders": [
+                {
+                    "urlPrefix": "http://127.0.0.1:9/",
+                    "prioritizeVerb": "prioritize",
+                    "weight": 1,
+                    "nodeCacheCapable": True,
+                }
+            ]
+        },
+        source="extender",
+    )
+
+    def prefer_second(_call: ExtenderCall) -> ExtenderReply:
+        return ExtenderReply(status=200, body=b'[{"Host": "n2", "Score": 10}]')
+
+    after = Scenario(
+        [*TWO_NODES, WEB[0]],
+        configuration,
+        call_extender=prefer_second,
+        tie_rule=TieRule.FIRST,
+    )
+    (moved,) = diff(Scenario([*TWO_NODES, WEB[0]], tie_rule=TieRule.FIRST), after).moved
+    before, because = moved.reasons
+    assert before is not None
+    assert before.kind == "draw"
+    assert because is not None
+    assert [(score.rule, score.weighted) for score in because.scores] == [("extenders[0]", 100)]
+
+
+class Alternating(pw.Plugin):
+    """Prefer another node in each scheduler."""
+
+    name = "Alternating"
+    scheduler_count = 0
+
+    def __init__(self) -> None:
+        Alternating.scheduler_count += 1
+        self.preferred = f"n{1 + Alternating.scheduler_count % 2}"
+
+    def score(self, cycle: pw.Cycle, node: pw.NodeView) -> int:
+        """Prefer one node."""
+        return 100 if node.name == self.preferred else 0
+
+
+def test_a_side_that_cannot_be_repeated_is_an_error() -> None:
+    before = Scenario([*TWO_NODES, WEB[0]], plugins=[Alternating])
+    # The schedulers of the first side prefer n2 and n1, the other one in between has no plugin.
+    Alternating.scheduler_count = 0
+    after = Scenario(
+        [*TWO_NODES, make_pod("web-0", cpu="1", node_selector={"none": "none"})],
+    )
+    with pytest.raises(NotReproducible, match=r"default/web-0 was scheduled differently"):
+        diff(before, after)
+
+
+def test_a_short_repr() -> None:
+    assert repr(Scenario([*TWO_NODES, *WEB])) == "<Scenario: 2 nodes, 2 pods>"
+    assert repr(diff(*sides(*TWO_NODES, *WEB))) == "<PlacementDiff: 2 pods, 1 moved>"
 
 
 # ------------------------------------------------------------------------------- explain
