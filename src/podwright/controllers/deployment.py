@@ -16,6 +16,7 @@ import msgspec
 
 from podwright.controllers.actions import deletion_by, event_by
 from podwright.controllers.adoption import Orphans, adopted, compiled_selector, released
+from podwright.controllers.deployment_sets import TEMPLATE_HASH, replica_set_document
 from podwright.controllers.deployment_status import PROGRESSING, StatusDraft, is_complete
 from podwright.controllers.interface import (
     ControllerAction,
@@ -25,7 +26,6 @@ from podwright.controllers.interface import (
 )
 from podwright.controllers.kinds import DEPLOYMENT, POD, REPLICA_SET, GroupKind
 from podwright.controllers.lister import Lister
-from podwright.controllers.pod_template import controller_reference_document
 from podwright.controllers.replicas import REPLICA_FAILURE
 from podwright.controllers.revisions import template_hash
 from podwright.controllers.rollout import (
@@ -60,8 +60,6 @@ from podwright.objects import (
     decode_as,
     with_fields,
 )
-
-TEMPLATE_HASH: Final = "pod-template-hash"
 
 _NOT_COPIED: Final = (
     "kubectl.kubernetes.io/last-applied-configuration",
@@ -351,7 +349,14 @@ class _Sync:
         new.replicas = rollout.new_size()
         self._set_annotations(new, self._next_revision(rollout), exists=False)
         rollout.set_replicas_annotations(new)
-        document = _new_document(self._deployment, self._spec, new, label)
+        document = replica_set_document(
+            self._deployment,
+            self._spec,
+            name=name,
+            label=label,
+            replicas=new.replicas,
+            annotations=new.annotations,
+        )
         try:
             obj = decode_as(document, ReplicaSet, source=f"ReplicaSet {name}")
         except InvalidObject as error:
@@ -506,33 +511,3 @@ def _with_size(obj: KubernetesObject, each: RolloutSet) -> KubernetesObject:
     if obj.metadata.annotations != each.annotations:
         obj = with_annotations(obj, each.annotations)
     return obj
-
-
-def _new_document(
-    deployment: KubernetesObject, spec: DeploymentSpec, new: RolloutSet, label: str
-) -> Document:
-    template = spec.template
-    metadata: Document = template.get("metadata") or {}
-    labels = {**(metadata.get("labels") or {}), TEMPLATE_HASH: label}
-    selector: Document = spec_of(deployment).get("selector") or {}
-    match_labels = {**(selector.get("matchLabels") or {}), TEMPLATE_HASH: label}
-    parsed: Document = {
-        "replicas": new.replicas,
-        "selector": {**selector, "matchLabels": match_labels},
-        "template": {**template, "metadata": {**metadata, "labels": labels}},
-    }
-    if spec.min_ready_seconds:
-        parsed["minReadySeconds"] = spec.min_ready_seconds
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "ReplicaSet",
-        "metadata": {
-            "name": new.name,
-            "namespace": deployment.namespace,
-            "labels": labels,
-            "annotations": new.annotations,
-            "ownerReferences": [controller_reference_document(deployment)],
-        },
-        "spec": parsed,
-        "status": {"replicas": 0},
-    }
