@@ -52,6 +52,7 @@ class ExplainFormat(StrEnum):
         "podwright explain web-0 examples/quickstart --node gpu-a1 --node general-a3",
         "podwright explain database-0 examples/quickstart -o wide",
         "podwright explain web-0 examples/quickstart --rules classic",
+        "podwright explain deployment/web examples/simulate",
         "podwright explain pod/checkout-0 -n shop examples/quickstart -o json",
         "podwright explain batch --run RUN --attempt 1 || true",
         "podwright explain web --run RUN -o kss",
@@ -59,7 +60,14 @@ class ExplainFormat(StrEnum):
 )
 def explain(  # noqa: PLR0913, PLR0917 - the options of the command
     ctx: typer.Context,
-    pod: Annotated[str, typer.Argument(metavar="POD", help="name, namespace/name or pod/name.")],
+    pod: Annotated[
+        str,
+        typer.Argument(
+            metavar="POD",
+            help="name, namespace/name or pod/name of a pod; kind/name of a workload, such as "
+            "deployment/web.",
+        ),
+    ],
     files: Annotated[
         list[str] | None,
         typer.Argument(
@@ -135,8 +143,9 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
     """Explain why a pod is scheduled to a node, or why it is unschedulable.
 
     For a pending pod, the pods ahead of it in the scheduling queue are scheduled first. A pod
-    that is already on a node is re-evaluated as if it were not yet placed. With --run, the
-    command explains one scheduling attempt of a recorded run and shows its outcome.
+    that is already on a node is re-evaluated as if it were not yet placed. Of a workload, the
+    first pod that does not fit is explained, or the first pod if all fit. With --run, the command
+    explains one scheduling attempt of a recorded run and shows its outcome.
 
     The output lists the rejection reasons, grouped by possible fix and with node names, and
     then the result and score of every plugin for each node. A filter that skipped the pod is

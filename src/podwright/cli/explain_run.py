@@ -10,9 +10,11 @@ import msgspec
 from podwright.assembly import Scheduler, SchedulerState, UnknownPod
 from podwright.cli.console import announce_compilation, progress, waiting
 from podwright.cli.explanation_output import print_view
-from podwright.cli.explanation_view import ExplanationView
-from podwright.cli.inputs import find_node, find_pod, load_all, workload_hint
+from podwright.cli.explanation_view import ExplanationView, WorkloadView
+from podwright.cli.inputs import find_node, load_all
 from podwright.cli.options import Setup
+from podwright.cli.workloads import expand_workloads, find_pods
+from podwright.controllers import ExpandedWorkload
 from podwright.framework import Explanation
 from podwright.objects import FieldError, InputError, Pod
 
@@ -30,17 +32,44 @@ def run_explain(
 ) -> bool:
     """Explain one pod and print the explanation; return whether the pod fits."""
     loaded, scheduler = load_all(files, setup)
-    pods = loaded.of(Pod)
-    if not pods:
-        none = f'no pod "{text}" in these files: they contain no pods'
-        raise UnknownPod(". ".join(filter(None, (none, workload_hint(loaded)))))
-    key = find_pod(text, pods, namespace=namespace).key
-    scheduler.add(*loaded.objects)
+    expansion = expand_workloads(loaded)
+    pods = [obj for obj in (*loaded.objects, *expansion.objects) if isinstance(obj, Pod)]
+    if not pods and not expansion.workloads:
+        raise UnknownPod(f'no pod "{text}" in these files: they contain no pods and no workloads')
+    keys, workload = find_pods(text, pods, expansion.workloads, namespace=namespace)
+    scheduler.add(*loaded.objects, *expansion.objects)
     wanted = [find_node(name, scheduler.cluster.nodes.slot_of) for name in nodes]
     announce_compilation()
+    key, of = keys[0], None
+    if workload is not None:
+        key, of = _pod_of(scheduler, workload, is_alone=is_alone)
     view = _explain(scheduler, key, setup, is_alone=is_alone)
-    view = msgspec.structs.replace(view, nodes=tuple(wanted))
+    view = msgspec.structs.replace(view, nodes=tuple(wanted), workload=of)
     return print_view(view, shown=shown, output=output)
+
+
+def _pod_of(
+    scheduler: Scheduler, workload: ExpandedWorkload, *, is_alone: bool
+) -> tuple[str, WorkloadView]:
+    """Return the pod of a workload to explain: the first that does not fit, or the first.
+
+    With ``--alone``, no other pods are scheduled before: then it is the first pending pod.
+    """
+    pending = [key for key in workload.pods if key in scheduler.pending]
+    unfit: list[str] = []
+    if pending and not is_alone:
+        before = scheduler.state()
+        own = set(pending)
+        decided = progress(scheduler.schedule_all(), "scheduling", len(scheduler.pending))
+        unfit = [d.pod.key for d in decided if d.pod.key in own and not d.node]
+        before.restore()
+    key = next(iter((*unfit, *pending, *workload.pods)))
+    return key, WorkloadView(
+        kind=workload.kind,
+        key=workload.key,
+        pod_count=len(workload.pods),
+        unfit=None if is_alone else tuple(unfit),
+    )
 
 
 def _explain(scheduler: Scheduler, key: str, setup: Setup, *, is_alone: bool) -> ExplanationView:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from podwright.advice import ReasonGroup, Remedy
-from podwright.cli.explanation_view import ExplanationView
+from podwright.cli.explanation_view import ExplanationView, WorkloadView
 from podwright.cli.preemption_output import preemption_document
 from podwright.cli.schedule_run import document_of
 
@@ -19,6 +19,7 @@ def explanation_document(view: ExplanationView) -> dict[str, Any]:
     if view.past is not None:
         decision["run"] = view.past.document
     return decision | {
+        "workload": None if view.workload is None else _workload(view.workload),
         "schedulerName": explanation.pod.spec.scheduler_name,
         "currentNode": view.current_node or None,
         "placedBefore": view.placed_before,
@@ -80,6 +81,15 @@ def explanation_document(view: ExplanationView) -> dict[str, Any]:
             }
             for answers in explanation.extenders
         ],
+    }
+
+
+def _workload(workload: WorkloadView) -> dict[str, Any]:
+    return {
+        "kind": workload.kind,
+        "name": workload.key,
+        "pods": workload.pod_count,
+        "unfit": None if workload.unfit is None else list(workload.unfit),
     }
 
 

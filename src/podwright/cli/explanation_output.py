@@ -13,6 +13,7 @@ from podwright.cli.explanation_document import explanation_document
 from podwright.cli.explanation_matrix import print_matrix
 from podwright.cli.explanation_view import (
     ExplanationView,
+    WorkloadView,
     extender_name,
     node_list,
     nodes_by_total,
@@ -71,6 +72,8 @@ def _print_head(view: ExplanationView) -> None:
     explanation = view.explanation
     decision = explanation.decision
     rows: list[tuple[str, str | Text]] = [("Pod:", explanation.pod.key)]
+    if view.workload is not None:
+        rows.append(("Of:", _workload_text(view.workload)))
     if view.past is not None:
         rows.append(("Attempt:", view.past.when))
     elif view.current_node:
@@ -98,6 +101,15 @@ def _print_head(view: ExplanationView) -> None:
         line = Text(name.ljust(10))
         line.append_text(value if isinstance(value, Text) else Text(value))
         print_paragraph(line, hanging=10)
+
+
+def _workload_text(workload: WorkloadView) -> str:
+    count = workload.pod_count
+    text = f"{workload.kind} {workload.key} ({count} pod{'s' * (count != 1)}"
+    if workload.unfit is not None:
+        unfit = len(workload.unfit)
+        text += f", {unfit} do{'es' * (unfit == 1)} not fit" if unfit else ", all fit"
+    return f"{text})"
 
 
 def _taken_text(taken: TakenPlace) -> str:

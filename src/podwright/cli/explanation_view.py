@@ -38,6 +38,8 @@ class ExplanationView(msgspec.Struct, frozen=True, kw_only=True):
     tie_rule : str
     nodes : tuple of str
         The nodes to show; empty: a selection.
+    workload : WorkloadView, optional
+        The workload that the pod was selected from.
     past : RecordedOutcome, optional
         Time and outcome of the attempt, if it belongs to a recorded run.
     """
@@ -53,7 +55,25 @@ class ExplanationView(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0
     tie_rule: str = "drawn"
     nodes: tuple[str, ...] = ()
+    workload: WorkloadView | None = None
     past: RecordedOutcome | None = None
+
+
+class WorkloadView(msgspec.Struct, frozen=True, kw_only=True):
+    """A workload of which one pod is explained.
+
+    Parameters
+    ----------
+    kind, key : str
+    pod_count : int
+    unfit : tuple of str, optional
+        The pods that do not fit; None if the others were not scheduled (``--alone``).
+    """
+
+    kind: str
+    key: str
+    pod_count: int
+    unfit: tuple[str, ...] | None
 
 
 class RecordedOutcome(msgspec.Struct, frozen=True, kw_only=True):

@@ -282,14 +282,13 @@ def workload_hint(loaded: LoadedObjects) -> str:
     )
 
 
-def find_pod(text: str, pods: Iterable[Pod], *, namespace: str = "") -> Pod:
-    """Return the pod that `name`, `ns/name` or `pod/name` refers to; see `find_key`."""
-    by_key = {pod.key: pod for pod in pods}
-    return by_key[find_key(text, by_key, namespace=namespace)]
-
-
 def find_key(
-    text: str, keys: Iterable[str], *, namespace: str = "", where: str = "in these files"
+    text: str,
+    keys: Iterable[str],
+    *,
+    namespace: str = "",
+    where: str = "in these files",
+    what: str = "pod",
 ) -> str:
     """Return the `namespace/name` that `name`, `ns/name` or `pod/name` refers to.
 
@@ -315,7 +314,8 @@ def find_key(
             raise UnknownPod(f'"{name}" is in several namespaces: {", ".join(matches)}')
         found = matches[0] if len(matches) == 1 else found
     if found not in known:
-        raise UnknownPod(f'no pod "{text}" {where}{_near(text, name, known)}')
+        inside = f'in namespace "{namespace}" ' if namespace and not head else ""
+        raise UnknownPod(f'no {what} "{text}" {inside}{where}{_near(text, name, known)}')
     return found
 
 

@@ -49,6 +49,7 @@ class ScheduleFormat(StrEnum):
     epilog=examples(
         "podwright schedule examples/quickstart --exit-zero",
         "podwright schedule examples/quickstart --pod web-0 -o wide",
+        "podwright schedule examples/simulate",
         "podwright schedule examples/quickstart -o pods --exit-zero",
         "podwright schedule examples/quickstart --rules classic --exit-zero",
         "podwright schedule examples/quickstart --exit-zero \\\n"
@@ -65,7 +66,8 @@ def schedule(  # noqa: PLR0913, PLR0917 - the options of the command
         typer.Option(
             "--pod",
             metavar="POD",
-            help="Schedule this pod only, against the cluster as given. Repeatable.",
+            help="Schedule this pod only, or the pods of a workload (kind/name), against the "
+            "cluster as given. Repeatable.",
         ),
     ] = None,
     namespace: Namespace = "",
@@ -97,10 +99,12 @@ def schedule(  # noqa: PLR0913, PLR0917 - the options of the command
     """Schedule the pending pods of a cluster read from files.
 
     The command schedules pending pods in queue order (priority, then age) and prints the
-    result of each. It is a dry run: no cluster and no file is changed.
+    result of each. It is a dry run: no cluster and no file is changed. Deployments, ReplicaSets,
+    StatefulSets, DaemonSets and Jobs are expanded into the pods that their controllers would
+    create.
 
-    Exit status 1 if a pod does not fit. Pods of other schedulers and pods with scheduling
-    gates are reported but do not affect the exit status.
+    Exit status 1 if a pod does not fit, 2 if there are no pods to schedule. Pods of
+    other schedulers and pods with scheduling gates are reported but do not affect the status.
     """
     from podwright.cli.schedule_run import run_schedule
 

@@ -21,15 +21,28 @@ from podwright.cli.console import (
     progress,
     write,
 )
-from podwright.cli.inputs import find_pod, load_all, warn_of_missing_resources, workload_hint
+from podwright.cli.inputs import load_all, warn_of_missing_resources
 from podwright.cli.options import Setup
+from podwright.cli.workloads import expand_workloads, find_pods
 from podwright.framework import Decision, Rejection
-from podwright.objects import Condition, Node, Pod, encode, with_condition, with_node_name
+from podwright.objects import (
+    Condition,
+    Node,
+    Pod,
+    PodwrightError,
+    encode,
+    with_condition,
+    with_node_name,
+)
 from podwright.preemption import Preemption
 
 NO_NODE = "<none>"
 _PODS_SHOWN = 4
 _GATED = "Scheduling is blocked due to non-empty scheduling gates"
+
+
+class NothingToSchedule(PodwrightError):  # noqa: N818 - named for what it is
+    """There are no pending pods."""
 
 
 def run_schedule(
@@ -41,13 +54,23 @@ def run_schedule(
     output: str,
     with_reasons: bool,
 ) -> bool:
-    """Schedule pods and print the decisions; return whether all pods fit."""
+    """Schedule pods and print the decisions; return whether all pods fit.
+
+    Raises
+    ------
+    NothingToSchedule
+        If there are no pending pods: a check that checked nothing must not succeed.
+    """
     loaded, scheduler = load_all(files, setup)
-    scheduler.add(*loaded.objects)
-    pods = loaded.of(Pod)
+    expansion = expand_workloads(loaded)
+    scheduler.add(*loaded.objects, *expansion.objects)
+    pods = [obj for obj in (*loaded.objects, *expansion.objects) if isinstance(obj, Pod)]
     if wanted:
-        chosen = [find_pod(text, pods, namespace=namespace) for text in wanted]
-        queue = [_pending(scheduler, pod) for pod in dict.fromkeys(pod.key for pod in chosen)]
+        found = [
+            find_pods(text, pods, expansion.workloads, namespace=namespace)[0] for text in wanted
+        ]
+        keys = dict.fromkeys(key for several in found for key in several)
+        queue = [_pending(scheduler, key) for key in keys]
     else:
         queue = [
             pod for pod in scheduler.in_queue_order() if namespace in ("", pod.metadata.namespace)
@@ -55,11 +78,8 @@ def run_schedule(
     announce_compilation()
     decided = (scheduler.schedule(pod.key) for pod in queue)
     decisions = list(progress(decided, "scheduling", len(queue)))
-    if not decisions and output in ("table", "wide", "name"):
-        print_message(_nothing_to_do(scheduler, len(pods), namespace))
-        if workloads := workload_hint(loaded):
-            print_message(workloads)
-        return True
+    if not decisions:
+        raise NothingToSchedule(_nothing_to_do(scheduler, len(pods), namespace))
     _print(decisions, output, with_messages=not with_reasons)
     if output in ("table", "wide"):
         if with_reasons:
@@ -90,8 +110,8 @@ def _nothing_to_do(scheduler: Scheduler, pod_count: int, namespace: str) -> str:
     placed = len(scheduler.cluster.pods)
     where = f" in namespace {namespace}" if namespace else ""
     return (
-        f"Nothing to schedule: no pending pods{where} among {_count(pod_count, 'pod')} "
-        f"({placed} already placed, {_count(nodes, 'node')})."
+        f"nothing to schedule: no pending pods{where} among {_count(pod_count, 'pod')} "
+        f"({placed} already placed, {_count(nodes, 'node')})"
     )
 
 

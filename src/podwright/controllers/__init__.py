@@ -16,6 +16,12 @@ its selector matches, and *releases* the pods that it no longer matches.
 """
 
 from podwright.controllers.controller_loop import ControllerLoop, ControllerLoopState
+from podwright.controllers.expansion import (
+    EXPANDED_KINDS,
+    ExpandedWorkload,
+    Expansion,
+    expand,
+)
 from podwright.controllers.interface import (
     Controller,
     ControllerAction,
@@ -33,6 +39,7 @@ from podwright.controllers.registry import ALL_CONTROLLERS, WORKLOAD_CONTROLLERS
 
 __all__ = [
     "ALL_CONTROLLERS",
+    "EXPANDED_KINDS",
     "WORKLOAD_CONTROLLERS",
     "Controller",
     "ControllerAction",
@@ -40,6 +47,8 @@ __all__ = [
     "ControllerLoopState",
     "CreateRejected",
     "DrainNode",
+    "ExpandedWorkload",
+    "Expansion",
     "Lister",
     "NodeDown",
     "NodeEvent",
@@ -47,4 +56,5 @@ __all__ = [
     "SyncAt",
     "SyncDue",
     "SyncNext",
+    "expand",
 ]

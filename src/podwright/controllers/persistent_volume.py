@@ -41,6 +41,7 @@ from podwright.controllers.provisioning import (
     NO_PROVISIONER,
     PROVISIONED_BY,
     SELECTED_NODE,
+    default_class,
     provisioned,
     reference_to,
     volume_name,
@@ -56,13 +57,11 @@ from podwright.objects import (
     StorageClass,
     label_selector,
     quantity_value,
-    timestamp_ns,
     timestamp_text,
 )
 
 BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
 BOUND_BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"
-IS_DEFAULT: Final = "storageclass.kubernetes.io/is-default-class"
 PROVISIONER: Final = "volume.kubernetes.io/storage-provisioner"
 BETA_PROVISIONER: Final = "volume.beta.kubernetes.io/storage-provisioner"
 
@@ -459,19 +458,8 @@ class PersistentVolumeController:
         return cast(StorageClass | None, self._lister.get(STORAGE_CLASS, name))
 
     def _default_class(self) -> str | None:
-        """Return the default class; the newest one of several.
-
-        Upstream: pkg/volume/util/storageclass.go, GetDefaultClass
-        """
-        defaults = [
-            each
-            for each in self._lister.all(STORAGE_CLASS).values()
-            if each.metadata.annotations.get(IS_DEFAULT) == "true"
-        ]
-        defaults.sort(
-            key=lambda each: (-(timestamp_ns(each.metadata.creation_timestamp) or 0), each.name)
-        )
-        return defaults[0].name if defaults else None
+        classes = self._lister.all(STORAGE_CLASS).values()
+        return default_class(cast(Iterable[StorageClass], classes))
 
     def state(self) -> dict[str, Any]:
         """Return nothing: the objects show the whole state."""

@@ -10,7 +10,7 @@ topology.go
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import Final
 
@@ -25,6 +25,7 @@ from podwright.objects import (
     PersistentVolumeClaim,
     StorageClass,
     encode,
+    timestamp_ns,
     timestamp_text,
 )
 from podwright.schema import decode
@@ -32,7 +33,22 @@ from podwright.schema import decode
 PROVISIONED_BY: Final = "pv.kubernetes.io/provisioned-by"
 SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
+IS_DEFAULT: Final = "storageclass.kubernetes.io/is-default-class"
 ZONE: Final = "topology.kubernetes.io/zone"
+
+
+def default_class(classes: Iterable[StorageClass]) -> str | None:
+    """Return the name of the default class; the newest one of several.
+
+    Notes
+    -----
+    Upstream: pkg/volume/util/storageclass.go, GetDefaultClass
+    """
+    defaults = [each for each in classes if each.metadata.annotations.get(IS_DEFAULT) == "true"]
+    defaults.sort(
+        key=lambda each: (-(timestamp_ns(each.metadata.creation_timestamp) or 0), each.name)
+    )
+    return defaults[0].name if defaults else None
 
 
 def volume_name(claim: PersistentVolumeClaim) -> str:

@@ -1,0 +1,138 @@
+"""Workloads on the command line: their expansion into pods, and their names."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+from podwright.assembly import UnknownPod
+from podwright.cli.console import print_message
+from podwright.cli.inputs import find_key
+from podwright.controllers import EXPANDED_KINDS, ExpandedWorkload, Expansion, expand
+from podwright.files import LoadedObjects
+from podwright.objects import Pod
+
+_KINDS = {kind.lower(): kind for _, kind in EXPANDED_KINDS}
+_SHORT = {
+    "deploy": "Deployment",
+    "rs": "ReplicaSet",
+    "rc": "ReplicationController",
+    "sts": "StatefulSet",
+    "ds": "DaemonSet",
+    "cj": "CronJob",
+}
+_PODS_PER_LINE = 3
+
+
+def expand_workloads(loaded: LoadedObjects) -> Expansion:
+    """Expand the workloads of some files into pods, and report how many pods that gives.
+
+    Raises
+    ------
+    InvalidObject
+        If a workload or its template is invalid.
+    """
+    expansion = expand(loaded.objects)
+    counts: dict[str, int] = {}
+    for workload in expansion.workloads:
+        if workload.new_count:
+            counts[workload.kind] = counts.get(workload.kind, 0) + 1
+        if workload.note:
+            print_message(
+                f"warning: {workload.kind} {workload.key} creates no pods now: {workload.note}"
+            )
+    if counts:
+        pods = sum(workload.new_count for workload in expansion.workloads)
+        kinds = [f"{n} {kind}{'s' * (n != 1)}" for kind, n in counts.items()]
+        print_message(f"Expanded {', '.join(kinds)} into {pods} pod{'s' * (pods != 1)}.")
+    return expansion
+
+
+def kind_named(text: str) -> str:
+    """Return the kind of workloads that a word of kubectl means; "" if it means none.
+
+    Examples
+    --------
+    >>> from podwright.cli.workloads import kind_named
+    >>> kind_named("deploy"), kind_named("jobs"), kind_named("statefulset.apps"), kind_named("web")
+    ('Deployment', 'Job', 'StatefulSet', '')
+    """
+    word = text.lower().partition(".")[0]
+    return _SHORT.get(word) or _KINDS.get(word) or _KINDS.get(word.removesuffix("s"), "")
+
+
+def find_workload(
+    text: str, workloads: Iterable[ExpandedWorkload], *, namespace: str = ""
+) -> ExpandedWorkload | None:
+    """Return the workload that ``kind/name`` refers to; None if the text names no kind.
+
+    Raises
+    ------
+    UnknownPod
+        If there is no such workload, or the name is ambiguous; with suggestions.
+    """
+    head, slash, name = text.partition("/")
+    kind = kind_named(head) if slash else ""
+    if not kind:
+        return None
+    of_kind = {each.key: each for each in workloads if each.kind == kind}
+    key = find_key(name, of_kind, namespace=namespace, what=kind)
+    return of_kind[key]
+
+
+def find_pods(
+    text: str,
+    pods: Sequence[Pod],
+    workloads: Sequence[ExpandedWorkload],
+    *,
+    namespace: str = "",
+) -> tuple[list[str], ExpandedWorkload | None]:
+    """Return the pods that a name refers to: one pod, or all pods of a workload.
+
+    Parameters
+    ----------
+    text : str
+        ``name``, ``namespace/name`` or ``pod/name`` of a pod; ``kind/name`` of a workload.
+
+    Returns
+    -------
+    (list of str, ExpandedWorkload or None)
+        Pods as `namespace/name`, and the workload if the name is that of one.
+
+    Raises
+    ------
+    UnknownPod
+        If there is no such pod or workload, or the workload has no pods; with suggestions.
+    """
+    keys = [pod.key for pod in pods]
+    # A namespace may have the name of a kind.
+    if text not in keys:
+        workload = find_workload(text, workloads, namespace=namespace)
+        if workload is not None:
+            if not workload.pods:
+                why = f": {workload.note}" if workload.note else ""
+                raise UnknownPod(f"{workload.kind} {workload.key} has no pods{why}")
+            return list(workload.pods), workload
+    try:
+        return [find_key(text, keys, namespace=namespace)], None
+    except UnknownPod as error:
+        hint = _workload_hint(text, workloads)
+        if not hint:
+            raise
+        # A workload of that very name is a better guess than a pod of a similar one.
+        what = str(error).partition("; did you mean")[0]
+        raise UnknownPod(f"{what}; {hint}") from error
+
+
+def _workload_hint(text: str, workloads: Iterable[ExpandedWorkload]) -> str:
+    """Suggest workloads for a name that is not that of a pod."""
+    head, slash, name = text.rpartition("/")
+    named = [each for each in workloads if each.key.rpartition("/")[2] == name]
+    if not named:
+        return ""
+    if slash and difflib.get_close_matches(head.lower(), (*_KINDS, *_SHORT), n=1, cutoff=0.7):
+        close = difflib.get_close_matches(head.lower(), _KINDS, n=1, cutoff=0.7)
+        named = [each for each in named if each.kind.lower() in close] or named
+    texts = [f"{each.kind.lower()}/{each.key.rpartition('/')[2]}" for each in named]
+    where = ", ".join(dict.fromkeys(each.key.partition("/")[0] for each in named))
+    return f"did you mean {' or '.join(texts)} (namespace {where})?"

@@ -1,0 +1,161 @@
+"""Expansion: the pods of each kind of workload, and the pods that exist already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.controllers import expand
+from podwright.objects import InvalidObject, Pod, decode
+from podwright.testing import make_node
+
+TEMPLATE: dict[str, Any] = {
+    "metadata": {"labels": {"app": "web"}},
+    "spec": {"containers": [{"name": "main", "image": "web:1"}]},
+}
+JOB_TEMPLATE: dict[str, Any] = {"spec": {**TEMPLATE["spec"], "restartPolicy": "Never"}}
+SELECTOR = {"matchLabels": {"app": "web"}}
+VERSIONS = {
+    "Deployment": "apps/v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1",
+    "DaemonSet": "apps/v1", "Job": "batch/v1", "CronJob": "batch/v1", "ReplicationController": "v1",
+}  # fmt: skip
+
+
+def workload(
+    kind: str, name: str = "web", *, metadata: Any = None, status: Any = None, **spec: Any
+) -> Any:
+    if kind == "Job":
+        spec = {"template": JOB_TEMPLATE} | spec
+    elif kind != "CronJob":
+        selector = SELECTOR["matchLabels"] if kind == "ReplicationController" else SELECTOR
+        spec = {"selector": selector, "template": TEMPLATE} | spec
+    return decode({
+        "apiVersion": VERSIONS[kind], "kind": kind,
+        "metadata": {"name": name, "namespace": "shop"} | (metadata or {}),
+        "spec": spec, "status": status or {},
+    })  # fmt: skip
+
+
+def owned_by(kind: str, name: str):
+    return {"ownerReferences": [
+        {"apiVersion": VERSIONS[kind], "kind": kind, "name": name, "uid": "u", "controller": True}
+    ]}  # fmt: skip
+
+
+def pod_of(kind: str, owner: str, name: str, **spec: Any) -> Any:
+    return decode({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": name, "namespace": "shop"} | owned_by(kind, owner),
+        "spec": TEMPLATE["spec"] | spec,
+    })  # fmt: skip
+
+
+SERVER = {"uid": "u-1", "resourceVersion": "17"}
+
+
+@pytest.mark.parametrize(
+    ("objects", "names"),
+    [
+        pytest.param([workload("ReplicaSet", replicas=2)], ["web-0", "web-1"], id="a replica set"),
+        pytest.param([workload("ReplicaSet")], ["web-0"], id="one replica by default"),
+        pytest.param([workload("ReplicaSet", replicas=0)], [], id="no replicas"),
+        pytest.param([workload("ReplicationController", replicas=2)], ["web-0", "web-1"],
+                     id="a replication controller"),
+        pytest.param([workload("StatefulSet", replicas=2, ordinals={"start": 5})],
+                     ["web-5", "web-6"], id="ordinals"),
+        pytest.param([workload("Job", parallelism=3, completions=2)], ["web-0", "web-1"],
+                     id="a job with fewer completions than its parallelism"),
+        pytest.param([workload("Job", parallelism=2, completions=3, completionMode="Indexed")],
+                     ["web-0-0", "web-1-0"], id="an indexed job"),
+        pytest.param([workload("Job", parallelism=3, completions=3, status={"succeeded": 2})],
+                     ["web-0"], id="what is left of a job"),
+        pytest.param([workload("Job", suspend=True)], [], id="a suspended job"),
+        pytest.param([make_node("a"), make_node("b", taints=["gpu=yes:NoSchedule"]),
+                      make_node("c", unschedulable=True), workload("DaemonSet")],
+                     ["web-0", "web-1"], id="the nodes that a daemon set tolerates"),
+        pytest.param([workload("ReplicaSet", replicas=3), pod_of("ReplicaSet", "web", "web-0")],
+                     ["web-1", "web-2"], id="pods that exist"),
+        pytest.param([workload("StatefulSet", replicas=3), pod_of("StatefulSet", "web", "web-1")],
+                     ["web-0", "web-2"], id="ordinals that exist"),
+        pytest.param([workload("ReplicaSet", replicas=3, metadata=SERVER, status={"replicas": 3})],
+                     [], id="a server that has created the pods"),
+        pytest.param([workload("ReplicaSet", replicas=3, metadata=SERVER, status={"replicas": 2})],
+                     ["web-0"], id="a server that has yet to create one"),
+    ],
+)  # fmt: skip
+def test_missing_pods_are_created(objects, names):
+    pods = [obj for obj in expand(objects).objects if isinstance(obj, Pod)]
+    assert [pod.name for pod in pods] == names
+    assert {pod.namespace for pod in pods} <= {"shop"}
+
+
+def test_a_deployment_gets_a_replica_set_and_its_pods():
+    expansion = expand([workload("Deployment", replicas=2)])
+    objects: list[Any] = [*expansion.objects]
+    (found,) = expansion.workloads
+    replica_set, *pods = objects
+    label = replica_set.metadata.labels["pod-template-hash"]
+    assert replica_set.name == f"web-{label}"
+    assert [pod.name for pod in pods] == [f"web-{label}-0", f"web-{label}-1"]
+    assert pods[0].metadata.labels == {"app": "web", "pod-template-hash": label}
+    assert pods[0].metadata.controller.name == replica_set.name
+    assert (found.kind, found.key, found.new_count) == ("Deployment", "shop/web", 2)
+    assert found.pods == tuple(pod.key for pod in pods)
+
+
+def test_the_pods_of_the_replica_sets_of_a_deployment_are_its_pods():
+    objects = [
+        workload("Deployment", replicas=3),
+        workload("ReplicaSet", "web-1", replicas=3, metadata=owned_by("Deployment", "web")),
+        pod_of("ReplicaSet", "web-1", "web-1-a"),
+    ]
+    (found,) = expand(objects).workloads
+    assert found.pods == ("shop/web-1-a", "shop/web-1-0", "shop/web-1-1")
+
+
+def test_a_stateful_set_gets_its_claims_with_the_default_class():
+    default = {"annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}
+    storage_class: Any = decode({
+        "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
+        "metadata": {"name": "fast"} | default, "provisioner": "csi.example.com",
+    })  # fmt: skip
+    claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"],
+             "resources": {"requests": {"storage": "1Gi"}}}}  # fmt: skip
+    owner = workload("StatefulSet", replicas=1, volumeClaimTemplates=[claim])
+    objects: list[Any] = [*expand([storage_class, owner]).objects]
+    claim_object, pod = objects
+    assert (claim_object.key, claim_object.spec.storage_class_name) == ("shop/data-web-0", "fast")
+    assert pod.spec.volumes[0].persistent_volume_claim.claim_name == "data-web-0"
+
+
+@pytest.mark.parametrize(
+    ("owner", "note"),
+    [
+        pytest.param(
+            workload("CronJob", schedule="0 3 * * *",
+                     jobTemplate={"spec": {"template": JOB_TEMPLATE}}),
+            'it creates jobs by its schedule "0 3 * * *"', id="a cron job",
+        ),
+        pytest.param(workload("Job", suspend=True), "it is suspended", id="a suspended job"),
+        pytest.param(workload("Deployment", paused=True), "it is paused", id="a paused deployment"),
+        pytest.param(
+            workload("Job", status={"conditions": [{"type": "Complete", "status": "True"}]}),
+            "it has the condition Complete", id="a finished job",
+        ),
+    ],
+)  # fmt: skip
+def test_a_workload_without_pods_now_says_why(owner, note):
+    expansion = expand([owner])
+    assert expansion.objects == []
+    assert [(each.new_count, each.note) for each in expansion.workloads] == [(0, note)]
+
+
+def test_invalid_workloads_are_rejected_together():
+    wrong = [workload("Deployment", replicas=-1), workload("Job", "once", parallelism=-2)]
+    with pytest.raises(InvalidObject) as raised:
+        expand(wrong)
+    assert [error.source for error in raised.value.errors] == [
+        "Deployment shop/web",
+        "Job shop/once",
+    ]

@@ -1,0 +1,138 @@
+"""Workloads in `podwright schedule` and `podwright explain`."""
+
+import json
+
+import pytest
+from tests.e2e.command_line import NODES, pod, run
+
+CHART = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: main, image: "web:1", resources: {requests: {cpu: "4"}}}]
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: migrate, namespace: shop}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: main, image: "web:1", resources: {requests: {cpu: "1"}}}]
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: nightly, namespace: shop}
+spec:
+  schedule: "0 3 * * *"
+  jobTemplate:
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          containers: [{name: main, image: "web:1"}]
+"""
+REPORT = (
+    "warning: CronJob shop/nightly creates no pods now: "
+    'it creates jobs by its schedule "0 3 * * *"\n'
+    "Expanded 1 Deployment, 1 Job into 4 pods.\n"
+)
+
+
+def test_a_rendered_chart_is_checked_against_a_cluster(write):
+    result = run(f"schedule {write('nodes.yaml', NODES)} - --explain", status=1, stdin=CHART)
+    assert result.stdout == (
+        "NAMESPACE  POD               NODE\n"
+        "shop       web-69b79769f8-0  large\n"
+        "shop       web-69b79769f8-1  large\n"
+        "shop       web-69b79769f8-2  <none>\n"
+        "shop       migrate-0         small\n"
+        "\n"
+        "Reasons by pod:\n"
+        "  shop/web-69b79769f8-2\n"
+        "    2 nodes: Insufficient cpu (NodeResourcesFit)\n"
+    )
+    # The input is gone when a suggested command is pasted, so none is suggested.
+    assert result.stderr == f"{REPORT}3 of 4 pending pods scheduled on 2 nodes; 1 does not fit.\n"
+
+
+def test_the_first_pod_of_a_workload_that_does_not_fit_is_explained(write):
+    files = f"{write('nodes.yaml', NODES)} {write('chart.yaml', CHART)}"
+    result = run(f"explain deployment/web {files}", status=1)
+    assert result.stderr == REPORT
+    assert result.stdout.startswith(
+        "Pod:      shop/web-69b79769f8-2\n"
+        "Of:       Deployment shop/web (3 pods, 1 does not fit)\n"
+        "Context:  after scheduling 2 pending pods ahead of it\n"
+        "Node:     <none>\n"
+    )
+    assert "  - add a node like large\n" in result.stdout
+    document = json.loads(run(f"explain deploy/web {files} -o json", status=1).stdout)
+    assert document["workload"] == {
+        "kind": "Deployment", "name": "shop/web", "pods": 3, "unfit": ["shop/web-69b79769f8-2"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["job/migrate", "jobs.batch/migrate", "job/shop/migrate"])
+def test_the_first_pod_of_a_workload_that_fits_is_explained(write, name):
+    files = f"{write('nodes.yaml', NODES)} {write('chart.yaml', CHART)}"
+    text = run(f"explain {name} {files} -n shop").stdout
+    assert text.startswith(
+        "Pod:      shop/migrate-0\nOf:       Job shop/migrate (1 pod, all fit)\n"
+    )
+
+
+def test_the_pods_of_one_workload_are_scheduled_alone(write):
+    files = f"{write('nodes.yaml', NODES)} {write('chart.yaml', CHART)}"
+    result = run(f"schedule {files} --pod job/migrate -o name")
+    assert result.stdout == "shop/migrate-0\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        pytest.param("deployment/wbe", 'no Deployment "wbe" in these files; did you mean shop/web?',
+                     id="a misspelt name"),
+        pytest.param("deployment/web -n other",
+                     'no Deployment "web" in namespace "other" in these files; did you mean'
+                     " shop/web?",
+                     id="another namespace"),
+        pytest.param("web", 'no pod "web" in these files; did you mean deployment/web'
+                     " (namespace shop)?", id="the name of a workload"),
+        pytest.param("deployemnt/web", "did you mean deployment/web (namespace shop)?",
+                     id="a misspelt kind"),
+        pytest.param("cronjob/nightly", "CronJob shop/nightly has no pods: it creates jobs by its"
+                     ' schedule "0 3 * * *"', id="a cron job"),
+        pytest.param("sts/db", 'no StatefulSet "db" in these files', id="a kind that is absent"),
+    ],
+)  # fmt: skip
+def test_a_name_that_is_not_found_is_answered_with_suggestions(write, name, error):
+    files = f"{write('nodes.yaml', NODES)} {write('chart.yaml', CHART)}"
+    assert error in run(f"explain {name} {files}", status=2).stderr
+
+
+def test_a_namespace_may_have_the_name_of_a_kind(write):
+    files = write("cluster.yaml", NODES + pod("web", "1", namespace="job"))
+    assert "Pod:      job/web" in run(f"explain job/web {files}").stdout
+
+
+def test_a_chart_without_pods_now_is_no_success(write):
+    cron_job = CHART.rpartition("---")[2]
+    result = run(f"schedule {write('nodes.yaml', NODES)} -", status=2, stdin=cron_job)
+    assert result.stderr.endswith(
+        "error: nothing to schedule: no pending pods among 0 pods (0 already placed, 2 nodes)\n"
+    )
+    assert "CronJob shop/nightly creates no pods now" in result.stderr
+
+
+def test_an_invalid_template_is_an_error(write):
+    wrong = CHART.replace('cpu: "4"', 'cpu: "four"')
+    result = run(f"schedule {write('nodes.yaml', NODES)} -", status=2, stdin=wrong)
+    path = "spec.template.spec.containers[0].resources.requests[cpu]"
+    assert f'{path}: Invalid value: "four"' in result.stderr
