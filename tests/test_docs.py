@@ -189,7 +189,9 @@ def test_the_commands_print_what_is_shown(page, checkout):
     rewritten, end = "", 0
     for fence in FENCE.finditer(text):
         if saved := SAVE_AS.search(text[: fence.start()]):
-            (checkout / saved["name"]).write_text(fence["text"], encoding="utf-8")
+            file = checkout / saved["name"]
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(fence["text"], encoding="utf-8")
         if fence["language"] != "console":
             continue
         block = ""

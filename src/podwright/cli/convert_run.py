@@ -167,7 +167,8 @@ def _read(files: Sequence[str], validate: FieldValidation) -> _Contents:
             " StatefulSets may be outdated; the objects.json of a finished run has all objects"
         )
     manifests: list[tuple[str, bytes]] = []
-    for name, data in read_paths(others, stdin=sys.stdin.buffer if "-" in others else None):
+    stdin = sys.stdin.buffer if "-" in others else None
+    for name, data in read_paths(others, stdin=stdin, report=print_message):
         (records if _is_record(data, name) else manifests).append((name, data))
     collected = ErrorCollector()
     loaded, record = LoadedObjects(), None

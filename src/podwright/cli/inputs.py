@@ -102,7 +102,9 @@ def read_inputs(files: Sequence[str], setup: Setup, *, has_both: bool = False) -
     with waiting("reading the files"):
         with collected:
             stdin = sys.stdin.buffer if "-" in files else None
-            loaded = load(list(files), stdin=stdin, validate=setup.validate.value)
+            loaded = load(
+                list(files), stdin=stdin, validate=setup.validate.value, report=print_message
+            )
             require_objects(loaded, files)
         inputs = inputs_of(loaded, setup, collected)
         collected.raise_all()

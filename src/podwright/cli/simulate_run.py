@@ -248,7 +248,7 @@ def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
     with waiting("reading the files"):
         with collected:
             stdin = sys.stdin.buffer if "-" in options.files else None
-            contents = read_paths(options.files, stdin=stdin)
+            contents = read_paths(options.files, stdin=stdin, report=print_message)
             files += [InputFile("objects", name, sha256_of(data)) for name, data in contents]
             _reject_records(contents)
             loaded = load_bytes(contents, validate=setup.validate.value)

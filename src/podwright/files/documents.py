@@ -228,6 +228,9 @@ def _of_value(
 ) -> Iterator[Found]:
     if isinstance(value, dict):
         yield from _flattened(value, place, item_lines, errors)
+    elif isinstance(value, list) and value and all(isinstance(entry, dict) for entry in value):
+        for index, entry in enumerate(value):
+            yield from _flattened(entry, place.at_item("", index, 0), (), errors)
     elif value is not None:
         message = f"an object is expected, with apiVersion and kind, not {quoted(value)}"
         errors.append(_error(str(place), message))

@@ -5,7 +5,9 @@ This module finds and reads files and merges their objects; `object_reader` read
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -17,6 +19,7 @@ from podwright.files.object_reader import (
     SourcedDocument,
     read_manifest,
 )
+from podwright.files.unrendered import Unrendered, UnrenderedFiles, skipped_text
 from podwright.objects import (
     FieldError,
     InputError,
@@ -33,6 +36,8 @@ STDIN_SOURCE = "stdin"
 
 SUFFIXES = (".yaml", ".yml", ".json", ".csv")
 """The suffixes of manifests in a folder; each is also read with `.gz` appended."""
+
+_VERSION = re.compile(r"v(?P<major>\d+)(?:(?P<stage>alpha|beta)(?P<minor>\d+))?")
 
 T = TypeVar("T", bound=KubernetesObject)
 
@@ -73,10 +78,20 @@ class LoadedObjects(msgspec.Struct, frozen=True):
         return tuple(entry.object for entry in self.sourced if isinstance(entry.object, cls))
 
 
+def _warn(text: str) -> None:
+    warnings.warn(text, stacklevel=4)
+
+
 def read_paths(
-    paths: Iterable[str | Path], *, stdin: BinaryIO | None = None
+    paths: Iterable[str | Path],
+    *,
+    stdin: BinaryIO | None = None,
+    report: Callable[[str], None] = _warn,
 ) -> list[tuple[str, bytes]]:
     """Read files, and all manifests in folders.
+
+    In folders the sources of Helm charts and kustomizations, unrendered templates and files without
+    Kubernetes objects are skipped; see `unrendered`.
 
     Parameters
     ----------
@@ -85,6 +100,9 @@ def read_paths(
         order, for files with one of the `SUFFIXES`. `-` is the standard input.
     stdin : BinaryIO, optional
         The standard input.
+    report : callable
+        Receives one line for each chart, kustomization or folder with skipped files; by default
+        a warning is issued.
 
     Returns
     -------
@@ -94,32 +112,68 @@ def read_paths(
     Raises
     ------
     InputError
-        With every path that cannot be read.
+        With every path that cannot be read, and every given file that has to be rendered first.
     """
     found: dict[str, bytes] = {}
     errors: list[FieldError] = []
+    unrendered = UnrenderedFiles()
     for path in map(str, paths):
         if path == STDIN:
             if stdin is None:
                 errors.append(FieldError(source=path, path="", message="no standard input"))
             elif STDIN_SOURCE not in found:
                 found[STDIN_SOURCE] = stdin.read()
-            continue
-        files = _manifests_in(Path(path)) if Path(path).is_dir() else [Path(path)]
-        if not files:
-            message = f"no manifests in this folder (looked for {', '.join(SUFFIXES)}, also .gz)"
-            errors.append(FieldError(source=path, path="", message=message))
-        for file in files:
-            if str(file) in found:
-                continue
-            try:
-                found[str(file)] = file.read_bytes()
-            except OSError as error:
-                message = f"cannot be read: {error.strerror or error}"
-                errors.append(FieldError(source=str(file), path="", message=message))
+        elif Path(path).is_dir():
+            _read_folder(Path(path), unrendered, found, errors, report)
+        elif path not in found and (data := _read_file(Path(path), errors)) is not None:
+            reason = unrendered.reason(Path(path), data)
+            if reason is None or not reason.advice:
+                found[path] = data
+            else:
+                message = f"part of {reason.what}, not a manifest{reason.remedy}"
+                errors.append(FieldError(source=path, path="", message=message))
     if errors:
         raise InputError(errors)
     return list(found.items())
+
+
+def _read_file(file: Path, errors: list[FieldError]) -> bytes | None:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        message = f"cannot be read: {error.strerror or error}"
+        errors.append(FieldError(source=str(file), path="", message=message))
+        return None
+
+
+def _read_folder(
+    folder: Path,
+    unrendered: UnrenderedFiles,
+    found: dict[str, bytes],
+    errors: list[FieldError],
+    report: Callable[[str], None],
+) -> None:
+    skipped: dict[Unrendered, list[Path]] = {}
+    files = _manifests_in(folder)
+    for file in files:
+        data = None if str(file) in found else _read_file(file, errors)
+        if data is None:
+            continue
+        reason = unrendered.reason(file, data)
+        if reason is None:
+            found[str(file)] = data
+        else:
+            skipped.setdefault(reason, []).append(file)
+    if not files:
+        message = f"no manifests in this folder (looked for {', '.join(SUFFIXES)}, also .gz)"
+        errors.append(FieldError(source=str(folder), path="", message=message))
+    has_manifests = len(files) > sum(map(len, skipped.values()))
+    for reason, group in skipped.items():
+        if has_manifests:
+            report(skipped_text(reason, group))
+        else:
+            message = f"no manifests in this folder, only {reason.what}{reason.remedy}"
+            errors.append(FieldError(source=str(reason.folder), path="", message=message))
 
 
 def _manifests_in(folder: Path) -> list[Path]:
@@ -137,6 +191,7 @@ def load(
     *,
     stdin: BinaryIO | None = None,
     validate: FieldValidation = "strict",
+    report: Callable[[str], None] = _warn,
 ) -> LoadedObjects:
     """Read the objects of one or several files and folders.
 
@@ -160,7 +215,7 @@ def load(
         With all errors in all files; nothing is partially loaded.
     """
     several = (paths,) if isinstance(paths, str | Path) else paths
-    return load_bytes(read_paths(several, stdin=stdin), validate=validate)
+    return load_bytes(read_paths(several, stdin=stdin, report=report), validate=validate)
 
 
 def load_bytes(
@@ -168,7 +223,7 @@ def load_bytes(
 ) -> LoadedObjects:
     """Read the objects from the content of files; see `load`."""
     errors: list[FieldError] = []
-    by_identity: dict[tuple[str, str, str], Sourced] = {}
+    positions: dict[tuple[str, str, str], int] = {}
     kept: list[Sourced] = []
     configuration: SourcedDocument | None = None
     warnings: list[str] = []
@@ -184,12 +239,12 @@ def load_bytes(
             if not obj.name:
                 kept.append(entry)
                 continue
-            first = by_identity.setdefault((api_group(obj.api_version), obj.kind, obj.key), entry)
-            if first is entry:
+            identity = (api_group(obj.api_version), obj.kind, obj.key)
+            position = positions.setdefault(identity, len(kept))
+            if position == len(kept):
                 kept.append(entry)
-            elif encode(first.object) != encode(obj):
-                message = f"{obj.kind} {obj.key} is different in {first.source}"
-                errors.append(FieldError(source=entry.source, path="", message=message))
+            elif _replaces(entry, kept[position], errors):
+                kept[position] = entry
         for document in manifest.configurations:
             if configuration is None:
                 configuration = document
@@ -199,3 +254,33 @@ def load_bytes(
     if errors:
         raise InputError(errors)
     return LoadedObjects(tuple(kept), configuration, tuple(warnings))
+
+
+def _replaces(entry: Sourced, first: Sourced, errors: list[FieldError]) -> bool:
+    """Whether a duplicate has a newer version; two contents of one version are an error."""
+    obj = entry.object
+    version, first_version = _version_of(obj), _version_of(first.object)
+    if version != first_version:
+        # A bundle for several releases of Kubernetes has an object in several versions.
+        return _version_rank(version) > _version_rank(first_version)
+    if encode(first.object) != encode(obj):
+        message = f"{obj.kind} {obj.key} is different in {first.source}"
+        errors.append(FieldError(source=entry.source, path="", message=message))
+    return False
+
+
+def _version_of(obj: Object) -> str:
+    # A struct has one version of its kind, the document the written one.
+    return str(obj.raw.get("apiVersion") or obj.api_version)
+
+
+def _version_rank(api_version: str) -> tuple[int, int, int]:
+    """Return the priority of a version: stable before beta before alpha, then the numbers.
+
+    Upstream: staging/src/k8s.io/apimachinery/pkg/version/helpers.go, CompareKubeAwareVersionStrings
+    """
+    found = _VERSION.fullmatch(api_version.rpartition("/")[2])
+    if found is None:
+        return (0, 0, 0)
+    stage = {"alpha": 1, "beta": 2, None: 3}[found["stage"]]
+    return (stage, int(found["major"]), int(found["minor"] or 0))

@@ -206,7 +206,7 @@ def _scalar(event: Any) -> Any:
     tag = event.tag
     if tag is None or tag == "!":
         return _plain(value) if event.implicit[0] else value
-    if tag in {f"{_TAG}str", f"{_TAG}binary"}:
+    if tag in {f"{_TAG}str", f"{_TAG}binary", f"{_TAG}merge"}:
         return value
     resolved = _plain(value)
     kinds = {"int": int, "float": float, "bool": bool, "null": type(None)}

@@ -65,6 +65,19 @@ def as_json(value):
             id="a typed list, whose items have no kind",
         ),
         pytest.param(
+            as_json({"kind": "List", "items": [{"kind": "List", "items": [POD]}, NODE]}),
+            [("Pod", "default/p"), ("Node", "n")],
+            id="a List in a List",
+        ),
+        pytest.param(
+            as_json([POD, NODE]), [("Pod", "default/p"), ("Node", "n")], id="a JSON list of objects"
+        ),
+        pytest.param(
+            b"apiVersion: v1\nkind: Node\nmetadata: {name: n, labels: {!!merge <<: {a: b}}}",
+            [("Node", "n")],
+            id="a merge key with a tag",
+        ),
+        pytest.param(
             b"{apiVersion: v1, kind: Node, metadata: {name: n}}", [("Node", "n")], id="flow YAML"
         ),
         pytest.param(b"", [], id="an empty file"),

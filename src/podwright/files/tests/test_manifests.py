@@ -76,3 +76,15 @@ def test_the_errors_of_all_files_are_shown_together():
     with pytest.raises(InputError) as refused:
         load_bytes([("a", b'{"kind": "Pod"}'), ("b", b'{"apiVersion": "v1"}')])
     assert str(refused.value) == "a: apiVersion: Required value\nb: kind: Required value"
+
+
+def test_versions_of_one_object_are_one_object():
+    budget = {"kind": "PodDisruptionBudget", "metadata": {"name": "b", "namespace": "a"}}
+    for first, second in (("policy/v1beta1", "policy/v1"), ("policy/v1", "policy/v1beta1")):
+        loaded = load_bytes(
+            [
+                ("a", as_json(budget | {"apiVersion": first})),
+                ("b", as_json(budget | {"apiVersion": second})),
+            ]
+        )
+        assert [obj.raw["apiVersion"] for obj in loaded.objects] == ["policy/v1"]

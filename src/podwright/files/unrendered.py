@@ -1,0 +1,180 @@
+"""Files beside manifests that are not manifests: the sources of Helm charts and kustomizations.
+
+A folder of manifests often contains the inputs of a tool that renders manifests, and files of other
+tools. Such files are recognized by their name, by their folder or by their content, and are
+skipped. The same file given by name is an error, because the user expects its objects.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from podwright.files.documents import SNAPSHOT_KEYS
+from podwright.objects import YamlError, read_yaml
+
+CHART = "Chart.yaml"
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+
+_CHART_FILES = re.compile(r"Chart\.(yaml|lock)|values([-._].*)?\.(ya?ml|json)|.*\.tpl")
+_TEMPLATE_BYTES_MAX = 1_000_000
+"""Larger files are dumps, which are not parsed twice."""
+
+_OBJECT = re.compile(rb'^(?:["{\s-]*)(?:apiVersion|kind)["\']?\s*:', re.MULTILINE)
+
+
+class Unrendered(msgspec.Struct, frozen=True):
+    """The reason why a file is not a manifest.
+
+    Attributes
+    ----------
+    what : str
+        The files of which this is one, such as `a Helm chart`.
+    folder : Path
+        The folder of the chart or the kustomization, or the folder of the file.
+    advice : str
+        The command that renders manifests; empty for files of other tools.
+    """
+
+    what: str
+    folder: Path
+    advice: str = ""
+
+    @property
+    def remedy(self) -> str:
+        """The advice as the end of a message."""
+        return f"; render it first: {self.advice}" if self.advice else ""
+
+
+class UnrenderedFiles:
+    """Recognizes files that are not manifests; each folder is examined once."""
+
+    def __init__(self) -> None:
+        self._charts: dict[Path, Path | None] = {}
+        self._inputs: dict[Path, frozenset[Path]] = {}
+
+    def reason(self, file: Path, data: bytes) -> Unrendered | None:
+        """Return the reason why a file is not a manifest; None if it is one, or may be.
+
+        Parameters
+        ----------
+        file : Path
+            A file with a suffix of manifests.
+        data : bytes
+            Its content.
+        """
+        folder = file.parent
+        if file.name in KUSTOMIZATIONS or file.resolve() in self._kustomize_inputs(folder):
+            return Unrendered("a kustomization", folder, f"kubectl kustomize {folder}")
+        chart = self._chart_of(folder)
+        if chart is not None:
+            inside = file.relative_to(chart)
+            is_source = len(inside.parts) == 1 and _CHART_FILES.fullmatch(file.name)
+            if is_source or "templates" in inside.parts[:-1]:
+                return Unrendered("a Helm chart", chart, f"helm template {chart}")
+        if b"{{" in data and len(data) < _TEMPLATE_BYTES_MAX and not _is_yaml(data):
+            return Unrendered("unrendered templates ({{ }})", folder, "helm template CHART")
+        if file.suffix != ".csv" and not _has_objects(data):
+            return Unrendered("files without apiVersion and kind", folder)
+        return None
+
+    def _chart_of(self, folder: Path) -> Path | None:
+        """Return the innermost chart that contains a folder."""
+        if folder not in self._charts:
+            candidates = (folder, *folder.parents)
+            found = (each for each in candidates if (each / CHART).is_file())
+            self._charts[folder] = next(found, None)
+        return self._charts[folder]
+
+    def _kustomize_inputs(self, folder: Path) -> frozenset[Path]:
+        """Return the patches and the generator inputs that a folder's kustomization names."""
+        if folder not in self._inputs:
+            self._inputs[folder] = _kustomize_inputs(folder)
+        return self._inputs[folder]
+
+
+def skipped_text(reason: Unrendered, files: list[Path]) -> str:
+    """Return the message about the skipped files with one reason, in one line.
+
+    Examples
+    --------
+    >>> chart = Unrendered("a Helm chart", Path("web"), "helm template web")
+    >>> skipped_text(chart, [Path("web/Chart.yaml"), Path("web/values.yaml")])
+    'web: skipped a Helm chart (Chart.yaml, values.yaml); render it first: helm template web'
+    """
+    names = [str(file.relative_to(reason.folder)) for file in files]
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return f"{reason.folder}: skipped {reason.what} ({shown}){reason.remedy}"
+
+
+def _kustomize_inputs(folder: Path) -> frozenset[Path]:
+    """Return the patches and the generator inputs that a folder's kustomization names."""
+    for name in KUSTOMIZATIONS:
+        try:
+            text = (folder / name).read_text(encoding="utf-8")
+            documents = [document.value for document in read_yaml(text, allow_duplicates=True)]
+        except (OSError, UnicodeDecodeError, YamlError):
+            continue
+        return frozenset(
+            (folder / path).resolve()
+            for document in documents
+            if isinstance(document, dict)
+            for path in _input_paths(document)
+        )
+    return frozenset()
+
+
+def _input_paths(kustomization: dict[str, Any]) -> Iterator[str]:
+    for key in ("patches", "patchesJson6902", "patchesStrategicMerge", "replacements"):
+        for entry in kustomization.get(key) or ():
+            path = entry.get("path") if isinstance(entry, dict) else entry
+            if isinstance(path, str) and "\n" not in path:
+                yield path
+    for key in ("configMapGenerator", "secretGenerator"):
+        for entry in kustomization.get(key) or ():
+            if isinstance(entry, dict):
+                for path in (*(entry.get("files") or ()), *(entry.get("envs") or ())):
+                    yield str(path).rpartition("=")[2]
+    for key in ("configurations", "transformers", "generators"):
+        yield from (path for path in kustomization.get(key) or () if isinstance(path, str))
+
+
+def _is_yaml(data: bytes) -> bool:
+    try:
+        for _ in read_yaml(data.decode("utf-8-sig"), allow_duplicates=True):
+            pass
+    except (UnicodeDecodeError, YamlError, RecursionError):
+        return False
+    return True
+
+
+def _has_objects(data: bytes) -> bool:
+    """Whether a file may have a Kubernetes object; reading it reports all other errors."""
+    if _OBJECT.search(data[:65_536]) or data[:2] == b"\x1f\x8b":
+        return True
+    try:
+        text = data.decode("utf-8-sig")
+        if text.lstrip()[:1] in {"{", "["}:
+            values = [msgspec.json.decode(text)]
+        else:
+            values = [
+                document.value
+                for document in read_yaml(text, allow_duplicates=True)
+                if document.value is not None
+            ]
+    except (UnicodeDecodeError, YamlError, RecursionError, msgspec.DecodeError):
+        return True
+    return not values or any(map(_is_object, values))
+
+
+def _is_object(value: Any) -> bool:
+    if isinstance(value, list):
+        return not value or any(map(_is_object, value))
+    if not isinstance(value, dict):
+        return True
+    is_snapshot = not SNAPSHOT_KEYS.keys().isdisjoint(value)
+    return is_snapshot or "apiVersion" in value or "kind" in value
