@@ -79,12 +79,15 @@ def test_the_errors_of_all_files_are_shown_together():
 
 
 def test_versions_of_one_object_are_one_object():
-    budget = {"kind": "PodDisruptionBudget", "metadata": {"name": "b", "namespace": "a"}}
-    for first, second in (("policy/v1beta1", "policy/v1"), ("policy/v1", "policy/v1beta1")):
+    budget = {"kind": "Widget", "metadata": {"name": "b", "namespace": "a"}}
+    for first, second in (
+        ("example.com/v1beta1", "example.com/v1"),
+        ("example.com/v1", "example.com/v1beta1"),
+    ):
         loaded = load_bytes(
             [
                 ("a", as_json(budget | {"apiVersion": first})),
                 ("b", as_json(budget | {"apiVersion": second})),
             ]
         )
-        assert [obj.raw["apiVersion"] for obj in loaded.objects] == ["policy/v1"]
+        assert [obj.raw["apiVersion"] for obj in loaded.objects] == ["example.com/v1"]
