@@ -70,3 +70,63 @@ def test_a_rendered_chart_is_read(folder):
     result = run(f"schedule {folder({'rendered.yaml': rendered})} -o name")
     assert result.stdout == "default/web\n"
     assert "skipped" not in result.stderr
+
+
+SNAPSHOT = """{{"pods": [{{"metadata": {{"name": "web", "namespace": "default"}},
+  "spec": {{"containers": [{{"name": "c", "image": "web"}}]}}}}],
+ "nodes": [{{"metadata": {{"name": "n1"}},
+  "status": {{"allocatable": {{"cpu": "4", "memory": "8Gi", "pods": "110"}}}}}}],
+ "pvs": [], "pvcs": [], "storageClasses": [], {more}
+ "schedulerConfig": {configuration}}}
+"""
+FILTERS = '[{"name": "NodeName"}, {"name": "EBSLimits"}, {"name": "GCEPDLimits"}]'
+OLD = f"""{{"parallelism": 16, "healthzBindAddress": "0.0.0.0:10251", "percentageOfNodesToScore": 0,
+ "metricsBindAddress": "0.0.0.0:10251", "profiles": [{{"schedulerName": "default-scheduler",
+  "plugins": {{"filter": {{"enabled": {FILTERS}}}, "permit": {{}},
+   "score": {{"enabled": [{{"name": "NodeAffinity", "weight": 1}}]}}}}}}]}}"""
+CURRENT = """{"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+ "profiles": [{"schedulerName": "default-scheduler"}]}"""
+
+
+@pytest.mark.parametrize(
+    ("more", "configuration", "warnings"),
+    [
+        pytest.param(
+            "",
+            OLD,
+            [
+                "it has no apiVersion and kind; it is read as kubescheduler.config.k8s.io/v1",
+                "plugins that Kubernetes has removed are ignored: EBSLimits, GCEPDLimits",
+                "fields that kubescheduler.config.k8s.io/v1 does not have are ignored:"
+                " healthzBindAddress, metricsBindAddress",
+            ],
+            id="the form without a version, namespaces and priority classes",
+        ),
+        pytest.param(
+            '"priorityClasses": [],',
+            CURRENT.replace("io/v1", "io/v1beta3"),
+            [
+                "its version is kubescheduler.config.k8s.io/v1beta3; it is read as"
+                " kubescheduler.config.k8s.io/v1"
+            ],
+            id="the form of an older version",
+        ),
+        pytest.param(
+            '"priorityClasses": [], "namespaces": [],', CURRENT, [], id="the current form"
+        ),
+        pytest.param('"namespaces": null,', "null", [], id="an external scheduler"),
+    ],
+)
+@pytest.mark.parametrize("command", ["schedule", "simulate"])
+def test_snapshots_of_all_versions_are_read(write, command, more, configuration, warnings):
+    file = write("s.json", SNAPSHOT.format(more=more, configuration=configuration))
+    stderr = run(f"{command} {file}").stderr
+    found = [line for line in stderr.splitlines() if "schedulerConfig" in line]
+    assert found == [f"warning: {file}: schedulerConfig: {text}" for text in warnings]
+
+
+def test_the_configuration_option_replaces_that_of_a_snapshot(write):
+    file = write("s.json", SNAPSHOT.format(more="", configuration='{"profiles": 7}'))
+    assert "profiles" in run(f"schedule {file}", status=2).stderr
+    config = write("c.yaml", CURRENT)
+    assert "1 of 1 pending pod scheduled" in run(f"schedule {file} -c {config}").stderr

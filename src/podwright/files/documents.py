@@ -22,7 +22,6 @@ from podwright.objects import (
     FieldError,
     TableError,
     YamlError,
-    api_group,
     invalid,
     is_openb,
     quoted,
@@ -49,6 +48,8 @@ _MOST_LINES: Final = 5_000
 """The lines of a document that are read to find that of a field."""
 _LONGEST_JSON: Final = 1_000_000
 """The length of a JSON text in which lines of fields are found."""
+_CONFIGURATION_HEAD = {"apiVersion": CONFIGURATION_GROUP}
+"""Marks a configuration that was exported without a version."""
 _API_VERSION = {cls.kind: cls.api_version for cls in TYPES}
 
 
@@ -307,7 +308,7 @@ def _compact_length(text: str) -> int:
 def is_configuration(document: Document) -> bool:
     """Whether a document is a KubeSchedulerConfiguration."""
     api_version = document.get("apiVersion")
-    return isinstance(api_version, str) and api_group(api_version) == CONFIGURATION_GROUP
+    return isinstance(api_version, str) and api_version.partition("/")[0] == CONFIGURATION_GROUP
 
 
 def _is_snapshot(document: Document) -> bool:
@@ -327,7 +328,8 @@ def _flattened(
                 yield found._replace(is_stored=True)
         config = document.get(_SCHEDULER_CONFIG)
         if isinstance(config, dict):
-            yield Found(Place(f"{place}: {_SCHEDULER_CONFIG}"), config)
+            config_place = Place(f"{place}: {_SCHEDULER_CONFIG}")
+            yield Found(config_place, _CONFIGURATION_HEAD | config, is_stored=True)
         elif config is not None:
             message = invalid(config, "a KubeSchedulerConfiguration or null is expected")
             errors.append(_error(str(place), message, path=_SCHEDULER_CONFIG))

@@ -17,6 +17,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from podwright.files.documents import Place, is_configuration, read_documents
+from podwright.files.snapshot_configuration import readable_configuration
 from podwright.objects import (
     Document,
     FieldError,
@@ -235,13 +236,18 @@ def read_manifest(data: bytes, *, source: str, validate: FieldValidation = "stri
     reader = ObjectReader(validate)
     objects: list[Sourced] = []
     configurations: list[SourcedDocument] = []
+    notes: list[str] = []
     for place, document, is_stored in read_documents(data, source, reader.errors):
         if is_configuration(document):
-            configurations.append(SourcedDocument(str(place), document))
+            readable = document
+            if is_stored:
+                readable, differences = readable_configuration(document)
+                notes += [f"{place}: {difference}" for difference in differences]
+            configurations.append(SourcedDocument(str(place), readable))
             continue
         obj = reader.read(document, place, is_stored=is_stored)
         if obj is not None:
             objects.append(Sourced(str(place), obj))
     if reader.errors:
         raise InputError(reader.errors)
-    return Manifest(tuple(objects), tuple(configurations), reader.warnings())
+    return Manifest(tuple(objects), tuple(configurations), (*notes, *reader.warnings()))
