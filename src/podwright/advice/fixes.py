@@ -297,13 +297,16 @@ class Fixes:
 
     # ---------------------------------------------------------------- new nodes
 
-    def new_nodes(self, names: Sequence[str], count: int) -> Iterator[Plan]:
+    def new_nodes(self, names: Sequence[str], *, count: int = 1, factor: int = 1) -> Iterator[Plan]:
         """Yield plans that add nodes like existing ones, with what else the pod has to change.
 
         Parameters
         ----------
         names : sequence of str
             Nodes of different shapes.
+        factor : int
+            The nodes have this multiple of a request that exceeds every existing node. With more
+            than 1, only such plans.
         """
         for name in names:
             node = self.node(name)
@@ -319,14 +322,13 @@ class Fixes:
             edits = distinct(edit for options in needs for edit in (options or [()])[0])
             if any(edit.on_node for edit in edits):
                 continue
-            larger = {
-                resource: amount
-                for resource, amount in self._requests.items()
-                if amount > node_edits.allocatable_of(node, resource)
-            }
+            larger = self._exceeded(node)
             if any(self._has_node_with(resource, amount) for resource, amount in larger.items()):
                 # Another shape offers it: a node of that shape is the advice.
                 continue
+            if factor > 1 and not larger:
+                continue
+            larger = {resource: factor * amount for resource, amount in larger.items()}
             new = node_edits.add_nodes(
                 node,
                 self._nodes.slot_of,
@@ -335,6 +337,19 @@ class Fixes:
                 labels=self._volume_labels(node),
             )
             yield (*edits, new)
+
+    def fits_empty(self, name: str) -> bool:
+        """Return whether an empty node of this shape has room for the pod."""
+        node = self.node(name)
+        return node is not None and not self._exceeded(node)
+
+    def _exceeded(self, node: Node) -> dict[str, int]:
+        """Return the requests that exceed the allocatable amounts of a node."""
+        return {
+            resource: amount
+            for resource, amount in self._requests.items()
+            if amount > node_edits.allocatable_of(node, resource)
+        }
 
     def _has_node_with(self, resource: str, amount: int) -> bool:
         index = self._nodes.resources.get(resource)

@@ -32,11 +32,11 @@ _MOST_REMEDIES = 8
 _MOST_TRIALS = 150
 _MOST_RESCHEDULED = 6_000
 """So many pods ahead in the queue are scheduled again at most, for all trials together."""
-_MOST_PER_GROUP = 8
+_MOST_PER_GROUP = 10
 _MOST_ALTERNATIVES = 4
 _MOST_NODES_OF_A_REASON = 30
 _MOST_SHAPES = 4
-_NODE_COUNTS = (1, 2, 4, 8, 16)
+_NODE_COUNTS = (2, 4, 8, 16)
 _EXTENDED_PLANS = 5
 _NEAR_NODES = 8
 _MOST_OWNERS = 8
@@ -238,10 +238,15 @@ class _Search:
             node = fixes.node(name)
             if node is not None:
                 shapes.setdefault(node_edits.shape_of(node), name)
-        several = list(shapes.values())[:_MOST_SHAPES]
-        counts = _NODE_COUNTS if self._trial.pods_ahead else _NODE_COUNTS[:1]
-        for count in counts:
-            yield from fixes.new_nodes(several, count)
+        # A shape that the pod fits on when empty comes before one that would have to be larger.
+        several = sorted(shapes.values(), key=lambda name: not fixes.fits_empty(name))
+        several = several[:_MOST_SHAPES]
+        yield from fixes.new_nodes(several)
+        if self._trial.pods_ahead:
+            # The pods ahead take some of the room.
+            yield from fixes.new_nodes(several[:2], factor=2)
+            for count in _NODE_COUNTS:
+                yield from fixes.new_nodes(several[:1], count=count)
 
     def _priorities(self, pod: Pod) -> Iterator[Plan]:
         """Yield plans that raise the priority just above that of other pods."""

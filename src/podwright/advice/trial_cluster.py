@@ -24,19 +24,21 @@ class PlacedPods:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._pods: dict[str, PlacedPod] = dict(cluster.pods)
+        self._pods_on = [dict(pods) for pods in cluster.pods_on]
         # By name: slots are renumbered when many nodes were deleted.
         self._names = list(cluster.nodes.names)
+        self._numbering = cluster.numbering
+        self._version = cluster.nodes.pods_journal.version
         self._nominated = {node: dict(pods) for node, pods in cluster.nominations.by_node.items()}
 
     def since(self) -> list[str]:
         """Return the pods that were placed since, in order of placement."""
-        return [
-            key for key, placed in self._cluster.pods.items() if self._pods.get(key) is not placed
-        ]
+        new = self._new()
+        return [key for key in self._cluster.pods if key in new] if new else []
 
     def remove_new(self) -> None:
         """Remove the pods that were placed since."""
-        for key in self.since():
+        for key in self._new():
             self._cluster.remove(key)
 
     def restore(self) -> None:
@@ -44,13 +46,15 @@ class PlacedPods:
         cluster = self._cluster
         self.remove_new()
         touched: set[int] = set()
-        for key, placed in self._pods.items():
-            if cluster.pods.get(key) is not placed:
-                slot = cluster.nodes.slot_of[self._names[placed.slot]]
-                self._pods[key] = cluster.place(placed.pod, slot, key)
-                touched.add(slot)
-        if touched:
-            self._restore_order(touched)
+        missing = self._missing()
+        for key in [key for key in self._pods if key in missing] if missing else ():
+            placed = self._pods[key]
+            name = self._names[placed.slot]
+            slot = cluster.nodes.slot_of[name]
+            new = cluster.place(placed.pod, slot, key)
+            self._pods[key] = self._pods_on[placed.slot][key] = new
+            touched.add(slot)
+        self._restore_order(touched)
         if cluster.nominations.by_node != self._nominated:
             for pods in [dict(pods) for pods in cluster.nominations.by_node.values()]:
                 for pod in pods.values():
@@ -59,20 +63,49 @@ class PlacedPods:
                 for pod in pods.values():
                     cluster.nominate(pod, node)
 
-    def _restore_order(self, slots: set[int]) -> None:
-        """Restore the order of placement: preemption breaks ties by it."""
+    def _changed_slots(self) -> list[int] | None:
+        """Return the slots whose pods changed; None if they have to be compared one by one."""
         cluster = self._cluster
-        ordered = {slot: dict[str, PlacedPod]() for slot in slots}
-        for key in self._pods:
-            placed = cluster.pods[key]
-            if placed.slot in ordered:
-                ordered[placed.slot][key] = placed
-        for slot, pods in ordered.items():
-            cluster.pods_on[slot].clear()
-            cluster.pods_on[slot].update(pods)
-        everything = {key: cluster.pods[key] for key in self._pods}
-        cluster.pods.clear()
-        cluster.pods.update(everything)
+        changed = cluster.nodes.pods_journal.since(self._version)
+        if changed is None or cluster.numbering != self._numbering:
+            return None
+        return list(set(changed.tolist()))
+
+    def _new(self) -> set[str]:
+        """Return the pods that were placed since."""
+        slots = self._changed_slots()
+        if slots is None:
+            now = self._cluster.pods
+            return {key for key, placed in now.items() if self._pods.get(key) is not placed}
+        pods_on, before = self._cluster.pods_on, self._pods
+        return {
+            key
+            for slot in slots
+            for key, placed in pods_on[slot].items()
+            if before.get(key) is not placed
+        }
+
+    def _missing(self) -> set[str]:
+        """Return the pods that were removed since, or placed again."""
+        slots, now = self._changed_slots(), self._cluster.pods
+        if slots is None:
+            return {key for key, placed in self._pods.items() if now.get(key) is not placed}
+        return {
+            key
+            for slot in slots
+            if slot < len(self._pods_on)
+            for key, placed in self._pods_on[slot].items()
+            if now.get(key) is not placed
+        }
+
+    def _restore_order(self, slots: set[int]) -> None:
+        """Restore the order of placement on some slots: preemption breaks ties by it."""
+        if self._cluster.numbering != self._numbering:
+            return
+        for slot in slots:
+            pods = self._cluster.pods_on[slot]
+            pods.clear()
+            pods.update(self._pods_on[slot])
 
 
 @contextmanager
