@@ -305,12 +305,11 @@ class Plugin:
     # ------------------------------------------------------------ placing
 
     def reserve(self, cycle: Cycle, node_name: str) -> Status:
-        """Reserve what the pod needs on the chosen node."""
-        raise NotImplementedError
+        """Reserve what the pod needs on the chosen node; by default, succeed."""
+        return Status.OK
 
     def unreserve(self, cycle: Cycle, node_name: str) -> None:
         """Take back what `reserve` set aside; must not fail."""
-        raise NotImplementedError
 
     def permit(self, cycle: Cycle, node_name: str) -> tuple[Status, int]:
         """Allow, refuse or hold the pod; the second value is the time-out in ns."""

@@ -2,8 +2,8 @@
 
 The plugin runs on a small cluster with varied nodes and pods, in both its forms, twice, and
 again after various changes; then the framework's cached results are compared with uncached
-ones. Extension points that a plugin does not implement are not checked, and the report lists
-them.
+ones, and whole cycles are run. The report lists the checks that do not apply, and what was not
+exercised: a filter that rejected no node was hardly checked.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from podwright.columns import Cluster
+from podwright.columns import Cluster, Reads
 from podwright.config import Gates
 from podwright.framework import (
     MAX_NODE_SCORE,
@@ -30,88 +30,29 @@ from podwright.framework import (
     Scores,
     Status,
     Verdicts,
+    described,
+    filter_on_columns,
+    misspelt_names,
     normalize,
+    raised,
+    score_on_columns,
 )
-from podwright.objects import Node, Pod, PodwrightError
+from podwright.machine import hint_table
+from podwright.objects import InputError, Node, Object, Pod, PodwrightError
 from podwright.testing.generate import (
     Change,
     changes,
     make_candidates,
     make_cluster,
+    make_namespaces,
     make_nodes,
     make_placed,
 )
+from podwright.testing.report import CHECKS, Finding, PluginCheckFailed, PluginReport
+from podwright.testing.whole_cycle import notes_of, run_whole_cycles
 
 _MOST_FINDINGS = 5
 """Per check; one mistake shows in many pods."""
-
-CHECKS = {
-    "answers": "every extension point returns a value of the right type",
-    "forms": "the forms per node and as columns agree",
-    "inputs": "inputs are not changed",
-    "repeatable": "two calls return equal results",
-    "reasons": "every rejection has a reason",
-    "range": "scores are integers from 0 to 100 after normalizing",
-    "settings": "settings survive a round trip",
-    "pod_key": "pods with equal pod_key have equal results",
-    "reads": "cached results are valid after every change (the declared reads are complete)",
-    "events": "the events registered can undo each rejection",
-}
-"""The checks, in report order."""
-
-
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One violation of the contract.
-
-    Parameters
-    ----------
-    check : str
-        A key of `CHECKS`.
-    message : str
-        The violation, with the pod and the node.
-    """
-
-    check: str
-    message: str
-
-
-class PluginReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of checking a plugin.
-
-    Parameters
-    ----------
-    plugin : str
-    checked : tuple of str
-        Keys of `CHECKS`.
-    left_out : dict of str to str
-        The checks that were skipped, and why.
-    findings : tuple of Finding
-        Empty if the plugin keeps its contract.
-    """
-
-    plugin: str
-    checked: tuple[str, ...]
-    left_out: dict[str, str] = {}
-    findings: tuple[Finding, ...] = ()
-
-    def __str__(self) -> str:
-        lines = [f"{self.plugin}: {len(self.checked)} checks, {len(self.findings)} findings"]
-        lines += [f"  {f.check} ({CHECKS[f.check]}): {f.message}" for f in self.findings]
-        lines += [f"  {check} was not checked: {why}" for check, why in self.left_out.items()]
-        return "\n".join(lines)
-
-
-class PluginCheckFailed(PodwrightError, AssertionError):  # noqa: N818 - the name says what happened
-    """A plugin breaks its contract.
-
-    Attributes
-    ----------
-    report : PluginReport
-    """
-
-    def __init__(self, report: PluginReport) -> None:
-        super().__init__(str(report))
-        self.report = report
 
 
 def check_plugin(
@@ -124,13 +65,20 @@ def check_plugin(
     plugin : Plugin
         An instance, with the settings to be checked.
     nodes, pods : iterable
-        Nodes and pending pods in addition to the generated ones: those to which this plugin
-        applies.
+        Nodes and pods in addition to the generated ones: those to which this plugin applies. A
+        pod that names a node is placed there, and the others are pending.
+
+    Returns
+    -------
+    PluginReport
+        Its `notes` say what was not exercised.
 
     Raises
     ------
     PluginCheckFailed
         If the plugin violates the contract; the text and `report` have all findings.
+    PodwrightError
+        If `plugin` is not an instance, or a pod names a node that does not exist.
 
     Examples
     --------
@@ -145,6 +93,13 @@ def check_plugin(
     >>> pw.testing.check_plugin(OnlySmall()).findings
     ()
     """
+    given: object = plugin
+    if isinstance(given, type):
+        raise PodwrightError(
+            f"check_plugin takes an instance of a plugin, not a class; pass {given.__name__}(...)"
+        )
+    if not isinstance(given, Plugin):
+        raise PodwrightError(f"check_plugin takes an instance of a plugin, not {described(given)}")
     check = _Check(plugin, nodes, pods)
     check.run()
     report = PluginReport(
@@ -152,6 +107,7 @@ def check_plugin(
         checked=tuple(name for name in CHECKS if name in check.checked),
         left_out=check.left_out,
         findings=tuple(check.findings),
+        notes=tuple(check.notes),
     )
     if report.findings:
         raise PluginCheckFailed(report)
@@ -166,6 +122,14 @@ class _Answer(msgspec.Struct, frozen=True, kw_only=True):
     raw: dict[str, int] = {}
     scores: dict[str, int] = {}
 
+    def exercised(self) -> set[str]:
+        """Return what of the plugin these results show."""
+        shown = {"rejects" for status in self.filters.values() if status.is_rejection}
+        shown |= {"accepts" for status in self.filters.values() if status.is_success}
+        if len(set(self.scores.values())) > 1:
+            shown.add("distinguishes")
+        return shown
+
     def accepts(self) -> bool:
         """Whether some node passes."""
         is_rejected = isinstance(self.pre_filter, Status) and self.pre_filter.is_rejection
@@ -178,16 +142,22 @@ class _Check:
     def __init__(self, plugin: Plugin, nodes: Iterable[Node], pods: Iterable[Pod]) -> None:
         self._plugin = plugin
         self._nodes = make_nodes(nodes)
-        self._placed = make_placed(self._nodes)
-        self._pods = make_candidates(pods)
+        given = list(pods)
+        self._placed = [*make_placed(self._nodes), *_placed_of(given, self._nodes)]
+        self._pods = make_candidates(pod for pod in given if not pod.spec.node_name)
         self._can_filter = plugin.implements("filter") or plugin.implements("filter_columns")
         self._can_score = plugin.implements("score") or plugin.implements("score_columns")
         self.checked: set[str] = set()
         self.left_out: dict[str, str] = {}
         self.findings: list[Finding] = []
+        self.notes: list[str] = []
+        self._exercised: set[str] = set()
 
     def run(self) -> None:
         """Run every check that applies."""
+        self._check_names()
+        if self.findings:
+            return
         self._check_answers()
         if self.findings:
             # A failure here would repeat in every check; one finding is enough.
@@ -195,7 +165,10 @@ class _Check:
         self._check_forms()
         self._check_settings()
         self._check_cache()
-        self._check_events()
+        if self._registers_events():
+            self._check_events()
+            self._check_cycle()
+        self._note_what_was_not_exercised()
 
     def _found(self, check: str, message: str) -> None:
         if sum(finding.check == check for finding in self.findings) < _MOST_FINDINGS:
@@ -203,6 +176,18 @@ class _Check:
 
     def _cluster(self) -> Cluster:
         return make_cluster(self._nodes, self._placed)
+
+    # ------------------------------------------------------------ names
+
+    def _check_names(self) -> None:
+        self.checked.add("names")
+        cls = type(self._plugin)
+        for problem in misspelt_names(cls):
+            self._found("names", problem)
+        if not cls.name:
+            self._found("names", "a plugin needs a class attribute `name`")
+        if not self.findings and not cls.extension_points():
+            self._found("names", f"{cls.__name__} implements no extension point")
 
     # ------------------------------------------------------------ uncached results
 
@@ -223,6 +208,7 @@ class _Check:
                 kind = "range" if "invalid score" in str(failure) else "answers"
                 self._found(kind, str(failure))
                 continue
+            self._exercised |= answer.exercised()
             if answer != again:
                 self._found("repeatable", f"pod {pod.key}: {_difference(answer, again)}")
             self._check_reasons(pod, answer)
@@ -284,6 +270,10 @@ class _Check:
             self.checked.add("settings")
             self._found("settings", str(error))
             return
+        except Exception as error:  # noqa: BLE001 - a user's constructor may raise anything
+            self.checked.add("settings")
+            self._found("settings", raised(error))
+            return
         self.checked.add("settings")
         cluster = self._cluster()
         form = self._as_columns
@@ -333,6 +323,16 @@ class _Check:
 
     # ------------------------------------------------------------ events
 
+    def _registers_events(self) -> bool:
+        """Report whether a machine can be made: `events_to_register` returns EventHints."""
+        try:
+            hint_table(_profile_of(self._plugin))
+        except InputError as error:
+            self.checked.add("events")
+            self._found("events", error.errors[0].message)
+            return False
+        return True
+
     def _check_events(self) -> None:
         """Check that a change after which a pod fits is registered by the plugin."""
         plugin = self._plugin
@@ -358,6 +358,51 @@ class _Check:
                     )
                 accepted[pod.key] = now
 
+    # ------------------------------------------------------------ whole cycles
+
+    def _check_cycle(self) -> None:
+        """Schedule, bind and end pods with the plugin in a machine."""
+        self.checked.add("cycle")
+        objects: list[Object] = [*make_namespaces(), *self._nodes, *self._placed]
+        outcome = run_whole_cycles(self._plugin, objects, self._pods)
+        for problem in outcome.problems:
+            self._found("cycle", problem)
+        self.notes += notes_of(self._plugin, outcome)
+
+    # ------------------------------------------------------------ notes
+
+    def _note_what_was_not_exercised(self) -> None:
+        plugin, shown = self._plugin, self._exercised
+        if self._can_filter and "rejects" not in shown:
+            self.notes.append("filter never rejected a node; give nodes and pods that it rejects")
+        if self._can_filter and "accepts" not in shown:
+            self.notes.append("filter never accepted a node; give nodes and pods that it accepts")
+        if self._can_score and "distinguishes" not in shown:
+            self.notes.append("score gave all nodes the same score, for every pod")
+        declared = [
+            name
+            for name, can in (("filter_reads", self._can_filter), ("score_reads", self._can_score))
+            if can and not getattr(plugin, name) & Reads.CLUSTER
+        ]
+        if declared and not plugin.implements("pod_key"):
+            self.notes.append(
+                f"{' and '.join(declared)} cannot save calls without pod_key: every pod has"
+                " results of its own"
+            )
+
+
+def _placed_of(pods: Iterable[Pod], nodes: Iterable[Node]) -> list[Pod]:
+    """Return the pods that name a node."""
+    names = {node.metadata.name for node in nodes}
+    placed = [pod for pod in pods if pod.spec.node_name]
+    for pod in placed:
+        if pod.spec.node_name not in names:
+            raise PodwrightError(
+                f'pod {pod.key}: spec.nodeName: no node is named "{pod.spec.node_name}";'
+                " pass it in nodes="
+            )
+    return placed
+
 
 # ---------------------------------------------------------------- running
 
@@ -369,7 +414,8 @@ def _ask(plugin: Plugin, cluster: Cluster, pod: Pod, *, as_columns: bool) -> _An
     if plugin.implements("pre_filter"):
         pre_filter = _called(plugin, "PreFilter", cycle, lambda: plugin.pre_filter(cycle))
         if not isinstance(pre_filter, Status | PreFilterResult):
-            raise PluginFailure(plugin, "PreFilter", f"returned {pre_filter!r} (pod {pod.key})")
+            text = f"returned {described(pre_filter)}, not a Status or PreFilterResult"
+            raise PluginFailure(plugin, "PreFilter", f"{text} (pod {pod.key})")
         if isinstance(pre_filter, Status) and pre_filter.is_rejection:
             return _Answer(pre_filter=pre_filter)
     filters = dict.fromkeys(_names(cluster), Status.OK)
@@ -397,7 +443,7 @@ def _filter(plugin: Plugin, cycle: Cycle, *, as_columns: bool) -> dict[str, Stat
     nodes, live = cycle.cluster.nodes, cycle.cluster.live_slots()
     if plugin.implements("filter_columns") and (as_columns or not plugin.implements("filter")):
         out = Verdicts(np.zeros(nodes.n_slots, dtype=np.int64), live)
-        _called(plugin, "Filter", cycle, lambda: plugin.filter_columns(cycle, nodes, out))
+        filter_on_columns(plugin, cycle, out)
         return {nodes.names[slot]: out.status_of(int(out.codes[slot])) for slot in live.tolist()}
     if not plugin.implements("filter"):
         return {}
@@ -423,13 +469,16 @@ def _score(
         return {}, {}
     if plugin.implements("pre_score"):
         answer = _called(plugin, "PreScore", cycle, lambda: plugin.pre_score(cycle))
+        if not isinstance(answer, Status):
+            text = f"returned {described(answer)}, not a Status (pod {cycle.pod.key})"
+            raise PluginFailure(plugin, "PreScore", text)
         if answer.is_skip:
             return {}, {}
     mask = np.zeros(nodes.n_slots, dtype=np.bool_)
     mask[rows] = True
     out = Scores(np.zeros(nodes.n_slots, dtype=np.int64), rows, mask)
     if plugin.implements("score_columns") and (as_columns or not plugin.implements("score")):
-        _called(plugin, "Score", cycle, lambda: plugin.score_columns(cycle, nodes, out))
+        score_on_columns(plugin, cycle, out)
     else:
         for slot in rows.tolist():
             view = NodeView(cluster, slot)

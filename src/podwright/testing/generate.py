@@ -11,7 +11,7 @@ import msgspec
 
 from podwright.columns import Cluster
 from podwright.framework import ASSIGNED_POD, NODE, ActionType, ClusterEvent
-from podwright.objects import Namespace, Node, ObjectMeta, Pod, with_node_name
+from podwright.objects import Namespace, Node, ObjectMeta, Pod
 from podwright.testing.objects import make_node, make_pod
 
 ZONES = ("a", "b", "c")
@@ -90,15 +90,22 @@ def make_candidates(extra: Iterable[Pod] = ()) -> list[Pod]:
         make_pod("important", cpu="500m", priority=1000, image="registry.example/web:1"),
         make_pod("port", cpu="100m", host_port=8080),
     ]
-    return [*pods, *(with_node_name(pod, "") for pod in extra)]
+    return [*pods, *extra]
+
+
+def make_namespaces() -> list[Namespace]:
+    """Return the namespaces of the pods."""
+    return [
+        Namespace(metadata=ObjectMeta(name=name, labels={"team": team}))
+        for name, team in (("default", "core"), ("shop", "web"))
+    ]
 
 
 def make_cluster(nodes: Iterable[Node], placed: Iterable[Pod]) -> Cluster:
-    """Return a new cluster with namespaces, nodes and placed pods."""
+    """Put namespaces, nodes and placed pods into a new cluster."""
     cluster = Cluster()
-    for name, team in (("default", "core"), ("shop", "web")):
-        metadata = ObjectMeta(name=name, labels={"team": team})
-        cluster.put(Namespace(metadata=metadata))
+    for namespace in make_namespaces():
+        cluster.put(namespace)
     for node in nodes:
         cluster.put(node)
     for pod in placed:
