@@ -59,6 +59,7 @@ def test_objects_that_a_format_does_not_support_are_reported(tmp_path):
     path = tmp_path / "cluster.yaml"
     path.write_text(
         NODES + "---\napiVersion: v1\nkind: Service\nmetadata: {name: s}\n"
+        "spec: {ports: [{port: 80}]}\n"
         "---\napiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
     )
     output = run(f"convert {path} -o kss").stderr

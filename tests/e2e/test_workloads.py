@@ -49,13 +49,13 @@ def test_a_rendered_chart_is_checked_against_a_cluster(write):
     result = run(f"schedule {write('nodes.yaml', NODES)} - --explain", status=1, stdin=CHART)
     assert result.stdout == (
         "NAMESPACE  POD               NODE\n"
-        "shop       web-69b79769f8-0  large\n"
-        "shop       web-69b79769f8-1  large\n"
-        "shop       web-69b79769f8-2  <none>\n"
+        "shop       web-677bc79bdb-0  large\n"
+        "shop       web-677bc79bdb-1  large\n"
+        "shop       web-677bc79bdb-2  <none>\n"
         "shop       migrate-0         small\n"
         "\n"
         "Reasons by pod:\n"
-        "  shop/web-69b79769f8-2\n"
+        "  shop/web-677bc79bdb-2\n"
         "    2 nodes: Insufficient cpu (NodeResourcesFit)\n"
     )
     # The input is gone when a suggested command is pasted, so none is suggested.
@@ -67,7 +67,7 @@ def test_the_first_pod_of_a_workload_that_does_not_fit_is_explained(write):
     result = run(f"explain deployment/web {files}", status=1)
     assert result.stderr == REPORT
     assert result.stdout.startswith(
-        "Pod:      shop/web-69b79769f8-2\n"
+        "Pod:      shop/web-677bc79bdb-2\n"
         "Of:       Deployment shop/web (3 pods, 1 does not fit)\n"
         "Context:  after scheduling 2 pending pods ahead of it\n"
         "Node:     <none>\n"
@@ -75,7 +75,7 @@ def test_the_first_pod_of_a_workload_that_does_not_fit_is_explained(write):
     assert "  - add a node like large\n" in result.stdout
     document = json.loads(run(f"explain deploy/web {files} -o json", status=1).stdout)
     assert document["workload"] == {
-        "kind": "Deployment", "name": "shop/web", "pods": 3, "unfit": ["shop/web-69b79769f8-2"],
+        "kind": "Deployment", "name": "shop/web", "pods": 3, "unfit": ["shop/web-677bc79bdb-2"],
     }  # fmt: skip
 
 

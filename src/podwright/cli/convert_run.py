@@ -173,7 +173,7 @@ def _read(files: Sequence[str], validate: FieldValidation) -> _Contents:
     collected = ErrorCollector()
     loaded, record = LoadedObjects(), None
     with collected:
-        loaded = load_bytes(manifests, validate=validate)
+        loaded = load_bytes(manifests, validate=validate, has_defaults=False)
     for name, data in records:
         with collected:
             if record is not None:

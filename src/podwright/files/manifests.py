@@ -219,9 +219,12 @@ def load(
 
 
 def load_bytes(
-    files: Iterable[tuple[str, bytes]], *, validate: FieldValidation = "strict"
+    files: Iterable[tuple[str, bytes]],
+    *,
+    validate: FieldValidation = "strict",
+    has_defaults: bool = True,
 ) -> LoadedObjects:
-    """Read the objects from the content of files; see `load`."""
+    """Read the objects from the content of files; see `load` and `read_manifest`."""
     errors: list[FieldError] = []
     positions: dict[tuple[str, str, str], int] = {}
     kept: list[Sourced] = []
@@ -229,7 +232,9 @@ def load_bytes(
     warnings: list[str] = []
     for source, data in files:
         try:
-            manifest = read_manifest(data, source=source, validate=validate)
+            manifest = read_manifest(
+                data, source=source, validate=validate, has_defaults=has_defaults
+            )
         except InputError as error:
             errors.extend(error.errors)
             continue

@@ -1,10 +1,15 @@
 """From documents to objects, as strictly as the API server reads them.
 
 A document of a manifest is new to the API server, which is what `kubectl apply --validate=strict`
-assumes: fields must be known, types right, and the version served.
-An object that comes from a server has passed all that; it may be newer or
+assumes: fields must be known, types right, the version served, and the object valid after its
+defaults have been set. An object that comes from a server has passed all that; it may be newer or
 older than Kubernetes 1.36. It is read leniently: unknown fields are ignored with one warning for
-each kind, and an older version is converted. An object is from a server if it has `metadata.uid`
+each kind, and an older version is converted.
+
+One rule of the API server is not applied: a container may have no image, because nothing pulls
+images here and clusters that are written to try something rarely have them.
+
+An object is from a server if it has `metadata.uid`
 and `metadata.resourceVersion`, or stands in a record or a snapshot.
 """
 
@@ -24,6 +29,7 @@ from podwright.objects import (
     InputError,
     Object,
     api_group,
+    nearest,
     required,
 )
 from podwright.schema import UNKNOWN_FIELD, Kind, Problem, Schema, built_in, decode
@@ -34,6 +40,7 @@ FieldValidation: TypeAlias = Literal["strict", "warn", "ignore"]
 A value that cannot be decoded is always an error."""
 
 _FIELDS_SHOWN: Final = 5
+_QUOTED: Final = re.compile(r'"([^"]*)"')
 _INDEX: Final = re.compile(r"\[[0-9]+\]")
 
 
@@ -58,6 +65,8 @@ class ObjectReader:
     ----------
     validate : str
         What is done about problems in manifests.
+    has_defaults : bool
+        Whether the objects of manifests get upstream's defaults, or stay as they are written.
     schema : Schema, optional
         The kinds; by default those of Kubernetes.
 
@@ -67,8 +76,15 @@ class ObjectReader:
         Why documents were rejected.
     """
 
-    def __init__(self, validate: FieldValidation = "strict", schema: Schema | None = None) -> None:
+    def __init__(
+        self,
+        validate: FieldValidation = "strict",
+        *,
+        has_defaults: bool = True,
+        schema: Schema | None = None,
+    ) -> None:
         self.errors: list[FieldError] = []
+        self._has_defaults = has_defaults
         self._validate = validate
         self._schema = schema or built_in()
         self._warnings: list[str] = []
@@ -122,9 +138,16 @@ class ObjectReader:
 
     def _of_manifest(self, document: Document, kind: Kind, found: _Reading) -> Object | None:
         problems = kind.decoding_problems(document)
+        if all(map(_is_unknown_field, problems)):
+            made, invalid_values = kind.checked(document)
+            document = made if self._has_defaults else document
+            problems += [one for one in invalid_values if not _is_missing_image(one)]
         if not problems:
             return self._decoded(document, found)
-        errors = [found.error(path, message, value) for path, message, value in problems]
+        errors = [
+            found.error(path, _with_suggestion(message, value), value)
+            for path, message, value in problems
+        ]
         if self._validate == "strict":
             self.errors += errors
             self._decoded(document, found, reported={error.path for error in errors})
@@ -198,6 +221,20 @@ def _is_unknown_field(problem: Problem) -> bool:
     return problem[1].startswith(UNKNOWN_FIELD)
 
 
+def _is_missing_image(problem: Problem) -> bool:
+    """Whether a container has no image, on which no decision depends: nothing pulls images."""
+    return problem[0].endswith(".image") and problem[1].startswith(required())
+
+
+def _with_suggestion(message: str, value: Any) -> str:
+    """Return a text of upstream about an enumeration with the nearest of the valid values."""
+    listed = message.partition(": supported values: ")[2]
+    if not listed or "did you mean" in message or not isinstance(value, str):
+        return message
+    near = nearest(value, _QUOTED.findall(listed))
+    return f'{message}; did you mean "{near}"?' if near else message
+
+
 def _listed(fields: list[str]) -> str:
     shown = ", ".join(fields[:_FIELDS_SHOWN])
     more = len(fields) - _FIELDS_SHOWN
@@ -216,7 +253,13 @@ class Manifest(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-def read_manifest(data: bytes, *, source: str, validate: FieldValidation = "strict") -> Manifest:
+def read_manifest(
+    data: bytes,
+    *,
+    source: str,
+    validate: FieldValidation = "strict",
+    has_defaults: bool = True,
+) -> Manifest:
     """Read the objects and configurations of a file.
 
     Parameters
@@ -227,13 +270,15 @@ def read_manifest(data: bytes, *, source: str, validate: FieldValidation = "stri
         The file's name, for errors.
     validate : str
         What is done about problems in manifests.
+    has_defaults : bool
+        Whether the objects of manifests get upstream's defaults.
 
     Raises
     ------
     InputError
         With the errors of all documents: a file is read completely or not at all.
     """
-    reader = ObjectReader(validate)
+    reader = ObjectReader(validate, has_defaults=has_defaults)
     objects: list[Sourced] = []
     configurations: list[SourcedDocument] = []
     notes: list[str] = []

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import cached_property
 from importlib import import_module
-from typing import Any, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 import msgspec
 
@@ -17,7 +17,7 @@ from podwright.schema.strict_structs import StrictStructs, Struct
 from podwright.schema.table import KindRow
 from podwright.schema.types import Field, StructType
 from podwright.schema.validation.field_errors import FieldErrors
-from podwright.schema.validation.metadata import validate_metadata_update
+from podwright.schema.validation.metadata import validate_metadata_update, validate_object_meta
 
 Validate: TypeAlias = Callable[[FieldErrors, Document], None]
 """Adds the errors of an object of the right types, whose defaults are set."""
@@ -28,6 +28,8 @@ ValidateUpdate: TypeAlias = Callable[[FieldErrors, Document, Document], None]
 SetDefaults: TypeAlias = Callable[[Document], Document]
 """Returns the object with upstream's defaults. The argument must not be changed: what changes is
 copied, and the result shares the rest."""
+
+_MOST_SPECS: Final = 4_096
 
 
 class Kind:
@@ -49,6 +51,7 @@ class Kind:
         self.row = row
         self._type_of = type_of
         self._structs = structs
+        self._specs: dict[Hashable, tuple[Document, list[Problem]]] = {}
 
     @property
     def api_version(self) -> str:
@@ -136,6 +139,54 @@ class Kind:
         if self._validate is not None:
             self._validate(errors, document)
         return errors.problems
+
+    def checked(self, document: Document) -> tuple[Document, list[Problem]]:
+        """Return a new object as the API server would store it, and what is wrong with it.
+
+        Parameters
+        ----------
+        document : dict
+            The object; its types must be right.
+
+        Returns
+        -------
+        document : dict
+            With canonical quantities and defaults. Objects with equal specs share the spec.
+        problems : list of Problem
+            What validation reports, metadata first.
+        """
+        problems = validate_object_meta(
+            document.get("metadata") or {},
+            name_rule=self.row.name_rule,
+            is_namespaced=self.row.namespaced,
+        )
+        key = self._spec_key(document)
+        if key is not None and key in self._specs:
+            spec, of_spec = self._specs[key]
+            return {**document, "spec": spec}, problems + of_spec
+        made = self.with_defaults(self.with_canonical_quantities(document))
+        found = self.validation_problems(made)
+        if key is not None:
+            if len(self._specs) >= _MOST_SPECS:
+                self._specs.clear()
+            self._specs[key] = made["spec"], found
+        return made, problems + found
+
+    def _spec_key(self, document: Document) -> Hashable | None:
+        """Return on what defaults and validation depend; None if it is the whole object."""
+        if not self.row.is_spec_only or document.get("spec") is None:
+            return None
+        spec = msgspec.json.encode(document["spec"])
+        read = self.row.metadata_read
+        if not read:
+            return spec
+        metadata = document.get("metadata") or {}
+        parts = [
+            metadata.get(field)
+            for field, inside in read.items()
+            if not inside or f'"{inside}"'.encode() in spec
+        ]
+        return spec, msgspec.json.encode(parts)
 
     def update_problems(self, new: Document, old: Document) -> list[Problem]:
         """Return what upstream's validation reports for a changed object, metadata included."""

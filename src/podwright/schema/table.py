@@ -79,6 +79,9 @@ class KindRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         The function that sets defaults: `module:function` in `schema.defaults`.
     is_spec_only : bool
         Whether both functions depend on the spec alone, so that equal specs share the result.
+    metadata_read : dict of str to str
+        The fields of the metadata on which they depend nevertheless, each with the field inside
+        the spec without which it does not matter, or "".
     """
 
     group: str
@@ -104,6 +107,7 @@ class KindRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     validation_of_update: str = ""
     defaults: str = ""
     is_spec_only: bool = False
+    metadata_read: dict[str, str] = {}
 
 
 class Table(msgspec.Struct, frozen=True):

@@ -224,7 +224,8 @@ class _Reading:
     def __init__(self, lines: EventLines, *, is_check: bool) -> None:
         self._of = lines
         self._is_check = is_check
-        self._reader = ObjectReader(lines.validate)
+        # Defaults are the API server's part: an applied object may be a change of a stored one.
+        self._reader = ObjectReader(lines.validate, has_defaults=False)
         self._record = RecordReader(lines.source, self._reader)
         self.errors = self._reader.errors
         self._record_start_ns: int | None = None

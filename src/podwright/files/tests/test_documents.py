@@ -6,7 +6,13 @@ import pytest
 from podwright.files import read_manifest
 from podwright.objects import InputError, Node, Pod
 
-POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default"}}
+SPEC = {"containers": [{"name": "main"}]}
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "p", "namespace": "default"},
+    "spec": SPEC,
+}
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
 CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 
@@ -26,6 +32,7 @@ metadata:
     <<: *notes
     octal: "0"
 spec:
+  containers: [{name: main}]
   priority: 010
 """
 
@@ -59,7 +66,11 @@ def as_json(value):
         ),
         pytest.param(
             as_json(
-                {"apiVersion": "v1", "kind": "PodList", "items": [{"metadata": {"name": "p"}}]}
+                {
+                    "apiVersion": "v1",
+                    "kind": "PodList",
+                    "items": [{"metadata": {"name": "p"}, "spec": SPEC}],
+                }
             ),
             [("Pod", "default/p")],
             id="a typed list, whose items have no kind",
@@ -116,18 +127,19 @@ def test_a_snapshot_of_the_simulator_is_objects_and_a_configuration():
         pytest.param(
             YAML + b"  preemptionPolicy: Nver\n---\nkind: Pod\n---\n- 1\n",
             [
-                'f: document 3 (line 17): spec.preemptionPolicy: Unsupported value: "Nver": '
-                'supported values: "Never", "PreemptLowerPriority"; did you mean "Never"?',
-                "f: document 4 (line 19): apiVersion: Required value",
-                "f: document 5 (line 21): an object is expected, with apiVersion and kind, not [1]",
+                'f: document 3 (line 18): spec.preemptionPolicy: Unsupported value: "Nver": '
+                'supported values: "PreemptLowerPriority", "Never"; did you mean "Never"?',
+                "f: document 4 (line 20): apiVersion: Required value",
+                "f: document 5 (line 22): an object is expected, with apiVersion and kind, not [1]",
             ],
             id="the errors of all documents",
         ),
         pytest.param(
             b"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n"
-            b"  metadata: {name: p}\n- apiVersion: v1\n  kind: Pod\n  metadata: {}\n",
+            b"  metadata: {name: p}\n  spec: {containers: [{name: main}]}\n- apiVersion: v1\n"
+            b"  kind: Pod\n  metadata: {}\n  spec: {containers: [{name: main}]}\n",
             [
-                "f: document 1 (line 9): items[1]: metadata.name: "
+                "f: document 1 (line 10): items[1]: metadata.name: "
                 "Required value: name or generateName"
             ],
             id="the line of an item",
@@ -145,12 +157,14 @@ def test_a_snapshot_of_the_simulator_is_objects_and_a_configuration():
         ),
         pytest.param(b"a: 1\nb: [\n", ["f: line 3: not YAML: "], id="text that is not YAML"),
         pytest.param(
-            b"apiVersion: v1\nkind: Pod\nkind: Pod\nmetadata: {name: p, name: p}\n",
+            b"apiVersion: v1\nkind: Pod\nkind: Pod\nmetadata: {name: p, name: p}\n"
+            b"spec: {containers: [{name: main}]}\n",
             ['f: line 3: duplicate key "kind"', 'f: line 4: duplicate key "name"'],
             id="keys twice",
         ),
         pytest.param(
-            b'{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "name": "q"}}',
+            b'{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "name": "q"},'
+            b' "spec": {"containers": [{"name": "main"}]}}',
             ['f: duplicate key "name"'],
             id="a key twice in JSON",
         ),

@@ -11,8 +11,9 @@ from podwright.files import ObjectReader, Place, read_manifest
 from podwright.objects import InputError, Object
 
 
-def document(**fields: Any) -> dict[str, Any]:
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, **fields}
+def document(spec: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
+    whole = {"containers": [{"name": "main"}], **(spec or {})}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": whole} | fields
 
 
 def from_server(**fields: Any) -> dict[str, Any]:
@@ -55,10 +56,8 @@ def test_a_value_that_cannot_be_decoded_is_always_an_error(validate: str) -> Non
 def test_problems_of_decoding_and_of_values_are_reported_together() -> None:
     wrong = {"foo": 1, "preemptionPolicy": "Nver"}
     _, errors, _ = read(document(spec=wrong))
-    assert [error.partition(": ")[2].partition(":")[0] for error in errors] == [
-        "spec.foo",
-        "spec.preemptionPolicy",
-    ]
+    paths = {error.partition(": ")[2].partition(":")[0] for error in errors}
+    assert paths == {"spec.foo", "spec.preemptionPolicy"}
 
 
 def test_unknown_fields_of_stored_objects_are_one_warning_for_each_kind() -> None:
@@ -68,7 +67,7 @@ def test_unknown_fields_of_stored_objects_are_one_warning_for_each_kind() -> Non
         assert reader.read(from_server(spec=spec), Place("dump.json")) is not None
     assert not reader.errors
     assert reader.warnings() == (
-        "dump.json: v1 Pod: unknown fields spec.newer, spec.containers[].x ignored (newer than"
+        "dump.json: v1 Pod: unknown fields spec.containers[].x, spec.newer ignored (newer than"
         " Kubernetes 1.36 or misspelled)",
     )
 
@@ -80,9 +79,10 @@ def test_a_document_of_a_record_is_stored_without_a_uid() -> None:
 
 
 def test_an_older_version_of_a_stored_object_is_converted() -> None:
-    budget = from_server(spec={"minAvailable": 1}) | {
+    budget = from_server() | {
         "apiVersion": "policy/v1beta1",
         "kind": "PodDisruptionBudget",
+        "spec": {"minAvailable": 1},
     }
     obj, errors, warnings = read(budget)
     assert obj is not None
@@ -117,6 +117,37 @@ def test_an_object_of_a_custom_kind_is_not_validated() -> None:
     assert not warnings
 
 
+def test_a_new_object_is_valid_and_has_its_defaults() -> None:
+    obj, errors, _ = read(document(spec={"priority": 5}))
+    assert not errors
+    assert obj is not None
+    assert obj.raw["spec"]["restartPolicy"] == "Always"
+    reader = ObjectReader(has_defaults=False)
+    obj = reader.read(document(), Place("f"))
+    assert obj is not None
+    assert obj.raw["spec"] == {"containers": [{"name": "main"}]}
+    requests = {"requests": {"cpu": "-1"}}
+    _, errors, _ = read(document(spec={"containers": [{"name": "main", "resources": requests}]}))
+    assert errors == [
+        'f: spec.containers[0].resources.requests[cpu]: Invalid value: "-1": must be greater than'
+        " or equal to 0"
+    ]
+
+
+def test_problems_of_equal_specs_are_reported_for_each_object() -> None:
+    reader = ObjectReader()
+    for _ in range(2):
+        reader.read(document(spec={"containers": []}), Place("f"))
+    assert list(map(str, reader.errors)) == ["f: spec.containers: Required value"] * 2
+
+
+def test_objects_with_equal_specs_share_the_spec() -> None:
+    first, second = (read(document())[0] for _ in range(2))
+    assert first is not None
+    assert second is not None
+    assert first.raw["spec"] is second.raw["spec"]
+
+
 YAML = b"""\
 apiVersion: v1
 kind: Pod
@@ -139,6 +170,7 @@ items:
   metadata: {name: c}
   spec:
     priorty: 5
+    containers: [{name: c}]
 """
 
 

@@ -60,7 +60,13 @@ def with_parts(document: dict[str, Any], **parts: dict[str, Any]) -> dict[str, A
 
 
 def test_each_operation_has_its_time():
-    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}}
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c"}]}}
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web"},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}, "template": template},
+    }
     lines = read(
         {"at": "0s", "apply": deployment},
         {"at": "1s", "cordon": "n1"},
@@ -138,7 +144,7 @@ def test_each_operation_has_its_time():
             id="a misspelt kind",
         ),
         pytest.param(
-            {"at": "1s", "apply": {"apiVersion": "v1", "kind": "Pod", "metadata": {}}},
+            {"at": "1s", "apply": {"apiVersion": "v1", "kind": "Node", "metadata": {}}},
             "metadata.name",
             id="an object without a name",
         ),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 import podwright as pw
-from podwright.files.manifests import load
+from podwright.files.manifests import LoadedObjects, load
 from podwright.files.record import file_lines
 from podwright.objects import InputError
 from podwright.objects.timestamps import timestamp_ns, timestamp_text
@@ -38,7 +39,8 @@ CRON_JOB = """
 apiVersion: batch/v1
 kind: CronJob
 metadata: {name: nightly}
-spec: {schedule: "0 3 * * *", jobTemplate: {spec: {template: {spec: {containers: []}}}}}
+spec: {schedule: "0 3 * * *", jobTemplate: {spec: {template: {
+  spec: {restartPolicy: Never, containers: [{name: c}]}}}}}
 """
 OPENB = (
     "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,"
@@ -102,7 +104,8 @@ def test_a_dump_keeps_its_uids_and_those_owners_that_are_there(read):
     )
     replica_set = (
         "apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: r, uid: r1}\n"
-        "spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}}}\n---\n"
+        "spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}},"
+        " spec: {containers: [{name: c}]}}}\n---\n"
     )
     inputs = read(
         replica_set
@@ -176,7 +179,7 @@ def test_a_template_may_not_refer_to_a_class_that_is_nowhere(read):
     deployment = (
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n"
         "spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}},"
-        " spec: {priorityClassName: none, containers: []}}}\n"
+        " spec: {priorityClassName: none, containers: [{name: c}]}}}\n"
     )
     (error,) = errors_of(read, NODE + "---\n" + deployment)
     assert "spec.template.spec.priorityClassName: there is no PriorityClass" in error
@@ -186,23 +189,26 @@ def test_the_classes_that_every_cluster_has_may_be_referred_to(read):
     assert read(pod("a", priorityClassName="system-node-critical")).pod_count == 1
 
 
-def test_workloads_of_files_and_lines_are_judged_together(tmp_path):
+def test_invalid_workloads_of_lines_are_refused(tmp_path):
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c"}]}}
+    spec = {"replicas": -1, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    document = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}}
+    line = json.dumps({"at": "1m", "apply": document | {"spec": spec}})
+    with pytest.raises(InputError) as raised:
+        Inputs(LoadedObjects(), [recorded(tmp_path, line)], start_ns=START_NS)
+    assert list(map(str, raised.value.errors)) == [
+        "record.jsonl: line 1: apply.spec.replicas: Invalid value: -1: must be greater than or"
+        " equal to 0"
+    ]
+
+
+def test_workloads_that_were_not_validated_are_judged_with_the_other_inputs(tmp_path):
     (tmp_path / "f.yaml").write_text(
         "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {completions: -1}\n"
     )
-    line = (
-        '{"at": "1m", "apply": {"apiVersion": "apps/v1", "kind": "Deployment",'
-        ' "metadata": {"name": "web"}, "spec": {"replicas": -1}}}'
-    )
     with pytest.raises(InputError) as raised:
-        Inputs(load(tmp_path / "f.yaml"), [recorded(tmp_path, line)], start_ns=START_NS)
-    told = [str(error).removeprefix(f"{tmp_path}/") for error in raised.value.errors]
-    assert told == [
-        "f.yaml: document 1 (line 1): spec.completions: Invalid value: -1: "
-        "a number from 0 to 2147483647 is expected",
-        "record.jsonl: line 1: spec.replicas: Invalid value: -1: "
-        "a number from 0 to 2147483647 is expected",
-    ]
+        Inputs(load(tmp_path / "f.yaml", validate="ignore"), [], start_ns=START_NS)
+    assert [error.path for error in raised.value.errors] == ["spec.completions"]
 
 
 def test_a_cron_job_needs_an_end_unless_it_is_suspended(read):
