@@ -216,16 +216,14 @@ class Fixes:
         if len(hard) > 1:
             softly.append(tuple(edit for plan in softly for edit in plan))
         if "missing required label" in reason:
-            missing = [
-                constraint.topology_key
-                for _, constraint in hard
-                if constraint.topology_key not in node.metadata.labels
-            ]
+            keys = dict.fromkeys(constraint.topology_key for _, constraint in hard)
+            missing = [key for key in keys if key not in node.metadata.labels]
             values = self._domain_values(missing)
-            plans = [
-                tuple(node_edits.set_label(node.name, key, values[key], None) for key in missing)
-            ]
-            return [*plans, *softly] if missing and len(values) == len(missing) else [*softly]
+            # If no node has a topology key, a label on one node would be a domain of its own.
+            if not missing or len(values) < len(missing):
+                return softly
+            labels = [node_edits.set_label(node.name, key, values[key], None) for key in missing]
+            return [tuple(labels), *softly]
         skews = [
             (pod_edits.raise_skew(index, constraint, constraint.max_skew + step),)
             for step in _SKEW_STEPS

@@ -132,6 +132,11 @@ HOST_PORT = [{"name": "main", "ports": [{"containerPort": 80, "hostPort": 80}]}]
             f"set label {ZONE}=a on node n", id="a missing topology label",
         ),
         pytest.param(
+            pending(**spread(topologyKey=ZONE)), [make_node("n")],
+            "set whenUnsatisfiable: ScheduleAnyway in topologySpreadConstraints[0]",
+            id="a topology label that no node has",
+        ),
+        pytest.param(
             pending(affinity=anti_affinity("db")),
             [make_node("n"), placed("db-0", "n", labels={"app": "db"})],
             "make the required podAntiAffinity term [0] preferred", id="anti-affinity",
