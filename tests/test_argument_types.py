@@ -111,8 +111,8 @@ class Recording:
         ),
         pytest.param(
             lambda: pw.World(observers=[Silent()]),  # type: ignore[list-item]
-            "observers[0]: an object with at least one of changed(), decided(), event_recorded() "
-            "is expected, not a Silent",
+            "observers[0]: an object with at least one of changed(), decided(), event_recorded(), "
+            "node_event(), removal_handled() is expected, not a Silent",
             id="no method",
         ),
         pytest.param(

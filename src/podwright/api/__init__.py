@@ -43,6 +43,7 @@ from podwright.api.requests import (
     WriteRequest,
 )
 from podwright.api.scheduler_requests import API_CALLS, ApiCall, execute
+from podwright.api.scheduler_requests import USER as SCHEDULER_USER
 from podwright.api.validation import check_workloads, validate_workload
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "BOOTSTRAP_OBJECTS",
     "FOREGROUND",
     "ORPHAN",
+    "SCHEDULER_USER",
     "STRATEGIES",
     "Admission",
     "Api",

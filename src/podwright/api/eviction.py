@@ -43,12 +43,15 @@ class Eviction(msgspec.Struct, frozen=True, kw_only=True):
         The `Retry-After` header while the budget's status is outdated; otherwise 0.
     budget : PodDisruptionBudget, optional
         The budget with the status to store before the pod is deleted.
+    rejected_by : tuple of str
+        The names of the budgets that reject the eviction.
     """
 
     code: int = 201
     message: str = ""
     retry_after_seconds: int = 0
     budget: PodDisruptionBudget | None = None
+    rejected_by: tuple[str, ...] = ()
 
     @property
     def is_allowed(self) -> bool:
@@ -97,11 +100,15 @@ def decide_eviction(pod: Pod, budgets: Iterable[PodDisruptionBudget], now_ns: in
             code=500,
             message="This pod has more than one PodDisruptionBudget, which the eviction"
             " subresource does not support.",
+            rejected_by=tuple(budget.name for budget in covering),
         )
     budget = covering[0]
     if not is_ready(pod) and _lets_unhealthy_go(budget):
         return Eviction()
-    return _charged(budget, pod.name, now_ns)
+    eviction = _charged(budget, pod.name, now_ns)
+    if eviction.is_allowed:
+        return eviction
+    return msgspec.structs.replace(eviction, rejected_by=(budget.name,))
 
 
 def _lets_unhealthy_go(budget: PodDisruptionBudget) -> bool:

@@ -141,6 +141,16 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
             "running for as long as in the trace.",
         ),
     ] = EndingName.at_deletion_time,
+    job_duration: Annotated[
+        str,
+        typer.Option(
+            "--job-duration",
+            metavar="DURATION",
+            help="How long the pods of Jobs run that have no duration, such as 10m. By default "
+            "they complete as soon as they run.",
+            show_default=False,
+        ),
+    ] = "",
     sample: Annotated[
         str,
         typer.Option(
@@ -210,6 +220,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
             ending=ending.name,
             checkpoint_events=checkpoint_events,
             with_tables=not no_tables,
+            job_duration=job_duration,
             setup=Setup(
                 config=config,
                 plugins=tuple(plugin or ()),

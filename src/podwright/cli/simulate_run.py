@@ -37,6 +37,7 @@ from podwright.cli.inputs import (
     warn_of_missing_resources,
 )
 from podwright.cli.options import OffsetName, RuleName, Setup, TieRuleName, ValidationName
+from podwright.cli.simulate_report import print_evictions, print_report, warnings_of_review
 from podwright.config import (
     format_duration,
 )
@@ -88,6 +89,7 @@ class SimulateOptions:
     ending: str
     checkpoint_events: int | None
     with_tables: bool = True
+    job_duration: str = ""
     setup: Setup = field(default_factory=Setup)
 
     @property
@@ -98,7 +100,9 @@ class SimulateOptions:
     def document(self) -> dict[str, Any]:
         """Return the options as plain values, as the manifest stores them."""
         setup = self.setup
+        job_duration = {"job_duration": self.job_duration} if self.job_duration else {}
         return {
+            **job_duration,
             "files": list(self.files),
             "events": list(self.events),
             "until": self.until,
@@ -131,6 +135,7 @@ class _StoredOptions(msgspec.Struct, frozen=True, kw_only=True):
     ending: str
     checkpoint_events: int | None
     with_tables: bool
+    job_duration: str = ""
     config: str | None
     plugins: tuple[str, ...]
     seed: int
@@ -167,6 +172,7 @@ def stored_options(manifest: Manifest, folder: Path) -> SimulateOptions:
         ending=written.ending,
         checkpoint_events=written.checkpoint_events,
         with_tables=written.with_tables,
+        job_duration=written.job_duration,
         setup=Setup(
             config=None if written.config is None else Path(written.config),
             plugins=tuple(map(Path, written.plugins)),
@@ -271,6 +277,11 @@ def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
         until_ns = moment_ns("--until", options.until, start_ns, errors) if options.until else None
         sample_ns = duration_ns("--sample", options.sample, errors)
         check_seed("--seed", setup.seed, errors)
+        job_duration_ns = (
+            duration_ns("--job-duration", options.job_duration, errors)
+            if options.job_duration
+            else None
+        )
         with collected:
             inputs = Inputs(
                 loaded,
@@ -279,10 +290,13 @@ def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
                 ending=_ending(options.ending),
                 is_endless=until_ns is None,
                 validate=setup.validate.value,
+                job_duration_ns=job_duration_ns,
             )
         collected.raise_all()
     assert inputs is not None, "no inputs and no error"
     print_warnings((*loaded.warnings, *inputs.warnings))
+    for warning in warnings_of_review(inputs.review):
+        print_message(f"warning: {warning}")
     warn_of_kinds(loaded, {(stage.group, stage.kind) for stage in inputs.stages})
     if not options.events and has_no_workload(loaded):
         print_message("Nothing to simulate: no pods, no workloads and no events.")
@@ -446,6 +460,8 @@ def _print(summary: Summary, output: str) -> None:
     )
     if counts.preemptions:
         write(f"Preemptions: {counts.preemptions}, victims: {counts.victims}.")
+    if summary.report is not None:
+        print_evictions(summary.report.evictions)
     waits = summary.waits
     if waits.count:
         print_heading("Waiting times of scheduled pods:")
@@ -458,6 +474,7 @@ def _print(summary: Summary, output: str) -> None:
             for name, use in summary.utilisation.items()
         ]
         print_table(_USE_HEADS, used, indent=2)
+        write("  FRAGMENTED: the share of the free amount that typical pods of the run cannot use.")
     if summary.pending:
         print_heading("Unscheduled pods:")
         reasons = sorted(summary.pending.items(), key=lambda entry: (-entry[1], entry[0]))
@@ -465,6 +482,8 @@ def _print(summary: Summary, output: str) -> None:
         print_table(("PODS", "REASON"), rows, indent=2)
     else:
         write("All pods are scheduled.")
+    if summary.report is not None:
+        print_report(summary.report, summary.start)
 
 
 def _seconds(value: float) -> str:

@@ -22,6 +22,7 @@ from podwright.controllers.expansion import (
     Expansion,
     expand,
 )
+from podwright.controllers.garbage_collector import GarbageCollector
 from podwright.controllers.interface import (
     Controller,
     ControllerAction,
@@ -35,7 +36,9 @@ from podwright.controllers.interface import (
     SyncNext,
 )
 from podwright.controllers.lister import Lister
+from podwright.controllers.pod_gc import PodGarbageCollector
 from podwright.controllers.registry import ALL_CONTROLLERS, WORKLOAD_CONTROLLERS
+from podwright.controllers.taint_eviction import TaintEvictionController
 
 __all__ = [
     "ALL_CONTROLLERS",
@@ -49,12 +52,15 @@ __all__ = [
     "DrainNode",
     "ExpandedWorkload",
     "Expansion",
+    "GarbageCollector",
     "Lister",
     "NodeDown",
     "NodeEvent",
     "NodeUp",
+    "PodGarbageCollector",
     "SyncAt",
     "SyncDue",
     "SyncNext",
+    "TaintEvictionController",
     "expand",
 ]

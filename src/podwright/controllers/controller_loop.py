@@ -6,7 +6,7 @@ added. A key that is already in the workqueue is not added again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import msgspec
@@ -18,6 +18,7 @@ from podwright.controllers.interface import (
     ControllerEvent,
     CreateRejected,
     CreateRejectedController,
+    DrainingController,
     DrainNode,
     GroupKind,
     NodeController,
@@ -84,6 +85,14 @@ class ControllerLoop:
     def has_next(self) -> bool:
         """Whether the workqueue has an item for `SyncNext`."""
         return bool(self._workqueue)
+
+    @property
+    def draining_nodes(self) -> Collection[str]:
+        """The nodes whose drains are in progress."""
+        for controller in self._controllers.values():
+            if isinstance(controller, DrainingController):
+                return controller.draining_nodes
+        return ()
 
     def handle(self, event: ControllerEvent, now_ns: int) -> list[ControllerAction]:
         """Process an event and return the actions."""

@@ -11,7 +11,7 @@ Upstream: staging/src/k8s.io/kubectl/pkg/drain/drain.go, filters.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Collection, Iterable, Sequence, Sized
 from typing import Any, Final
 
 from podwright.api import patched
@@ -56,6 +56,11 @@ class DrainController:
     def pending_work(self) -> Sized:
         """The nodes that are being drained."""
         return self._draining
+
+    @property
+    def draining_nodes(self) -> Collection[str]:
+        """The nodes that are being drained."""
+        return self._draining.keys()
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None

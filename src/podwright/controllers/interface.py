@@ -15,7 +15,7 @@ expectations and conflict retries that upstream needs because its caches lag beh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Collection, Iterable, Sequence, Sized
 from enum import IntFlag
 from typing import Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -240,6 +240,16 @@ class PendingWorkController(Protocol):
     @property
     def pending_work(self) -> Sized:
         """The pending work, such as the nodes that are being drained."""
+        ...
+
+
+@runtime_checkable
+class DrainingController(Protocol):
+    """A controller that drains nodes."""
+
+    @property
+    def draining_nodes(self) -> Collection[str]:
+        """The nodes whose drains are in progress."""
         ...
 
 

@@ -414,6 +414,15 @@ class RunTables:
             counts[reason] = counts.get(reason, 0) + 1
         return dict(sorted(counts.items()))
 
+    def never_tried(self) -> tuple[NamespacedName, ...]:
+        """Return the pending pods without a scheduling attempt that no plugin gates."""
+        held = {} if self._machine is None else held_back(self._machine)
+        return tuple(
+            key
+            for key, waiting in self.waiting.items()
+            if waiting.reason == NOT_TRIED and not waiting.attempts and key not in held
+        )
+
     # ------------------------------------------------------------------ rows and state
 
     def take_rows(self) -> dict[str, Columns]:

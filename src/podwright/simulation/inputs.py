@@ -1,11 +1,11 @@
 """The inputs of a run: objects of files, pods with arrival times, event lines.
 
-Everything is checked before anything happens, and all that is wrong is raised together: what
-single files cannot know as well, such as priority classes and nodes that are nowhere.
+All inputs are validated before the run, and all errors are raised together, including references
+across files, such as missing priority classes and nodes.
 
-What is there at the beginning comes in the order of `_ORDER`, so that what others need is
-there before them. An object with a UID comes from a dump: it keeps its UID and its status, and
-those of its owners that are there too. Its times are moved if the world begins at another time.
+The initial objects are created in the order of `_ORDER`, so that referenced objects exist first. An
+object with a UID comes from a dump: it keeps its UID and status, and the references to owners that
+are in the dump. Its times are moved if the world starts at another time.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ from podwright.objects import (
 )
 from podwright.simulation.clock import FIRST_NS, LAST_NS, START_NS
 from podwright.simulation.event_lines import EventLines, Lines, Timed, first_recorded_ns
+from podwright.simulation.input_review import InputReview, ignored_kinds, load_estimate
+from podwright.simulation.job_durations import jobs_without_duration, with_job_duration
 from podwright.simulation.openb_arrivals import Arrival, Ending, openb_arrivals
 from podwright.simulation.operations import Apply, Delete, Operation, Put
 from podwright.simulation.recorded_times import with_times_moved
@@ -78,7 +80,7 @@ class EventFile(msgspec.Struct, frozen=True):
     source : str
         Its name, for errors.
     lines : callable
-        Gives its lines from the beginning.
+        Yields its lines, from the first one.
     """
 
     source: str
@@ -88,8 +90,8 @@ class EventFile(msgspec.Struct, frozen=True):
 def start_of(loaded: LoadedObjects, events: Iterable[EventFile]) -> int:
     """Return the default start time of a world with these inputs.
 
-    Objects that were recorded have times in them, so it is then: at the first recorded line, or
-    when the youngest object of a dump was made.
+    Recorded objects have times, so the world starts at the time of the first recorded line, or at
+    the creation of the youngest object of a dump.
 
     Raises
     ------
@@ -115,34 +117,38 @@ class Inputs:
     Parameters
     ----------
     loaded : LoadedObjects
-        Of files, KWOK's Stages among them.
+        The objects of files, including KWOK's Stages.
     events : iterable of EventFile
     start_ns : int
-        When the world begins.
+        The start time of the world.
     ending : str
-        What ends pods of the openb trace, see `openb_arrivals`.
+        When pods of the openb trace end, see `openb_arrivals`.
     is_endless : bool
-        Whether nothing else ends the run: then it may have no CronJob.
+        Whether the run has no end time; CronJobs are errors then.
+    job_duration_ns : int, optional
+        The duration of pods of Jobs without one; without it they complete as soon as they run.
     validate : str
         What is done about problems in the objects of event lines.
 
     Attributes
     ----------
     stages : tuple of Stage
-        The built-in ones, but for the kinds for which there are others.
+        The stages of the files, and the built-in ones of all other kinds.
     end_ns : int
-        When the last input is due.
+        The time of the last input.
     pod_count : int
-        How many pods the files have.
+        The number of pods in the files.
     unterminated : list of str
-        Files whose last line has no end and was left out, and which.
+        The ignored last lines without a line feed, with their files.
+    review : InputReview
+        Kinds without effect, Jobs without a duration, and the like.
     warnings : tuple of str
         What was read in event lines although it may be wrong.
 
     Raises
     ------
     InputError
-        With everything that is wrong with any of it.
+        With the errors of all inputs.
     """
 
     def __init__(
@@ -154,8 +160,10 @@ class Inputs:
         ending: Ending = "at_deletion_time",
         is_endless: bool = False,
         validate: FieldValidation = "strict",
+        job_duration_ns: int | None = None,
     ) -> None:
         self._start_ns = start_ns
+        self._job_duration_ns = job_duration_ns
         events = tuple(events)
         errors: list[FieldError] = []
         stages = [entry for entry in loaded.sourced if _is_stage(entry.object)]
@@ -167,7 +175,7 @@ class Inputs:
         try:
             arrivals = openb_arrivals(pods, trace_start_ns=start_ns, ending=ending)
         except InputError as error:
-            # Where it is known by its pod only.
+            # These errors name the pod; replace it by the place in the file.
             places = {f"pod {entry.object.key}": entry.source for entry in sourced}
             errors += [
                 msgspec.structs.replace(one, source=places.get(one.source, one.source))
@@ -205,17 +213,44 @@ class Inputs:
         if errors:
             raise InputError(errors)
         self.warnings = tuple(warnings)
-        comes_later = {id(one.pod) for one in later}
-        first = [obj for obj in objects if id(obj) not in comes_later]
-        self._first = _at_first(first, start_ns - start_of(loaded, events))
+        later_pods = {id(one.pod) for one in later}
+        first = [obj for obj in objects if id(obj) not in later_pods]
+        self._first = _initial_operations(first, start_ns - start_of(loaded, events))
         self.pod_count = len(pods)
+        self.review = self._review(objects, [entry.object for entry in added])
         ends = [lines.end_ns for lines in self._events]
         self.end_ns = max([start_ns, *ends, *[due_ns for due_ns, _ in self._later[-1:]]])
 
     def __iter__(self) -> Iterator[Timed]:
         first: Iterator[Timed] = ((self._start_ns, operation) for operation in self._first)
-        # Of one time, what stands first here comes first.
-        return heapq.merge(first, self._later, *self._events, key=_due)
+        # Inputs of equal times keep this order.
+        timed = heapq.merge(first, self._later, *self._events, key=_due)
+        if self._job_duration_ns is None:
+            return timed
+        return ((due_ns, self._with_duration(operation)) for due_ns, operation in timed)
+
+    def _with_duration(self, operation: Operation) -> Operation:
+        if isinstance(operation, Apply | Put) and self._job_duration_ns is not None:
+            changed = with_job_duration(operation.obj, self._job_duration_ns)
+            if changed is not operation.obj:
+                return type(operation)(changed)
+        return operation
+
+    def _review(self, objects: Sequence[Object], added: Sequence[Object]) -> InputReview:
+        staged = {(stage.group, stage.kind) for stage in self.stages}
+        default = default_stages(trace_start_ns=self._start_ns)
+        pod_ready = next(stage for stage in default if stage.name == "pod-ready")
+        has_default_pod_stages = any(stage is pod_ready for stage in self.stages)
+        jobs: tuple[str, ...] = ()
+        if has_default_pod_stages and self._job_duration_ns is None:
+            jobs = jobs_without_duration([*objects, *added])
+        return InputReview(
+            ignored_kinds=ignored_kinds([*objects, *added], staged),
+            estimate=load_estimate(objects),
+            jobs_without_duration=jobs,
+            starts_at_once=has_default_pod_stages,
+            missing_owners=_missing_owners(objects),
+        )
 
 
 def _due(timed: Timed) -> int:
@@ -245,32 +280,46 @@ def _stages(
 
 
 def _timed(arrivals: Iterable[Arrival]) -> list[Timed]:
-    """Return arrivals and departures by time; at equal times departures come first."""
+    """Return creations and deletions by time; at equal times deletions come first."""
     timed: list[tuple[int, int, Operation]] = []
     for one in arrivals:
         timed.append((one.due_ns, 1, Apply(one.pod)))
         if one.gone_ns is not None:
-            given_up = Delete(("", "Pod"), one.pod.key, grace_seconds=0, only_pending=True)
-            # One that went in the second in which it came is tried once as well.
-            timed.append((max(one.gone_ns, one.due_ns + _SOON_NS), 0, given_up))
+            deletion = Delete(("", "Pod"), one.pod.key, grace_seconds=0, only_pending=True)
+            # A pod that was deleted in the second of its creation is also tried once.
+            timed.append((max(one.gone_ns, one.due_ns + _SOON_NS), 0, deletion))
     timed.sort(key=lambda entry: entry[:2])
     return [(due_ns, operation) for due_ns, _, operation in timed]
 
 
-def _at_first(objects: Iterable[Object], shift_ns: int) -> list[Operation]:
-    """Return what is there at the beginning; a dump was made so much before."""
-    several = sorted(objects, key=_place_at_first)
-    uids = {obj.uid for obj in several if obj.uid}
+def _initial_operations(objects: Iterable[Object], shift_ns: int) -> list[Operation]:
+    """Return the operations that create the initial objects; times of a dump are shifted."""
+    ordered = sorted(objects, key=_initial_order)
+    uids = {obj.uid for obj in ordered if obj.uid}
     return [
         Put(with_times_moved(_owned(obj, uids), shift_ns)) if obj.uid else Apply(obj)
-        for obj in several
+        for obj in ordered
     ]
 
 
-def _place_at_first(obj: Object) -> tuple[int, str]:
+def _initial_order(obj: Object) -> tuple[int, str]:
     """Order pods by creation time where they have one, as `podwright schedule` does."""
     made = (obj.metadata.creation_timestamp or "") if isinstance(obj, Pod) else ""
     return _ORDER.get(kind_of(obj), _OTHER), made
+
+
+def _missing_owners(objects: Iterable[Object]) -> dict[str, str]:
+    """Return the missing controller of each pod of a dump, such as `ReplicaSet default/web-1`."""
+    several = list(objects)
+    uids = {obj.uid for obj in several if obj.uid}
+    return {
+        pod.key: f"{owner.kind} {pod.namespace}/{owner.name}"
+        for pod in several
+        if isinstance(pod, Pod)
+        and (owner := pod.metadata.controller) is not None
+        and pod.uid
+        and owner.uid not in uids
+    }
 
 
 def _owned(obj: Object, uids: set[str]) -> Object:
@@ -329,5 +378,5 @@ def _endless(sourced: Iterable[Sourced]) -> Iterator[FieldError]:
         if kind_of(entry.object) == _CRON_JOB:
             spec = encode(entry.object).get("spec") or {}
             if not spec.get("suspend"):
-                message = "starts jobs for ever, so the run needs an end: give --until"
+                message = "starts jobs without end; set --until"
                 yield FieldError(source=entry.source, path="spec.schedule", message=message)

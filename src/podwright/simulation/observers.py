@@ -1,7 +1,7 @@
-"""Observers of a world: tables, progress, a web page.
+"""Observers of a world: tables, reports, progress, a web page.
 
-An observer receives changes, decisions or Events and returns nothing, so a run does not depend on
-its observers.
+An observer receives changes, decisions, requests or Events and returns nothing, so a run does not
+depend on its observers.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
-from podwright.api import RecordEvent
+from podwright.api import DeleteObject, EvictPod, RecordEvent
+from podwright.controllers import NodeEvent
 from podwright.framework import Decision
 from podwright.machine import EmitEvent
-from podwright.objects import ArgumentError, KubernetesObject, described_type, nearest
+from podwright.objects import ArgumentError, KubernetesObject, Pod, described_type, nearest
 
 
 class KubernetesEvent(msgspec.Struct, frozen=True, gc=False):
@@ -68,6 +69,32 @@ class DecisionObserver(Protocol):
 
 
 @runtime_checkable
+class RemovalObserver(Protocol):
+    """Receives the requests of the scheduler and of controllers that remove pods."""
+
+    def removal_handled(
+        self, pod: Pod, request: DeleteObject | EvictPod, error: Exception | None, now_ns: int
+    ) -> None:
+        """Receive an executed request.
+
+        Parameters
+        ----------
+        pod : Pod
+            The pod before the request.
+        error : Exception, optional
+            Why the request was rejected.
+        """
+
+
+@runtime_checkable
+class NodeEventObserver(Protocol):
+    """Receives events of nodes that change no object by themselves."""
+
+    def node_event(self, event: NodeEvent, now_ns: int) -> None:
+        """Receive the start of a drain, a failure or a restoration of a node."""
+
+
+@runtime_checkable
 class EventObserver(Protocol):
     """Receives Kubernetes Events."""
 
@@ -75,11 +102,13 @@ class EventObserver(Protocol):
         """Receive a Kubernetes Event that a component recorded."""
 
 
-Observer: TypeAlias = ChangeObserver | DecisionObserver | EventObserver
+Observer: TypeAlias = (
+    ChangeObserver | DecisionObserver | EventObserver | NodeEventObserver | RemovalObserver
+)
 """Receives what it has a method for, in order."""
 
 _SIMILAR: Final = 0.8
-_METHODS: Final = ("changed", "decided", "event_recorded")
+_METHODS: Final = ("changed", "decided", "event_recorded", "node_event", "removal_handled")
 
 
 def checked_observers(observers: Iterable[object]) -> tuple[Observer, ...]:

@@ -22,6 +22,7 @@ from podwright.recording import (
     joined,
     tables_of_log,
 )
+from podwright.simulation.report import Report
 from podwright.simulation.summary import Summary, summary_of
 
 SAMPLE_NS: Final = 60_000_000_000
@@ -65,6 +66,8 @@ class Run:
     recorded : callable, optional
         Returns the tables that were recorded during the run, and their rows; without it, `tables`
         and `summary` replay the log.
+    report : Report, optional
+        The report for the summary.
 
     Attributes
     ----------
@@ -89,10 +92,12 @@ class Run:
         end_ns: int,
         plugins: Iterable[type[Plugin]] = (),
         recorded: Callable[[], tuple[RunTables, Rows]] | None = None,
+        report: Report | None = None,
     ) -> None:
         self._start_ns, self._end_ns = start_ns, end_ns
         self._plugins = tuple(plugins)
         self._recorded = recorded
+        self._report = report
         self.log: DecisionLog = log
         self.warnings: tuple[str, ...] = warnings_of(log)
         self.node_of: dict[NamespacedName, str] = {
@@ -121,7 +126,9 @@ class Run:
     def summary(self) -> Summary:
         """Counts of pods, reasons for pending pods, waiting times and utilization."""
         tables, rows = self._tables_and_rows
-        return summary_of(tables, rows, start_ns=self._start_ns, end_ns=self._end_ns)
+        return summary_of(
+            tables, rows, start_ns=self._start_ns, end_ns=self._end_ns, report=self._report
+        )
 
     @cached_property
     def tables(self) -> Tables:

@@ -40,6 +40,7 @@ from podwright.recording import (
 )
 from podwright.simulation.inputs import Inputs
 from podwright.simulation.operations import Operation
+from podwright.simulation.report import Report, ReportObservers, ReportState
 from podwright.simulation.run import Run, warnings_of
 from podwright.simulation.run_options import RunOptions
 from podwright.simulation.summary import Summary, summary_of
@@ -72,6 +73,7 @@ class SimulationState(msgspec.Struct, frozen=True):
 
     world: WorldState
     tables: RunTablesState
+    report: ReportState
 
 
 class Simulation:
@@ -104,7 +106,9 @@ class Simulation:
         self._folder = folder
         self._stages = inputs.stages
         self._all_rows: Rows | None = None
+        self._report: Report | None = None
         self.tables = RunTables(options.sample_ns)
+        self.report_observers = ReportObservers(inputs.review)
         if checkpoint is not None:
             state = _decoded(checkpoint.state)
             # The input that was due is read again.
@@ -115,11 +119,12 @@ class Simulation:
                 options.scheduler,
                 stages=inputs.stages,
                 call_extender=options.call_extender,
-                observers=(self.tables,),
+                observers=(self.tables, *self.report_observers.observers),
                 log=None if folder is None else folder.log_path,
                 checkpoint_events=None if folder is None else LOG_CHECKPOINT_EVENTS,
             )
             self.tables.attach(self.world.machine)
+            self.report_observers.attach(self.world)
             self.world.add_inputs(inputs)
         self._checkpoint_due = self._next_checkpoint()
 
@@ -166,6 +171,7 @@ class Simulation:
 
     def _steps(self) -> Iterator[int]:
         count, until_ns, tables = 0, self._options.until_ns, self.tables
+        report_observers = self.report_observers
         has_folder = self._folder is not None
         world = self.world
         while True:
@@ -173,6 +179,7 @@ class Simulation:
             has_stepped = world.step(until_ns)
             if world.now_ns != before_ns:
                 tables.passed(before_ns, world.now_ns)
+                report_observers.passed(before_ns)
             if not has_stepped:
                 break
             if has_folder and len(world.log) >= self._checkpoint_due:
@@ -184,6 +191,7 @@ class Simulation:
         before_ns = world.now_ns
         world.run_until(until_ns)
         tables.passed(before_ns, world.now_ns)
+        report_observers.passed(before_ns)
 
     def run(self) -> None:
         """Run to the end."""
@@ -204,7 +212,9 @@ class Simulation:
             self._checkpoint_due = len(world.log) + _EVENTS_BETWEEN_TRIES
             return
         rows = self.tables.take_rows()
-        state = SimulationState(world_state(world), self.tables.state())
+        state = SimulationState(
+            world_state(world), self.tables.state(), self.report_observers.state()
+        )
         data = msgspec.msgpack.encode(state)
         world.log.flush(sync=True)
         folder.write_checkpoint(data, rows)
@@ -213,6 +223,7 @@ class Simulation:
     def _restored(self, state: SimulationState, inputs: Iterable[tuple[int, Operation]]) -> World:
         assert self._folder is not None, "a run in memory cannot be resumed"
         self.tables = RunTables.restore(state.tables)
+        self.report_observers.restore(state.report)
         recorder = resume(
             self._folder.log_path,
             until=state.world.event_count,
@@ -222,11 +233,12 @@ class Simulation:
         world_options = WorldOptions(
             stages=self._stages,
             call_extender=options.call_extender,
-            observers=(self.tables,),
+            observers=(self.tables, *self.report_observers.observers),
             plugins=options.scheduler.plugins,
         )
         world = restored_world(state.world, recorder, world_options, inputs)
         self.tables.attach(world.machine)
+        self.report_observers.attach(world)
         return world
 
     # -------------------------------------------------------------------------- the end
@@ -242,6 +254,7 @@ class Simulation:
             end_ns=world.now_ns,
             plugins=world.components.options.plugins,
             recorded=lambda: (self.tables, self.rows()),
+            report=self._report,
         )
 
     def rows(self) -> Rows:
@@ -267,6 +280,7 @@ class Simulation:
     def _end(self, *, is_interrupted: bool, with_tables: bool) -> Summary:
         world, folder = self.world, self._folder
         self.tables.end(world.now_ns)
+        self._report = self.report_observers.report(self.tables, world.now_ns)
         # The end removes the parts from the folder.
         rows = self._all_rows = self.rows()
         summary = summary_of(
@@ -275,6 +289,7 @@ class Simulation:
             start_ns=world.start_ns,
             end_ns=world.now_ns,
             is_interrupted=is_interrupted,
+            report=self._report,
         )
         if folder is not None:
             world.log.close()

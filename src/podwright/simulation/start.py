@@ -120,6 +120,7 @@ def simulate(  # noqa: PLR0913 - the options of a run
     start: str | None = None,
     sample: str = "1m",
     ending: Ending = "at_deletion_time",
+    job_duration: str | None = None,
     call_extender: CallExtender | None = None,
     checkpoint_events: int | None = None,
     validate: FieldValidation = "strict",
@@ -151,6 +152,9 @@ def simulate(  # noqa: PLR0913 - the options of a run
         The minimum time between two samples in tables.
     ending : str
         When pods of the openb trace end: `at_deletion_time` or `after_run_time`.
+    job_duration : str, optional
+        How long the pods of Jobs run that have no duration, such as `10m`. Without it they
+        complete as soon as they run.
     call_extender : callable, optional
         Makes the calls to the extenders of the configuration.
     checkpoint_events : int, optional
@@ -194,6 +198,9 @@ def simulate(  # noqa: PLR0913 - the options of a run
     scheduler = SchedulerOptions.of(configuration, **keywords)
     check_seed("seed", scheduler.seed, errors)
     sample_ns = duration_ns("sample", sample, errors)
+    job_duration_ns = (
+        None if job_duration is None else duration_ns("job_duration", job_duration, errors)
+    )
     loaded, files = _loaded(objects, validate, errors)
     event_files, more = _events(events, errors)
     start_ns = time_ns("start", start, errors) if start else start_of(loaded, event_files)
@@ -223,6 +230,7 @@ def simulate(  # noqa: PLR0913 - the options of a run
         ending=ending,
         is_endless=until_ns is None,
         validate=validate,
+        job_duration_ns=job_duration_ns,
     )
     options = RunOptions(
         scheduler=scheduler,
@@ -233,10 +241,12 @@ def simulate(  # noqa: PLR0913 - the options of a run
     )
     if output is not None:
         require_arrow()
-    other_options = {
+    other_options: dict[str, Any] = {
         "ending": ending,
         "plugins": [class_name(plugin) for plugin in scheduler.plugins],
     }
+    if job_duration is not None:
+        other_options["job_duration"] = job_duration
     manifest = manifest_of(options, (*files, *more), other_options)
     folder = None if output is None else str(output)
     simulation = start_simulation(options, inputs, manifest, output=folder, resumes=resume)

@@ -9,6 +9,7 @@ import msgspec
 
 from podwright.objects import timestamp_text_nano
 from podwright.recording import FOREIGN, GATED, Counts, Rows, RunTables
+from podwright.simulation.report import Report
 
 _SECOND_NS = 1_000_000_000
 
@@ -69,6 +70,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     waits : Waits
     utilisation : dict of str to Use
         Per resource.
+    report : Report, optional
+        Drains, evictions, availability, rollouts, lost pods; None for a run of a `World`, and in
+        run folders of earlier versions.
     """
 
     start: str
@@ -80,6 +84,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     held_back: int
     waits: Waits
     utilisation: dict[str, Use]
+    report: Report | None = None
 
     @property
     def pending_count(self) -> int:
@@ -88,7 +93,13 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def summary_of(
-    tables: RunTables, rows: Rows, *, start_ns: int, end_ns: int, is_interrupted: bool = False
+    tables: RunTables,
+    rows: Rows,
+    *,
+    start_ns: int,
+    end_ns: int,
+    is_interrupted: bool = False,
+    report: Report | None = None,
 ) -> Summary:
     """Return the summary of a run that is over."""
     pending = tables.pending_by_reason()
@@ -102,6 +113,7 @@ def summary_of(
         held_back=sum(count for name, count in pending.items() if name in (FOREIGN, GATED)),
         waits=_waits(rows["waits"]),
         utilisation=_utilisation(tables, rows, end_ns),
+        report=report,
     )
 
 

@@ -33,12 +33,13 @@ that no progress can be expected.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Final, Unpack
 
 from podwright.api import (
     API_CALLS,
     BOOTSTRAP_OBJECTS,
+    SCHEDULER_USER,
     ApiCall,
     CreateObject,
     DeleteObject,
@@ -58,6 +59,7 @@ from podwright.controllers import (
     DrainNode,
     Lister,
     NodeDown,
+    NodeEvent,
     NodeUp,
     SyncAt,
     SyncDue,
@@ -71,6 +73,7 @@ from podwright.machine import (
     CallDone,
     CallExtender,
     CycleDue,
+    DeletePod,
     EmitEvent,
     Event,
     ExtenderReplied,
@@ -100,7 +103,9 @@ from podwright.simulation.observers import (
     ChangeObserver,
     DecisionObserver,
     EventObserver,
+    NodeEventObserver,
     Observer,
+    RemovalObserver,
     checked_observers,
     event_of,
 )
@@ -242,6 +247,8 @@ class World:
         all_observers = components.options.observers
         self._decision_observers = [e for e in all_observers if isinstance(e, DecisionObserver)]
         self._event_observers = [e for e in all_observers if isinstance(e, EventObserver)]
+        self._removal_observers = [e for e in all_observers if isinstance(e, RemovalObserver)]
+        self._node_observers = [e for e in all_observers if isinstance(e, NodeEventObserver)]
         self._dispatcher = ChangeDispatcher(
             admission=self.api.admission,
             lifecycle=self._lifecycle,
@@ -507,18 +514,23 @@ class World:
 
     def _operate(self, operation: Operation) -> None:
         now_ns = self._heap.now_ns
-        dispatch = self._dispatcher.dispatch_node_event
         match operation:
             case Drain(node):
-                self._actions.extend(dispatch(DrainNode(node), now_ns))
+                self._dispatch_node_event(DrainNode(node))
             case FailNode(node):
-                self._actions.extend(dispatch(NodeDown(node), now_ns))
+                self._dispatch_node_event(NodeDown(node))
             case RestoreNode(node):
-                self._actions.extend(dispatch(NodeUp(node), now_ns))
+                self._dispatch_node_event(NodeUp(node))
             case _:
                 request = request_of(self.store, operation)
                 if request is not None:
                     self.api.handle(request, request.user, now_ns).raise_for_error()
+
+    def _dispatch_node_event(self, event: NodeEvent) -> None:
+        now_ns = self._heap.now_ns
+        for observer in self._node_observers:
+            observer.node_event(event, now_ns)
+        self._actions.extend(self._dispatcher.dispatch_node_event(event, now_ns))
 
     # ------------------------------------------------------------------------------ actions
 
@@ -544,20 +556,22 @@ class World:
         # ends the scheduling cycle.
         self._deliver_decisions()
 
-    def _action_handlers(self) -> dict[type, Callable[[Any], None]]:
+    def _action_handlers(self) -> dict[type, Callable[[Any], object]]:
         """Return the method that executes each type of action."""
-        return dict.fromkeys(API_CALLS, self._call) | {
+        handlers: dict[type, Callable[[Any], object]] = dict.fromkeys(API_CALLS, self._call)
+        handlers |= {
             EmitEvent: self._record,
             RecordEvent: self._record,
             ScheduleStage: self._schedule_stage,
             UpdateObject: self._write,
             CreateObject: self._write,
-            DeleteObject: self._write,
-            EvictPod: self._write,
+            DeleteObject: self._delete,
+            EvictPod: self._evict,
             SyncAt: self._sync_at,
             WakeAt: self._wake_at,
             CallExtender: self._run_extender_call,
         }
+        return handlers
 
     def _schedule_stage(self, action: ScheduleStage) -> None:
         self._heap.push(action.due_ns, Turn.STAGE, action.event)
@@ -571,7 +585,20 @@ class World:
     def _call(self, action: ApiCall) -> None:
         if type(action) is Bind:
             self.unproductive_cycles = 0
+        elif type(action) is DeletePod and self._removal_observers:
+            self._preempt(action)
+            return
         self._replies.append(execute(self.api, action, self._heap.now_ns))
+
+    def _preempt(self, action: DeletePod) -> None:
+        """Delete a victim of preemption, and deliver the request to observers."""
+        now_ns, pod = self._heap.now_ns, self.store.get(Pod, action.pod)
+        reply = execute(self.api, action, now_ns)
+        self._replies.append(reply)
+        if pod is not None and reply.error is None:
+            request = DeleteObject("", "Pod", action.pod, action.uid, SCHEDULER_USER)
+            for observer in self._removal_observers:
+                observer.removal_handled(pod, request, None, now_ns)
 
     def _run_extender_call(self, action: CallExtender) -> None:
         assert self._call_extender is not None, (
@@ -586,15 +613,41 @@ class World:
             for observer in self._event_observers:
                 observer.event_recorded(event, self._heap.now_ns)
 
-    def _write(self, request: CreateObject | UpdateObject | DeleteObject | EvictPod) -> None:
-        """Execute a request of a controller or a stage; ignore conflicts and missing objects."""
+    def _delete(self, request: DeleteObject) -> None:
+        if request.object_kind == "Pod" and self._removal_observers:
+            self._remove_pod(request, request.key)
+        else:
+            self._write(request)
+
+    def _evict(self, request: EvictPod) -> None:
+        self._remove_pod(request, request.pod)
+
+    def _remove_pod(self, request: DeleteObject | EvictPod, key: NamespacedName) -> None:
+        """Execute a request that removes a pod, and deliver it to observers."""
+        pod = self.store.get(Pod, key)
+        error = self._write(request)
+        if pod is not None:
+            for observer in self._removal_observers:
+                observer.removal_handled(pod, request, error, self._heap.now_ns)
+
+    def _write(
+        self, request: CreateObject | UpdateObject | DeleteObject | EvictPod
+    ) -> Exception | None:
+        """Execute a request of a controller or a stage; ignore conflicts and missing objects.
+
+        Returns
+        -------
+        Exception or None
+            The error that is ignored.
+        """
         match self.api.handle(request, request.user, self._heap.now_ns).error:
-            case None | ObjectError() | NamespaceTerminating() | EvictionRejected():
+            case None | ObjectError() | NamespaceTerminating() | EvictionRejected() as error:
                 # Upstream records no Event for a namespace that is being deleted either.
-                return
+                return error
             case Forbidden() | InvalidObject() as error if isinstance(request, CreateObject):
                 rejection = CreateRejected(request, str(error))
                 self._actions.extend(self._controllers.handle(rejection, self._heap.now_ns))
+                return error
             case error:
                 raise error
 
@@ -609,6 +662,11 @@ class World:
     def nodes(self) -> Sequence[Node]:
         """All nodes, in the order of names."""
         return [obj for obj in self.store.list(Node).objects if isinstance(obj, Node)]
+
+    @property
+    def draining_nodes(self) -> Collection[str]:
+        """The nodes whose drains are in progress."""
+        return self._controllers.draining_nodes
 
     @property
     def node_of(self) -> dict[NamespacedName, str]:

@@ -213,9 +213,7 @@ def test_workloads_that_were_not_validated_are_judged_with_the_other_inputs(tmp_
 
 def test_a_cron_job_needs_an_end_unless_it_is_suspended(read):
     (error,) = errors_of(read, CRON_JOB)
-    assert error.endswith(
-        "spec.schedule: starts jobs for ever, so the run needs an end: give --until"
-    )
+    assert error.endswith("spec.schedule: starts jobs without end; set --until")
     assert list(read(CRON_JOB, is_endless=False))
     assert list(read(CRON_JOB.replace("spec: {schedule", "spec: {suspend: true, schedule", 1)))
 

@@ -1,0 +1,140 @@
+"""The report of a run: what happened to nodes, workloads and pods, besides the counts."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from podwright.objects import NamespacedName
+from podwright.recording import RunTables
+from podwright.simulation.disruptions import (
+    Disruptions,
+    DisruptionsState,
+    Drain,
+    Evictions,
+    LostPod,
+    ObservedWorld,
+)
+from podwright.simulation.input_review import IgnoredKind, InputReview, LoadEstimate
+from podwright.simulation.workload_health import (
+    Availability,
+    Rollout,
+    WorkloadHealth,
+    WorkloadHealthState,
+)
+
+STARTS_AT_ONCE: Final = (
+    "pods are ready as soon as they are bound (0s), so rollouts and replacements take no time by"
+    " themselves; KWOK Stages set a delay"
+)
+"""The note about the built-in stages."""
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """The report of a run.
+
+    Attributes
+    ----------
+    drains : tuple of Drain
+        In the order in which they started.
+    evictions : Evictions
+    availability : tuple of Availability
+        Of each workload, in the order of their creation.
+    rollouts : tuple of Rollout
+        In the order of their ends, then those in progress.
+    lost_pods : tuple of LostPod
+        Removed pods that no controller replaces.
+    missing_owners : dict of str to str
+        The owner of each initial pod whose owner is not among the objects: no controller replaces
+        these pods.
+    never_tried : tuple of str
+        Pending pods without a scheduling attempt, without gated ones and those of other
+        schedulers.
+    ignored_kinds : tuple of IgnoredKind
+        Objects that had no effect.
+    estimate : LoadEstimate, optional
+        If the initial pods that never end do not fit on the initial nodes.
+    notes : tuple of str
+        Assumptions that affect the results.
+    """
+
+    drains: tuple[Drain, ...] = ()
+    evictions: Evictions = msgspec.field(default_factory=Evictions)
+    availability: tuple[Availability, ...] = ()
+    rollouts: tuple[Rollout, ...] = ()
+    lost_pods: tuple[LostPod, ...] = ()
+    missing_owners: dict[NamespacedName, str] = {}
+    never_tried: tuple[NamespacedName, ...] = ()
+    ignored_kinds: tuple[IgnoredKind, ...] = ()
+    estimate: LoadEstimate | None = None
+    notes: tuple[str, ...] = ()
+
+
+class ReportState(msgspec.Struct, frozen=True, kw_only=True):
+    """`ReportObservers` as plain values."""
+
+    disruptions: DisruptionsState
+    health: WorkloadHealthState
+
+
+class ReportObservers:
+    """The observers of a run that the report needs.
+
+    Parameters
+    ----------
+    review : InputReview
+        The review of the inputs of the run.
+    """
+
+    def __init__(self, review: InputReview) -> None:
+        self._review = review
+        self._disruptions = Disruptions(review.missing_owners)
+        self._health = WorkloadHealth()
+
+    @property
+    def observers(self) -> tuple[Disruptions, WorkloadHealth]:
+        """The observers to pass to the world."""
+        return self._disruptions, self._health
+
+    def attach(self, world: ObservedWorld) -> None:
+        """Set the world that is observed."""
+        self._disruptions.attach(world)
+
+    def passed(self, before_ns: int) -> None:
+        """Receive that time advances."""
+        self._disruptions.passed(before_ns)
+
+    def report(self, tables: RunTables, now_ns: int) -> Report:
+        """Return the report at the end of a run."""
+        self._disruptions.passed(now_ns)
+        availability = self._health.availability(now_ns)
+        review = self._review
+        return Report(
+            drains=self._disruptions.drains,
+            evictions=self._disruptions.evictions,
+            availability=availability,
+            rollouts=self._health.rollouts(now_ns),
+            lost_pods=self._disruptions.lost,
+            missing_owners=review.missing_owners,
+            never_tried=tables.never_tried(),
+            ignored_kinds=review.ignored_kinds,
+            estimate=review.estimate,
+            notes=_notes(review, has_workloads=bool(availability)),
+        )
+
+    def state(self) -> ReportState:
+        """Return what is needed to continue."""
+        return ReportState(disruptions=self._disruptions.state(), health=self._health.state())
+
+    def restore(self, state: ReportState) -> None:
+        """Continue from a state."""
+        self._disruptions.restore(state.disruptions)
+        self._health.restore(state.health)
+
+
+def _notes(review: InputReview, *, has_workloads: bool) -> tuple[str, ...]:
+    notes = [review.job_note] if review.job_note else []
+    if has_workloads and review.starts_at_once:
+        notes.append(STARTS_AT_ONCE)
+    return tuple(notes)
