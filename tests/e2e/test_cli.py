@@ -325,7 +325,10 @@ def test_a_plugin_that_no_configuration_names_is_enabled_and_explained():
 def test_an_unknown_plugin_points_at_the_option():
     expected = "Load a custom plugin with --plugin FILE, or install its package"
     config = "examples/plugins/keep_zone.yaml"
-    stderr = f'{config}: profiles[0].plugins.multiPoint: plugin "KeepZone" does not exist'
+    stderr = (
+        f"{config}: profiles[0].plugins.multiPoint: initializing profiles: creating profile for "
+        'scheduler name default-scheduler: PreFilterPlugin "KeepZone" does not exist'
+    )
     result = run(f"config check {config}", status=1)
     assert result.stdout.strip() == stderr
     assert result.stderr.splitlines()[-1] == expected

@@ -14,6 +14,7 @@ import msgspec
 
 from podwright.assembly.user_plugins import place_in, raised_in_a_line, wrong_attribute
 from podwright.config import (
+    ARGS_TYPES,
     DEFAULT_GATES,
     IN_TREE_POINTS,
     Gates,
@@ -162,6 +163,9 @@ class Registry:
         cls = self.class_of(name)
         if cls is None:
             return None
+        if name not in self._own and name not in ARGS_TYPES:
+            # kube-scheduler accepts arguments of a plugin that takes none, and ignores them.
+            args = None
         try:
             return _make(cls, args, {"gates": gates} if cls.takes_gates else {})
         except _ArgumentsError as error:

@@ -29,11 +29,14 @@ from podwright.config import (
     Gates,
     KubeSchedulerConfiguration,
     KubeSchedulerProfile,
+    PartialConfiguration,
     args_to_document,
     effective,
+    has_more_documents,
     parse_document,
     parse_gates,
     read_configuration,
+    tls_errors,
     to_document,
 )
 from podwright.framework import Plugin
@@ -193,11 +196,22 @@ def _effective(
     setup: Setup,
     printed: set[str],
 ) -> EffectiveConfiguration:
-    """Read, default, validate and expand; plugins are built to validate their arguments."""
-    if text is None:
-        configuration = KubeSchedulerConfiguration()
-    else:
-        configuration = read_configuration(text, source=source)
+    """Read, default, validate and expand; plugins are built to validate their arguments.
+
+    Raises
+    ------
+    InputError
+        If the configuration is invalid; with the errors of all stages.
+    """
+    configuration = KubeSchedulerConfiguration()
+    errors: tuple[FieldError, ...] = ()
+    if text is not None:
+        if has_more_documents(text):
+            print_message(f"warning: {source}: only the first document is read")
+        try:
+            configuration = read_configuration(text, source=source)
+        except PartialConfiguration as error:
+            configuration, errors = error.configuration, error.errors
     configuration = with_rules(configuration, setup) or configuration
     with_plugins, installed = with_installed(configuration, own)
     configuration = with_plugins or configuration
@@ -208,10 +222,15 @@ def _effective(
         gates,
         implements=registry.points_of,
         source=source,
+        earlier_errors=(*errors, *tls_errors(configuration.extenders, _read_file)),
     )
-    # Plugins and classic rules check their arguments when they are built.
+    # Plugins and v1.16 rules validate their arguments when they are built.
     assemble(made, registry, SchedulerOptions(source=source))
     return made
+
+
+def _read_file(name: str) -> bytes:
+    return Path(name).read_bytes()
 
 
 def _rows(configuration: EffectiveConfiguration) -> Iterator[tuple[str, str, str, str, str]]:

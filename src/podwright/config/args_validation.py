@@ -8,7 +8,6 @@ Upstream: pkg/scheduler/apis/config/validation/validation_pluginargs.go
 from collections.abc import Iterator, Sequence
 
 from podwright.config.field import (
-    Unquoted,
     duplicate,
     forbidden,
     invalid,
@@ -41,6 +40,8 @@ from podwright.objects import (
 
 _STRATEGIES = ("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")
 _FIELD_OPERATORS = ("In", "NotIn")
+_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
+_ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 
 
 def validate_coscheduling_args(
@@ -90,7 +91,7 @@ def validate_dynamic_resources_args(
             # Upstream's text has the gate's name wrong.
             yield forbidden(filter_path, "DRASchedulingFilterTimeout feature gate is disabled")
         elif filter_ns < 0:
-            value = Unquoted(format_duration(filter_ns))
+            value = format_duration(filter_ns)
             yield invalid(filter_path, value, "must be zero or positive")
     if binding_ns is not None:
         binding_path = join(path, "bindingTimeout")
@@ -99,7 +100,7 @@ def validate_dynamic_resources_args(
             detail = f"{' or '.join(required_gates)} feature gate is disabled"
             yield forbidden(binding_path, detail)
         elif binding_ns < SECOND_NS:
-            value = Unquoted(format_duration(binding_ns))
+            value = format_duration(binding_ns)
             yield invalid(binding_path, value, "must be at least 1 second")
 
 
@@ -178,6 +179,12 @@ def validate_pod_topology_spread_args(
             yield required(f"{constraint_path}.topologyKey", "can not be empty")
         else:
             yield from _label_name(f"{constraint_path}.topologyKey", constraint.topology_key)
+        action: str = constraint.when_unsatisfiable
+        action_path = f"{constraint_path}.whenUnsatisfiable"
+        if not action:
+            yield required(action_path, "can not be empty")
+        elif action not in _ACTIONS:
+            yield not_supported(action_path, action, _ACTIONS)
         if constraint.label_selector is not None:
             detail = "constraint must not define a selector, as they deduced for each pod"
             yield forbidden(f"{constraint_path}.labelSelector", detail)
@@ -199,9 +206,10 @@ def validate_volume_binding_args(
     if "StorageCapacityScoring" in gates:
         yield from _shape(shape_path, args.shape or ())
     elif args.shape is not None:
+        points = [{"Utilization": p.utilization, "Score": p.score} for p in args.shape]
         yield invalid(
             shape_path,
-            args.shape,
+            points,
             "unexpected field `shape`, remove it or turn on the feature gate "
             "StorageCapacityScoring",
         )
@@ -245,6 +253,9 @@ def _term(path: str, term: NodeSelectorTerm) -> Iterator[FieldError]:
 
 
 def _requirement(path: str, requirement: NodeSelectorRequirement) -> Iterator[FieldError]:
+    if requirement.operator not in _OPERATORS:
+        yield not_supported(f"{path}.operator", requirement.operator, _OPERATORS)
+        return
     for field, value, detail in requirement_problems(
         requirement.key, requirement.operator, requirement.values
     ):

@@ -6,14 +6,20 @@
 Upstream: pkg/scheduler/apis/config/v1/defaults.go, default_plugins.go
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
-from podwright.config.expand import Implements, expand_plugins, in_tree_points, plugin_names
-from podwright.config.field import problem, raise_errors
+from podwright.config.expand import (
+    Implements,
+    expand_plugins,
+    in_tree_points,
+    plugin_names,
+    profile_problem,
+)
+from podwright.config.field import DID_YOU_MEAN, problem, raise_errors
 from podwright.config.gates import DEFAULT_GATES, Gates
 from podwright.config.schema import (
     ARGS_TYPES,
@@ -221,6 +227,7 @@ def effective(
     *,
     implements: Implements = in_tree_points,
     source: str = KubeSchedulerConfiguration.__name__,
+    earlier_errors: Sequence[FieldError] = (),
 ) -> EffectiveConfiguration:
     """Default, validate and expand a configuration.
 
@@ -234,46 +241,58 @@ def effective(
         The extension points of a plugin by name; None for an unknown plugin.
     source : str
         The source of the configuration, for errors.
+    earlier_errors : sequence of FieldError
+        Errors found before, such as those of a `PartialConfiguration`; they are raised with
+        those found here.
 
     Raises
     ------
     InputError
-        If validation finds errors; otherwise, if a profile cannot be built.
+        If validation finds errors, or a profile cannot be built; all errors together.
     """
     defaulted = set_defaults(configuration, gates)
-    problems = [*validate_rules(configuration), *validate(defaulted, gates)]
-    raise_errors(problems, source=source)
-    errors: list[FieldError] = []
-    ignored = tuple(
-        resource.name
-        for extender in defaulted.extenders
-        for resource in extender.managed_resources
-        if resource.ignored_by_scheduler
-    )
+    errors = [*validate_rules(configuration), *validate(defaulted, gates)]
+    ready = _with_extender_defaults(defaulted, errors)
     profiles = tuple(
-        _expand_profile(
-            _with_ignored_resources(profile, ignored, f"profiles[{index}]", errors),
-            defaulted,
-            implements,
-            path=f"profiles[{index}]",
-            errors=errors,
-        )
-        for index, profile in enumerate(defaulted.profiles)
+        _expand_profile(profile, ready, implements, path=f"profiles[{index}]", errors=errors)
+        for index, profile in enumerate(ready.profiles)
     )
-    raise_errors(errors, source=source)
-    order = sorted(
-        range(len(defaulted.extenders)), key=lambda index: defaulted.extenders[index].ignorable
-    )
+    raise_errors([*earlier_errors, *_outside(earlier_errors, errors)], source=source)
+    order = sorted(range(len(ready.extenders)), key=lambda i: ready.extenders[i].ignorable)
     return EffectiveConfiguration(
-        configuration=defaulted,
+        configuration=replace(
+            ready, profiles=tuple(_with_needed_args(profile) for profile in ready.profiles)
+        ),
         gates=gates,
-        parallelism=defaulted.parallelism,
-        pod_initial_backoff_ns=defaulted.pod_initial_backoff_seconds * SECOND_NS,
-        pod_max_backoff_ns=defaulted.pod_max_backoff_seconds * SECOND_NS,
+        parallelism=ready.parallelism,
+        pod_initial_backoff_ns=ready.pod_initial_backoff_seconds * SECOND_NS,
+        pod_max_backoff_ns=ready.pod_max_backoff_seconds * SECOND_NS,
         profiles=profiles,
-        extenders=tuple(_with_timeout(defaulted.extenders[index]) for index in order),
+        extenders=tuple(ready.extenders[index] for index in order),
         extender_indexes=tuple(order),
     )
+
+
+def _outside(
+    earlier_errors: Sequence[FieldError], errors: Iterable[FieldError]
+) -> Iterator[FieldError]:
+    """Leave out errors of fields that were not decoded, and whose defaults were validated."""
+    fields = tuple(error.path for error in earlier_errors if error.path)
+    for error in errors:
+        below = (f"{field}{separator}" for field in fields for separator in ".[")
+        if error.path not in fields and not error.path.startswith(tuple(below)):
+            yield error
+
+
+def _with_needed_args(profile: KubeSchedulerProfile) -> KubeSchedulerProfile:
+    """Keep the arguments of plugins that run, sorted by name.
+
+    Upstream: pkg/scheduler/framework/runtime/framework.go, NewFramework
+    """
+    needed = plugin_names(profile.plugins or Plugins())
+    entries = [e for e in profile.plugin_config if e.name in needed and e.args is not None]
+    entries.sort(key=lambda entry: entry.name)
+    return replace(profile, plugin_config=tuple(entries))
 
 
 # ------------------------------------------------------------------ filling in
@@ -290,8 +309,14 @@ def _zeros_to_defaults(struct: _S, *names: str) -> _S:
 
 def _default_profile(profile: KubeSchedulerProfile, gates: Gates) -> KubeSchedulerProfile:
     custom = profile.plugins or Plugins()
+    plugins = Plugins(
+        **{
+            field: merge_plugin_set((), getattr(custom, field))
+            for field in Plugins.__struct_fields__
+        }
+    )
     multi_point = merge_plugin_set(default_plugins(gates), custom.multi_point)
-    plugins = replace(custom, multi_point=multi_point)
+    plugins = replace(plugins, multi_point=multi_point)
     configured = tuple(
         replace(entry, args=_default_args(entry.args, gates)) for entry in profile.plugin_config
     )
@@ -340,17 +365,34 @@ def _default_resources(resources: tuple[ResourceSpec, ...]) -> tuple[ResourceSpe
 # ------------------------------------------------------------------ expanding
 
 
-def _with_ignored_resources(
-    profile: KubeSchedulerProfile, ignored: tuple[str, ...], path: str, errors: list[FieldError]
-) -> KubeSchedulerProfile:
-    """Hand the resources that extenders look after alone to NodeResourcesFit.
+def _with_extender_defaults(
+    configuration: KubeSchedulerConfiguration, errors: list[FieldError]
+) -> KubeSchedulerConfiguration:
+    """Set the timeouts of extenders, and the resources that NodeResourcesFit ignores for them.
 
-    They replace the user's own `ignoredResources`.
+    Resources with `ignoredByScheduler` replace the configured `ignoredResources`.
 
     Upstream: pkg/scheduler/scheduler.go, buildExtenders
     """
-    if not ignored:
-        return profile
+    extenders = tuple(map(_with_timeout, configuration.extenders))
+    ignored = tuple(
+        resource.name
+        for extender in extenders
+        for resource in extender.managed_resources
+        if resource.ignored_by_scheduler
+    )
+    profiles = configuration.profiles
+    if ignored:
+        profiles = tuple(
+            _with_ignored_resources(profile, ignored, f"profiles[{index}]", errors)
+            for index, profile in enumerate(profiles)
+        )
+    return replace(configuration, extenders=extenders, profiles=profiles)
+
+
+def _with_ignored_resources(
+    profile: KubeSchedulerProfile, ignored: tuple[str, ...], path: str, errors: list[FieldError]
+) -> KubeSchedulerProfile:
     found = False
     entries = list(profile.plugin_config)
     for index, entry in enumerate(entries):
@@ -358,7 +400,8 @@ def _with_ignored_resources(
             entries[index] = replace(entry, args=replace(entry.args, ignored_resources=ignored))
             found = True
     if not found:
-        errors.append(problem(path, "can't find NodeResourcesFitArgs in plugin config"))
+        message = "can't find NodeResourcesFitArgs in plugin config"
+        errors.append(problem(path, f"couldn't build extenders: {message}"))
     return replace(profile, plugin_config=tuple(entries))
 
 
@@ -370,19 +413,24 @@ def _expand_profile(
     path: str,
     errors: list[FieldError],
 ) -> EffectiveProfile:
-    plugins, scheduler_name = profile.plugins, profile.scheduler_name
+    plugins, scheduler_name = profile.plugins, profile.scheduler_name or ""
     assert plugins is not None, f"{path} was not defaulted"
-    assert scheduler_name is not None, f"{path} was not validated"
     needed = plugin_names(plugins)
     args = {e.name: e.args for e in profile.plugin_config if e.name in needed}
     fit = args.get("NodeResourcesFit")
     if isinstance(fit, NodeResourcesFitArgs):
         # Upstream registers this validation under the wrong name, so that only the plugin
         # itself finds what is wrong.
-        wrong = [str(finding) for finding in validate_node_resources_fit_args("", fit)]
-        if wrong:
-            text = wrong[0] if len(wrong) == 1 else f"[{', '.join(wrong)}]"
-            errors.append(problem(path, f'initializing plugin "NodeResourcesFit": {text}'))
+        found = [
+            str(error).partition(DID_YOU_MEAN)
+            for error in validate_node_resources_fit_args("", fit)
+        ]
+        if found:
+            texts = ", ".join(dict.fromkeys(text for text, _, _ in found))
+            hints = "".join(hint + near for _, hint, near in found)
+            message = f"[{texts}]" if len(found) > 1 else texts
+            message = f'initializing plugin "NodeResourcesFit": {message}{hints}'
+            errors.append(profile_problem(path, scheduler_name, message))
     percentage = profile.percentage_of_nodes_to_score
     if percentage is None:
         percentage = configuration.percentage_of_nodes_to_score

@@ -8,7 +8,7 @@ list. A point with `*` in `disabled` takes no plugin from multiPoint.
 Upstream: pkg/scheduler/framework/runtime/framework.go, expandMultiPointPlugins
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 from podwright.config.field import did_you_mean, join, problem
@@ -128,71 +128,78 @@ def expand_plugins(
         Receives the errors of the profile; the result is then invalid.
     """
     points_of = {name: implements(name) for name in plugin_names(plugins)}
+    found: list[tuple[str, str]] = []
     by_point: dict[str, tuple[tuple[str, int], ...]] = {}
+    duplicates: dict[str, str] = {}
     for point in POINT_TYPES:
-        _check_specific(set_at(plugins, point), point, points_of, path, errors)
-        names = _names_at(plugins, point, points_of, path, errors)
+        found += _errors_at(point, set_at(plugins, point), points_of)
+        names = _names_at(plugins, point, points_of, duplicates)
         weights = _weights_at(plugins, point) if point in _WEIGHTED else {}
         by_point[point] = tuple((name, weights.get(name, 0)) for name in names)
-    _check_multi_point(plugins, points_of, path, errors)
-    _check_counts(by_point, scheduler_name, path, errors)
+    found += _multi_point_errors(plugins, points_of)
+    found += [("plugins.multiPoint", message) for message in duplicates.values()]
+    found += _count_errors(by_point, scheduler_name)
+    errors.extend(
+        profile_problem(join(path, field) if field else path, scheduler_name, message)
+        for field, message in found
+    )
     return by_point
 
 
-def _check_specific(
-    plugin_set: PluginSet,
-    point: str,
-    points_of: Mapping[str, frozenset[str] | None],
-    path: str,
-    errors: list[FieldError],
-) -> None:
+def profile_problem(path: str, scheduler_name: str, message: str) -> FieldError:
+    """Return an error that prevents a profile from being built, with upstream's prefixes."""
+    prefix = f"initializing profiles: creating profile for scheduler name {scheduler_name}"
+    return problem(path, f"{prefix}: {message}")
+
+
+_PointsOf: TypeAlias = Mapping[str, frozenset[str] | None]
+
+
+def _errors_at(
+    point: str, plugin_set: PluginSet, points_of: _PointsOf
+) -> Iterator[tuple[str, str]]:
+    """Yield the fields and messages of the plugins that are enabled at one extension point."""
     seen: set[str] = set()
     for plugin in plugin_set.enabled:
         points = points_of[plugin.name]
-        message = None
         if points is None:
-            message = _does_not_exist(POINT_TYPES[point], plugin, points_of)
+            yield f"plugins.{point}", _does_not_exist(POINT_TYPES[point], plugin, points_of)
         elif point not in points:
             message = f'plugin "{plugin.name}" does not extend {POINT_TYPES[point]} plugin'
+            yield f"plugins.{point}", message
         elif plugin.name in seen:
-            message = _already_registered(plugin, point)
-        if message:
-            errors.append(problem(join(path, f"plugins.{point}"), message))
+            yield f"plugins.{point}", _already_registered(plugin, point)
         seen.add(plugin.name)
 
 
-def _check_multi_point(
-    plugins: Plugins,
-    points_of: Mapping[str, frozenset[str] | None],
-    path: str,
-    errors: list[FieldError],
-) -> None:
-    # Upstream notices at the first point that it expands, and names that one although the
-    # plugin may have no part in it; it is silent if no point takes anything from multiPoint.
-    if all(_is_closed(set_at(plugins, point)) for point in POINT_TYPES):
+def _multi_point_errors(plugins: Plugins, points_of: _PointsOf) -> Iterator[tuple[str, str]]:
+    # Upstream reports an unknown plugin with the type of the first point that takes plugins
+    # from multiPoint, whether or not the plugin is meant for it.
+    first = next((p for p in POINT_TYPES if not _is_closed(set_at(plugins, p))), None)
+    if first is None:
         return
-    errors.extend(
-        problem(join(path, "plugins.multiPoint"), _does_not_exist("plugin", plugin, points_of))
-        for plugin in plugins.multi_point.enabled
-        if points_of[plugin.name] is None
-    )
+    for plugin in plugins.multi_point.enabled:
+        if points_of[plugin.name] is None:
+            message = _does_not_exist(POINT_TYPES[first], plugin, points_of)
+            yield "plugins.multiPoint", message
 
 
-def _does_not_exist(
-    kind: str, plugin: Plugin, points_of: Mapping[str, frozenset[str] | None]
-) -> str:
+def _does_not_exist(kind: str, plugin: Plugin, points_of: _PointsOf) -> str:
     known = [name for name, points in points_of.items() if points is not None]
     hint = did_you_mean(plugin.name, [*IN_TREE_POINTS, *known])
     return f'{kind} "{plugin.name}" does not exist{hint}'
 
 
 def _names_at(
-    plugins: Plugins,
-    point: str,
-    points_of: Mapping[str, frozenset[str] | None],
-    path: str,
-    errors: list[FieldError],
+    plugins: Plugins, point: str, points_of: _PointsOf, duplicates: dict[str, str]
 ) -> list[str]:
+    """Return the plugins of one extension point in run order.
+
+    Parameters
+    ----------
+    duplicates : dict of str to str, written
+        For each duplicate name in multiPoint, the message of its first extension point.
+    """
     specific = set_at(plugins, point)
     enabled = list(dict.fromkeys(plugin.name for plugin in specific.enabled))
     if _is_closed(specific):
@@ -206,9 +213,7 @@ def _names_at(
         if plugin.name in enabled:
             overrides.add(plugin.name)
         elif plugin.name in multi_point:
-            errors.append(
-                problem(join(path, "plugins.multiPoint"), _already_registered(plugin, point))
-            )
+            duplicates.setdefault(plugin.name, _already_registered(plugin, point))
         else:
             multi_point.append(plugin.name)
     return [
@@ -226,25 +231,20 @@ def _weights_at(plugins: Plugins, point: str) -> dict[str, int]:
     return weights
 
 
-def _check_counts(
-    by_point: Mapping[str, tuple[tuple[str, int], ...]],
-    scheduler_name: str,
-    path: str,
-    errors: list[FieldError],
-) -> None:
+def _count_errors(
+    by_point: Mapping[str, tuple[tuple[str, int], ...]], scheduler_name: str
+) -> Iterator[tuple[str, str]]:
     profile = f'profile with scheduler name "{scheduler_name}"'
-    sorts, generators = len(by_point["queueSort"]), len(by_point["placementGenerate"])
+    sorts = len(by_point["queueSort"])
     if sorts != 1:
-        message = f"only one queue sort plugin required for {profile}, but got {sorts}"
-        errors.append(problem(path, message))
+        yield "", f"only one queue sort plugin required for {profile}, but got {sorts}"
     if not by_point["bind"]:
-        errors.append(problem(path, f"at least one bind plugin is needed for {profile}"))
-    if generators > 1:
-        message = f"at most one placement generate plugin is allowed for {profile}"
-        errors.append(problem(path, f"{message}, but got {generators}"))
+        yield "", f"at least one bind plugin is needed for {profile}"
+    if len(by_point["placementGenerate"]) > 1:
+        yield "", f"at most one placement generate plugin is allowed for {profile}"
     total = sum(weight for _, weight in by_point["score"])
     if total * _MAX_NODE_SCORE > _MAX_TOTAL_SCORE:
-        errors.append(problem(path, "total score of Score plugins could overflow"))
+        yield "", "score plugins: total score of Score plugins could overflow"
 
 
 def _is_closed(plugin_set: PluginSet) -> bool:

@@ -8,15 +8,19 @@ Upstream: staging/src/k8s.io/apimachinery/pkg/util/validation/field/errors.go
 
 import json
 from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
 import msgspec
 
 from podwright.objects import FieldError, InputError, nearest
 from podwright.objects import required as required_text
 
+DID_YOU_MEAN: Final = "; did you mean "
+"""Separates upstream's text from a suggestion."""
 
-class Unquoted(str):
-    """A value that is printed as it is."""
+
+class EmptyList(tuple[Any, ...]):
+    """A list that is written as `[]`: Go prints it so, and an absent list as null."""
 
     __slots__ = ()
 
@@ -56,7 +60,7 @@ def forbidden(path: str, detail: str) -> FieldError:
 def did_you_mean(value: str, choices: Iterable[str]) -> str:
     """Return the end of a message that names the nearest choice; "" if none is near."""
     near = nearest(value, choices)
-    return f'; did you mean "{near}"?' if near else ""
+    return f'{DID_YOU_MEAN}"{near}"?' if near else ""
 
 
 def join(path: str, name: str) -> str:
@@ -74,10 +78,8 @@ def raise_errors(errors: Iterable[FieldError], *, source: str) -> None:
 
 
 def _quoted(value: object) -> str:
-    if isinstance(value, Unquoted):
-        return str(value)
-    if value == ():  # Go's nil slice
-        return "null"
+    if value == ():
+        return "[]" if isinstance(value, EmptyList) else "null"
     # Not shortened, unlike `objects.errors.quoted`: these texts are the same as upstream's.
     plain = msgspec.to_builtins(value)
     return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))

@@ -1,13 +1,12 @@
 """A KubeSchedulerConfiguration from text or from a document.
 
-Decoding is strict, as kube-scheduler's: an unknown key, a repeated key or a value of the
-wrong type is an error, and all of them are reported together. What the values mean is
-checked later, in `validation`.
+Decoding is strict, as in kube-scheduler: an unknown key, a duplicate key or a value of the wrong
+type is an error, and all of them are reported together. `validation` checks the values.
 
 Upstream: pkg/scheduler/apis/config/v1/conversion.go, cmd/kube-scheduler/app/options/configfile.go
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -18,11 +17,31 @@ from podwright.config.schema import (
     ARGS_TYPES,
     KIND,
     KubeSchedulerConfiguration,
+    LeaderElection,
     PluginConfig,
 )
-from podwright.objects import FieldError
+from podwright.config.validation import validate
+from podwright.objects import FieldError, InputError
 
 _GROUP = API_VERSION.partition("/")[0]
+
+
+class PartialConfiguration(InputError):  # noqa: N818 - named for what it carries
+    """Decoding errors, with the rest of the configuration.
+
+    Parameters
+    ----------
+    errors : iterable of FieldError
+        At least one.
+    configuration : KubeSchedulerConfiguration
+        The configuration without the fields in error, so that it can be validated, too.
+    """
+
+    def __init__(
+        self, errors: Iterable[FieldError], configuration: KubeSchedulerConfiguration
+    ) -> None:
+        super().__init__(errors)
+        self.configuration = configuration
 
 
 def read_configuration(
@@ -33,15 +52,16 @@ def read_configuration(
     Parameters
     ----------
     document : str, bytes or mapping
-        YAML or JSON text, or what a reader made of it.
+        YAML or JSON text, or the decoded document.
     source : str
-        Where it comes from; errors begin with it.
+        The source of the configuration, for errors.
 
     Raises
     ------
+    PartialConfiguration
+        If keys or values do not fit the schema; every error with its path.
     InputError
-        The text cannot be read, apiVersion or kind are others, or keys and values do not
-        fit the schema; every problem with its path.
+        If the text cannot be parsed, or apiVersion or kind are not those of a configuration.
     """
     errors: list[FieldError] = []
     parsed: object = document
@@ -50,22 +70,30 @@ def read_configuration(
             parsed = parse_document(document)
         except ValueError as error:
             raise_errors([problem("", str(error))], source=source)
-    configuration = _decode(parsed, errors)
+    fields = _fields_of(parsed, errors)
     raise_errors(errors, source=source)
-    assert configuration is not None, "no errors, yet nothing was decoded"
+    configuration = _decode(fields, errors)
+    try:
+        raise_errors(errors, source=source)
+    except InputError as error:
+        raise PartialConfiguration(error.errors, configuration) from None
     return configuration
 
 
-def _decode(document: object, errors: list[FieldError]) -> KubeSchedulerConfiguration | None:
+def _fields_of(document: object, errors: list[FieldError]) -> dict[str, object]:
+    """Return the document without apiVersion and kind, after checking them."""
     if not isinstance(document, dict):
         errors.append(problem("", f"must be a {KIND}, not {_name_of(document)}"))
-        return None
+        return {}
     api_version, kind = document.get("apiVersion"), document.get("kind")
     if not kind:
         errors.append(required("kind", f'must be "{KIND}"'))
     if not api_version:
         errors.append(required("apiVersion", f'must be "{API_VERSION}"'))
-    if kind and api_version and (kind, api_version) != (KIND, API_VERSION):
+    fields = _without_type(document)
+    if (kind, api_version) == (KIND, _INTERNAL_VERSION) and not fields:
+        errors.extend(_of_empty_internal_version())
+    elif kind and api_version and (kind, api_version) != (KIND, API_VERSION):
         errors.append(
             problem(
                 "",
@@ -73,14 +101,28 @@ def _decode(document: object, errors: list[FieldError]) -> KubeSchedulerConfigur
                 f'podwright reads {KIND} of "{API_VERSION}"',
             )
         )
-    if errors:
-        return None
-    plain = _without_type(document)
-    if isinstance(plain.get("rules"), str):
-        plain["rules"] = {"name": plain["rules"]}
-    configuration = decode(plain, KubeSchedulerConfiguration, "", errors)
-    if configuration is None:
-        return None
+    return fields
+
+
+_INTERNAL_VERSION = f"{_GROUP}/__internal"
+
+
+def _of_empty_internal_version() -> list[FieldError]:
+    """Return the errors of an empty configuration of the internal version, without defaults."""
+    return validate(
+        KubeSchedulerConfiguration(
+            parallelism=0,
+            leader_election=LeaderElection(leader_elect=False),
+            pod_initial_backoff_seconds=0,
+            pod_max_backoff_seconds=0,
+        )
+    )
+
+
+def _decode(fields: dict[str, object], errors: list[FieldError]) -> KubeSchedulerConfiguration:
+    if isinstance(fields.get("rules"), str):
+        fields["rules"] = {"name": fields["rules"]}
+    configuration = decode(fields, KubeSchedulerConfiguration, "", errors)
     profiles = tuple(
         msgspec.structs.replace(
             profile,
@@ -95,38 +137,28 @@ def _decode(document: object, errors: list[FieldError]) -> KubeSchedulerConfigur
 
 
 def _with_args(entry: PluginConfig, path: str, errors: list[FieldError]) -> PluginConfig:
-    """Give an in-tree plugin's arguments their type; others stay what they are."""
+    """Decode the arguments of an in-tree plugin; leave others as they are."""
     cls = ARGS_TYPES.get(entry.name)
     if cls is None:
         return entry
     args = {} if entry.args is None else entry.args
     if isinstance(args, dict):
-        wanted = f"{entry.name}Args"
-        kind, api_version = args.get("kind") or wanted, args.get("apiVersion") or API_VERSION
+        expected = f"{entry.name}Args"
+        kind, api_version = args.get("kind") or expected, args.get("apiVersion") or API_VERSION
         group = str(api_version).rpartition("/")[0]
-        if (kind, group) != (wanted, _GROUP):
-            errors.append(
-                problem(
-                    path,
-                    f"args for plugin {entry.name} were not of type {wanted}.{_GROUP}, "
-                    f"got {kind}.{group}",
-                )
-            )
-            return entry
-        if api_version != API_VERSION:
-            errors.append(
-                problem(
-                    join(path, "apiVersion"),
-                    f'no kind "{kind}" is registered for version "{api_version}"',
-                )
-            )
+        if group == _GROUP and kind != expected:
+            message = f"args for plugin {entry.name} were not of type {expected}.{_GROUP}"
+            errors.append(problem(path, f"{message}, got {kind}.{group}"))
+            return msgspec.structs.replace(entry, args=cls())
+        if api_version not in (API_VERSION, _INTERNAL_VERSION):
+            message = f'no kind "{kind}" is registered for version "{api_version}"'
+            errors.append(problem(join(path, "apiVersion"), message))
         args = _without_type(args)
-    decoded = decode(args, cls, path, errors)
-    return msgspec.structs.replace(entry, args=decoded)
+    return msgspec.structs.replace(entry, args=decode(args, cls, path, errors))
 
 
 def _without_type(document: dict[str, object]) -> dict[str, object]:
-    """Leave out apiVersion and kind, and keep what is known about repeated keys."""
+    """Leave out apiVersion and kind, and keep the record of duplicate keys."""
     rest = type(document)((k, v) for k, v in document.items() if k not in {"apiVersion", "kind"})
     if hasattr(document, "repeated"):
         rest.repeated = document.repeated  # type: ignore[attr-defined]  # a dict subclass has it

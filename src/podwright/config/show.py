@@ -7,6 +7,7 @@ default.
 from base64 import b64encode
 from collections.abc import Mapping
 from functools import cache
+from struct import pack, unpack
 from typing import Annotated, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -23,7 +24,7 @@ from podwright.config.schema import (
 )
 from podwright.objects import format_duration
 
-# Upstream omits the zero values of these structs only.
+# Upstream omits the zero values of these structs only. It prints an absent filterTimeout as null.
 _SPARSE = (Extender, ExtenderManagedResource, ExtenderTLSConfig)
 _ALWAYS = frozenset({"urlPrefix", "httpTimeout", "name"})
 
@@ -50,9 +51,14 @@ def _plain_struct(struct: msgspec.Struct) -> dict[str, object]:
         is_zero = value is None or value in ((), b"")
         if isinstance(struct, _SPARSE) and name not in _ALWAYS:
             is_zero = not value
-        if is_zero:
+        if value is None and name == "filterTimeout":
+            document[name] = None
+        elif is_zero:
             continue
-        document[name] = format_duration(value) if field.name in durations else _plain(value)
+        elif isinstance(value, float):
+            document[name] = _as_float32(value)
+        else:
+            document[name] = format_duration(value) if field.name in durations else _plain(value)
     if isinstance(struct, PluginConfig) and isinstance(struct.args, msgspec.Struct):
         kind = type(struct.args).__name__
         args = _plain_struct(struct.args) | {"apiVersion": API_VERSION, "kind": kind}
@@ -64,12 +70,35 @@ def _plain(value: object) -> object:
     if isinstance(value, msgspec.Struct):
         # Structs of other rooms define which defaults they omit.
         ours = type(value).__module__ == Extender.__module__
-        return _plain_struct(value) if ours else _plain(msgspec.to_builtins(value))
+        return _plain_struct(value) if ours else _without_empty(msgspec.to_builtins(value))
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
     if isinstance(value, Mapping):
         return _sorted({name: _plain(item) for name, item in value.items()})
     return b64encode(value).decode() if isinstance(value, bytes) else value
+
+
+def _without_empty(value: object) -> object:
+    """Omit empty lists as Go does, except nodeSelectorTerms, which Go always prints."""
+    if isinstance(value, Mapping):
+        plain = {name: _without_empty(item) for name, item in value.items()}
+        plain = {n: item for n, item in plain.items() if item != [] or n == _NODE_SELECTOR_TERMS}
+        required = plain.get(_REQUIRED_AFFINITY)
+        if isinstance(required, dict):
+            required.setdefault(_NODE_SELECTOR_TERMS, None)
+        return _sorted(plain)
+    return [_without_empty(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+_NODE_SELECTOR_TERMS = "nodeSelectorTerms"
+_REQUIRED_AFFINITY = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def _as_float32(value: float) -> float:
+    """Return a number with the digits that Go prints for 32 bits."""
+    (rounded,) = unpack("f", pack("f", value))
+    texts = (f"{rounded:.{digits}g}" for digits in range(1, 10))
+    return next(float(text) for text in texts if unpack("f", pack("f", float(text))) == (rounded,))
 
 
 @cache

@@ -6,6 +6,7 @@ Upstream: pkg/scheduler/apis/config/validation/validation.go,
 staging/src/k8s.io/component-base/config/validation/validation.go
 """
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,8 +21,9 @@ from podwright.config.args_validation import (
     validate_pod_topology_spread_args,
     validate_volume_binding_args,
 )
+from podwright.config.document import Keys
 from podwright.config.expand import POINT_TYPES, set_at
-from podwright.config.field import Unquoted, duplicate, invalid, problem, required
+from podwright.config.field import duplicate, invalid, problem, required
 from podwright.config.gates import DEFAULT_GATES, Gates
 from podwright.config.names import is_extended_resource_name
 from podwright.config.schema import (
@@ -48,7 +50,8 @@ __all__ = [
 REMOVED_PLUGINS = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
 """Plugins of older configuration versions that v1 rejects by name."""
 
-# NodeResourcesFit is missing on purpose: upstream registers it as NodeResourcesFitArgs, so
+# NodeResourcesFit is missing on purpose: upstream registers it as NodeResourcesFitArgs
+# (`_MISNAMED`, which no arguments fit), so
 # its arguments are validated only when the plugin is built (`defaults.effective`).
 _VALIDATORS: dict[str, Callable[[str, Any, Gates], Iterator[FieldError]]] = {
     "Coscheduling": validate_coscheduling_args,
@@ -60,6 +63,7 @@ _VALIDATORS: dict[str, Callable[[str, Any, Gates], Iterator[FieldError]]] = {
     "PodTopologySpread": validate_pod_topology_spread_args,
     "VolumeBinding": validate_volume_binding_args,
 }
+_MISNAMED = "NodeResourcesFitArgs"
 # Upstream looks for removed plugins at these points only, not under multiPoint.
 _POINTS_WITH_REMOVED = tuple(p for p in POINT_TYPES if not p.startswith("placement"))
 
@@ -91,7 +95,7 @@ def validate_rules(configuration: KubeSchedulerConfiguration) -> list[FieldError
         strict=True,
     ):
         if value_ns <= 0:
-            text = Unquoted(format_duration(value_ns))
+            text = format_duration(value_ns)
             errors.append(invalid(f"rules.{name}", text, "must be greater than zero"))
     return errors
 
@@ -132,11 +136,11 @@ def _leader_election(election: LeaderElection) -> Iterator[FieldError]:
     }
     for name, duration_ns in durations.items():
         if duration_ns <= 0:
-            value = Unquoted(format_duration(duration_ns))
+            value = format_duration(duration_ns)
             yield invalid(f"leaderElection.{name}", value, "must be greater than zero")
     if election.lease_duration_ns <= election.renew_deadline_ns:
         # Upstream quotes the renew deadline here, under the lease duration's path.
-        value = Unquoted(format_duration(election.renew_deadline_ns))
+        value = format_duration(election.renew_deadline_ns)
         detail = "must be greater than `RenewDeadline`"
         yield invalid("leaderElection.leaseDuration", value, detail)
     texts = {
@@ -188,8 +192,8 @@ def _profiles(profiles: tuple[KubeSchedulerProfile, ...], gates: Gates) -> Itera
         yield from _profile(path, profile, gates)
         name = profile.scheduler_name or ""
         if name in index_of:
-            first = Unquoted(f"profiles[{index_of[name]}].schedulerName")
-            yield duplicate(f"{path}.schedulerName", first)
+            # Upstream prints its own path type, which has no public fields.
+            yield duplicate(f"{path}.schedulerName", {})
         index_of[name] = index
     yield from _common_queue_sort(profiles)
 
@@ -214,6 +218,9 @@ def _plugin_config(path: str, profile: KubeSchedulerProfile, gates: Gates) -> It
         seen.add(entry.name)
         yield from _removed(entry_path, entry.name)
         validator = _VALIDATORS.get(entry.name)
+        if entry.name == _MISNAMED:
+            args = _as_printed(entry.args)
+            yield invalid(f"{entry_path}.args", args, "has to match plugin args")
         if validator is None:
             continue
         if isinstance(entry.args, ARGS_TYPES[entry.name]):
@@ -227,8 +234,8 @@ def _removed(path: str, name: str) -> Iterator[FieldError]:
         yield invalid(
             path,
             name,
-            f'was invalid in version "{API_VERSION}" '
-            f'(KubeSchedulerConfiguration is version "{API_VERSION}")',
+            # Upstream names its version of core/v1 here.
+            f'was invalid in version "v1" (KubeSchedulerConfiguration is version "{API_VERSION}")',
         )
 
 
@@ -239,17 +246,34 @@ def _common_queue_sort(profiles: tuple[KubeSchedulerProfile, ...]) -> Iterator[F
         # The capital E is upstream's.
         path = "profiles[0].plugins.queueSort.Enabled"
         yield invalid(path, len(canon.enabled), "only one queue sort plugin can be enabled")
-    name = canon.enabled[0].name if canon.enabled else None
-    args = [e.args for e in profiles[0].plugin_config if e.name == name]
+    # Without a queue sort plugin upstream compares arguments of plugins without a name.
+    name = canon.enabled[0].name if canon.enabled else ""
+    args = [e.args for e in profiles[0].plugin_config if name and e.name == name]
     for index, profile in enumerate(profiles[1:], start=1):
         current = _queue_sort(profile)
         if current != canon:
             path = f"profiles[{index}].plugins.queueSort"
-            yield invalid(path, current, "must be the same for all profiles")
+            yield invalid(path, _internal(current), "must be the same for all profiles")
         for entry in profile.plugin_config:
             if entry.name == name and entry.args != (args[-1] if args else None):
                 path = f"profiles[{index}].pluginConfig.args"
-                yield invalid(path, entry.args, "queueSort must be the same for all profiles")
+                detail = "queueSort must be the same for all profiles"
+                yield invalid(path, _as_printed(entry.args), detail)
+
+
+def _as_printed(args: object) -> object:
+    """Return arguments without a type as upstream prints them: those of YAML with sorted keys."""
+    if isinstance(args, Keys) and args.is_yaml:
+        return json.loads(json.dumps(args, sort_keys=True))
+    return args
+
+
+def _internal(plugin_set: PluginSet) -> dict[str, list[dict[str, object]] | None]:
+    """Return a plugin set as upstream prints its internal type."""
+    return {
+        name: [{"Name": plugin.name, "Weight": plugin.weight} for plugin in plugins] or None
+        for name, plugins in (("Enabled", plugin_set.enabled), ("Disabled", plugin_set.disabled))
+    }
 
 
 def _queue_sort(profile: KubeSchedulerProfile) -> PluginSet:

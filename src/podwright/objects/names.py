@@ -36,7 +36,7 @@ def label_key_errors(key: str) -> list[str]:
     if slash:
         if "/" in prefix:
             return [
-                "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and "
+                "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and "
                 "must start and end with an alphanumeric character (e.g. 'MyName',  or "
                 f"'my.name',  or '123-abc', regex used for validation is '{_NAME}') with an "
                 "optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"

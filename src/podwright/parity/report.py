@@ -20,6 +20,7 @@ from podwright.parity.classic_sequence import (
     check_classic_sequence,
 )
 from podwright.parity.comparison import Case, Check, Comparison, LeftOut
+from podwright.parity.config import check_config
 from podwright.parity.decision import check_decision
 from podwright.parity.extenders import check_extenders
 from podwright.parity.hints import check_hints
@@ -41,6 +42,7 @@ CHECKS: dict[str, Callable[[Case], Check]] = {
     "classic_prioritize": check_classic_prioritize,
     "classic_queue": check_classic_queue,
     "classic_sequence": check_classic_sequence,
+    "config": check_config,
     "cycle": check_trace,
     "cycle_volumes": check_trace,
     "extenders": check_extenders,
@@ -79,6 +81,7 @@ _REQUIRED: dict[str, tuple[str, ...]] = {
     "classic_prioritize": ("policy", *_DECISION),
     "classic_queue": _STEPS,
     "classic_sequence": ("objects", "steps"),
+    "config": ("file", "gates", "accepted"),
     "cycle": ("start", "objects", "steps"),
     "cycle_volumes": ("start", "objects", "steps"),
     "extenders": ("config", "extenders_behaviour", *_DECISION),

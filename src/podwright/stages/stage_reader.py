@@ -142,7 +142,7 @@ def _stage(value: Any, place: str, errors: list[FieldError]) -> Stage | None:
     if errors:
         return None
     document = decode(value, StageDocument, "", errors)
-    if document is None:
+    if errors:
         return None
     return _Reader(errors).stage(document, place)
 

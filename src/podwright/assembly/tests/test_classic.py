@@ -154,7 +154,7 @@ def problems(written: KubeSchedulerConfiguration) -> list[str]:
             KubeSchedulerConfiguration(
                 rules=Rules(name="classic", max_unschedulable_duration_ns=0)
             ),
-            ["c: rules.maxUnschedulableDuration: Invalid value: 0s: must be greater than zero"],
+            ['c: rules.maxUnschedulableDuration: Invalid value: "0s": must be greater than zero'],
             id="a duration of nothing",
         ),
     ],

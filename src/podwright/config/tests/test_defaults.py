@@ -266,7 +266,8 @@ def test_arguments_of_fit_are_refused_when_the_plugin_is_built():
     with pytest.raises(InputError) as caught:
         effective(read(body), source="c.yaml")
     assert str(caught.value).splitlines() == [
-        'c.yaml: profiles[0]: initializing plugin "NodeResourcesFit": '
+        "c.yaml: profiles[0]: initializing profiles: creating profile for scheduler name "
+        'default-scheduler: initializing plugin "NodeResourcesFit": '
         '[scoringStrategy.type: Unsupported value: "": supported values: "LeastAllocated", '
         '"MostAllocated", "RequestedToCapacityRatio", scoringStrategy.resources[0].weight: '
         "Invalid value: 101: resource weight of a not in valid range (0, 100]]"

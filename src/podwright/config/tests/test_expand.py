@@ -116,14 +116,15 @@ def test_the_order_of_scores(plugins, scores):
                      ['.plugins.filter: FilterPlugin "Nope" does not exist'],
                      id="unknown at a point"),
         pytest.param("{multiPoint: {enabled: [{name: Nope}]}}",
-                     ['.plugins.multiPoint: plugin "Nope" does not exist'],
+                     ['.plugins.multiPoint: PreFilterPlugin "Nope" does not exist'],
                      id="unknown at all points"),
         pytest.param("{score: {enabled: [{name: ImageLokality}]}}",
                      ['.plugins.score: ScorePlugin "ImageLokality" does not exist; '
                       'did you mean "ImageLocality"?'],
                      id="nearly one that is in-tree"),
         pytest.param("{multiPoint: {enabled: [{name: Mine}, {name: Min}]}}",
-                     ['.plugins.multiPoint: plugin "Min" does not exist; did you mean "Mine"?'],
+                     ['.plugins.multiPoint: PreFilterPlugin "Min" does not exist; '
+                      'did you mean "Mine"?'],
                      id="nearly one of the user's own"),
         pytest.param("{filter: {enabled: [{name: ImageLocality}]}}",
                      ['.plugins.filter: plugin "ImageLocality" does not extend '
@@ -151,8 +152,13 @@ def test_the_order_of_scores(plugins, scores):
 def test_profiles_that_cannot_be_built(plugins, messages):
     with pytest.raises(InputError) as caught:
         expand(plugins, implements=with_mine)
-    assert str(caught.value).splitlines() == [
-        f"c.yaml: profiles[0]{message}" for message in messages
+    prefix = "initializing profiles: creating profile for scheduler name default-scheduler: "
+    assert [error.message.removeprefix(prefix) for error in caught.value.errors] == [
+        message.partition(": ")[2] for message in messages
+    ]
+    assert all(error.message.startswith(prefix) for error in caught.value.errors)
+    assert [f"profiles[0]{message.partition(': ')[0]}" for message in messages] == [
+        error.path for error in caught.value.errors
     ]
 
 
@@ -169,7 +175,10 @@ def test_scores_may_not_overflow():
     )
     errors: list[FieldError] = []
     expand_plugins(plugins, in_tree_points, scheduler_name="s", path="p", errors=errors)
-    assert [str(f) for f in errors] == ["p: total score of Score plugins could overflow"]
+    assert [str(f) for f in errors] == [
+        "p: initializing profiles: creating profile for scheduler name s: "
+        "score plugins: total score of Score plugins could overflow"
+    ]
 
 
 def test_one_placement_generator_at_most():

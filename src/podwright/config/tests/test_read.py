@@ -118,22 +118,6 @@ def test_arguments_of_in_tree_plugins_have_their_type():
                       'duplicate field "hardPodAffinityWeight"',
                       'profiles[0].pluginConfig[0].args.x: unknown field "x"'],
                      id="arguments are strict too"),
-        pytest.param("profiles:\n- pluginConfig:\n  - name: PodTopologySpread\n"
-                     "    args: {defaultConstraints: [{maxSkew: 1, whenUnsatisfiable: Never}]}",
-                     ["profiles[0].pluginConfig[0].args.defaultConstraints[0].whenUnsatisfiable: "
-                      'Unsupported value: "Never": supported values: "DoNotSchedule", '
-                      '"ScheduleAnyway"'],
-                     id="a value outside an enumeration"),
-        pytest.param("profiles:\n- pluginConfig:\n  - name: PodTopologySpread\n"
-                     "    args: {defaultConstraints: [{maxSkew: 1, topologyKey: z}]}",
-                     ["profiles[0].pluginConfig[0].args.defaultConstraints[0].whenUnsatisfiable: "
-                      "Required value: can not be empty"],
-                     id="an enumeration left out"),
-        pytest.param("profiles:\n- pluginConfig:\n  - name: PodTopologySpread\n"
-                     "    args: {defaultConstraints: [{maxSkew: 1, whenUnsatisfiable: null}]}",
-                     ["profiles[0].pluginConfig[0].args.defaultConstraints[0].whenUnsatisfiable: "
-                      "Required value: can not be empty"],
-                     id="an enumeration that is null"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused(body, messages):
