@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from podwright.api.binding import bound
 from podwright.api.create_update import created, updated
-from podwright.api.kind_strategies import STRATEGIES
+from podwright.api.kind_strategies import strategy_of
 from podwright.objects import (
     Condition,
     Pod,
@@ -83,7 +83,7 @@ def test_a_status_is_written_alike_whether_or_not_the_metadata_is_shared(metadat
         metadata=msgspec.structs.replace(shared.metadata),
         raw=shared.raw | {"metadata": dict(shared.raw["metadata"])},
     )
-    rules = STRATEGIES["", "Pod"]
+    rules = strategy_of(("", "Pod"))
     fast = updated(current, shared, scope="status", strategy=rules, version=9)
     assert fast == updated(current, apart, scope="status", strategy=rules, version=9)
     if fast is not None:
@@ -100,7 +100,7 @@ def test_an_updated_object_is_what_its_document_says(
         body |= {"creationTimestamp": None}
     current = a_pod(metadata, {"nodeName": "n1"}, before)
     new = a_pod(body, {"nodeName": "n2" if is_other else "n1"}, after)
-    made = updated(current, new, scope=scope, strategy=STRATEGIES[kind], version=9)
+    made = updated(current, new, scope=scope, strategy=strategy_of(kind), version=9)
     if made is None:
         return
     assert made == decode(made.raw)
@@ -108,7 +108,7 @@ def test_an_updated_object_is_what_its_document_says(
         assert made.raw["metadata"].get(key) == metadata.get(key)
     assert made.metadata.resource_version == "9"
     assert made.spec.node_name == ("n2" if is_other and scope != "status" else "n1")
-    is_after = scope != "main" or not STRATEGIES[kind].has_status
+    is_after = scope != "main" or not strategy_of(kind).has_status
     assert made.raw.get("status") == (after if is_after else before)
 
 
@@ -139,7 +139,7 @@ def test_binding_a_pod_is_a_node_a_nomination_less_and_a_condition(metadata, spe
 @given(METADATA, st.none() | st.just("2025-01-01T00:00:00Z"))
 def test_a_new_object_has_the_servers_metadata_and_its_own_otherwise(kind, metadata, deleted):
     metadata |= {"selfLink": "/x"} | ({"deletionTimestamp": deleted} if deleted else {})
-    pod, rules = a_pod(metadata, {}, None), STRATEGIES[kind]
+    pod, rules = a_pod(metadata, {}, None), strategy_of(kind)
     made = created(pod, strategy=rules, name="new", uid="uid", version=9, now_ns=NOW)
     expected = with_metadata(
         pod,

@@ -21,7 +21,6 @@ from podwright.api.deletion import FOREGROUND, ORPHAN
 from podwright.api.events import RecordEvent
 from podwright.api.eviction import EvictionRejected, with_disruption_target
 from podwright.api.job_defaults import with_job_defaults
-from podwright.api.kind_strategies import STRATEGIES
 from podwright.api.node_faults import NodeDown, NodeUp
 from podwright.api.object_edits import (
     annotations_patch,
@@ -52,7 +51,6 @@ __all__ = [
     "FOREGROUND",
     "ORPHAN",
     "SCHEDULER_USER",
-    "STRATEGIES",
     "Admission",
     "Api",
     "ApiCall",

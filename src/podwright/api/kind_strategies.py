@@ -5,9 +5,12 @@ Upstream: pkg/registry/*/strategy.go of each kind
 
 from __future__ import annotations
 
+from functools import cache
+
 import msgspec
 
-from podwright.store import NAMESPACE, POD, GroupKind
+from podwright.schema import built_in
+from podwright.store import GroupKind
 
 
 class KindStrategy(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -34,83 +37,17 @@ class KindStrategy(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 CUSTOM = KindStrategy(has_generation=True)
 """The strategy of custom resources without subresources."""
 
-_PLAIN = KindStrategy()
-_STATUS = KindStrategy(has_status=True)
-_BOTH = KindStrategy(has_status=True, has_generation=True)
-_GENERATION = KindStrategy(has_generation=True)
 
-STRATEGIES: dict[GroupKind, KindStrategy] = {
-    POD: KindStrategy(has_status=True, has_generation=True, is_graceful=True),
-    ("apps", "Deployment"): KindStrategy(
-        has_status=True, has_generation=True, counts_annotations=True
-    ),
-    **dict.fromkeys(
-        [
-            ("", "ReplicationController"),
-            ("apps", "DaemonSet"),
-            ("apps", "ReplicaSet"),
-            ("apps", "StatefulSet"),
-            ("batch", "CronJob"),
-            ("batch", "Job"),
-            ("policy", "PodDisruptionBudget"),
-            ("apiextensions.k8s.io", "CustomResourceDefinition"),
-            ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
-            ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"),
-        ],
-        _BOTH,
-    ),
-    **dict.fromkeys(
-        [
-            NAMESPACE,
-            ("", "Node"),
-            ("", "PersistentVolume"),
-            ("", "PersistentVolumeClaim"),
-            ("", "ResourceQuota"),
-            ("", "Service"),
-            ("apiregistration.k8s.io", "APIService"),
-            ("autoscaling", "HorizontalPodAutoscaler"),
-            ("networking.k8s.io", "Ingress"),
-            ("resource.k8s.io", "ResourceClaim"),
-            ("scheduling.k8s.io", "PodGroup"),
-            ("storage.k8s.io", "VolumeAttachment"),
-        ],
-        _STATUS,
-    ),
-    **dict.fromkeys(
-        [
-            ("resource.k8s.io", "DeviceClass"),
-            ("resource.k8s.io", "ResourceSlice"),
-            ("scheduling.k8s.io", "PriorityClass"),
-            ("networking.k8s.io", "NetworkPolicy"),
-        ],
-        _GENERATION,
-    ),
-    **dict.fromkeys(
-        [
-            ("", "ConfigMap"),
-            ("", "Endpoints"),
-            ("", "Event"),
-            ("", "LimitRange"),
-            ("", "PodTemplate"),
-            ("", "Secret"),
-            ("", "ServiceAccount"),
-            ("apps", "ControllerRevision"),
-            ("coordination.k8s.io", "Lease"),
-            ("discovery.k8s.io", "EndpointSlice"),
-            ("events.k8s.io", "Event"),
-            ("node.k8s.io", "RuntimeClass"),
-            ("rbac.authorization.k8s.io", "ClusterRole"),
-            ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
-            ("rbac.authorization.k8s.io", "Role"),
-            ("rbac.authorization.k8s.io", "RoleBinding"),
-            ("resource.k8s.io", "ResourceClaimTemplate"),
-            ("scheduling.k8s.io", "Workload"),
-            ("storage.k8s.io", "CSIDriver"),
-            ("storage.k8s.io", "CSINode"),
-            ("storage.k8s.io", "CSIStorageCapacity"),
-            ("storage.k8s.io", "StorageClass"),
-        ],
-        _PLAIN,
-    ),
-}
-"""The strategies of the built-in kinds."""
+@cache
+def strategy_of(kind: GroupKind) -> KindStrategy:
+    """Return the strategy of a kind, from its row in the schema."""
+    known = built_in().of(*kind)
+    if known is None:
+        return CUSTOM
+    row = known.row
+    return KindStrategy(
+        has_status=known.has_status,
+        has_generation=row.has_generation,
+        is_graceful=row.is_graceful,
+        counts_annotations=row.counts_annotations,
+    )

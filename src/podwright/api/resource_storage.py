@@ -14,7 +14,7 @@ from podwright.api.binding import binding_error, bound
 from podwright.api.create_update import Scope, created, updated
 from podwright.api.deletion import Propagation, deletion, is_released
 from podwright.api.identity import generated_name, uid_at
-from podwright.api.kind_strategies import CUSTOM, STRATEGIES, KindStrategy
+from podwright.api.kind_strategies import KindStrategy, strategy_of
 from podwright.api.preconditions import check, check_body
 from podwright.objects import KubernetesObject, NamespacedName, Pod
 from podwright.store import (
@@ -22,6 +22,7 @@ from podwright.store import (
     AlreadyExists,
     Change,
     Conflict,
+    GroupKind,
     KindLike,
     ObjectStore,
     Stored,
@@ -43,11 +44,14 @@ class ResourceStorage:
 
     def __init__(self, store: ObjectStore) -> None:
         self.store = store
-        self._strategies = dict(STRATEGIES)
+        self._custom: dict[GroupKind, KindStrategy] = {}
 
     def register_kind(self, kind: KindLike, strategy: KindStrategy) -> None:
         """Set the strategy of a custom kind."""
-        self._strategies[group_kind(kind)] = strategy
+        self._custom[group_kind(kind)] = strategy
+
+    def _strategy(self, kind: GroupKind) -> KindStrategy:
+        return self._custom.get(kind) or strategy_of(kind)
 
     def create(self, obj: KubernetesObject, now_ns: int) -> Stored:
         """Store a new object, its status included.
@@ -83,7 +87,7 @@ class ResourceStorage:
             raise AlreadyExists(kind, key, is_terminating=is_terminating)
         made = created(
             obj,
-            strategy=self._strategies.get(kind, CUSTOM),
+            strategy=self._strategy(kind),
             name=name,
             uid=uid_at(store.seed, version),
             version=version,
@@ -127,7 +131,7 @@ class ResourceStorage:
         current = self.store.require(kind, key)
         check_body(kind, current, obj, expected)
         version = self.store.resource_version + 1
-        strategy = self._strategies.get(kind, CUSTOM)
+        strategy = self._strategy(kind)
         new = updated(current, obj, scope=scope, strategy=strategy, version=version)
         if new is None:
             return Stored(current, int(current.metadata.resource_version), "unchanged")
@@ -217,7 +221,7 @@ class ResourceStorage:
         effect = deletion(
             kind,
             current,
-            strategy=self._strategies.get(kind, CUSTOM),
+            strategy=self._strategy(kind),
             version=version,
             now_ns=now_ns,
             grace_seconds=grace_seconds,

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
-from podwright.api import FOREGROUND, ORPHAN, STRATEGIES, finalizers_without, patched, section
+from podwright.api import FOREGROUND, ORPHAN, finalizers_without, patched, section
 from podwright.controllers.actions import deletion_by
 from podwright.controllers.interface import (
     ALL_KINDS,
@@ -31,6 +31,7 @@ from podwright.controllers.interface import (
 )
 from podwright.controllers.lister import Lister
 from podwright.objects import KubernetesObject, NamespacedName, OwnerReference, api_group
+from podwright.schema import built_in
 from podwright.store import kind_of
 
 _SEPARATOR: Final = "|"
@@ -273,7 +274,7 @@ class GarbageCollector:
         if self._owner(reference, dependent) is not None:
             return False
         kind = (api_group(reference.api_version), reference.kind)
-        return kind in STRATEGIES or kind in self._lister.kinds()
+        return built_in().of(*kind) is not None or kind in self._lister.kinds()
 
     def _at(self, object_key: NamespacedName) -> KubernetesObject | None:
         group, kind, key = object_key.split(_SEPARATOR)
