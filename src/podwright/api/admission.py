@@ -33,7 +33,7 @@ from podwright.objects import (
     default_priority_class,
     encode,
 )
-from podwright.schema import decode
+from podwright.schema import built_in, decode
 from podwright.store import ObjectStore
 
 NOT_READY: Final = "node.kubernetes.io/not-ready"
@@ -199,9 +199,11 @@ class Admission:
 
 def _resource(obj: KubernetesObject) -> str:
     """Return the resource name of an object's kind, such as `deployments.apps`."""
-    kind, group = obj.kind.lower(), api_group(obj.api_version)
-    plural = kind[:-1] + "ies" if kind.endswith("y") else kind + ("es" if kind[-1] == "s" else "s")
-    return f"{plural}.{group}" if group else plural
+    group = api_group(obj.api_version)
+    known = built_in().of(group, obj.kind)
+    # A custom kind has the plural that its definition names; most follow this rule.
+    resource = known.row.resource if known is not None else f"{obj.kind.lower()}s"
+    return f"{resource}.{group}" if group else resource
 
 
 _SPECS_MAX = 10_000
