@@ -7,11 +7,12 @@ first; the conversions of field labels in pkg/apis/*/v1/conversion.go
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from operator import attrgetter
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from podwright.objects import FieldSelector, KubernetesObject, SelectorError
+from podwright.schema import built_in
 from podwright.store.kinds import POD, GroupKind
 
 Getter: TypeAlias = Callable[[KubernetesObject], str]
@@ -50,56 +51,36 @@ _METADATA: dict[str, Getter] = {
     "metadata.name": lambda obj: obj.metadata.name,
     "metadata.namespace": lambda obj: obj.metadata.namespace,
 }
-_REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
+
+_COMPUTED: Final[dict[tuple[GroupKind, str], Getter]] = {
+    (POD, "spec.nodeName"): attrgetter("spec.node_name"),
+    (POD, "status.phase"): attrgetter("status.phase"),
+    (POD, "status.nominatedNodeName"): attrgetter("status.nominated_node_name"),
+    (POD, "status.podIP"): _first_pod_ip,
+    # Accepted and never set: upstream fills in `status.podIP` only.
+    (POD, "status.podIPs"): _empty,
+    (("", "Event"), "source"): _raw("source.component"),
+    (("events.k8s.io", "Event"), "source"): _raw("deprecatedSource.component"),
+    (("batch", "Job"), "status.successful"): _raw("status.succeeded", "0"),
+}
+"""The fields whose name is not their path, or that a struct has."""
 
 
-def _event(reference: str, component: str, source: str) -> dict[str, Getter]:
+@cache
+def fields_of(kind: GroupKind) -> dict[str, Getter]:
+    """Return the selectable fields of a kind besides `metadata.name` and `metadata.namespace`."""
+    known = built_in().of(*kind)
+    selectable = {} if known is None else known.row.selectable
     return {
-        **{f"{reference}.{name}": _raw(f"{reference}.{name}") for name in _REFERENCE},
-        "reason": _raw("reason"),
-        component: _raw(component),
-        "source": _raw(source),
-        "type": _raw("type"),
+        name: _COMPUTED.get((kind, name)) or _raw(name, absent)
+        for name, absent in selectable.items()
     }
 
 
-FIELDS: dict[GroupKind, dict[str, Getter]] = {
-    POD: {
-        "spec.nodeName": attrgetter("spec.node_name"),
-        "spec.restartPolicy": _raw("spec.restartPolicy"),
-        "spec.schedulerName": _raw("spec.schedulerName"),
-        "spec.serviceAccountName": _raw("spec.serviceAccountName"),
-        "spec.hostNetwork": _raw("spec.hostNetwork", "false"),
-        "status.phase": attrgetter("status.phase"),
-        "status.podIP": _first_pod_ip,
-        # Accepted and never set: upstream fills in `status.podIP` only.
-        "status.podIPs": _empty,
-        "status.nominatedNodeName": attrgetter("status.nominated_node_name"),
-    },
-    ("", "Node"): {"spec.unschedulable": _raw("spec.unschedulable", "false")},
-    ("", "Namespace"): {"status.phase": _raw("status.phase")},
-    ("", "Secret"): {"type": _raw("type")},
-    ("", "Service"): {"spec.clusterIP": _raw("spec.clusterIP"), "spec.type": _raw("spec.type")},
-    ("", "ReplicationController"): {"status.replicas": _raw("status.replicas", "0")},
-    ("", "Event"): _event("involvedObject", "reportingComponent", "source.component"),
-    ("events.k8s.io", "Event"): _event(
-        "regarding", "reportingController", "deprecatedSource.component"
-    ),
-    ("batch", "Job"): {"status.successful": _raw("status.succeeded", "0")},
-    ("resource.k8s.io", "ResourceSlice"): {
-        "spec.nodeName": _raw("spec.nodeName"),
-        "spec.driver": _raw("spec.driver"),
-    },
-}
-"""The fields of each kind besides `metadata.name` and `metadata.namespace`, which all have."""
-
-INDEXED: dict[GroupKind, tuple[str, ...]] = {
-    POD: ("spec.nodeName", "status.phase"),
-    ("", "Event"): ("involvedObject.uid", "involvedObject.name"),
-    ("events.k8s.io", "Event"): ("regarding.uid", "regarding.name"),
-    ("resource.k8s.io", "ResourceSlice"): ("spec.nodeName", "spec.driver"),
-}
-"""The indexed fields of each kind."""
+def indexed_fields(kind: GroupKind) -> tuple[str, ...]:
+    """Return the indexed fields of a kind."""
+    known = built_in().of(*kind)
+    return () if known is None else known.row.indexed
 
 
 @lru_cache(maxsize=1_024)
@@ -111,8 +92,8 @@ def field_tests(kind: GroupKind, selector: FieldSelector) -> tuple[FieldTest, ..
     SelectorError
         The kind does not support a field; the message is upstream's.
     """
-    own = FIELDS.get(kind)
-    known = _METADATA | (own or {})
+    own = fields_of(kind)
+    known = _METADATA | own
     tests: list[FieldTest] = []
     for requirement in selector.requirements:
         getter = known.get(requirement.field)

@@ -1,8 +1,8 @@
 """The objects of one kind and their indexes.
 
 An index maps a value to the keys of the objects that have it: each label, the fields of
-`fields.INDEXED`, the uids of owners. `candidates` uses the index that leaves the fewest objects to
-examine. Names are kept per namespace and are sorted on demand.
+`fields.indexed_fields`, the uids of owners. `candidates` uses the index that leaves the fewest
+objects to examine. Names are kept per namespace and are sorted on demand.
 
 An index is built when a query first needs it, and is then updated with every change. Without
 lists, as in most simulations, writes update no index.
@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
 from podwright.objects import KubernetesObject, NamespacedName, Requirement
-from podwright.store.fields import FIELDS, INDEXED, Getter
+from podwright.store.fields import Getter, fields_of, indexed_fields
 from podwright.store.indexes import Index, Keys, Names, Values
 from podwright.store.kinds import GroupKind
 from podwright.store.query import Query
@@ -47,8 +47,8 @@ class KindTable:
     def __init__(self, kind: GroupKind) -> None:
         self.objects: dict[NamespacedName, KubernetesObject] = {}
         self.examined_count = 0
-        self._fields = INDEXED.get(kind, ())
-        self._values = _VALUES | {name: _value_of(FIELDS[kind][name]) for name in self._fields}
+        self._fields = indexed_fields(kind)
+        self._values = _VALUES | {name: _value_of(fields_of(kind)[name]) for name in self._fields}
         self._indexes: dict[str, Index] = {}
         self._names: Names | None = None
         self._followers: list[
