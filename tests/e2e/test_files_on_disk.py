@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from tests.e2e.command_line import NODES, pod, run
 
@@ -130,3 +132,58 @@ def test_the_configuration_option_replaces_that_of_a_snapshot(write):
     assert "profiles" in run(f"schedule {file}", status=2).stderr
     config = write("c.yaml", CURRENT)
     assert "1 of 1 pending pod scheduled" in run(f"schedule {file} -c {config}").stderr
+
+
+STAGES = """apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: pod-ready}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector:
+    matchExpressions:
+    - {key: .metadata.deletionTimestamp, operator: DoesNotExist}
+    - {key: .status.phase, operator: In, values: [Pending]}
+  next:
+    event: {type: Normal, reason: Started, message: "started {{ .metadata.name }}"}
+    statusTemplate: |
+      {{ with NodeIPsWith .spec.nodeName }}
+      hostIP: {{ index . 0 | Quote }}
+      hostIPs:
+      {{ range . }}
+      - ip: {{ . | Quote }}
+      {{ end }}
+      {{ end }}
+      phase: Running
+---
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: pod-settings}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector:
+    matchExpressions:
+    - {key: .status.phase, operator: In, values: [Running]}
+    - {key: .metadata.labels.settings, operator: DoesNotExist}
+  steps:
+  - apply:
+      template: |
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: {{ .metadata.name }}-settings}
+        data: {host: {{ .status.hostIP | replace "." "-" | Quote }}}
+  - patch: {root: metadata, template: "labels: {settings: done}"}
+"""
+
+
+def test_stages_apply_objects_and_record_event_messages_as_they_are(write, tmp_path):
+    files = f"{write('cluster.yaml', NODES + pod('web', '1'))} {write('stages.yaml', STAGES)}"
+    result = run(f"simulate {files} --no-tables --out {tmp_path}/run")
+    assert (
+        f"warning: {tmp_path}/stages.yaml: document 1 (line 1): spec.next.event.message: not a"
+        " template; it is recorded as it is"
+    ) in result.stderr
+    objects = json.loads((tmp_path / "run" / "objects.json").read_text())["items"]
+    (settings,) = [each for each in objects if each["kind"] == "ConfigMap"]
+    assert settings["metadata"]["namespace"] == "default"
+    assert settings["metadata"]["name"] == "web-settings"
+    assert settings["data"] == {"host": "10-0-0-2"}

@@ -124,7 +124,7 @@ class Api:
 
     def _patch(self, request: PatchObject, now_ns: int) -> Stored:
         patched = merge_patched(self.store.require(request.object_kind, request.key), request.patch)
-        return self._update(UpdateObject(patched, "main", request.user), now_ns)
+        return self._update(UpdateObject(patched, request.scope, request.user), now_ns)
 
     def _scale(self, request: ScaleObject, now_ns: int) -> Stored:
         patch = {"spec": {"replicas": request.replicas}}

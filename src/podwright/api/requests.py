@@ -82,12 +82,15 @@ class PatchObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=Fa
         A patch according to RFC 7386: None removes a field.
     user : str
         The user that makes the request.
+    scope : str
+        `main` for the object, `status` for its subresource.
     """
 
     object_kind: GroupKind
     key: NamespacedName
     patch: Document
     user: str
+    scope: Scope = "main"
 
 
 class DeleteObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):

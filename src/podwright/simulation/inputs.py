@@ -168,7 +168,8 @@ class Inputs:
         errors: list[FieldError] = []
         stages = [entry for entry in loaded.sourced if _is_stage(entry.object)]
         sourced = [entry for entry in loaded.sourced if not _is_stage(entry.object)]
-        self.stages = _stages(stages, start_ns, errors)
+        warnings: list[str] = []
+        self.stages = _stages(stages, start_ns, errors, warnings)
         objects = [entry.object for entry in sourced]
         arrivals: list[Arrival] = []
         pods = [obj for obj in objects if isinstance(obj, Pod)]
@@ -186,7 +187,6 @@ class Inputs:
         self._events: list[EventLines] = []
         added: list[Sourced] = []
         self.unterminated: list[str] = []
-        warnings: list[str] = []
         for file in events:
             try:
                 lines = EventLines(file.lines, file.source, start_ns, objects, validate=validate)
@@ -262,12 +262,14 @@ def _is_stage(obj: KubernetesObject) -> bool:
 
 
 def _stages(
-    sourced: Sequence[Sourced], start_ns: int, errors: list[FieldError]
+    sourced: Sequence[Sourced], start_ns: int, errors: list[FieldError], warnings: list[str]
 ) -> tuple[Stage, ...]:
     own: list[Stage] = []
     for entry in sourced:
         try:
-            own.append(read_stage(encode(entry.object), source=entry.source))
+            stage = read_stage(encode(entry.object), source=entry.source)
+            own.append(stage)
+            warnings += stage.warnings
         except InputError as error:
             errors += error.errors
     replaced = {(stage.group, stage.kind) for stage in own}

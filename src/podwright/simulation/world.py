@@ -41,14 +41,17 @@ from podwright.api import (
     BOOTSTRAP_OBJECTS,
     SCHEDULER_USER,
     ApiCall,
+    ApplyObject,
     CreateObject,
     DeleteObject,
     EvictionRejected,
     EvictPod,
     Forbidden,
     NamespaceTerminating,
+    PatchObject,
     RecordEvent,
     UpdateObject,
+    WriteRequest,
     check_workloads,
     execute,
 )
@@ -567,6 +570,8 @@ class World:
             CreateObject: self._write,
             DeleteObject: self._delete,
             EvictPod: self._evict,
+            ApplyObject: self._write,
+            PatchObject: self._write,
             SyncAt: self._sync_at,
             WakeAt: self._wake_at,
             CallExtender: self._run_extender_call,
@@ -630,9 +635,7 @@ class World:
             for observer in self._removal_observers:
                 observer.removal_handled(pod, request, error, self._heap.now_ns)
 
-    def _write(
-        self, request: CreateObject | UpdateObject | DeleteObject | EvictPod
-    ) -> Exception | None:
+    def _write(self, request: WriteRequest) -> Exception | None:
         """Execute a request of a controller or a stage; ignore conflicts and missing objects.
 
         Returns

@@ -6,11 +6,11 @@ from typing import Any, cast
 
 import msgspec
 
-from podwright.api import Scope
-from podwright.objects import Document, KubernetesObject, Object, Pod, PodStatus
-from podwright.schema import decode
+from podwright.api import ApplyObject, PatchObject, Scope
+from podwright.objects import Document, KubernetesObject, Object, Pod, PodStatus, api_group
+from podwright.schema import built_in, decode
 from podwright.stages.patches import apply_patch, plain_patch
-from podwright.stages.stage import FinalizersStep, PatchStep, StageContext
+from podwright.stages.stage import ApplyStep, FinalizersStep, PatchStep, StageContext
 
 
 def with_finalizers(document: Document, step: FinalizersStep) -> Document:
@@ -48,6 +48,39 @@ def apply_patch_step(
     elif step.root:
         patch = {step.root: patch}
     return cast(Document, apply_patch(document, patch, step.type))
+
+
+def applied_request(
+    document: Document, step: ApplyStep, context: StageContext, user: str
+) -> ApplyObject | PatchObject:
+    """Return the request of a step that applies another object.
+
+    An object without a namespace is in that of the document, if its kind is namespaced.
+
+    Raises
+    ------
+    TemplateError, ValueError
+        The object cannot be rendered, or is not an object with a name.
+
+    Notes
+    -----
+    Upstream: KWOK's pkg/utils/lifecycle/apply.go
+    """
+    rendered: Any = step.render(document, context)
+    metadata = rendered.get("metadata") if isinstance(rendered, dict) else None
+    if not isinstance(metadata, dict) or not all(map(rendered.get, ("apiVersion", "kind"))):
+        raise ValueError("an applied object has apiVersion, kind and metadata")
+    group = api_group(str(rendered["apiVersion"]))
+    kind = (group, str(rendered["kind"]))
+    namespace = (document.get("metadata") or {}).get("namespace")
+    if namespace and "namespace" not in metadata and built_in().is_namespaced(*kind):
+        rendered = rendered | {"metadata": metadata | {"namespace": namespace}}
+    obj = decode(rendered, source="the applied object")
+    user = step.as_user or user
+    if step.subresource:
+        part = {step.subresource: rendered.get(step.subresource)}
+        return PatchObject(kind, obj.key, part, user, "status")
+    return ApplyObject(obj, "main", user)
 
 
 def decode_changed(obj: KubernetesObject, after: Document, scope: Scope, *, source: str) -> Object:

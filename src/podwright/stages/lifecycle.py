@@ -36,7 +36,15 @@ from typing import TypeAlias
 
 import msgspec
 
-from podwright.api import DeleteObject, NodeDown, NodeUp, RecordEvent, UpdateObject
+from podwright.api import (
+    ApplyObject,
+    DeleteObject,
+    NodeDown,
+    NodeUp,
+    PatchObject,
+    RecordEvent,
+    UpdateObject,
+)
 from podwright.kernels.draw import DELAY_STREAM, STAGE_STREAM, draw
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import (
@@ -49,7 +57,13 @@ from podwright.objects import (
 )
 from podwright.stages.addresses import Addresses
 from podwright.stages.annotation_stages import default_stages
-from podwright.stages.effects import apply_patch_step, decode_changed, scope_of, with_finalizers
+from podwright.stages.effects import (
+    applied_request,
+    apply_patch_step,
+    decode_changed,
+    scope_of,
+    with_finalizers,
+)
 from podwright.stages.object_state import (
     REMOVED,
     LifecycleState,
@@ -60,6 +74,7 @@ from podwright.stages.object_state import (
 )
 from podwright.stages.patches import PatchError
 from podwright.stages.stage import (
+    ApplyStep,
     DeleteStep,
     EventStep,
     FinalizersStep,
@@ -136,7 +151,9 @@ def user_of(stage: str) -> str:
     return f"kwok:{stage}"
 
 
-LifecycleAction: TypeAlias = ScheduleStage | UpdateObject | DeleteObject | RecordEvent
+LifecycleAction: TypeAlias = (
+    ScheduleStage | UpdateObject | DeleteObject | RecordEvent | ApplyObject | PatchObject
+)
 
 
 class Lifecycle:
@@ -451,15 +468,12 @@ class Lifecycle:
         user = ""
         events: list[LifecycleAction] = []
         removals: list[LifecycleAction] = []
+        applied: list[LifecycleAction] = []
         for step in stage.steps:
             match step:
                 case EventStep():
-                    note = step.message.render(before, context.functions(before))
-                    events.append(
-                        RecordEvent(
-                            staged.group, staged.name, key, obj.uid, step.type, step.reason, note
-                        )
-                    )
+                    about = (staged.group, staged.name, key, obj.uid)
+                    events.append(RecordEvent(*about, step.type, step.reason, step.message))
                 case _ if removals:
                     continue
                 case DeleteStep():
@@ -473,6 +487,8 @@ class Lifecycle:
                 case PatchStep():
                     after = apply_patch_step(after, before, step, context)
                     user = step.as_user or user
+                case ApplyStep():
+                    applied.append(applied_request(before, step, context, user_of(stage.name)))
         writes: list[LifecycleAction] = []
         if after is not before and after != before:
             scope = scope_of(before, after)
@@ -481,7 +497,7 @@ class Lifecycle:
             writes.append(UpdateObject(changed, scope, user or user_of(stage.name)))
             # An immediate next stage reads this object before the driver delivers the change.
             entry.obj = changed
-        return [*events, *writes, *removals]
+        return [*events, *applied, *writes, *removals]
 
     # ------------------------------------------------------------------------- checkpoints
 

@@ -242,11 +242,13 @@ class StageContext(msgspec.Struct, frozen=True):
             "NodeConditions": lambda: NODE_CONDITIONS,
             "NodeIP": lambda: self.node_ip(document),
             "NodeIPWith": lambda node: self.addresses.of_node(str(node or "")),
+            "NodeIPsWith": lambda node: [self.addresses.of_node(str(node or ""))],
             "NodeName": lambda: name,
             "NodePort": lambda: 0,
             "Now": lambda: self.now,
             "PodIP": lambda: self.pod_ip(document),
             "PodIPWith": lambda *_: self.pod_ip(document),
+            "PodIPsWith": lambda *_: [self.pod_ip(document)],
             "StartTime": lambda: self.now,
             "Version": lambda: KWOK_VERSION,
         }
@@ -272,8 +274,8 @@ def identity_of(document: Document) -> str:
 
 
 FUNCTION_NAMES = (
-    "NodeConditions", "NodeIP", "NodeIPWith", "NodeName", "NodePort", "Now", "PodIP",
-    "PodIPWith", "StartTime", "Version",
+    "NodeConditions", "NodeIP", "NodeIPWith", "NodeIPsWith", "NodeName", "NodePort", "Now",
+    "PodIP", "PodIPWith", "PodIPsWith", "StartTime", "Version",
 )  # fmt: skip
 """The names of `StageContext.functions`."""
 
@@ -317,11 +319,11 @@ FastPath: TypeAlias = Callable[[Pod, StageContext], Pod | None]
 
 
 class EventStep(msgspec.Struct, frozen=True):
-    """Record a Kubernetes Event."""
+    """Record a Kubernetes Event; as in KWOK, the message is not a template."""
 
     type: str
     reason: str
-    message: Template
+    message: str
 
 
 class FinalizersStep(msgspec.Struct, frozen=True):
@@ -371,7 +373,26 @@ class PatchStep(msgspec.Struct, frozen=True):
     fast_path: FastPath | None = None
 
 
-Step: TypeAlias = EventStep | FinalizersStep | DeleteStep | PatchStep
+class ApplyStep(msgspec.Struct, frozen=True):
+    """Create or change another object.
+
+    Attributes
+    ----------
+    render : callable
+        Returns the object for a document and a context.
+    subresource : str
+        The part of an existing object to change, `status`; empty for the whole object, which is
+        created if it does not exist.
+    as_user : str
+        The impersonated user; empty if there is none.
+    """
+
+    render: Callable[[Document, StageContext], Any]
+    subresource: str = ""
+    as_user: str = ""
+
+
+Step: TypeAlias = EventStep | FinalizersStep | DeleteStep | PatchStep | ApplyStep
 
 
 class Rendering(msgspec.Struct, frozen=True):
@@ -404,6 +425,8 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
         Whether the next stage is scheduled immediately, even if this one changed nothing.
     source : str
         The file and document of the stage, for errors.
+    warnings : tuple of str
+        What the document probably does not mean.
     """
 
     name: str
@@ -415,6 +438,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[Step, ...] = ()
     is_immediate: bool = False
     source: str = ""
+    warnings: tuple[str, ...] = ()
 
     @property
     def fast_path(self) -> FastPath | None:

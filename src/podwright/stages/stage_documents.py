@@ -101,6 +101,15 @@ class PatchDocument(Struct, frozen=True):
     impersonation: Impersonation | None = None
 
 
+class ApplyDocument(Struct, frozen=True):
+    """Another object to create or to change."""
+
+    template: str = ""
+    subresource: str = ""
+    type: str | None = None
+    impersonation: Impersonation | None = None
+
+
 class StepDocument(Struct, frozen=True):
     """One step in the new form."""
 
@@ -108,7 +117,7 @@ class StepDocument(Struct, frozen=True):
     finalizers: FinalizersDocument | None = None
     delete: bool = False
     patch: PatchDocument | None = None
-    apply: Any = None
+    apply: ApplyDocument | None = None
 
 
 class NextDocument(Struct, frozen=True):

@@ -1,7 +1,7 @@
 """The reader of Stage documents: KWOK's YAML becomes stages, or a list of all errors.
 
-`stage_documents` has the structs of both forms of a document. CEL expressions, the step `apply` and
-unknown fields are rejected.
+`stage_documents` has the structs of both forms of a document. CEL expressions and unknown
+fields are rejected.
 
 Upstream: KWOK's pkg/apis/v1alpha1/stage_types.go
 """
@@ -27,6 +27,7 @@ from podwright.stages.jq import Query, QueryError, query
 from podwright.stages.patches import PatchType
 from podwright.stages.stage import (
     FUNCTION_NAMES,
+    ApplyStep,
     Bound,
     Delay,
     DeleteStep,
@@ -42,6 +43,7 @@ from podwright.stages.stage import (
     milliseconds,
 )
 from podwright.stages.stage_documents import (
+    ApplyDocument,
     DelayDocument,
     EventDocument,
     FinalizersDocument,
@@ -61,6 +63,7 @@ T = TypeVar("T")
 API_VERSION = "kwok.x-k8s.io/v1alpha1"
 
 _OPERATORS: tuple[Operator, ...] = ("DoesNotExist", "Exists", "In", "NotIn")
+_APPLY_TYPES = ("apply", "merge", "strategic")
 _PATCH_TYPES: tuple[PatchType, ...] = ("json", "merge", "strategic")
 _STRATEGIC = {("", "Node"), ("", "Pod")}
 
@@ -152,6 +155,7 @@ class _Reader:
 
     def __init__(self, errors: list[FieldError]) -> None:
         self._errors = errors
+        self.warnings: list[str] = []
 
     def stage(self, document: StageDocument, place: str) -> Stage | None:
         spec, before = document.spec, len(self._errors)
@@ -183,6 +187,7 @@ class _Reader:
             steps=steps,
             is_immediate=spec.immediate_next_stage,
             source=place,
+            warnings=tuple(f"{place}: {warning}" for warning in self.warnings),
         )
 
     # ------------------------------------------------------------------------- selector
@@ -301,15 +306,27 @@ class _Reader:
         steps: list[Step] = []
         for index, step in enumerate(given):
             path = f"spec.steps[{index}]"
-            if step.apply is not None:
-                self._errors.append(forbidden(f"{path}.apply", "this step is not supported"))
             steps += self._common(step.event, step.finalizers, path)
             if step.delete:
                 steps.append(DeleteStep())
             elif step.patch is not None:
                 at = f"{path}.patch"
                 steps += self._patch(step.patch, f"{at}.template", at, default_type)
+            if step.apply is not None and not step.delete:
+                steps += self._apply(step.apply, f"{path}.apply")
         return steps
+
+    def _apply(self, apply: ApplyDocument, path: str) -> list[Step]:
+        template = self._template(apply.template, f"{path}.template")
+        if (apply.type or "apply") not in _APPLY_TYPES:
+            self._errors.append(not_supported(f"{path}.type", apply.type or "", _APPLY_TYPES))
+        if apply.subresource not in {"", "status"}:
+            detail = 'only "status" and the object itself can be applied'
+            self._errors.append(invalid(f"{path}.subresource", apply.subresource, detail))
+        if template is None:
+            return []
+        user = "" if apply.impersonation is None else apply.impersonation.username
+        return [ApplyStep(Rendering(template), apply.subresource, user)]
 
     def _common(
         self, event: EventDocument | None, finalizers: FinalizersDocument | None, path: str
@@ -317,11 +334,11 @@ class _Reader:
         steps: list[Step] = []
         if event is not None:
             at = f"{path}.event"
-            message = self._template(event.message, f"{at}.message")
+            if "{{" in event.message:
+                self.warnings.append(f"{at}.message: not a template; it is recorded as it is")
             if event.type not in {"Normal", "Warning"}:
                 self._errors.append(not_supported(f"{at}.type", event.type, ["Normal", "Warning"]))
-            if message is not None:
-                steps.append(EventStep(event.type, event.reason, message))
+            steps.append(EventStep(event.type, event.reason, event.message))
         if finalizers is not None:
             add = tuple(item.value for item in finalizers.add)
             remove = tuple(item.value for item in finalizers.remove)

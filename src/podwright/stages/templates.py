@@ -5,7 +5,8 @@ false, 0 and empty values are false; a map is iterated in the order of its keys.
 more lenient: values of different types are unequal instead of an error, and numbers of the
 document stay numbers, while KWOK converts them to text.
 
-The functions are a subset of Go's and Sprig's (`FUNCTIONS`), and those of the caller: KWOK's
+The functions are Go's, Sprig's that depend on their arguments only (`FUNCTIONS`), and those of
+the caller: KWOK's
 `Now`, `NodeIP` and so on, in `stage`.
 
 Upstream: Go's src/text/template/exec.go and funcs.go; KWOK's pkg/utils/gotpl/renderer.go
@@ -19,6 +20,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeAlias
 
 from podwright.objects import YamlError, read_yaml
+from podwright.stages.sprig import SPRIG
 from podwright.stages.template_parser import (
     Action,
     Call,
@@ -443,6 +445,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sub": lambda left, right: _integer(left) - _integer(right),
     "toString": go_text,
     "upper": lambda text: text.upper(),
+    **SPRIG,
     # KWOK's functions that depend on their arguments only.
     "Quote": quoted,
     "YAML": as_yaml,

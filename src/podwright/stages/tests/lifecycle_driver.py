@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from podwright.api import DeleteObject, UpdateObject
+from podwright.api import ApplyObject, DeleteObject, PatchObject, UpdateObject
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import Object
 from podwright.objects.timestamps import timestamp_text
@@ -77,6 +77,10 @@ class LifecycleDriver:
                     self.record(stage_of(action), action.key)
                     if action.key in self.objects:
                         self.delete(self.objects[action.key])
+                case ApplyObject():
+                    self.record(action.user, action.obj.key)
+                case PatchObject():
+                    self.record(action.user, action.key)
                 case RecordEvent():
                     self.notes.append(f"{action.type} {action.reason}: {action.note}")
             self.life.validate()

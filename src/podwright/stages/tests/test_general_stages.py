@@ -44,7 +44,7 @@ CREATE = a_stage(
     - jq: {key: .metadata.deletionTimestamp, operator: DoesNotExist}
     - jq: {key: .status.containerStatuses, operator: DoesNotExist}
   steps:
-  - event: {type: Normal, reason: Created, message: "created {{ .metadata.name }}"}
+  - event: {type: Normal, reason: Created, message: "created a pod"}
   - patch:
       root: status
       subresource: status
@@ -188,7 +188,7 @@ spec:
   - event:
       type: Normal
       reason: Killing
-      message: 'Stopping {{ ( index .spec.containers 0 ).name }}'
+      message: Stopping container
   - delete: true
 """
 
@@ -323,7 +323,7 @@ def test_a_general_pod_of_a_job_passes_all_its_stages():
     kept = {each["type"]: each for each in status["conditions"]}
     assert kept["PodScheduled"]["observedGeneration"] == 1
     assert kept["Initialized"]["status"] == kept["Ready"]["status"] == "True"
-    assert driver.notes == ["Normal Created: created web"]
+    assert driver.notes == ["Normal Created: created a pod"]
 
 
 def test_annotations_set_the_delays_of_the_stages_of_a_pod():
@@ -345,7 +345,7 @@ def test_a_general_pod_is_deleted_within_its_grace_period_and_after_its_finalize
     assert "default/web" not in driver.objects
     ((when, _, _),) = [entry for entry in driver.story if entry[1] == "pod-delete"]
     assert 1 <= when <= 30
-    assert driver.notes[-1] == "Normal Killing: Stopping main"
+    assert driver.notes[-1] == "Normal Killing: Stopping container"
     assert "default/held" in driver.objects
 
 

@@ -354,7 +354,7 @@ def test_a_stage_with_everything():
     event, put = life.handle(plan.event, NOW)
     assert isinstance(put, UpdateObject)
     driver.execute([event])
-    assert driver.notes == ["Normal Hi: I am c"]
+    assert driver.notes == ["Normal Hi: I am {{ .metadata.name }}"]
     assert put.scope == "whole"
     assert put.obj.raw == document | {
         "metadata": {"name": "c", "uid": "1", "finalizers": ["a/b"], "labels": {"a": "b"}},

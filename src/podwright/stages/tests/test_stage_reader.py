@@ -73,7 +73,11 @@ def test_every_field_is_read():
     assert stage.is_immediate
     event, finalizers, status, patch = stage.steps
     assert isinstance(event, EventStep)
-    assert event.message.render(document) == "started web"
+    assert event.message == "started {{ .metadata.name }}"
+    assert stage.warnings == (
+        "whole.yaml: document 1 (line 2): spec.next.event.message: not a template;"
+        " it is recorded as it is",
+    )
     assert finalizers == FinalizersStep(("a/b",), ("c/d",))
     assert isinstance(status, PatchStep)
     assert isinstance(patch, PatchStep)
@@ -184,13 +188,13 @@ def test_errors_have_their_field_path(old, new, error):
 
 def test_all_errors_are_reported_together():
     bad = WHOLE.replace("{name: whole}", "{}").replace("operator: In,", "operator: I,")
-    text = f"{bad}---{STEPS}---{STEPS.replace('- delete: true', '- apply: {}')}---\n- 1\n"
+    text = f"{bad}---{STEPS}---{STEPS.replace('- delete: true', '- apply: {type: json}')}---\n- 1\n"
     with pytest.raises(InputError) as raised:
         read_stages(text, source="f")
     assert [(error.source, error.path) for error in raised.value.errors] == [
         ("f: document 1 (line 2)", "metadata.name"),
         ("f: document 1 (line 2)", "spec.selector.matchExpressions[0].operator"),
-        ("f: document 3 (line 40)", "spec.steps[2].apply"),
+        ("f: document 3 (line 40)", "spec.steps[2].apply.type"),
         ("f: document 4 (line 51)", ""),
     ]
 

@@ -225,7 +225,7 @@ def test_all_unsupported_fields_of_volume_stages_are_reported_together():
     - cel: {expression: "self.spec.storageClassName == 'kwok-volume'"}
     - cel: {expression: "!has(self.spec.volumeName)"}
   steps:
-  - apply: {template: "kind: PersistentVolume"}
+  - apply: {template: "kind: PersistentVolume", subresource: scale}
 """,
         kind="PersistentVolumeClaim",
     )
@@ -233,4 +233,4 @@ def test_all_unsupported_fields_of_volume_stages_are_reported_together():
         read_stages(text, source="stages.yaml")
     error = str(refused.value)
     assert error.count("CEL is not supported; use jq") == 2
-    assert "steps[0].apply" in error
+    assert "steps[0].apply.subresource" in error
