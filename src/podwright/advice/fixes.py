@@ -11,18 +11,16 @@ from itertools import islice, product
 from typing import TypeAlias
 
 from podwright.advice import node_edits, pod_edits
+from podwright.advice.claim_fixes import ClaimFixes
 from podwright.advice.edits import Edit, Plan, distinct
 from podwright.advice.rejections import rejection_of
-from podwright.columns import Cluster, PlacedPod, claim_names, host_ports
+from podwright.columns import Cluster, PlacedPod, host_ports
 from podwright.config import Gates
 from podwright.framework import EXTENDER, Explanation, Status
 from podwright.objects import (
     LabelSelectorRequirement,
     Node,
-    PersistentVolumeClaim,
     Pod,
-    StorageClass,
-    decode_as,
     label_selector,
     pending_requests,
     untolerated_taint,
@@ -59,6 +57,7 @@ class Fixes:
         self._requests = pending_requests(explanation.pod)
         self._nodes = cluster.nodes
         self._cluster = cluster
+        self.claims = ClaimFixes(explanation.pod, cluster)
         self._compares = "TaintTolerationComparisonOperators" in gates
         self._shrunk: dict[tuple[str, int], Edit | None] = {}
         self._used_ports: set[int] | None = None
@@ -332,7 +331,7 @@ class Fixes:
                 self._nodes.slot_of,
                 count=count,
                 larger=larger,
-                labels=self._volume_labels(node),
+                labels=self.claims.volume_labels(node),
             )
             yield (*edits, new)
 
@@ -365,69 +364,6 @@ class Fixes:
             )
         ]
         return tuple(map(pod_edits.tolerate, taints))
-
-    def _volume_labels(self, node: Node) -> dict[str, str]:
-        """Return the labels that a node needs in order to access the volumes of the pod."""
-        storage = self._cluster.storage
-        labels: dict[str, str] = {}
-        for name in claim_names(self._pod):
-            claim = storage.claim(f"{self._pod.metadata.namespace}/{name}")
-            volume = None if claim is None else storage.volume(claim.spec.volume_name)
-            if volume is None:
-                continue
-            for key, value in volume.metadata.labels.items():
-                if key.endswith(("/zone", "/region")):
-                    labels[key] = value.split("__")[0]
-            affinity = volume.spec.node_affinity
-            terms = (
-                ()
-                if affinity is None or affinity.required is None
-                else (affinity.required.node_selector_terms)
-            )
-            for expression in terms[0].match_expressions if terms else ():
-                is_in = expression.operator == "In" and expression.values
-                if is_in and expression.key != node_edits.HOSTNAME:
-                    labels[expression.key] = expression.values[0]
-        return {k: v for k, v in labels.items() if node.metadata.labels.get(k) != v}
-
-    # ---------------------------------------------------------------- claims
-
-    def of_claims(self) -> Iterator[Plan]:
-        """Yield plans that create the claims that do not exist."""
-        missing = [
-            name
-            for name in claim_names(self._pod)
-            if self._cluster.storage.claim(f"{self._pod.metadata.namespace}/{name}") is None
-        ]
-        if not missing:
-            return
-        for storage_class in self._classes():
-            yield tuple(self._new_claim(name, storage_class) for name in missing)
-
-    def _classes(self) -> list[StorageClass]:
-        """Return the classes, the default one first."""
-        mark = "storageclass.kubernetes.io/is-default-class"
-        classes = self._cluster.storage.classes.values()
-        return sorted(classes, key=lambda c: (c.metadata.annotations.get(mark) != "true", c.name))
-
-    def _new_claim(self, name: str, storage_class: StorageClass) -> Edit:
-        document = {
-            "apiVersion": "v1",
-            "kind": "PersistentVolumeClaim",
-            "metadata": {"name": name, "namespace": self._pod.metadata.namespace},
-            "spec": {
-                "accessModes": ["ReadWriteOnce"],
-                "storageClassName": storage_class.name,
-                "resources": {"requests": {"storage": "1Gi"}},
-            },
-        }
-        claim = decode_as(document, PersistentVolumeClaim)
-        return Edit(
-            key=("claim", name),
-            text=f"create PersistentVolumeClaim {name} with storageClassName {storage_class.name}",
-            effort=2.0,
-            put=(claim,),
-        )
 
     # ---------------------------------------------------------------- other pods
 

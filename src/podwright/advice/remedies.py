@@ -215,7 +215,7 @@ class _Search:
             names = [each.node for each in near] or list(explanation.node_names)
             plans = chain(
                 self._of_nodes(fixes, names),
-                fixes.of_claims(),
+                fixes.claims.plans(),
                 self._new_nodes(fixes, names),
                 self._priorities(pod),
                 self._removals(fixes, names[:_NEAR_NODES]),

@@ -10,7 +10,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from podwright.columns import Cluster, PlacedPod
-from podwright.objects import Node, Object, PersistentVolume, PersistentVolumeClaim, Pod
+from podwright.objects import (
+    Node,
+    Object,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    StorageClass,
+)
 
 
 class PlacedPods:
@@ -119,7 +126,8 @@ def edited(
     Parameters
     ----------
     put : sequence of Object
-        Nodes, claims and volumes, new or changed. Other kinds are ignored: no column has them.
+        Nodes, claims, volumes and storage classes, new or changed, and new priority classes, which
+        no column has.
     delete : sequence of Pod
         Placed pods.
 
@@ -158,5 +166,7 @@ def _current(cluster: Cluster, obj: Object) -> Object | None:
             return cluster.storage.claims.get(obj.key)
         case PersistentVolume():
             return cluster.storage.volumes.get(obj.name)
+        case StorageClass():
+            return cluster.storage.classes.get(obj.name)
         case _:
             return None

@@ -64,6 +64,15 @@ def remedies(pod, *objects, **keywords):
     return scheduler.remedies(scheduler.explain(pod.key))
 
 
+def claim(name: str, storage_class: str):
+    return decode({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": storage_class,
+                 "resources": {"requests": {"storage": "1Gi"}}},
+    })  # fmt: skip
+
+
 HOST_PORT = [{"name": "main", "ports": [{"containerPort": 80, "hostPort": 80}]}]
 
 
@@ -157,6 +166,27 @@ HOST_PORT = [{"name": "main", "ports": [{"containerPort": 80, "hostPort": 80}]}]
              document("StorageClass", "fast", "storage.k8s.io/v1", provisioner="csi.example.com",
                       volumeBindingMode="WaitForFirstConsumer")],
             "create PersistentVolumeClaim data with storageClassName fast", id="a missing claim",
+        ),
+        pytest.param(
+            pending(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]),
+            [make_node("n"), claim("data", "fast")],
+            "create StorageClass fast with volumeBindingMode: WaitForFirstConsumer",
+            id="a missing class",
+        ),
+        pytest.param(
+            pending(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]),
+            [make_node("n"), claim("data", ""),
+             document("StorageClass", "fast", "storage.k8s.io/v1", provisioner="csi.example.com",
+                      volumeBindingMode="WaitForFirstConsumer")],
+            "use storageClassName fast in PersistentVolumeClaim default/data",
+            id="a claim without a class",
+        ),
+        pytest.param(
+            pending(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]),
+            [make_node("n"), claim("data", "")],
+            "create StorageClass standard with volumeBindingMode: WaitForFirstConsumer and use"
+            " storageClassName standard in PersistentVolumeClaim default/data",
+            id="a cluster without classes",
         ),
     ],
 )  # fmt: skip
