@@ -199,7 +199,8 @@ def read_documents(data: bytes, source: str, errors: list[FieldError]) -> Iterat
     if values is None:
         yield from _yaml_documents(text, source, errors)
         return
-    errors += _json_duplicates(text, values, source)
+    if not all(map(_is_of_server, values)):
+        errors += _json_duplicates(text, values, source)
     # The lines of a long file are not worth reading it again as YAML.
     is_short = len(values) == 1 and "\n" in text.strip() and len(text) < _LONGEST_JSON
     lines = Lines(text) if is_short else None
@@ -270,6 +271,24 @@ def _json_values(text: str) -> list[Any] | None:
             return None
         values.append(value)
     return values
+
+
+def _is_of_server(value: Any) -> bool:
+    """Whether an API server wrote a value: it has no key twice."""
+    if not isinstance(value, dict):
+        return False
+    items = value.get("items")
+    if isinstance(items, list):
+        return bool(items) and all(map(_is_of_server, items))
+    return is_from_server(value)
+
+
+def is_from_server(document: Document) -> bool:
+    """Whether an API server has stored an object."""
+    metadata = document.get("metadata")
+    if not isinstance(metadata, dict):
+        return False
+    return bool(metadata.get("uid") and metadata.get("resourceVersion"))
 
 
 def _json_duplicates(text: str, values: list[Any], source: str) -> list[FieldError]:

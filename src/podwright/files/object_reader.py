@@ -21,7 +21,12 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from podwright.files.documents import Place, is_configuration, read_documents
+from podwright.files.documents import (
+    Place,
+    is_configuration,
+    is_from_server,
+    read_documents,
+)
 from podwright.files.snapshot_configuration import readable_configuration
 from podwright.objects import (
     Document,
@@ -40,6 +45,9 @@ FieldValidation: TypeAlias = Literal["strict", "warn", "ignore"]
 A value that cannot be decoded is always an error."""
 
 _FIELDS_SHOWN: Final = 5
+_EXAMINED_MAX: Final = 1_000
+"""How many stored objects of a kind are searched for unknown fields: objects of one server have
+the same ones, and a large dump is read faster."""
 _QUOTED: Final = re.compile(r'"([^"]*)"')
 _INDEX: Final = re.compile(r"\[[0-9]+\]")
 
@@ -88,6 +96,7 @@ class ObjectReader:
         self._validate = validate
         self._schema = schema or built_in()
         self._warnings: list[str] = []
+        self._examined: dict[Kind, int] = {}
         self._newer: dict[str, tuple[str, dict[str, None]]] = {}
 
     def warnings(self) -> tuple[str, ...]:
@@ -137,11 +146,9 @@ class ObjectReader:
     # ------------------------------------------------------------------------ manifests
 
     def _of_manifest(self, document: Document, kind: Kind, found: _Reading) -> Object | None:
-        problems = kind.decoding_problems(document)
-        if all(map(_is_unknown_field, problems)):
-            made, invalid_values = kind.checked(document)
-            document = made if self._has_defaults else document
-            problems += [one for one in invalid_values if not _is_missing_image(one)]
+        made, found_problems = kind.checked(document)
+        document = made if self._has_defaults else document
+        problems = [one for one in found_problems if not _is_missing_image(one)]
         if not problems:
             return self._decoded(document, found)
         errors = [
@@ -178,6 +185,9 @@ class ObjectReader:
         return (converted, kind) if is_same_form else (document, None)
 
     def _note_newer_fields(self, document: Document, kind: Kind, found: _Reading) -> None:
+        self._examined[kind] = count = self._examined.get(kind, 0) + 1
+        if count > _EXAMINED_MAX:
+            return
         for problem in kind.decoding_problems(document):
             if _is_unknown_field(problem):
                 name = f"{kind.api_version} {kind.row.kind}"
@@ -207,14 +217,6 @@ class _Reading(msgspec.Struct, frozen=True):
     def error(self, path: str, message: str, value: Any = None) -> FieldError:
         whole = ".".join(part for part in (self.path, path) if part)
         return FieldError(source=self.place.of(whole), path=whole, message=message, value=value)
-
-
-def is_from_server(document: Document) -> bool:
-    """Whether an API server has stored an object."""
-    metadata = document.get("metadata")
-    if not isinstance(metadata, dict):
-        return False
-    return bool(metadata.get("uid") and metadata.get("resourceVersion"))
 
 
 def _is_unknown_field(problem: Problem) -> bool:

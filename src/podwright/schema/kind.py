@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias, cast
 import msgspec
 
 from podwright.objects import Document
-from podwright.schema.decoding import Problem, decoding_problems
+from podwright.schema.decoding import UNKNOWN_FIELD, Problem, decoding_problems
 from podwright.schema.field_sets import FieldSet, field_set
 from podwright.schema.quantities import with_canonical_quantities
 from podwright.schema.strict_structs import StrictStructs, Struct
@@ -143,30 +143,34 @@ class Kind:
     def checked(self, document: Document) -> tuple[Document, list[Problem]]:
         """Return a new object as the API server would store it, and what is wrong with it.
 
-        Parameters
-        ----------
-        document : dict
-            The object; its types must be right.
-
         Returns
         -------
         document : dict
-            With canonical quantities and defaults. Objects with equal specs share the spec.
+            With canonical quantities and defaults, unless a value has a wrong type. Objects with
+            equal specs share the spec.
         problems : list of Problem
-            What validation reports, metadata first.
+            Decoding problems; if all of them are unknown fields, also what validation reports,
+            metadata first.
         """
-        problems = validate_object_meta(
+        key = self._spec_key(document)
+        known = None if key is None else self._specs.get(key)
+        if known is None:
+            problems = self.decoding_problems(document)
+        else:
+            problems = self.decoding_problems({**document, "spec": None})
+        if not all(problem[1].startswith(UNKNOWN_FIELD) for problem in problems):
+            return document, problems
+        problems += validate_object_meta(
             document.get("metadata") or {},
             name_rule=self.row.name_rule,
             is_namespaced=self.row.namespaced,
         )
-        key = self._spec_key(document)
-        if key is not None and key in self._specs:
-            spec, of_spec = self._specs[key]
+        if known is not None:
+            spec, of_spec = known
             return {**document, "spec": spec}, problems + of_spec
         made = self.with_defaults(self.with_canonical_quantities(document))
         found = self.validation_problems(made)
-        if key is not None:
+        if key is not None and not any(path.startswith("spec") for path, _, _ in problems):
             if len(self._specs) >= _MOST_SPECS:
                 self._specs.clear()
             self._specs[key] = made["spec"], found
