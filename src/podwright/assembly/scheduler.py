@@ -69,6 +69,7 @@ from podwright.objects import (
     PriorityClass,
     admit,
     require_objects,
+    with_fields,
     with_node_name,
     with_nominated_node_name,
     without_pod_level_resources,
@@ -192,6 +193,9 @@ class Scheduler:
 
     def _admit(self, pod: Pod) -> Pod:
         admitted = admit(pod, self._priority_classes.values())
+        if not pod.metadata.uid:
+            # Manifests have none; plugins and groups tell pods apart by it.
+            admitted = with_fields(admitted, "metadata", uid=pod.key)
         if "PodLevelResources" in self.configuration.gates:
             return admitted
         return without_pod_level_resources(admitted)

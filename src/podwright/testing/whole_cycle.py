@@ -155,8 +155,8 @@ def notes_of(plugin: Plugin, outcome: CycleOutcome) -> Iterator[str]:
         yield "reserve has no unreserve: what it keeps for a pod stays when the attempt fails"
     if outcome.keeps_state:
         yield (
-            "the plugin keeps state from pod to pod and does not define remembers(): a recorded"
-            " run has no checkpoints while there is such state"
+            "the plugin keeps state from pod to pod and does not define remembers(): checkpoints"
+            " of a recorded run cannot contain it"
         )
 
 

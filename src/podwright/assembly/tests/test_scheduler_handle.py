@@ -183,3 +183,14 @@ def test_a_pod_without_a_sort_key_comes_last_and_fails():
         "nan": 'running QueueSort plugin "Sorter": returned nan, which cannot be sorted'
         " (pod default/nan)",
     }
+
+
+def test_pods_of_manifests_have_uids_to_tell_them_apart():
+    scheduler = pw.Scheduler(plugins=[Team])
+    scheduler.add(make_node("n1"), service("red"))
+    for name in ("a", "b"):
+        pod = make_pod(name, labels={TEAM: "red"})
+        scheduler.add(with_fields(pod, "metadata", uid=""))
+    Team.calls.clear()
+    assert [decision.node for decision in scheduler.schedule_all()] == ["n1", "n1"]
+    assert Team.calls == ["0 of 2", "1 of 2"]

@@ -301,8 +301,8 @@ def test_wrong_arguments(given, pods, expected):
 FILTER_NEVER_REJECTED = "filter never rejected a node; give nodes and pods that it rejects"
 NO_KEY = "cannot save calls without pod_key: every pod has results of its own"
 STATE = (
-    "the plugin keeps state from pod to pod and does not define remembers(): a recorded run has no"
-    " checkpoints while there is such state"
+    "the plugin keeps state from pod to pod and does not define remembers(): checkpoints of a"
+    " recorded run cannot contain it"
 )
 
 
