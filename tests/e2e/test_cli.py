@@ -336,6 +336,25 @@ def test_an_unknown_plugin_points_at_the_option():
     assert result.stderr.splitlines() == [stderr, expected]
 
 
+@pytest.mark.parametrize("command", ["config check {}", f"schedule {QUICKSTART} -c {{}}"])
+def test_errors_of_all_stages_of_a_configuration_are_printed(command, tmp_path):
+    config = tmp_path / "c.yaml"
+    config.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "paralelism: 3\nparallelism: 0\n"
+        "profiles: [{plugins: {score: {enabled: [{name: ImageLocalty}]}}}]\n---\nmore: 1\n"
+    )
+    result = run(command.format(config), status=1 if command.startswith("config") else 2)
+    printed = result.stdout + result.stderr
+    for expected in (
+        'c.yaml: paralelism: unknown field "paralelism"; did you mean "parallelism"?',
+        "c.yaml: parallelism: Invalid value: 0: should be an integer value greater than zero",
+        'ScorePlugin "ImageLocalty" does not exist; did you mean "ImageLocality"?',
+        "c.yaml: only the first document is read",
+    ):
+        assert expected in printed
+
+
 def test_missing_arguments_of_a_plugin_are_a_sentence():
     result = run(f"schedule {QUICKSTART} --plugin examples/plugins/keep_zone.py", status=2)
     assert result.stderr == (

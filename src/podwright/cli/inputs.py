@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from podwright.assembly import Scheduler, UnknownPod, idle_choices, plugins_from
+from podwright.assembly import Registry, Scheduler, UnknownPod, idle_choices, plugins_from
 from podwright.assembly.missing_resources import missing_resources
 from podwright.cli.console import print_message, print_warnings, waiting
 from podwright.cli.input_errors import ErrorCollector, read_text
@@ -22,6 +22,9 @@ from podwright.config import (
     Effect,
     Gates,
     KubeSchedulerConfiguration,
+    PartialConfiguration,
+    effective,
+    has_more_documents,
     parse_gates,
     read_configuration,
 )
@@ -171,13 +174,17 @@ def inputs_of(loaded: LoadedObjects, setup: Setup, collected: ErrorCollector) ->
     gates: Gates = DEFAULT_GATES
     plugins: list[type[Plugin]] = []
     source = "configuration"
+    decoding_errors: tuple[FieldError, ...] = ()
     with collected:
-        if setup.config is not None:
-            source = str(setup.config)
-            configuration = read_configuration(read_text(setup.config), source=source)
-        elif loaded.configuration is not None:
-            source = loaded.configuration.source
-            configuration = read_configuration(loaded.configuration.document, source=source)
+        try:
+            if setup.config is not None:
+                source = str(setup.config)
+                configuration = read_configuration(_text_of(setup.config), source=source)
+            elif loaded.configuration is not None:
+                source = loaded.configuration.source
+                configuration = read_configuration(loaded.configuration.document, source=source)
+        except PartialConfiguration as error:
+            configuration, decoding_errors = error.configuration, error.errors
     with collected:
         configuration = with_rules(configuration, setup)
     with collected:
@@ -189,7 +196,35 @@ def inputs_of(loaded: LoadedObjects, setup: Setup, collected: ErrorCollector) ->
         configuration, installed = with_installed(configuration, plugins)
         plugins += [one.cls for one in installed]
         packages = {one.cls.name: one.package for one in installed}
+    if decoding_errors:
+        with collected:
+            _raise_with(decoding_errors, configuration, gates, plugins, source)
     return Inputs(loaded, configuration, plugins, gates, source, packages)
+
+
+def _text_of(config: Path) -> str:
+    text = read_text(config)
+    if has_more_documents(text):
+        print_message(f"warning: {config}: only the first document is read")
+    return text
+
+
+def _raise_with(
+    decoding_errors: Sequence[FieldError],
+    configuration: KubeSchedulerConfiguration | None,
+    gates: Gates,
+    plugins: Sequence[type[Plugin]],
+    source: str,
+) -> None:
+    """Raise the errors of decoding and those of the fields that were decoded, together."""
+    registry = Registry(plugins)
+    effective(
+        registry.enable_own(configuration or KubeSchedulerConfiguration(), source=source),
+        gates,
+        implements=registry.points_of,
+        source=source,
+        earlier_errors=decoding_errors,
+    )
 
 
 def scheduler_of(inputs: Inputs, setup: Setup) -> Scheduler:

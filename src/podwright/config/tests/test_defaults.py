@@ -20,7 +20,7 @@ from podwright.config import (
     read_configuration,
     set_defaults,
 )
-from podwright.objects.errors import InputError
+from podwright.objects.errors import FieldError, InputError
 
 WITHOUT_DECLARED_FEATURES = (
     "NodeDeclaredFeatures=false,ExtendWebSocketsToKubelet=false,"
@@ -301,3 +301,34 @@ def test_a_profile_is_found_by_its_name():
 def test_an_invalid_configuration_is_not_expanded():
     with pytest.raises(InputError, match="should be an integer value greater than zero"):
         effective(read("parallelism: 0"))
+
+
+def test_errors_of_all_stages_are_raised_together():
+    body = "profiles: [{plugins: {score: {enabled: [{name: Nope}]}}}]\nparallelism: 0"
+    earlier = [FieldError(source="", path="profiles[0].schedulerName", message="wrong")]
+    with pytest.raises(InputError) as caught:
+        effective(read(body), earlier_errors=earlier)
+    paths = [error.path for error in caught.value.errors]
+    assert paths == ["profiles[0].schedulerName", "parallelism", "profiles[0].plugins.score"]
+
+
+def test_extenders_have_their_timeout_and_their_resources_are_ignored():
+    made = effective(read(
+        "extenders: [{urlPrefix: a, managedResources: "
+        "[{name: a.com/x, ignoredByScheduler: true}, {name: a.com/y}]}]"
+    )).configuration  # fmt: skip
+    assert made.extenders[0].http_timeout_ns == 5 * 10**9
+    (fit,) = (e.args for e in made.profiles[0].plugin_config if e.name == "NodeResourcesFit")
+    assert isinstance(fit, NodeResourcesFitArgs)
+    assert fit.ignored_resources == ("a.com/x",)
+
+
+def test_shown_arguments_are_those_of_plugins_that_run_sorted_by_name():
+    body = (
+        "profiles:\n- plugins: {multiPoint: {disabled: [{name: InterPodAffinity}]}}\n"
+        "  pluginConfig: [{name: VolumeBinding}, {name: InterPodAffinity}]\n"
+    )
+    names = [e.name for e in effective(read(body)).configuration.profiles[0].plugin_config]
+    assert names == sorted(names)
+    assert "VolumeBinding" in names
+    assert "InterPodAffinity" not in names

@@ -1,5 +1,7 @@
 """Configurations are read strictly, and every problem has its path."""
 
+import json
+
 import pytest
 
 from podwright.config import (
@@ -7,6 +9,8 @@ from podwright.config import (
     DynamicResourcesArgs,
     KubeSchedulerConfiguration,
     NodeAffinityArgs,
+    PartialConfiguration,
+    has_more_documents,
     read_configuration,
 )
 from podwright.objects.errors import InputError
@@ -173,3 +177,73 @@ def test_dates_stay_text():
     text = HEAD + "profiles: [{schedulerName: 2024-01-01}]"
     profile = read_configuration(text, source="c.yaml").profiles[0]
     assert profile.scheduler_name == "2024-01-01"
+
+
+@pytest.mark.parametrize(
+    ("written", "parallelism"),
+    [
+        pytest.param("1_000", 1000, id="underscores"),
+        pytest.param("010", 8, id="octal of YAML 1.1"),
+        pytest.param("0o10", 8, id="octal of YAML 1.2"),
+        pytest.param("08", 8, id="a leading zero that is not octal"),
+        pytest.param("0x10", 16, id="hexadecimal"),
+        pytest.param("-0b101", -5, id="binary"),
+        pytest.param("2.0", 2, id="a whole float"),
+        pytest.param("1e2", 100, id="an exponent without a point"),
+        pytest.param("+5", 5, id="a sign"),
+    ],
+)
+def test_numbers_of_yaml_are_those_of_kube_scheduler(written, parallelism):
+    assert (
+        read_configuration(f"{HEAD}parallelism: {written}", source="c").parallelism == parallelism
+    )
+
+
+@pytest.mark.parametrize("written", ["1:30", "2.5", "1e40", "'8'", ".nan", "2026-01-01", "yes"])
+def test_what_is_not_an_integer_is_rejected(written):
+    with pytest.raises(InputError, match="parallelism: Invalid value"):
+        read_configuration(f"{HEAD}parallelism: {written}", source="c")
+
+
+@pytest.mark.parametrize("written", ["y", "Yes", "on", "TRUE"])
+def test_booleans_of_yaml_are_those_of_kube_scheduler(written):
+    text = f"{HEAD}enableProfiling: {written}"
+    assert read_configuration(text, source="c").enable_profiling is True
+
+
+def test_a_float_of_json_is_not_an_integer():
+    document = {"apiVersion": "kubescheduler.config.k8s.io/v1",
+                "kind": "KubeSchedulerConfiguration", "parallelism": 2.0}  # fmt: skip
+    with pytest.raises(InputError, match="must be an integer"):
+        read_configuration(json.dumps(document), source="c")
+
+
+def test_the_first_document_is_read():
+    text = f"{HEAD}parallelism: 3\n---\nparallelism: [\n"
+    assert read_configuration(text, source="c").parallelism == 3
+    assert has_more_documents(text)
+    assert not has_more_documents(f"# comment\n---\n{HEAD}")
+    with pytest.raises(InputError):
+        read_configuration('{"kind": "KubeSchedulerConfiguration"} {"a": 1}', source="c")
+
+
+def test_a_null_duration_is_rejected_as_in_go():
+    with pytest.raises(InputError, match=r"leaderElection\.leaseDuration: Invalid value: null"):
+        read_configuration(f"{HEAD}leaderElection: {{leaseDuration: null}}", source="c")
+
+
+def test_what_can_be_decoded_comes_with_the_errors():
+    text = HEAD + "parallelism: 3\nprofiles: [{schedulerName: 5}, {schedulerName: b}]"
+    with pytest.raises(PartialConfiguration) as caught:
+        read_configuration(text, source="c")
+    configuration = caught.value.configuration
+    assert configuration.parallelism == 3
+    assert [profile.scheduler_name for profile in configuration.profiles] == [None, "b"]
+
+
+def test_the_internal_version_has_no_defaults():
+    text = HEAD.replace("/v1", "/__internal")
+    with pytest.raises(InputError) as caught:
+        read_configuration(text, source="c")
+    paths = [error.path for error in caught.value.errors]
+    assert paths == ["parallelism", "profiles", "podInitialBackoffSeconds"]
