@@ -93,7 +93,7 @@ class NodeResourcesBalancedAllocation(Plugin):
         plan: list[int] = []
         for name in names:
             if name in _FIXED or (amounts.get(name) and is_scalar_resource(name)):
-                plan += (nodes.resource_index(name), amounts.get(name, 0))
+                plan += (nodes.resource_index(name), amounts[name])
         return np.array(plan, dtype=np.int64)
 
     def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
