@@ -93,25 +93,32 @@ def _is_our_own(module: str) -> bool:
 
 def run_filter(plugin: Plugin, cycle: Cycle, out: Verdicts) -> None:
     """Write the verdicts of a plugin's filter, in either form, into the rows of `out`."""
-    if plugin.filters_columns:
-        filter_on_columns(plugin, cycle, out)
-    else:
+    if not plugin.filters_columns:
         filter_per_node(plugin, cycle, out)
+    elif _is_our_own(plugin.__class__.__module__):
+        try:
+            plugin.filter_columns(cycle, cycle.cluster.nodes, out)
+        except Exception as error:
+            raise PluginFailure.raised(plugin, "Filter", cycle, error) from error
+    else:
+        filter_on_columns(plugin, cycle, out)
 
 
 def filter_on_columns(plugin: Plugin, cycle: Cycle, out: Verdicts) -> None:
-    """Call `filter_columns`, and check what a user's plugin wrote."""
+    """Call `filter_columns` of a user's plugin, and check what it wrote."""
     method: Any = plugin.filter_columns
     codes = out.codes
     try:
         answer = method(cycle, cycle.cluster.nodes, out)
         _must_be_none(answer, "the verdicts to `out`, for example out.reject(mask, status)")
-        if not _is_our_own(plugin.__class__.__module__):
-            out.check()
+        out.check()
+        if out.codes is not codes:
+            codes[:] = out.codes
     except Exception as error:
+        raise PluginFailure.raised(plugin, "Filter", cycle, error) from error
+    finally:
         # The plugin may have replaced the array, which is used again for other pods.
         out.codes = codes
-        raise PluginFailure.raised(plugin, "Filter", cycle, error) from error
 
 
 def filter_per_node(plugin: Plugin, cycle: Cycle, out: Verdicts) -> None:
@@ -133,21 +140,25 @@ def filter_per_node(plugin: Plugin, cycle: Cycle, out: Verdicts) -> None:
 
 def run_score(plugin: Plugin, cycle: Cycle, out: Scores) -> None:
     """Write the scores of a plugin's score, in either form, into the rows of `out`."""
-    if plugin.scores_columns:
-        score_on_columns(plugin, cycle, out)
-    else:
+    if not plugin.scores_columns:
         score_per_node(plugin, cycle, out)
+    elif _is_our_own(plugin.__class__.__module__):
+        try:
+            plugin.score_columns(cycle, cycle.cluster.nodes, out)
+        except Exception as error:
+            raise PluginFailure.raised(plugin, "Score", cycle, error) from error
+    else:
+        score_on_columns(plugin, cycle, out)
 
 
 def score_on_columns(plugin: Plugin, cycle: Cycle, out: Scores) -> None:
-    """Call `score_columns`, and check what a user's plugin wrote."""
+    """Call `score_columns` of a user's plugin, and check what it wrote."""
     method: Any = plugin.score_columns
     values = out.values
     try:
         answer = method(cycle, cycle.cluster.nodes, out)
         _must_be_none(answer, "the scores to `out`, for example out.values[out.rows] = scores")
-        if not _is_our_own(plugin.__class__.__module__):
-            out.check(cycle.cluster.nodes.n_slots)
+        out.check(cycle.cluster.nodes.n_slots)
     except Exception as error:
         out.values = values
         raise PluginFailure.raised(plugin, "Score", cycle, error) from error

@@ -1,11 +1,13 @@
-"""The handle: what the machine offers to plugins that schedule groups of pods.
+"""The handle: what plugins can read and do besides their cycle.
 
-Most plugins decide about one pod and need only their `Cycle`. A plugin that schedules groups of
-pods also needs the other members: `Plugin.group_of` returns the group of a pod, and the
-machine, which receives every pod event, maintains the groups. With its `handle` the plugin
-reads a group, allows or rejects waiting members, and moves members back into the active queue.
+Most plugins decide about one pod and need only their `Cycle`. With its `handle` a plugin finds
+objects of any kind. A plugin that schedules groups of pods also needs the other members:
+`Plugin.group_of` returns the group of a pod, and the machine, which receives every pod event,
+maintains the groups. The plugin reads a group, allows or rejects waiting members, and moves
+members back into the active queue.
 
-A plugin has a handle only in a machine (`Plugin.handle` is None elsewhere).
+A plugin has a handle in a machine, and a simpler one in `Scheduler`, which has no clock and no
+waiting pods. `Plugin.handle` is None before, as in the constructor.
 
 Upstream: k8s.io/kube-scheduler/framework/interface.go, `Handle`, `PodGroupManager`
 """

@@ -131,7 +131,7 @@ class Plugin:
     scores_columns: ClassVar[bool] = False
 
     handle: Handle | None = None
-    """The machine that runs the plugin; None outside of one. Set by the machine."""
+    """What runs the plugin, a machine or a `Scheduler`, which sets it; None before."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)

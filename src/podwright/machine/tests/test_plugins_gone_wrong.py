@@ -308,6 +308,18 @@ NO = Status.unschedulable("no")
 NO_REASON = "TypeError: a slot can be rejected with a Status that rejects only"
 
 
+def test_codes_that_are_replaced_by_others_of_the_same_type_count() -> None:
+    def write(out: Any) -> None:
+        code = out.code_of(NO)
+        out.codes = np.full(len(out.codes), code, dtype=np.int64)
+
+    Columns.write = staticmethod(write)
+    driver = Driver(Columns)
+    driver.put(make_node("n1"), pending("a", cpu="1"))
+    driver.cycle()
+    assert driver.notes[0].startswith("FailedScheduling: 0/1 nodes are available: 1 no.")
+
+
 @pytest.mark.parametrize(
     ("write", "expected"),
     [
