@@ -15,7 +15,7 @@ from podwright.assembly.missing_resources import missing_resources
 from podwright.cli.console import print_message, print_warnings, waiting
 from podwright.cli.input_errors import ErrorCollector, read_text
 from podwright.cli.installed_plugins import with_installed
-from podwright.cli.options import OffsetName, Setup
+from podwright.cli.options import OffsetName, Setup, ValidationName
 from podwright.cli.rule_options import with_rules
 from podwright.config import (
     DEFAULT_GATES,
@@ -28,7 +28,7 @@ from podwright.config import (
     parse_gates,
     read_configuration,
 )
-from podwright.files import LoadedObjects, load
+from podwright.files import LoadedObjects, load, missing_priority_classes
 from podwright.framework import CallExtender, Plugin, TieRule
 from podwright.machine import SchedulerOptions
 from podwright.objects import FieldError, InputError, Node, Pod, PodwrightError
@@ -109,12 +109,17 @@ def read_inputs(files: Sequence[str], setup: Setup, *, has_both: bool = False) -
                 list(files), stdin=stdin, validate=setup.validate.value, report=print_message
             )
             require_objects(loaded, files)
+        missing = tuple(missing_priority_classes(loaded.sourced))
+        if setup.validate is ValidationName.strict:
+            collected.errors += missing
         inputs = inputs_of(loaded, setup, collected)
         collected.raise_all()
         warn_of_idle(
             without_classic_rules(inputs) if has_both else inputs, "configuration", "decisions"
         )
     print_warnings(loaded.warnings)
+    if setup.validate is ValidationName.warn:
+        print_warnings(map(str, missing))
     warn_of_kinds(loaded)
     return inputs
 

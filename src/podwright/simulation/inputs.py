@@ -12,21 +12,19 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from podwright.api import BOOTSTRAP_OBJECTS, validate_workload
-from podwright.files import FieldValidation, LoadedObjects, Sourced
+from podwright.api import validate_workload
+from podwright.files import FieldValidation, LoadedObjects, Sourced, missing_priority_classes
 from podwright.objects import (
-    Document,
     FieldError,
     InputError,
     KubernetesObject,
     Node,
     Object,
     Pod,
-    PriorityClass,
     api_group,
     encode,
     nearest,
@@ -56,18 +54,6 @@ _ORDER: Final[dict[GroupKind, int]] = {
 _OTHER: Final = 6
 _SOON_NS: Final = 1_000
 """The resolution of Python's datetime."""
-
-_POD_SPECS: Final[dict[str, str]] = {
-    "Pod": "spec",
-    "CronJob": "spec.jobTemplate.spec.template.spec",
-    **dict.fromkeys(
-        (
-            "DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet",
-        ),
-        "spec.template.spec",
-    ),
-}  # fmt: skip
-"""The path of the pod template in an object."""
 
 _CRON_JOB: Final = ("batch", "CronJob")
 
@@ -207,9 +193,7 @@ class Inputs:
                 FieldError(source=entry.source, path=path, message=message, value=value)
                 for path, message, value in validate_workload(entry.object)
             ]
-        errors += _dangling([*sourced, *added], has_events=bool(self._events))
-        if is_endless:
-            errors += _endless([*sourced, *added])
+        errors += self._relations([*sourced, *added], is_endless=is_endless)
         if errors:
             raise InputError(errors)
         self.warnings = tuple(warnings)
@@ -220,6 +204,13 @@ class Inputs:
         self.review = self._review(objects, [entry.object for entry in added])
         ends = [lines.end_ns for lines in self._events]
         self.end_ns = max([start_ns, *ends, *[due_ns for due_ns, _ in self._later[-1:]]])
+
+    def _relations(self, sourced: Sequence[Sourced], *, is_endless: bool) -> Iterator[FieldError]:
+        yield from missing_priority_classes(sourced)
+        if not self._events:  # a record may add the node
+            yield from _missing_nodes(sourced)
+        if is_endless:
+            yield from _endless(sourced)
 
     def __iter__(self) -> Iterator[Timed]:
         first: Iterator[Timed] = ((self._start_ns, operation) for operation in self._first)
@@ -336,38 +327,14 @@ def _owned(obj: Object, uids: set[str]) -> Object:
 # -------------------------------------------------------------------------- references
 
 
-def _dangling(sourced: Sequence[Sourced], *, has_events: bool) -> Iterator[FieldError]:
-    """Find references to objects that do not exist."""
-    classes = {entry.object.name for entry in sourced if isinstance(entry.object, PriorityClass)}
-    classes |= {
-        document["metadata"]["name"]
-        for document in BOOTSTRAP_OBJECTS
-        if document["kind"] == PriorityClass.kind
-    }
+def _missing_nodes(sourced: Sequence[Sourced]) -> Iterator[FieldError]:
+    """Yield an error for each pod on a node that does not exist."""
     nodes = {entry.object.name for entry in sourced if isinstance(entry.object, Node)}
     for entry in sourced:
-        path = _POD_SPECS.get(entry.object.kind)
-        spec = None if path is None else _at(encode(entry.object), path)
-        if spec is None:
-            continue
-        name = spec.get("priorityClassName")
-        if name and name not in classes and spec.get("priority") is None:
-            message = f'there is no PriorityClass "{name}"{_suggestion(name, classes)}'
-            yield FieldError(
-                source=entry.source, path=f"{path}.priorityClassName", message=message, value=name
-            )
-        node = spec.get("nodeName")
-        # A record may add the node.
-        if node and node not in nodes and entry.object.kind == "Pod" and not has_events:
+        pod = entry.object
+        if isinstance(pod, Pod) and (node := pod.spec.node_name) and node not in nodes:
             message = f'there is no Node "{node}"{_suggestion(node, nodes)}'
             yield FieldError(source=entry.source, path="spec.nodeName", message=message, value=node)
-
-
-def _at(document: Document, path: str) -> Document | None:
-    found: Any = document
-    for name in path.split("."):
-        found = found.get(name) if isinstance(found, dict) else None
-    return found if isinstance(found, dict) else None
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str:

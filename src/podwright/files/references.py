@@ -1,0 +1,60 @@
+"""References of pods and workloads to priority classes that do not exist.
+
+Upstream: plugin/pkg/admission/priority/admission.go, which forbids such pods
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from podwright.api import BOOTSTRAP_OBJECTS
+from podwright.files.object_reader import Sourced
+from podwright.objects import Document, FieldError, PriorityClass, encode, nearest
+
+_POD_SPECS: Final[dict[str, str]] = {
+    "Pod": "spec",
+    "CronJob": "spec.jobTemplate.spec.template.spec",
+    **dict.fromkeys(
+        (
+            "DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet",
+        ),
+        "spec.template.spec",
+    ),
+}  # fmt: skip
+"""The path of the pod template in an object."""
+
+
+def missing_priority_classes(sourced: Sequence[Sourced]) -> Iterator[FieldError]:
+    """Yield an error for each pod and template whose priority class does not exist.
+
+    A pod that has its priority does not need its class. The classes that every cluster has exist.
+    """
+    classes = {entry.object.name for entry in sourced if isinstance(entry.object, PriorityClass)}
+    classes |= {
+        document["metadata"]["name"]
+        for document in BOOTSTRAP_OBJECTS
+        if document["kind"] == PriorityClass.kind
+    }
+    for entry in sourced:
+        path = _POD_SPECS.get(entry.object.kind)
+        spec = None if path is None else _at(entry.object.raw or encode(entry.object), path)
+        if spec is None:
+            continue
+        name = spec.get("priorityClassName")
+        if name and name not in classes and spec.get("priority") is None:
+            near = nearest(name, classes)
+            hint = f'; did you mean "{near}"?' if near else ""
+            yield FieldError(
+                source=entry.source,
+                path=f"{path}.priorityClassName",
+                message=f'there is no PriorityClass "{name}"{hint}',
+                value=name,
+            )
+
+
+def _at(document: Document, path: str) -> Document | None:
+    found: Any = document
+    for name in path.split("."):
+        found = found.get(name) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else None
