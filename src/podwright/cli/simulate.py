@@ -91,7 +91,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
             "--run",
             metavar="FOLDER",
             parser=_folder,
-            help="Write the run to this folder. It must not exist or be empty.",
+            help="Write the run to this folder, which must be new or empty.",
         ),
     ] = None,
     resume: Annotated[
