@@ -68,7 +68,9 @@ def changed_documents(draw: st.DrawFn) -> Any:
             owner = owner[name]
         change = draw(st.sampled_from(("replace", "add", "remove", "rename")))
         if change == "add" and isinstance(owner, dict):
-            owner[draw(st.sampled_from(("bogus", "weight", "args", "Name")))] = draw(VALUES)
+            owner[draw(st.sampled_from(("bogus", "weight", "args", "Name")))] = copy.deepcopy(
+                draw(VALUES)
+            )
         elif change == "remove":
             del owner[last]
         elif change == "rename" and isinstance(owner, dict):
