@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+import yaml
 from tests.e2e.command_line import NODES, pod, run
 
 CHART = {
@@ -187,3 +188,52 @@ def test_stages_apply_objects_and_record_event_messages_as_they_are(write, tmp_p
     assert settings["metadata"]["namespace"] == "default"
     assert settings["metadata"]["name"] == "web-settings"
     assert settings["data"] == {"host": "10-0-0-2"}
+
+
+def in_events(write, lines):
+    return write("events.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines))
+
+
+def final_objects(folder):
+    return json.loads((folder / "run" / "objects.json").read_text())["items"]
+
+
+def test_an_applied_pod_stays_on_its_node_with_its_new_requests(write, tmp_path):
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "large"}}
+    status = {"status": {"allocatable": {"cpu": "16"}}}
+    events = in_events(
+        write,
+        [
+            {"at": "1m", "apply": yaml.safe_load(pod("web", "2").partition("---")[2])},
+            {"at": "2m", "apply": node | status, "subresource": "status"},
+        ],
+    )
+    files = write("cluster.yaml", NODES + pod("web", "1"))
+    run(f"simulate {files} --events {events} --no-tables --out {tmp_path}/run")
+    objects = final_objects(tmp_path)
+    (web,) = [each for each in objects if each["kind"] == "Pod"]
+    assert web["spec"]["nodeName"] in {"small", "large"}
+    assert web["spec"]["containers"][0]["resources"]["requests"] == {"cpu": "2"}
+    (large,) = [each for each in objects if each["metadata"]["name"] == "large"]
+    assert large["status"]["allocatable"] == {"cpu": "16", "memory": "16Gi", "pods": "110"}
+    assert large["status"]["conditions"]
+
+
+def test_a_status_of_a_missing_object_is_an_error(write):
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n9"}, "status": {}}
+    line = {"at": "1m", "apply": node, "subresource": "status"}
+    events = in_events(write, [line, line | {"subresource": "scale"}])
+    stderr = run(f"simulate {write('c.yaml', NODES)} --events {events}", status=2).stderr
+    assert 'line 1: apply: Node "n9" does not exist at that time' in stderr
+    assert 'line 2: subresource: Unsupported value: "scale": supported values: "status"' in stderr
+
+
+def test_a_record_may_begin_before_1970(write, tmp_path):
+    node = yaml.safe_load(NODES.partition("---")[0])
+    web = yaml.safe_load(pod("web", "1").partition("---")[2])
+    times = ("1969-12-31T23:59:50Z", "1970-01-01T00:00:20Z")
+    added = zip(times, (node, web), strict=True)
+    record = in_events(write, [{"time": t, "event": "Add", "resource": obj} for t, obj in added])
+    run(f"simulate --events {record} --no-tables --out {tmp_path}/run")
+    assert {each["kind"] for each in final_objects(tmp_path)} >= {"Node", "Pod"}
+    assert "web" not in run(f"convert {record} -o json --at 5s").stdout

@@ -20,7 +20,7 @@ from typing import Any, cast
 from podwright.api.admission import Admission, Forbidden
 from podwright.api.bootstrap_objects import namespace
 from podwright.api.eviction import EvictionRejected, decide_eviction, with_disruption_target
-from podwright.api.object_edits import merge_patched
+from podwright.api.object_edits import merge_patched, with_fields_of_others
 from podwright.api.preconditions import check
 from podwright.api.requests import (
     ApplyObject,
@@ -115,7 +115,10 @@ class Api:
         if obj.namespace and self.store.get(NAMESPACE, obj.namespace) is None:
             self.admission.admit(obj)  # a rejected object must not leave a new namespace behind
             self._storage.create(namespace(obj.namespace), now_ns)
-        if self.store.get(kind_of(obj), obj.key) is not None:
+        current = self.store.get(kind_of(obj), obj.key)
+        if current is not None:
+            if scope == "main":
+                obj = with_fields_of_others(obj, current)
             body = with_fields(self.admission.admit(obj), "metadata", resource_version="", uid="")
             return self._storage.update(body, scope=scope)
         if scope == "whole" and obj.uid:

@@ -9,6 +9,7 @@ import msgspec
 
 from podwright.objects import Document, KubernetesObject, Unknown, encode
 from podwright.schema import decode
+from podwright.store import GroupKind, kind_of
 
 T = TypeVar("T", bound=KubernetesObject)
 
@@ -35,6 +36,33 @@ def patched(obj: T, **sections: Mapping[str, Any]) -> T:
         # An untyped object has no parsed fields but its metadata.
         return msgspec.structs.replace(obj, raw=document)
     return cast(T, decode(document, source=f"{obj.kind} {obj.key}"))
+
+
+FIELDS_OF_OTHERS: dict[GroupKind, tuple[str, ...]] = {
+    ("", "Pod"): ("nodeName",),
+    ("", "Node"): ("podCIDR", "podCIDRs", "providerID"),
+    ("", "PersistentVolume"): ("claimRef",),
+    ("", "PersistentVolumeClaim"): ("volumeName",),
+    ("", "ReplicationController"): ("replicas",),
+    ("apps", "Deployment"): ("replicas",),
+    ("apps", "ReplicaSet"): ("replicas",),
+    ("apps", "StatefulSet"): ("replicas",),
+}
+"""The fields of a spec that other clients set: the scheduler, a controller, a scale request.
+
+With server-side apply these clients own the fields, and applying an object without them does not
+remove them."""
+
+
+def with_fields_of_others(obj: T, current: KubernetesObject) -> T:
+    """Return an object with the `FIELDS_OF_OTHERS` of the current one that it does not set."""
+    spec, present = section(obj, "spec"), section(current, "spec")
+    kept = {
+        name: present[name]
+        for name in FIELDS_OF_OTHERS.get(kind_of(obj), ())
+        if name in present and name not in spec
+    }
+    return patched(obj, spec=kept) if kept else obj
 
 
 def merge_patched(obj: T, patch: Document) -> T:

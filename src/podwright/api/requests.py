@@ -55,6 +55,9 @@ class UpdateObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=F
 class ApplyObject(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     """Create or replace an object; its namespace is created if it does not exist.
 
+    With `main`, an existing object keeps the fields that other clients set and that the object does
+    not have, such as the node of a pod; see `object_edits.with_fields_of_others`.
+
     Attributes
     ----------
     obj : KubernetesObject

@@ -47,6 +47,9 @@ from podwright.store import GroupKind, ObjectStore, Stored, kind_of
 
 ChangeType: TypeAlias = Literal["Add", "Update", "Delete"]
 
+_BEFORE_ALL_NS = -(2**63)
+"""Precedes the time of every line; a record may begin before 1970."""
+
 MAX_STEP_BACK_NS = 1_000_000_000
 """The most that a line's time may precede that of an earlier line."""
 
@@ -261,7 +264,7 @@ class RecordReader:
         self.steps_back = 0
         self.largest_step_back_ns = 0
         self._source = source
-        self._time_ns = 0
+        self._time_ns = _BEFORE_ALL_NS
         self._last: dict[_ObjectKey, Object] = {}
         self._gone: set[_ObjectKey] = set()
         """Objects whose last change was invalid; later changes of them are not reported."""

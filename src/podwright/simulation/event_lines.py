@@ -107,7 +107,11 @@ _ON_NODES: Final[dict[str, Callable[[str], Operation]]] = {
     "restore": RestoreNode,
 }
 _OPERATIONS: Final = ("apply", "delete", "scale", *_ON_NODES)
-_BESIDE: Final = {"delete": {"namespace", "gracePeriodSeconds"}, "scale": {"namespace", "replicas"}}
+_BESIDE: Final = {
+    "apply": {"subresource"},
+    "delete": {"namespace", "gracePeriodSeconds"},
+    "scale": {"namespace", "replicas"},
+}
 _SCALED: Final = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")
 
 
@@ -371,7 +375,7 @@ class _Reading:
     def _operation(self, name: str, line: Document, place: str) -> Operation | None:
         value = line[name]
         if name == "apply":
-            return self._apply(value, place)
+            return self._apply(value, line.get("subresource", ""), place)
         if not isinstance(value, str) or not value:
             self._wrong(place, name, invalid(value, "a name is expected"))
             return None
@@ -396,14 +400,22 @@ class _Reading:
             return None
         return Scale(kind, key, replicas)
 
-    def _apply(self, value: Any, place: str) -> Operation | None:
+    def _apply(self, value: Any, subresource: Any, place: str) -> Operation | None:
         if not isinstance(value, dict):
             self._wrong(place, "apply", invalid(value, "an object is expected"))
             return None
         obj = self._reader.read(value, Place(place), path="apply")
         if obj is None:
             return None
-        self._known.add((kind_of(obj), obj.key))
+        identity = (kind_of(obj), obj.key)
+        if subresource not in {"", "status"}:
+            self._wrong(place, "subresource", unsupported(subresource, ["status"]))
+        elif subresource:
+            if identity not in self._known and identity[0] not in _MADE_BY_CONTROLLERS:
+                text = f"{obj.kind} {quoted(obj.key)} does not exist at that time"
+                self._wrong(place, "apply", text)
+            return Apply(obj, subresource)
+        self._known.add(identity)
         if self._is_check:
             self._of.added.append((place, obj))
         return Apply(obj)

@@ -14,6 +14,7 @@ from podwright.api import (
     ScaleObject,
     WriteRequest,
 )
+from podwright.objects import KubernetesObject, encode
 from podwright.simulation.operations import (
     Apply,
     Cordon,
@@ -35,6 +36,8 @@ ObjectOperation: TypeAlias = Apply | Put | Update | Delete | Cordon | Scale
 def request_of(store: ObjectStore, operation: ObjectOperation) -> WriteRequest | None:
     """Return the request of an operation; None if it changes no object."""
     match operation:
+        case Apply(obj, "status"):
+            return _status_patch(store, obj)
         case Apply(obj):
             return ApplyObject(obj, "main", USER)
         case Put(obj):
@@ -55,3 +58,10 @@ def request_of(store: ObjectStore, operation: ObjectOperation) -> WriteRequest |
             if store.get(kind, key) is not None:
                 return ScaleObject(kind, key, replicas, USER)
     return None
+
+
+def _status_patch(store: ObjectStore, obj: KubernetesObject) -> PatchObject | None:
+    if store.get(kind_of(obj), obj.key) is None:
+        return None
+    patch = {"status": encode(obj).get("status") or {}}
+    return PatchObject(kind_of(obj), obj.key, patch, USER, "status")

@@ -17,9 +17,13 @@ class Apply(msgspec.Struct, frozen=True, tag=True, gc=False):
     ----------
     obj : KubernetesObject
         As a user would pass it to kubectl.
+    subresource : str
+        `status` to merge the status of the object into that of an existing one, and change nothing
+        else.
     """
 
     obj: KubernetesObject
+    subresource: str = ""
 
 
 class Put(msgspec.Struct, frozen=True, tag=True, gc=False):
