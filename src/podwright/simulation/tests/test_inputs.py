@@ -165,7 +165,7 @@ def test_everything_that_is_wrong_with_any_file_is_told_at_once(read):
         events=('{"at": "1s", "drain": "n1"}\n{"at": "0s", "drain": "n1"}\n{\n',),
     )
     assert [error.rpartition("/")[2].partition(": ")[0] for error in errors] == [
-        "f0.yaml", "f0.yaml", "e0.jsonl", "e0.jsonl", "f1.yaml", "f1.yaml",
+        "f0.yaml", "e0.jsonl", "e0.jsonl", "f1.yaml", "f1.yaml",
     ]  # fmt: skip
     text = "\n".join(errors)
     assert "document 2 (line 7): spec.resourceReff" in text
