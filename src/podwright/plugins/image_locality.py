@@ -61,6 +61,8 @@ class ImageLocality(Plugin):
             return
         sums: I64Array = np.zeros(nodes.n_slots, dtype=np.int64)
         for state in known:
+            # A rare image counts less, so that pods do not gather on the few nodes that have
+            # it. Go truncates the product, as `int` does (scaledImageScore).
             spread = len(state.nodes) / nodes.n_alive
             # One slot may have the image under several of the pod's names, but a name only once.
             sums[state.slots()] += int(state.size_bytes * spread)

@@ -92,6 +92,8 @@ class NodeResourcesBalancedAllocation(Plugin):
         nodes = cycle.cluster.nodes
         plan: list[int] = []
         for name in names:
+            # An extended resource counts only if the pod requests it; cpu and memory always
+            # count (resource_allocation.go, calculateResourceAllocatableRequest).
             if name in _FIXED or (amounts.get(name) and is_scalar_resource(name)):
                 plan += (nodes.resource_index(name), amounts[name])
         return np.array(plan, dtype=np.int64)

@@ -186,6 +186,7 @@ class NodeResourcesFit(Plugin):
     def _is_checked(self, name: str) -> bool:
         if name in _FIXED:
             return True
+        # Upstream ignores configured names only if they are extended resources.
         if is_extended_resource(name):
             return name not in self._ignored and name.partition("/")[0] not in self._ignored_groups
         return is_scalar_resource(name)

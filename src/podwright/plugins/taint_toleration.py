@@ -109,6 +109,7 @@ class TaintToleration(Plugin):
 
     def pre_score(self, cycle: Cycle) -> Status:
         """Store the tolerations that apply to PreferNoSchedule."""
+        # A toleration without an effect applies to all effects.
         tolerations = tuple(
             t for t in cycle.pod.spec.tolerations if t.effect in ("", "PreferNoSchedule")
         )

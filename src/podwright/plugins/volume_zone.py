@@ -118,6 +118,7 @@ class VolumeZone(Plugin):
                 out.codes[rows] = out.code_of(found)
                 return
             topologies = found
+        # A node without any zone or region label passes, whatever the volume has.
         labelled: Mask = np.zeros(len(rows), dtype=np.bool_)
         for key in TOPOLOGY_LABELS:
             labelled |= nodes.label_ids(key)[rows] != ABSENT
@@ -125,6 +126,7 @@ class VolumeZone(Plugin):
         for key, values in topologies:
             ids = nodes.label_ids(key)[rows]
             if key in _SUCCESSORS:
+                # The volume may have the deprecated label, and the node only its successor.
                 newer = nodes.label_ids(_SUCCESSORS[key])[rows]
                 ids = np.where(ids == ABSENT, newer, ids)
             fits &= any_of(ids, values, nodes)
