@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from functools import cached_property
 from importlib import import_module
 from typing import Any, Final, TypeAlias, cast
@@ -15,7 +15,7 @@ from podwright.schema.field_sets import FieldSet, field_set
 from podwright.schema.quantities import with_canonical_quantities
 from podwright.schema.strict_structs import StrictStructs, Struct
 from podwright.schema.table import KindRow
-from podwright.schema.types import Field, StructType
+from podwright.schema.types import SCALARS, Field, StructType
 from podwright.schema.validation.field_errors import FieldErrors
 from podwright.schema.validation.metadata import validate_metadata_update, validate_object_meta
 
@@ -72,6 +72,17 @@ class Kind:
     def struct(self) -> StructType:
         """The type of the whole object."""
         return self._type_of(self.row.type)
+
+    def fields(self) -> Iterator[Field]:
+        """Yield the fields of all structs in an object, each struct once."""
+        pending, seen = [self.row.type], {self.row.type}
+        while pending:
+            for field in self._type_of(pending.pop()).fields.values():
+                yield field
+                inner = field.type.innermost
+                if inner not in SCALARS and inner not in seen:
+                    seen.add(inner)
+                    pending.append(inner)
 
     def field(self, path: str) -> Field | None:
         """Return the field at a path such as `spec.containers.name`; None if there is none.

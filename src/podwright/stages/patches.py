@@ -8,33 +8,27 @@ Upstream: staging/src/k8s.io/apimachinery/pkg/util/strategicpatch/patch.go
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
+
+from podwright.schema import built_in
 
 PatchType: TypeAlias = Literal["json", "merge", "strategic"]
 
-MERGE_KEYS: dict[str, str] = {
-    "addresses": "type",
-    "conditions": "type",
-    "containers": "name",
-    "env": "name",
-    "ephemeralContainers": "name",
-    "hostAliases": "ip",
-    "hostIPs": "ip",
-    "imagePullSecrets": "name",
-    "initContainers": "name",
-    "ownerReferences": "uid",
-    "podIPs": "ip",
-    "ports": "containerPort",
-    "resourceClaims": "name",
-    "topologySpreadConstraints": "topologyKey",
-    "volumeDevices": "devicePath",
-    "volumeMounts": "mountPath",
-    "volumes": "name",
+_MERGED: Final = tuple(
+    field
+    for name in ("Pod", "Node")
+    if (kind := built_in().of("", name)) is not None
+    for field in kind.fields()
+    if field.is_merged
+)
+
+MERGE_KEYS: Final[dict[str, str]] = {
+    field.name: field.merge_key for field in _MERGED if field.merge_key
 }
 """The lists of pods and nodes whose entries are merged, and their merge keys (`patchMergeKey`).
-All other lists are replaced."""
+All other lists are replaced. A field of this name has the same key in every struct."""
 
-MERGED_SETS = frozenset({"finalizers"})
+MERGED_SETS: Final = frozenset(field.name for field in _MERGED if not field.merge_key)
 """The lists of scalars that are merged (`patchStrategy: merge`)."""
 
 

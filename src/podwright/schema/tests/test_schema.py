@@ -295,6 +295,17 @@ def test_a_field_has_its_merge_rules() -> None:
     assert kind("v1", "Pod").field("spec.nodeName.deeper") is None
 
 
+def test_a_merge_key_depends_on_the_name_of_the_list_only() -> None:
+    # Patches of pods and nodes know the fields by name; see `stages.patches`.
+    keys: dict[str, set[str]] = {}
+    for name in ("Pod", "Node"):
+        for field in kind("v1", name).fields():
+            if field.is_merged:
+                keys.setdefault(field.name, set()).add(field.merge_key)
+    assert keys["containers"] == {"name"}
+    assert not {name: several for name, several in keys.items() if len(several) > 1}
+
+
 def test_a_field_set_has_the_form_of_managed_fields() -> None:
     document = {
         "apiVersion": "v1",
