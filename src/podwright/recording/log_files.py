@@ -256,7 +256,7 @@ class Folder:
         if self._file is not None:
             self.sync()
             self._file.close()
-        # One that could not be begun before has nothing that anybody was told of.
+        # A segment whose creation failed has no acknowledged frame.
         self._file = self._file_of(number).open("wb" if number else "xb", buffering=0)
         self._segment, self._size_bytes = number, 0
         self._write(segment_head(number))

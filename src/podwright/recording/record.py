@@ -74,12 +74,12 @@ def options_of(
 
 
 def _check_own(setup: Setup, plugins: tuple[type[Plugin], ...]) -> None:
-    wanted = {plugin.name: plugin.cls for plugin in setup.plugins}
+    recorded = {plugin.name: plugin.cls for plugin in setup.plugins}
     given = {plugin.name: class_name(plugin) for plugin in plugins}
-    if wanted == given:
+    if recorded == given:
         return
-    missing = [f"{name} ({cls})" for name, cls in wanted.items() if given.get(name) != cls]
-    other = [f"{name} ({cls})" for name, cls in given.items() if wanted.get(name) != cls]
+    missing = [f"{name} ({cls})" for name, cls in recorded.items() if given.get(name) != cls]
+    other = [f"{name} ({cls})" for name, cls in given.items() if recorded.get(name) != cls]
     parts = []
     if missing:
         parts.append(f"give it plugins=[...] with {', '.join(missing)}")
