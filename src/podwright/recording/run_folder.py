@@ -32,7 +32,7 @@ import msgspec
 
 from podwright._version import __version__
 from podwright.files import STDIN_SOURCE
-from podwright.objects import KubernetesObject, PodwrightError, encode
+from podwright.objects import KubernetesObject, Pod, PodwrightError, decode_pod, encode
 from podwright.recording.tables import MissingExtra
 
 FORMAT: Final = 3
@@ -385,8 +385,37 @@ class RunFolder:
 
     def read_summary(self) -> dict[str, Any]:
         """Return the summary that was written at the end."""
-        summary: dict[str, Any] = msgspec.json.decode((self.path / "summary.json").read_bytes())
+        summary: dict[str, Any] = self._read_json("summary.json")
         return summary
+
+    @property
+    def has_results(self) -> bool:
+        """Whether the results of the run are in the folder; those of a running one are old."""
+        return self.manifest.status != "running" and (self.path / "summary.json").exists()
+
+    def has_tables(self, names: Iterable[str]) -> bool:
+        """Tell whether the folder has a file for each of these tables."""
+        return all((self.path / f"tables/{name}.parquet").exists() for name in names)
+
+    def read_pods(self) -> list[Pod]:
+        """Return the pods at the end of the run.
+
+        Raises
+        ------
+        RunError
+            If the file of objects cannot be read.
+        """
+        objects = self._read_json("objects.json")["items"]
+        return [decode_pod(obj) for obj in objects if obj["kind"] == "Pod"]
+
+    def _read_json(self, name: str) -> Any:
+        file = self.path / name
+        try:
+            return msgspec.json.decode(file.read_bytes())
+        except OSError as error:
+            raise _cannot("read", file, error) from error
+        except msgspec.MsgspecError as error:
+            raise RunError(f"{file} cannot be read: {error}; it was left as it is") from error
 
     def _write_manifest(self, status: Status, warnings: Sequence[str] = ()) -> None:
         self.manifest = msgspec.structs.replace(

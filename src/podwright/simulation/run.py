@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, Self
+
+import msgspec
 
 from podwright.assembly import idle_choices
 from podwright.config import Gates, read_configuration
 from podwright.framework import Explanation, Plugin
 from podwright.machine import Machine
-from podwright.objects import NamespacedName, Pod
+from podwright.objects import NamespacedName, Pod, require_type, timestamp_ns
 from podwright.recording import (
     TABLES,
     DecisionLog,
     Rows,
+    RunError,
+    RunFolder,
     RunTables,
     arrow_table,
+    cluster_of,
     explain_cycle,
     held_back,
     joined,
     tables_of_log,
 )
+from podwright.recording.replay import replay
 from podwright.simulation.report import Report
+from podwright.simulation.run_options import PathLike
 from podwright.simulation.summary import Summary, summary_of
 
 SAMPLE_NS: Final = 60_000_000_000
@@ -34,15 +42,17 @@ class Tables(Mapping[str, Any]):
 
     Parameters
     ----------
-    rows : dict
-        The columns of each table.
+    read : callable
+        Returns the table of a name in `TABLES`.
     """
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
+    def __init__(self, read: Callable[[str], Any]) -> None:
+        self._read = read
 
     def __getitem__(self, name: str) -> Any:
-        return arrow_table(TABLES[name], self._rows[name])
+        if name not in TABLES:
+            raise KeyError(name)
+        return self._read(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(TABLES)
@@ -53,6 +63,8 @@ class Tables(Mapping[str, Any]):
 
 class Run:
     """The results of a run that is over, or that reached its end time.
+
+    `simulate` and `World.run` return it; `Run.open` reads it from a run folder.
 
     Parameters
     ----------
@@ -94,6 +106,9 @@ class Run:
         recorded: Callable[[], tuple[RunTables, Rows]] | None = None,
         report: Report | None = None,
     ) -> None:
+        # A run folder with results, and the time between samples, if `open` sets them.
+        self._folder: RunFolder | None = None
+        self._sample_ns = SAMPLE_NS
         self._start_ns, self._end_ns = start_ns, end_ns
         self._plugins = tuple(plugins)
         self._recorded = recorded
@@ -112,6 +127,54 @@ class Run:
             if not pod.spec.node_name and pod.status.phase not in ("Succeeded", "Failed")
         }
 
+    @classmethod
+    def open(cls, folder: str | PathLike, *, plugins: Iterable[type[Plugin]] = ()) -> Self:
+        """Open the folder of a run.
+
+        A finished or interrupted run has the results that its folder contains. If the process of
+        the run still writes to the folder, or died, the results are those of the events in the
+        log; completed pods are not among them, because the scheduler does not know them.
+
+        Parameters
+        ----------
+        folder : path
+            The folder that `simulate(output=...)` or `podwright simulate --output` wrote.
+        plugins : iterable of type
+            The out-of-tree plugin classes that the run was recorded with.
+
+        Raises
+        ------
+        RunError
+            If it is not a run folder, or a file in it cannot be read.
+        LogError
+            If the log cannot be read or replayed, such as without its plugins.
+        """
+        require_type(folder, (str, PathLike), "folder", "the path of a run folder")
+        found, own = RunFolder.open(str(folder)), tuple(plugins)
+        manifest = found.manifest
+        with ExitStack() as opened:
+            log = opened.enter_context(DecisionLog.open(found.log_path))
+            machine = replay(log, plugins=own)
+            end_ns = log.time_of(len(log) - 1) if len(log) else manifest.start_ns
+            if found.has_results:
+                end_ns = max(end_ns, timestamp_ns(_summary_in(found).end) or 0)
+                pods = found.read_pods()
+            else:
+                known = cluster_of(machine, end_ns).objects
+                pods = [obj for obj in known if isinstance(obj, Pod)]
+            opened.pop_all()
+        run = cls(
+            log,
+            machine=machine,
+            pods=pods,
+            start_ns=manifest.start_ns,
+            end_ns=end_ns,
+            plugins=own,
+        )
+        run._sample_ns = int(manifest.options.get("sample_ns", SAMPLE_NS))
+        run._folder = found if found.has_results else None
+        return run
+
     def __repr__(self) -> str:
         return f"<Run: {len(self.node_of)} pods on nodes, {len(self.pending)} pending>"
 
@@ -119,12 +182,14 @@ class Run:
     def _tables_and_rows(self) -> tuple[RunTables, Rows]:
         if self._recorded is not None:
             return self._recorded()
-        tables = tables_of_log(self.log, SAMPLE_NS, self._end_ns, plugins=self._plugins)
+        tables = tables_of_log(self.log, self._sample_ns, self._end_ns, plugins=self._plugins)
         return tables, joined([tables.rows()])
 
     @cached_property
     def summary(self) -> Summary:
         """Counts of pods, reasons for pending pods, waiting times and utilization."""
+        if self._folder is not None:
+            return _summary_in(self._folder)
         tables, rows = self._tables_and_rows
         return summary_of(
             tables, rows, start_ns=self._start_ns, end_ns=self._end_ns, report=self._report
@@ -133,7 +198,10 @@ class Run:
     @cached_property
     def tables(self) -> Tables:
         """The tables by name, each a `pyarrow.Table`; see docs/reference/run-folder.md."""
-        return Tables(self._tables_and_rows[1])
+        if self._folder is not None and self._folder.has_tables(TABLES):
+            return Tables(self._folder.read_table)
+        rows = self._tables_and_rows[1]
+        return Tables(lambda name: arrow_table(TABLES[name], rows[name]))
 
     def explain(self, pod: NamespacedName, attempt: int = -1) -> Explanation:
         """Explain an attempt to schedule a pod; print the result to read it.
@@ -151,6 +219,13 @@ class Run:
             If the pod has no such attempt.
         """
         return explain_cycle(self.log, pod, attempt, plugins=self._plugins)
+
+
+def _summary_in(folder: RunFolder) -> Summary:
+    try:
+        return msgspec.convert(folder.read_summary(), Summary)
+    except msgspec.MsgspecError as error:
+        raise RunError(f"{folder.path}: summary.json cannot be read: {error}") from error
 
 
 def _scheduled_message(conditions: Iterable[Any]) -> str:

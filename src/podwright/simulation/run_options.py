@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol, runtime_checkable
+
 import msgspec
 
 from podwright.config import (
@@ -11,6 +13,14 @@ from podwright.framework import CallExtender
 from podwright.machine import SchedulerOptions
 from podwright.objects import FieldError, invalid, timestamp_ns
 from podwright.simulation.clock import FIRST_NS, LAST_NS, POSSIBLE_YEARS, START_NS
+
+
+@runtime_checkable
+class PathLike(Protocol):
+    """`os.PathLike`, which this room may not import."""
+
+    def __fspath__(self) -> str | bytes:
+        """Return the path."""
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):

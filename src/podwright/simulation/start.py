@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol, Unpack, get_args, runtime_checkable
+from typing import Any, Unpack, get_args
 
 import msgspec
 
@@ -49,6 +49,7 @@ from podwright.simulation.inputs import EventFile, Inputs, start_of
 from podwright.simulation.openb_arrivals import Ending
 from podwright.simulation.run import Run
 from podwright.simulation.run_options import (
+    PathLike,
     RunOptions,
     check_seed,
     duration_ns,
@@ -58,14 +59,6 @@ from podwright.simulation.run_options import (
 )
 from podwright.simulation.simulation import Simulation
 from podwright.simulation.world import World
-
-
-@runtime_checkable
-class PathLike(Protocol):
-    """`os.PathLike`, which this room may not import."""
-
-    def __fspath__(self) -> str | bytes:
-        """Return the path."""
 
 
 def start_simulation(
