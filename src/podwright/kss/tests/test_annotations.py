@@ -436,7 +436,7 @@ def test_attempts_are_found_by_number_and_by_time():
     assert by_time == kss_annotations(log, "default/web", 2)
     with pytest.raises(UnknownCycle, match="did you mean default/web"):
         kss_annotations(log, "default/wev")
-    with pytest.raises(UnknownCycle, match="tried 3 times"):
+    with pytest.raises(UnknownCycle, match="has 3 scheduling attempts"):
         kss_annotations(log, "default/web", 4)
 
 
