@@ -1,4 +1,7 @@
-"""Run folders of earlier versions are read, and equal today's after conversion of their texts."""
+"""Run folders of earlier versions are read, and equal today's after conversion of their texts.
+
+The exception are stored objects, which have upstream's defaults today.
+"""
 
 from __future__ import annotations
 
@@ -63,6 +66,17 @@ def summary_of(folder: Path) -> dict[str, Any]:
     return summary
 
 
+def contains(document: Any, part: Any) -> bool:
+    """Whether a document has all fields of an earlier one, with the same values."""
+    if isinstance(part, dict):
+        return isinstance(document, dict) and all(
+            name in document and contains(document[name], value) for name, value in part.items()
+        )
+    if isinstance(part, list):
+        return len(document) == len(part) and all(map(contains, document, part))
+    return bool(document == part)
+
+
 @pytest.fixture(scope="module")
 def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("old")
@@ -71,7 +85,7 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
-def test_a_folder_of_format_1_converts_to_the_bytes_of_today(old, tmp_path):
+def test_a_folder_of_format_1_converts_to_the_one_of_today(old, tmp_path):
     play(tmp_path / "new")
     files = {file.relative_to(old) for file in old.rglob("*") if file.is_file()}
     new_files = {
@@ -80,6 +94,7 @@ def test_a_folder_of_format_1_converts_to_the_bytes_of_today(old, tmp_path):
         if file.is_file()
     }
     assert files == new_files
+    assert pw.verify(pw.DecisionLog.open(str(tmp_path / "new" / "log"))).is_same
     tables = RunFolder.create(tmp_path / "tables", Manifest(start_ns=0))
     tables.write_tables(TABLES, converted_rows(RunFolder.open(old)))
     tables.release()
@@ -87,12 +102,16 @@ def test_a_folder_of_format_1_converts_to_the_bytes_of_today(old, tmp_path):
         if file.name == "summary.json":
             assert summary_of(old) == summary_of(tmp_path / "new")
             continue
+        if file.suffix == ".pwlog":
+            continue  # it contains objects, which have upstream's defaults today
+        if file.name == "objects.json":
+            texts = [(old / file).read_text(), (tmp_path / "new" / file).read_text()]
+            was, is_now = (json.loads(converted(text)) for text in texts)
+            assert contains(is_now, was)
+            continue
         now = (tmp_path / "new" / file).read_bytes()
         if file.suffix == ".parquet":
             before = (tmp_path / "tables" / file).read_bytes()
-        elif file.suffix == ".pwlog":
-            # A changed text or tag in the log changes the format of the log.
-            before = (old / file).read_bytes()
         else:
             before = converted((old / file).read_text(encoding="utf-8")).encode()
         assert before == now, file

@@ -20,7 +20,8 @@ from podwright.api.create_update import Scope
 from podwright.api.deletion import FOREGROUND, ORPHAN
 from podwright.api.events import RecordEvent
 from podwright.api.eviction import EvictionRejected, with_disruption_target
-from podwright.api.job_defaults import with_job_defaults
+from podwright.api.invalid import Invalid
+from podwright.api.job_selectors import with_generated_selector
 from podwright.api.node_faults import NodeDown, NodeUp
 from podwright.api.object_edits import (
     annotations_patch,
@@ -29,6 +30,7 @@ from podwright.api.object_edits import (
     patched,
     section,
 )
+from podwright.api.object_validation import check_objects, object_problems
 from podwright.api.requests import (
     ApplyObject,
     BindPod,
@@ -43,7 +45,6 @@ from podwright.api.requests import (
 )
 from podwright.api.scheduler_requests import API_CALLS, ApiCall, execute
 from podwright.api.scheduler_requests import USER as SCHEDULER_USER
-from podwright.api.validation import check_workloads, validate_workload
 
 __all__ = [
     "API_CALLS",
@@ -61,6 +62,7 @@ __all__ = [
     "EvictPod",
     "EvictionRejected",
     "Forbidden",
+    "Invalid",
     "NamespaceTerminating",
     "NodeDown",
     "NodeUp",
@@ -72,13 +74,13 @@ __all__ = [
     "UpdateObject",
     "WriteRequest",
     "annotations_patch",
-    "check_workloads",
+    "check_objects",
     "conditions_with",
     "execute",
     "finalizers_without",
+    "object_problems",
     "patched",
     "section",
-    "validate_workload",
     "with_disruption_target",
-    "with_job_defaults",
+    "with_generated_selector",
 ]

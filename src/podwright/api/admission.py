@@ -1,9 +1,8 @@
 """Admission: defaults, priority, tolerations and finalizers of an object before it is stored.
 
-It covers the fields that scheduling, controllers or users of kubectl observe. Pods of one
-template share one `spec`, which is completed once.
+The room `schema` has the defaults. Pods of one template share one `spec`, which is completed once.
 
-Upstream: pkg/apis/core/v1/defaults.go; plugin/pkg/admission/priority/admission.go;
+Upstream: plugin/pkg/admission/priority/admission.go;
 plugin/pkg/admission/defaulttolerationseconds/admission.go;
 plugin/pkg/admission/storage/storageobjectinuseprotection/admission.go;
 staging/src/k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go
@@ -16,9 +15,10 @@ from typing import Any, Final
 import msgspec
 
 from podwright.api.identity import uid_at
-from podwright.api.job_defaults import with_job_defaults
+from podwright.api.invalid import Invalid
+from podwright.api.job_selectors import with_generated_selector
+from podwright.api.object_edits import with_defaults, wrong_types
 from podwright.objects import (
-    DEFAULT_SCHEDULER_NAME,
     Document,
     KubernetesObject,
     PersistentVolume,
@@ -33,8 +33,8 @@ from podwright.objects import (
     default_priority_class,
     encode,
 )
-from podwright.schema import built_in, decode
-from podwright.store import ObjectStore
+from podwright.schema import Kind, built_in, decode
+from podwright.store import ObjectStore, kind_of
 
 NOT_READY: Final = "node.kubernetes.io/not-ready"
 UNREACHABLE: Final = "node.kubernetes.io/unreachable"
@@ -116,11 +116,22 @@ class Admission:
                 f'{_resource(obj)} "{obj.name}" is forbidden: unable to create new'
                 f" content in namespace {namespace} because it is being terminated"
             )
+        if isinstance(obj, Pod):
+            return self._admit_pod(obj)
+        obj = with_defaults(obj)
         if obj.kind == "Job" and not obj.uid:
             # The labels and the selector of a job contain its uid.
             next_uid = uid_at(self._store.seed, self._store.resource_version + 1)
-            return with_job_defaults(obj, next_uid)
+            return with_generated_selector(obj, next_uid)
         return self.admit(obj)
+
+    def complete_update(self, obj: KubernetesObject) -> KubernetesObject:
+        """Return a changed object with defaults where its spec is not the stored one."""
+        stored = self._store.get(kind_of(obj), obj.key)
+        spec = obj.raw.get("spec")
+        if stored is not None and spec is not None and spec is stored.raw.get("spec"):
+            return obj
+        return self._admit_pod(obj) if isinstance(obj, Pod) else with_defaults(obj)
 
     def admit(self, obj: KubernetesObject) -> KubernetesObject:
         """Return an object as it will be stored.
@@ -164,17 +175,9 @@ class Admission:
         return admitted
 
     def _completed(self, pod: Pod, written: Document) -> Document:
-        spec: Document = {
-            "restartPolicy": "Always",
-            "terminationGracePeriodSeconds": 30,
-            "dnsPolicy": "ClusterFirst",
-            "schedulerName": DEFAULT_SCHEDULER_NAME,
-            "enableServiceLinks": True,
-            "securityContext": {},
-        } | {name: value for name, value in written.items() if value is not None}
-        for name in ("containers", "initContainers"):
-            if spec.get(name):
-                spec[name] = [_completed_container(each) for each in spec[name]]
+        if problems := wrong_types(_POD, {"spec": written}):
+            raise Invalid(pod, problems)
+        spec: Document = dict(_POD.with_defaults({"spec": written})["spec"])
         self._give_priority(pod, spec)
         spec["tolerations"] = _tolerations(spec.get("tolerations") or [])
         return spec
@@ -206,34 +209,15 @@ def _resource(obj: KubernetesObject) -> str:
     return f"{resource}.{group}" if group else resource
 
 
+def _kind_of_pods() -> Kind:
+    kind = built_in().find("v1", "Pod")
+    assert kind is not None, "the table has no pods"
+    return kind
+
+
+_POD = _kind_of_pods()
 _SPECS_MAX = 10_000
 _PENDING = PodStatus(phase="Pending")
-
-
-def _completed_container(written: Document) -> Document:
-    container: Document = {
-        "terminationMessagePath": "/dev/termination-log",
-        "terminationMessagePolicy": "File",
-        "imagePullPolicy": _pull_policy(str(written.get("image") or "")),
-        "resources": {},
-    } | written
-    ports = container.get("ports")
-    if ports:
-        container["ports"] = [{"protocol": "TCP"} | port for port in ports]
-    resources = container["resources"] or {}
-    limits = resources.get("limits") or {}
-    requests = resources.get("requests") or {}
-    if any(name not in requests for name in limits):
-        container["resources"] = resources | {"requests": {**limits, **requests}}
-    return container
-
-
-def _pull_policy(image: str) -> str:
-    name = image.rpartition("/")[2]
-    if "@" in name:
-        return "IfNotPresent"
-    tag = name.partition(":")[2]
-    return "Always" if tag in {"", "latest"} else "IfNotPresent"
 
 
 def _tolerations(written: list[Document]) -> list[Document]:

@@ -2,8 +2,8 @@
 
 Theory of operation
 -------------------
-A request passes each layer once: validation rejects invalid objects, admission completes or
-rejects new ones, `ResourceStorage` computes the next version, and the store commits it. The
+A request passes each layer once: admission completes or rejects new objects, validation rejects
+invalid ones, `ResourceStorage` computes the next version, and the store commits it. The
 driver of the API delivers the committed changes to the subscribers; the store never calls back
 into this room.
 
@@ -20,7 +20,8 @@ from typing import Any, cast
 from podwright.api.admission import Admission, Forbidden
 from podwright.api.bootstrap_objects import namespace
 from podwright.api.eviction import EvictionRejected, decide_eviction, with_disruption_target
-from podwright.api.object_edits import merge_patched, with_fields_of_others
+from podwright.api.object_edits import merge_patched, with_defaults, with_fields_of_others
+from podwright.api.object_validation import ObjectValidation
 from podwright.api.preconditions import check
 from podwright.api.requests import (
     ApplyObject,
@@ -35,7 +36,6 @@ from podwright.api.requests import (
     WriteRequest,
 )
 from podwright.api.resource_storage import ResourceStorage
-from podwright.api.validation import check_workloads
 from podwright.objects import (
     InvalidObject,
     Pod,
@@ -59,11 +59,13 @@ class Api:
         Read-only for callers.
     admission : Admission
         The driver delivers changes of priority classes and namespaces to it.
+    validation : ObjectValidation
     """
 
     def __init__(self, store: ObjectStore) -> None:
         self.store = store
         self.admission = Admission(store)
+        self.validation = ObjectValidation()
         self._storage = ResourceStorage(store)
         self._verbs: dict[type, Callable[[Any, int], Stored]] = {
             CreateObject: self._create,
@@ -99,31 +101,44 @@ class Api:
             return Reply(error=error)
 
     def _create(self, request: CreateObject, now_ns: int) -> Stored:
-        obj = request.obj
-        check_workloads((obj,))
-        return self._storage.create(self.admission.admit_new(obj), now_ns)
+        obj = self.admission.admit_new(request.obj)
+        self.validation.check_new(obj)
+        return self._storage.create(obj, now_ns)
 
     def _update(self, request: UpdateObject, now_ns: int) -> Stored:
         del now_ns  # an update sets no timestamps
-        if request.scope != "status":
-            check_workloads((request.obj,))
-        return self._storage.update(request.obj, scope=request.scope)
+        obj, scope = request.obj, request.scope
+        if scope == "status":
+            return self._storage.update(obj, scope=scope)
+        obj = self.admission.complete_update(obj)
+        return self._storage.update(obj, scope=scope, validate=self.validation.check_update)
 
     def _apply(self, request: ApplyObject, now_ns: int) -> Stored:
         obj, scope = request.obj, request.scope
-        check_workloads((obj,))
+        # The server of a recording has validated its objects.
+        is_recorded = scope == "whole"
         if obj.namespace and self.store.get(NAMESPACE, obj.namespace) is None:
-            self.admission.admit(obj)  # a rejected object must not leave a new namespace behind
+            # A rejected object must not leave a new namespace behind.
+            admitted = self.admission.admit(with_defaults(obj))
+            if not is_recorded:
+                self.validation.check_new(admitted)
             self._storage.create(namespace(obj.namespace), now_ns)
         current = self.store.get(kind_of(obj), obj.key)
         if current is not None:
             if scope == "main":
                 obj = with_fields_of_others(obj, current)
+            if not is_recorded:
+                obj = with_defaults(obj)
             body = with_fields(self.admission.admit(obj), "metadata", resource_version="", uid="")
+            if not is_recorded:
+                self.validation.check_new(body)
             return self._storage.update(body, scope=scope)
-        if scope == "whole" and obj.uid:
+        if is_recorded and obj.uid:
             return self.store.put(self.admission.admit(obj))
-        return self._storage.create(self.admission.admit_new(obj), now_ns)
+        admitted = self.admission.admit_new(obj)
+        if not is_recorded:
+            self.validation.check_new(admitted)
+        return self._storage.create(admitted, now_ns)
 
     def _patch(self, request: PatchObject, now_ns: int) -> Stored:
         patched = merge_patched(self.store.require(request.object_kind, request.key), request.patch)

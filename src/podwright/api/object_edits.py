@@ -7,8 +7,9 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
+from podwright.api.invalid import Invalid
 from podwright.objects import Document, KubernetesObject, Unknown, encode
-from podwright.schema import decode
+from podwright.schema import UNKNOWN_FIELD, Kind, Problem, built_in, decode
 from podwright.store import GroupKind, kind_of
 
 T = TypeVar("T", bound=KubernetesObject)
@@ -63,6 +64,32 @@ def with_fields_of_others(obj: T, current: KubernetesObject) -> T:
         if name in present and name not in spec
     }
     return patched(obj, spec=kept) if kept else obj
+
+
+def with_defaults(obj: T) -> T:
+    """Return an object with upstream's defaults; a custom object has none.
+
+    Raises
+    ------
+    Invalid
+        Values have a wrong type, so that defaults cannot be set.
+    """
+    kind = built_in().find(obj.api_version, obj.kind)
+    if kind is None:
+        return obj
+    document = encode(obj)
+    if problems := wrong_types(kind, document):
+        raise Invalid(obj, problems)
+    completed = kind.with_defaults(document)
+    if completed is document:
+        return obj
+    return cast(T, decode(completed, source=f"{obj.kind} {obj.key}"))
+
+
+def wrong_types(kind: Kind, document: Document) -> list[Problem]:
+    """Return the values of a wrong type; unknown fields are reported when files are read."""
+    found = kind.decoding_problems(document)
+    return [each for each in found if not each[1].startswith(UNKNOWN_FIELD)]
 
 
 def merge_patched(obj: T, patch: Document) -> T:

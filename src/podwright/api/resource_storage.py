@@ -8,7 +8,8 @@ Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Callable
+from typing import TypeAlias, cast
 
 from podwright.api.binding import binding_error, bound
 from podwright.api.create_update import Scope, created, updated
@@ -31,6 +32,9 @@ from podwright.store import (
     kind_of,
     with_document,
 )
+
+Validate: TypeAlias = Callable[[KubernetesObject, KubernetesObject], None]
+"""Checks a new version of an object against the stored one."""
 
 
 class ResourceStorage:
@@ -97,7 +101,12 @@ class ResourceStorage:
         return Stored(made, version, "created")
 
     def update(
-        self, obj: KubernetesObject, *, scope: Scope = "main", expected: int | None = None
+        self,
+        obj: KubernetesObject,
+        *,
+        scope: Scope = "main",
+        expected: int | None = None,
+        validate: Validate | None = None,
     ) -> Stored:
         """Update an existing object.
 
@@ -111,6 +120,8 @@ class ResourceStorage:
         expected : int, optional
             The expected version of the stored object. The default is the `resourceVersion` in
             the object; without either, the update is unconditional.
+        validate : callable, optional
+            Raises if the new version, given first, is not a valid successor of the stored one.
 
         Returns
         -------
@@ -135,6 +146,8 @@ class ResourceStorage:
         new = updated(current, obj, scope=scope, strategy=strategy, version=version)
         if new is None:
             return Stored(current, int(current.metadata.resource_version), "unchanged")
+        if validate is not None:
+            validate(new, current)
         if is_released(kind, current, new):
             self.store.commit(change_of(version, kind, key, current, None))
             return Stored(new, version, "deleted")

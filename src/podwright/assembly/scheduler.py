@@ -63,12 +63,14 @@ from podwright.machine import (
 from podwright.objects import (
     FieldError,
     InputError,
+    Node,
     Object,
     Pod,
     PodwrightError,
     PriorityClass,
     admit,
     require_objects,
+    with_allocatable,
     with_fields,
     with_node_name,
     with_nominated_node_name,
@@ -164,7 +166,8 @@ class Scheduler:
         """Add objects, or take over their new versions.
 
         Pods are completed as the API server's admission does: requests from limits, priority
-        from the priority class, the default scheduler's name.
+        from the priority class, the default scheduler's name. What is allocatable of a node is
+        its capacity if it is not given.
         """
         require_objects(objects)
         # Pods come last, since admission looks at the priority classes.
@@ -175,7 +178,7 @@ class Scheduler:
                 self._add_pod(self._admit(obj))
             else:
                 self._handle.put(obj)
-                self.cluster.put(obj)
+                self.cluster.put(with_allocatable(obj) if isinstance(obj, Node) else obj)
 
     def remove(self, *objects: Object) -> None:
         """Take objects out; unknown ones are ignored."""

@@ -60,6 +60,7 @@ from podwright.objects import (
     decode_as,
     with_fields,
 )
+from podwright.schema import template_with_defaults
 
 _NOT_COPIED: Final = (
     "kubectl.kubernetes.io/last-applied-configuration",
@@ -464,11 +465,15 @@ def same_template(one: Document, other: Document) -> bool:
 
     Notes
     -----
+    A deployment of a recording can be without defaults, which its new replica sets get.
     Upstream: deployment_util.go, EqualIgnoreHash
     """
-    if (one.get("spec") or {}) != (other.get("spec") or {}):
+    if _metadata_without_hash(one) != _metadata_without_hash(other):
         return False
-    return _metadata_without_hash(one) == _metadata_without_hash(other)
+    if (one.get("spec") or {}) == (other.get("spec") or {}):
+        return True
+    complete, other_complete = template_with_defaults(one), template_with_defaults(other)
+    return bool(complete.get("spec") == other_complete.get("spec"))
 
 
 def _metadata_without_hash(template: Document) -> Document:

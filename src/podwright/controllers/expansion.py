@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from podwright.api import check_workloads
+from podwright.api import check_objects
 from podwright.controllers.daemon_pods import Placement, base_daemon_pod, daemon_pod, target_node
 from podwright.controllers.deployment_sets import replica_set_document
 from podwright.controllers.job_spec import finished_condition, index_of, job_spec, pods_of
@@ -139,7 +139,7 @@ class _Expander:
 
     def run(self) -> Expansion:
         workloads = [obj for obj in self._objects if kind_of(obj) in EXPANDED_KINDS]
-        check_workloads(workloads)
+        check_objects(workloads)
         deployments = {obj.key for obj in workloads if kind_of(obj) == DEPLOYMENT}
         found: list[ExpandedWorkload] = []
         for owner in workloads:

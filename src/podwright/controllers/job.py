@@ -24,7 +24,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from podwright.api import conditions_with, patched, section, with_job_defaults
+from podwright.api import conditions_with, patched, section, with_generated_selector
 from podwright.controllers.actions import deletion_by, event_by
 from podwright.controllers.adoption import Orphans, adopted, released
 from podwright.controllers.creation_events import CreationEvents
@@ -261,7 +261,7 @@ class JobController:
         spec = self._parsed.of(job).spec
         if spec.managed_by not in (None, "", "kubernetes.io/job-controller"):
             return actions
-        complete = with_job_defaults(job)
+        complete = with_generated_selector(job)
         if complete is not job:
             return [*actions, UpdateObject(complete, "whole", self.name)]
         adoptions = self._adoptions(job)

@@ -37,7 +37,15 @@ from podwright.objects import (
     nearest,
     required,
 )
-from podwright.schema import UNKNOWN_FIELD, Kind, Problem, Schema, built_in, decode
+from podwright.schema import (
+    UNKNOWN_FIELD,
+    Kind,
+    Problem,
+    Schema,
+    built_in,
+    decode,
+    is_missing_image,
+)
 
 FieldValidation: TypeAlias = Literal["strict", "warn", "ignore"]
 """What is done about problems in manifests: errors, warnings, or nothing (`kubectl --validate`).
@@ -148,7 +156,7 @@ class ObjectReader:
     def _of_manifest(self, document: Document, kind: Kind, found: _Reading) -> Object | None:
         made, found_problems = kind.checked(document)
         document = made if self._has_defaults else document
-        problems = [one for one in found_problems if not _is_missing_image(one)]
+        problems = [one for one in found_problems if not is_missing_image(one)]
         if not problems:
             return self._decoded(document, found)
         errors = [
@@ -221,11 +229,6 @@ class _Reading(msgspec.Struct, frozen=True):
 
 def _is_unknown_field(problem: Problem) -> bool:
     return problem[1].startswith(UNKNOWN_FIELD)
-
-
-def _is_missing_image(problem: Problem) -> bool:
-    """Whether a container has no image, on which no decision depends: nothing pulls images."""
-    return problem[0].endswith(".image") and problem[1].startswith(required())
 
 
 def _with_suggestion(message: str, value: Any) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from podwright.objects.node import Node
 from podwright.objects.pod import Container, Pod, PodSpec, ResourceRequirements
 from podwright.objects.policy import PriorityClass
 
@@ -48,6 +49,20 @@ def admit(pod: Pod, priority_classes: Iterable[PriorityClass]) -> Pod:
     if not changes:
         return pod
     return msgspec.structs.replace(pod, spec=msgspec.structs.replace(spec, **changes))
+
+
+def with_allocatable(node: Node) -> Node:
+    """Return a node whose allocatable resources default to its capacity.
+
+    Notes
+    -----
+    Upstream: pkg/apis/core/v1/defaults.go, `SetDefaults_NodeStatus`
+    """
+    status = node.status
+    if status.allocatable or not status.capacity:
+        return node
+    status = msgspec.structs.replace(status, allocatable=status.capacity)
+    return msgspec.structs.replace(node, status=status)
 
 
 def without_pod_level_resources(pod: Pod) -> Pod:

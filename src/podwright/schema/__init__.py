@@ -26,12 +26,13 @@ Start with `table.py` (the format), then `kind.py`.
 """
 
 from podwright.schema.decoding import UNKNOWN_FIELD, Problem
+from podwright.schema.defaults.pods import template_with_defaults
 from podwright.schema.field_sets import FieldSet
 from podwright.schema.kind import Kind, SetDefaults, Validate, ValidateUpdate
 from podwright.schema.schema import Schema, built_in, decode
 from podwright.schema.table import KindRow, Table, built_in_table, read_table
 from podwright.schema.types import Field, StructType, TypeRef
-from podwright.schema.validation.field_errors import reason_of
+from podwright.schema.validation.field_errors import is_missing_image, reason_of
 from podwright.schema.validation.metadata import validate_object_meta
 
 __all__ = [
@@ -51,7 +52,9 @@ __all__ = [
     "built_in",
     "built_in_table",
     "decode",
+    "is_missing_image",
     "read_table",
     "reason_of",
+    "template_with_defaults",
     "validate_object_meta",
 ]

@@ -203,6 +203,12 @@ class Kind:
         ]
         return spec, msgspec.json.encode(parts)
 
+    def metadata_update_problems(self, new: Document, old: Document) -> list[Problem]:
+        """Return the errors of an update that changes nothing but metadata."""
+        errors = FieldErrors()
+        validate_metadata_update(errors, new.get("metadata") or {}, old.get("metadata") or {})
+        return errors.problems
+
     def update_problems(self, new: Document, old: Document) -> list[Problem]:
         """Return what upstream's validation reports for a changed object, metadata included."""
         errors = FieldErrors()

@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from podwright.api import validate_workload
+from podwright.api import object_problems
 from podwright.files import FieldValidation, LoadedObjects, Sourced, missing_priority_classes
 from podwright.objects import (
     FieldError,
@@ -189,10 +189,12 @@ class Inputs:
             if lines.unterminated_line:
                 self.unterminated.append(f"{file.source}: line {lines.unterminated_line}")
         for entry in [*sourced, *added]:
-            errors += [
-                FieldError(source=entry.source, path=path, message=message, value=value)
-                for path, message, value in validate_workload(entry.object)
-            ]
+            # Pods are validated when they are created; objects with a uid come from a server.
+            if not isinstance(entry.object, Pod) and not entry.object.uid:
+                errors += [
+                    FieldError(source=entry.source, path=path, message=message, value=value)
+                    for path, message, value in object_problems(entry.object)
+                ]
         errors += self._relations([*sourced, *added], is_endless=is_endless)
         if errors:
             raise InputError(errors)

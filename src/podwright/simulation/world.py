@@ -52,7 +52,7 @@ from podwright.api import (
     RecordEvent,
     UpdateObject,
     WriteRequest,
-    check_workloads,
+    check_objects,
     execute,
 )
 from podwright.config import KubeSchedulerConfiguration
@@ -299,10 +299,10 @@ class World:
             exist, or a new one in a namespace that is terminating. With `at_ns` it is raised when
             that time has come.
         InvalidObject
-            An invalid workload; none of the objects is written then.
+            An invalid object; none of the objects is written then.
         """
         require_objects(objects)
-        check_workloads(objects)
+        check_objects(objects)
         for obj in objects:
             self.do(Apply(obj), at_ns=at_ns)
 

@@ -99,7 +99,7 @@ def make_pod(  # noqa: PLR0913 - one keyword per property of a pod
     Parameters
     ----------
     cpu, memory, gpu, resources
-        Requests; None: no request.
+        Requests, and limits of extended resources; None: no request.
     node : str
         The node on which the pod is placed.
     tolerations : iterable of str
@@ -126,7 +126,10 @@ def make_pod(  # noqa: PLR0913 - one keyword per property of a pod
     for resource, amount in (("cpu", cpu), ("memory", memory), (GPU, gpu or None)):
         if amount is not None:
             requests[resource] = str(amount)
-    container: dict[str, Any] = {"name": "main", "resources": {"requests": requests}}
+    # The API server requires that the limit of an extended resource is its request.
+    limits = {name: text for name, text in requests.items() if "/" in name}
+    written_resources = {"requests": requests} | ({"limits": limits} if limits else {})
+    container: dict[str, Any] = {"name": "main", "resources": written_resources}
     if image:
         container["image"] = image
     if host_port:

@@ -59,7 +59,10 @@ def a_running_pod(name: str = "web", *, is_ready: bool = True) -> Any:
 
 
 def a_replica_set(name: str = "rs", *, selects: str = "web", **metadata: Any) -> KubernetesObject:
-    template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "main"}]}}
+    template = {
+        "metadata": {"labels": {"app": "web"}},
+        "spec": {"containers": [{"name": "main", "image": "app"}]},
+    }
     selector = {"matchLabels": {"app": selects}}
     spec = {"replicas": 1, "selector": selector, "template": template}
     return an_object("ReplicaSet", name, "apps/v1", metadata=metadata, spec=spec)
@@ -270,10 +273,11 @@ def test_patch_merges_objects_recursively(patch: Any, labels: dict[str, str]):
 
 
 def test_patch_replaces_lists_as_a_whole():
-    api = an_api(a_pod(tolerations=[{"key": "a"}, {"key": "b"}]))
-    patch = {"spec": {"tolerations": [{"key": "c"}]}}
-    accepted(api, PatchObject(POD, "default/web", patch, USER))
-    assert [each.key for each in stored_pod(api).spec.tolerations] == ["c"]
+    api = an_api(a_pod())
+    for finalizers in (["example.com/a", "example.com/b"], ["example.com/c"]):
+        patch = {"metadata": {"finalizers": finalizers}}
+        accepted(api, PatchObject(POD, "default/web", patch, USER))
+    assert stored_pod(api).metadata.finalizers == ("example.com/c",)
 
 
 @pytest.mark.parametrize(

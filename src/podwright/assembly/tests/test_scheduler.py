@@ -3,6 +3,7 @@
 import pytest
 
 import podwright as pw
+from podwright.objects import decode_node
 from podwright.testing import make_node, make_pod
 
 
@@ -136,3 +137,11 @@ def test_the_search_for_candidates_begins_where_it_is_told_to(draws, nominated):
         assert scheduler.pending["default/urgent"].status.nominated_node_name
         found.add(decision.post_filter.nominated_node)
     assert found == nominated
+
+
+def test_a_node_without_allocatable_resources_has_its_capacity():
+    scheduler = pw.Scheduler()
+    node = {"metadata": {"name": "n1"}, "status": {"capacity": {"cpu": "4", "pods": "110"}}}
+    scheduler.add(decode_node(node))
+    assert scheduler.schedule(make_pod("web", cpu="3")).node == "n1"
+    assert not scheduler.schedule(make_pod("batch", cpu="3")).node

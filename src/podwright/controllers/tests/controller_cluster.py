@@ -18,6 +18,7 @@ import yaml
 from podwright.api import Api, EvictPod
 from podwright.api.admission import Forbidden
 from podwright.api.events import RecordEvent
+from podwright.api.object_edits import with_defaults
 from podwright.api.tests.writable import WritableStore
 from podwright.controllers.controller_loop import ControllerLoop
 from podwright.controllers.interface import (
@@ -109,20 +110,21 @@ class Cluster:
             if old is None:
                 self.create(document)
             else:
-                self.store.update(decode(merged(encode(old), document)))
+                self.store.update(with_defaults(decode(merged(encode(old), document))))
         self.settle()
 
     def create(self, document: dict[str, Any]) -> KubernetesObject:
         obj = decode(document)
         if isinstance(obj, PriorityClass):
             self.admission.put(obj)
-        return self.store.create(self.admission.admit(obj), self.now_ns).object
+        return self.store.create(self.admission.admit_new(obj), self.now_ns).object
 
     def patch(
         self, kind: str, name: str, change: Mapping[str, Any], *, status: bool = False
     ) -> None:
         obj = self.get(kind, name)
-        self.store.update(decode(merged(encode(obj), change)), scope="status" if status else "main")
+        new = with_defaults(decode(merged(encode(obj), change)))
+        self.store.update(new, scope="status" if status else "main")
         self.settle()
 
     def scale(self, kind: str, name: str, replicas: int) -> None:

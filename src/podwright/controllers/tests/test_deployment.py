@@ -6,12 +6,15 @@ import re
 from typing import Any
 
 import pytest
+import yaml
 
+from podwright.api import Invalid
 from podwright.controllers.deployment import DeploymentController
 from podwright.controllers.replica_set import ReplicaSetController
 from podwright.controllers.rollout import deployment_spec, scaled_value
 from podwright.controllers.tests.controller_cluster import Cluster
 from podwright.controllers.workload_fields import spec_of, status_of
+from podwright.schema import decode
 
 DEPLOYMENT = """
 apiVersion: apps/v1
@@ -285,7 +288,11 @@ def test_a_selector_that_the_api_would_reject_creates_nothing(selector, text):
 
 def test_an_invalid_template_is_reported():
     world = cluster()
-    world.apply(DEPLOYMENT.replace('image: "web:1"', "image: 5"))
+    with pytest.raises(Invalid):
+        world.apply(DEPLOYMENT.replace('image: "web:1"', "image: 5"))
+    # A record can have a deployment that no server would accept.
+    world.store.create(decode(yaml.safe_load(DEPLOYMENT.replace('"web:1"', "5"))), world.now_ns)
+    world.settle()
     (line,) = told(world)
     assert "ReplicaSetCreateError: Failed to create new replica set" in line
     assert "spec.template.spec.containers[0].image" in line

@@ -46,6 +46,7 @@ def a_volume(name: str, size: str = "10Gi", labels: Any = None, **spec: Any) -> 
         "accessModes": ["ReadWriteOnce"],
         "capacity": {"storage": size},
         "storageClassName": "manual",
+        "csi": {"driver": "csi.example.com", "volumeHandle": name},
         "persistentVolumeReclaimPolicy": "Retain",
     } | spec
     return document("PersistentVolume", name, metadata={"labels": labels or {}}, spec=spec)

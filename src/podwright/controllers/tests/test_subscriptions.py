@@ -25,7 +25,9 @@ SECOND = 1_000_000_000
 LABELS = {"app": "web"}
 TEMPLATE: dict[str, Any] = {
     "metadata": {"labels": LABELS},
-    "spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "1"}}}]},
+    "spec": {
+        "containers": [{"name": "main", "image": "app", "resources": {"requests": {"cpu": "1"}}}]
+    },
 }
 
 

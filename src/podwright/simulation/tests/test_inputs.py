@@ -204,7 +204,8 @@ def test_invalid_workloads_of_lines_are_refused(tmp_path):
 
 def test_workloads_that_were_not_validated_are_judged_with_the_other_inputs(tmp_path):
     (tmp_path / "f.yaml").write_text(
-        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {completions: -1}\n"
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {completions: -1, template:"
+        " {spec: {restartPolicy: Never, containers: [{name: c}]}}}\n"
     )
     with pytest.raises(InputError) as raised:
         Inputs(load(tmp_path / "f.yaml", validate="ignore"), [], start_ns=START_NS)

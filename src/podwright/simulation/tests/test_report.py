@@ -301,12 +301,15 @@ def test_pods_that_were_never_tried_are_named():
 
 
 def test_kinds_without_effect_are_counted():
-    def of(kind: str, version: str, name: str) -> KubernetesObject:
-        return decode({"apiVersion": version, "kind": kind, "metadata": {"name": name}})
+    def of(kind: str, version: str, name: str, **fields: Any) -> KubernetesObject:
+        metadata = {"name": name}
+        return decode({"apiVersion": version, "kind": kind, "metadata": metadata, **fields})
+
+    scaled = {"maxReplicas": 2, "scaleTargetRef": {"kind": "Deployment", "name": "web"}}
 
     objects = [
-        of("HorizontalPodAutoscaler", "autoscaling/v2", "a"),
-        of("HorizontalPodAutoscaler", "autoscaling/v2", "b"),
+        of("HorizontalPodAutoscaler", "autoscaling/v2", "a", spec=scaled),
+        of("HorizontalPodAutoscaler", "autoscaling/v2", "b", spec=scaled),
         of("Widget", "example.com/v1", "w"),
         of("ConfigMap", "v1", "c"),
     ]

@@ -1,0 +1,153 @@
+"""Validation of the objects of write requests, by the rules of the room `schema`.
+
+A new object is validated as a whole. A changed one is validated with the stored one, and errors
+that the stored object has already are no errors of the request: an object of a record can be
+older than a rule.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/create.go, BeforeCreate; update.go,
+BeforeUpdate
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from podwright.api.invalid import Invalid
+from podwright.api.object_edits import wrong_types
+from podwright.objects import (
+    Document,
+    FieldError,
+    InvalidObject,
+    KubernetesObject,
+    Pod,
+    encode,
+)
+from podwright.schema import (
+    Kind,
+    Problem,
+    built_in,
+    is_missing_image,
+    validate_object_meta,
+)
+
+_SPECS_MAX = 10_000
+
+
+class ObjectValidation:
+    """Validates objects; the specs of pods that share one are validated once."""
+
+    def __init__(self) -> None:
+        # By the id() of a `spec`; the value keeps the `spec` alive, so that its id is not reused.
+        self._valid_specs: dict[int, Document] = {}
+
+    def problems(self, obj: KubernetesObject) -> list[Problem]:
+        """Return the errors of a new object whose defaults are set."""
+        kind = built_in().find(obj.api_version, obj.kind)
+        if kind is None:
+            return []
+        document = encode(obj)
+        metadata = document.get("metadata") or {}
+        found = validate_object_meta(
+            metadata, name_rule=kind.row.name_rule, is_namespaced=kind.row.namespaced
+        )
+        if type(obj) is Pod and not metadata.get("annotations"):
+            return found + self._problems_of_pod(kind, document)
+        return found + _problems_of(kind, document)
+
+    def _problems_of_pod(self, kind: Kind, document: Document) -> list[Problem]:
+        spec = document.get("spec") or {}
+        if id(spec) in self._valid_specs:
+            return []
+        found = _problems_of(kind, document)
+        # The names of the claims of ephemeral volumes contain the name of the pod.
+        if not found and not any("ephemeral" in each for each in spec.get("volumes") or ()):
+            if len(self._valid_specs) >= _SPECS_MAX:
+                self._valid_specs.clear()
+            self._valid_specs[id(spec)] = spec
+        return found
+
+    def check_new(self, obj: KubernetesObject) -> None:
+        """Reject a new object with errors.
+
+        Raises
+        ------
+        Invalid
+            With all errors.
+        """
+        if problems := self.problems(obj):
+            raise Invalid(obj, problems)
+
+    def check_update(self, new: KubernetesObject, old: KubernetesObject) -> None:
+        """Reject a changed object with errors that the stored one does not have.
+
+        Raises
+        ------
+        Invalid
+            With all errors.
+        """
+        kind = built_in().find(new.api_version, new.kind)
+        if kind is None:
+            return
+        document, stored = encode(new), encode(old)
+        if _differs_in_metadata_only(document, stored):
+            # The rest was validated when it was stored.
+            document, stored = ({"metadata": each.get("metadata")} for each in (document, stored))
+            problems = kind.metadata_update_problems(document, stored)
+        else:
+            problems = wrong_types(kind, document) or [
+                each
+                for each in kind.update_problems(document, stored)
+                if not is_missing_image(each)
+            ]
+        if not problems:
+            return
+        known = {(path, message) for path, message, _ in kind.update_problems(stored, stored)}
+        added = [each for each in problems if (each[0], each[1]) not in known]
+        if added:
+            raise Invalid(new, added)
+
+
+def check_objects(objects: Iterable[KubernetesObject]) -> None:
+    """Reject invalid new objects, before any of them is written.
+
+    Objects with a uid come from a server, which has validated them.
+
+    Raises
+    ------
+    InvalidObject
+        With all errors of all objects.
+    """
+    errors = [
+        FieldError(source=f"{obj.kind} {obj.key}", path=path, message=message, value=value)
+        for obj in objects
+        if not obj.uid
+        for path, message, value in object_problems(obj)
+    ]
+    if errors:
+        raise InvalidObject(errors)
+
+
+def object_problems(obj: KubernetesObject) -> list[Problem]:
+    """Return the errors of a new object whose defaults may not be set yet."""
+    kind = built_in().find(obj.api_version, obj.kind)
+    if kind is None:
+        return []
+    document = encode(obj)
+    if problems := wrong_types(kind, document):
+        return problems
+    document = kind.with_defaults(document)
+    metadata, row = document.get("metadata") or {}, kind.row
+    found = validate_object_meta(metadata, name_rule=row.name_rule, is_namespaced=row.namespaced)
+    return found + _problems_of(kind, document)
+
+
+def _problems_of(kind: Kind, document: Document) -> list[Problem]:
+    if problems := wrong_types(kind, document):
+        return problems
+    return [each for each in kind.validation_problems(document) if not is_missing_image(each)]
+
+
+def _differs_in_metadata_only(new: Document, old: Document) -> bool:
+    ignored = {"metadata", "status"}
+    names = (new.keys() | old.keys()) - ignored
+    return all(new.get(name) is old.get(name) or new.get(name) == old.get(name) for name in names)
