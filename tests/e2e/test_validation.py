@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.e2e.command_line import NODES, run
 
+import podwright as pw
+
 POD = """
 ---
 apiVersion: v1
@@ -142,6 +144,17 @@ def test_problems_are_reported_or_ignored_on_request(write, command: str) -> Non
     ignored = run(f"{command} {files} --validate=ignore").stderr
     assert "foo" not in ignored
     assert "PriorityClass" not in ignored
+
+
+def test_python_reports_problems_as_the_commands_do(write) -> None:
+    files = write("cluster.yaml", NODES + pod("foo: 1"))
+    unknown = f"{files}: document 3 (line 18): spec.foo: unknown field"
+    for read in (pw.load, pw.simulate):
+        with pytest.raises(pw.InputError) as refused:
+            read(files)
+        assert str(refused.value) == unknown
+        assert read(files, validate="warn").warnings == (unknown,)
+        assert read(files, validate="ignore").warnings == ()
 
 
 STORED = """

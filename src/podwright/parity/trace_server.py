@@ -20,7 +20,7 @@ from podwright.machine import (
 )
 from podwright.objects import Condition, Object, encode, timestamp_text
 from podwright.queueing import SECOND_NS
-from podwright.schema import decode
+from podwright.schema import built_in, decode
 
 Document: TypeAlias = dict[str, Any]
 Call: TypeAlias = (
@@ -30,12 +30,8 @@ Call: TypeAlias = (
 _FIRST_START_NS = 946_771_200 * SECOND_NS  # 2000-01-02T00:00:00Z
 _SELECTED_NODE = "volume.kubernetes.io/selected-node"
 _BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
-_RESOURCES = {
-    "Pod": "pods",
-    "PodGroup": "podgroups",
-    "PersistentVolume": "persistentvolumes",
-    "PersistentVolumeClaim": "persistentvolumeclaims",
-}
+_GROUPS = {"PodGroup": "scheduling.k8s.io"}
+"""The groups of the kinds outside the core group."""
 
 
 class Server:
@@ -232,7 +228,9 @@ class Server:
         """Apply a call, and reply to it."""
         kind, name = _object_of(call)
         short = name.rpartition("/")[2]
-        resource = _RESOURCES[kind]
+        known = built_in().of(_GROUPS.get(kind, ""), kind)
+        assert known is not None, f"{kind} is not in the schema"
+        resource = known.row.resource
         error = _error_of(self._errors.pop(call.call, ""), resource, short)
         if error is not None:
             return CallDone(call.call, error)

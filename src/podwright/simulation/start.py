@@ -245,7 +245,9 @@ def simulate(  # noqa: PLR0913 - the options of a run
     simulation = start_simulation(options, inputs, manifest, output=folder, resumes=resume)
     simulation.run()
     simulation.end()
-    return simulation.result()
+    run = simulation.result()
+    run.warnings = (*loaded.warnings, *inputs.warnings, *run.warnings)
+    return run
 
 
 def has_openb_times(loaded: LoadedObjects) -> bool:
