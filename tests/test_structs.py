@@ -27,6 +27,7 @@ CHANGED_IN_PLACE = {
     "framework.extender_cycle.ExtenderCycle",
     "framework.extenders.ExtenderAnswers",
     "parity.classic_setup._HostPriority",
+    "parity.config._Result",
     "parity.report.FamilyReport",
     "recording.log_checkpoints.CheckpointIndex",
     "recording.log_checkpoints.CheckpointObjects",
@@ -39,6 +40,9 @@ CHANGED_IN_PLACE = {
     "recording.run_tables.Waiting",
     "recording.utilization.ResourceUse",
     "shadow.attempts.Attempt",
+    "simulation.disruptions.DrainRecord",
+    "simulation.disruptions.Evictions",
+    "simulation.workload_health.WorkloadRecord",
     "stages.object_state.ObjectState",
 }
 """The structs that their owner changes; all others are values that many places share."""
