@@ -22,7 +22,7 @@ from podwright.framework.nominated import NominatedCheck
 from podwright.framework.plugin import Plugin
 from podwright.framework.prepare import PreFilterAnswer, PreFilterOutcome, run_pre_filters
 from podwright.framework.status import Code, Status
-from podwright.framework.uncached_scores import UncachedScores, uncached_scores
+from podwright.framework.uncached_scores import UncachedScores, names_of, uncached_scores
 from podwright.framework.verdicts import Verdicts
 from podwright.objects import Pod
 
@@ -112,6 +112,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
         Texts that plugins added, see `add_custom_result`.
     error : Status, optional
         The failure of a plugin or extender that ended the cycle; the results before it are given.
+    attempt : int
+        The number of the attempt, from 1, in a recorded run; 0 without one.
     """
 
     pod: Pod
@@ -136,6 +138,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     extenders: tuple[ExtenderAnswers, ...] = ()
     custom_results: dict[str, str] = {}
     error: Status | None = None
+    attempt: int = 0
 
     def __str__(self) -> str:
         """Return one sentence: the node, or the reason for no node in upstream's words."""
@@ -346,14 +349,14 @@ class _Recording:
         return Explanation(
             pod=self._pod,
             decision=self._decision,
-            node_names=tuple(self._names[slot] for slot in self._live.tolist()),
+            node_names=names_of(self._names, self._live),
             pre_filter=rejection or Status.OK,
             skipped_filters=self.outcome.skipped,
             pre_filters=self.pre_filters,
             restricted_to=self.outcome.node_names,
             restricted_by=self.outcome.restricted_by,
-            examined=tuple(self._names[slot] for slot in self.examined.tolist()),
-            not_examined=tuple(self._names[slot] for slot in self.not_examined.tolist()),
+            examined=names_of(self._names, self.examined),
+            not_examined=names_of(self._names, self.not_examined),
             filters=tuple(self.filters),
             rejected=self.rejected,
             feasible=self._feasible_names(),
@@ -371,4 +374,4 @@ class _Recording:
     def _feasible_names(self) -> tuple[str, ...]:
         if self.survivors is not None:
             return self.survivors
-        return tuple(self._names[slot] for slot in self.feasible.tolist())
+        return names_of(self._names, self.feasible)

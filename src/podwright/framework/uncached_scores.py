@@ -91,10 +91,10 @@ def uncached_scores(
     """
     nodes = cycle.cluster.nodes
     if names is None:
-        names = [nodes.names[slot] for slot in rows.tolist()]
+        names = names_of(nodes.names, rows)
     mask: Mask = np.zeros(nodes.n_slots, dtype=np.bool_)
     mask[rows] = True
-    totals = dict.fromkeys(names, 0)
+    weighted: I64Array = np.zeros(nodes.n_slots, dtype=np.int64)
     results = {} if pre_scores is None else pre_scores
     skipped = run_pre_scores(profile, cycle, results)
     found: list[PluginScores] = []
@@ -106,11 +106,12 @@ def uncached_scores(
         raw = _named(names, scores.values, rows)
         normalize(plugin, cycle, scores)
         normalized = _named(names, scores.values, rows)
-        for name, value in normalized.items():
-            totals[name] += weight * value
+        weighted += weight * scores.values
         found.append(
             PluginScores(plugin=plugin.name, weight=weight, raw=raw, normalized=normalized)
         )
+    # A node that an extender returned twice has the scores of the second one.
+    totals = _named(names, weighted, rows)
     return UncachedScores(skipped=skipped, plugins=tuple(found), totals=totals, pre_scores=results)
 
 
@@ -177,5 +178,10 @@ def _copy_with_names_set_aside(cluster: Cluster) -> Cluster:
     return copy
 
 
+def names_of(names: Sequence[str], slots: I32Array) -> tuple[str, ...]:
+    """Return the names of some slots."""
+    return tuple(map(names.__getitem__, slots.tolist()))
+
+
 def _named(names: Sequence[str], values: I64Array, rows: I32Array) -> dict[str, int]:
-    return {name: int(values[slot]) for name, slot in zip(names, rows.tolist(), strict=True)}
+    return dict(zip(names, values[rows].tolist(), strict=True))

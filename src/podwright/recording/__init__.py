@@ -17,7 +17,14 @@ the log with the machine as it was before it. A *placement* is the node of a pod
 
 from podwright.recording.decision_log import DecisionLog, Recorder
 from podwright.recording.diff import diff_runs, diff_scenarios
-from podwright.recording.explain import Cycles, PastCycle, explain_cycle, find_cycle
+from podwright.recording.explain import (
+    Cycles,
+    PastCycle,
+    explain_cycle,
+    explain_cycles,
+    find_cycle,
+    select_cycles,
+)
 from podwright.recording.gc_pause import gc_paused
 from podwright.recording.log_files import SUFFIX
 from podwright.recording.log_format import Entry, LogError, Objects, Setup, encode_actions
@@ -111,6 +118,7 @@ __all__ = [
     "encode_actions",
     "encode_objects",
     "explain_cycle",
+    "explain_cycles",
     "find_cycle",
     "find_outcome",
     "gc_paused",
@@ -125,6 +133,7 @@ __all__ = [
     "record_of_log",
     "require_arrow",
     "resume",
+    "select_cycles",
     "sha256_of",
     "sha256_of_file",
     "tables_of_log",

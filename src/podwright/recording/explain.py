@@ -11,6 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from podwright.config import ExtenderCall, ExtenderReply
 from podwright.framework import CallExtender, Explanation, Plugin, Runner
 from podwright.machine import CycleDue, ExtenderReplied, Machine
@@ -124,12 +126,13 @@ class PastCycle:
             A runner to use instead of the recorded one.
         """
         deciding = self.runner if runner is None else runner
-        return deciding.explain(
+        explanation = deciding.explain(
             self.pod,
             cycle_number=self.number,
             now_ns=self.entry.now_ns,
             call_extender=_recorded_answers(self._replies),
         )
+        return replace(explanation, attempt=self.attempt)
 
     def confirm(self) -> None:
         """Replay to the end of the cycle, to check its actions; call `explain` before.
@@ -257,6 +260,36 @@ def explain_cycles(
             attempt = known.of(pod).index(end) + 1
             past = find_cycle(log, pod, attempt, plugins=own, cycles=known)
         yield pod, past.explain()
+
+
+def select_cycles(
+    log: DecisionLog,
+    pods: Iterable[NamespacedName] | None = None,
+    *,
+    first_ns: int | None = None,
+    last_ns: int | None = None,
+) -> list[tuple[int, NamespacedName]]:
+    """Return the cycles of some pods between two times, as `explain_cycles` takes them.
+
+    Parameters
+    ----------
+    pods : iterable of str, optional
+        `namespace/name`; without it, all pods.
+    first_ns, last_ns : int, optional
+        The first and the last time at which a cycle may have ended.
+
+    Raises
+    ------
+    UnknownCycle
+        If one of the pods has no cycle in the log.
+    """
+    known = Cycles(log)
+    chosen = list(known.pods if pods is None else dict.fromkeys(pods))
+    first = 0 if first_ns is None else log.index_at(first_ns - 1)
+    end = len(log) if last_ns is None else log.index_at(last_ns)
+    for pod in chosen:
+        _end_of(log, known, pod, -1, None)
+    return sorted((index, pod) for pod in chosen for index in known.of(pod) if first <= index < end)
 
 
 def _end_of(

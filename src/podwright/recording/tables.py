@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from importlib import import_module
-from typing import Any, TypeAlias
+from itertools import chain, islice
+from typing import Any, TypeAlias, cast
 
 from podwright.framework import Decision, Explanation
 from podwright.objects import PodwrightError
 
-Columns: TypeAlias = dict[str, list[Any]]
+Columns: TypeAlias = dict[str, Any]
+Source: TypeAlias = Explanation | Iterable[Decision] | Iterable[Explanation]
 
 _ARROW_TYPES = {"int": "int64", "str": "string"}
 
@@ -21,8 +23,8 @@ class MissingExtra(PodwrightError, ImportError):  # noqa: N818 - named for what 
     """A library that is optional, and not installed."""
 
 
-def to_arrow(source: Explanation | Iterable[Decision]) -> Any:
-    """Return an explanation or decisions as a `pyarrow.Table`.
+def to_arrow(source: Source) -> Any:
+    """Return an explanation, decisions or scores as a `pyarrow.Table`.
 
     See `to_columns` for the columns.
 
@@ -32,13 +34,15 @@ def to_arrow(source: Explanation | Iterable[Decision]) -> Any:
         If pyarrow is not installed.
     """
     arrow = library("pyarrow", "pip install 'podwright[tables]'")
-    names = _EXPLANATION if isinstance(source, Explanation) else _DECISIONS
-    schema = arrow.schema([(name, getattr(arrow, _ARROW_TYPES[t])()) for name, t in names.items()])
-    return arrow.table(to_columns(source), schema=schema)
+    columns = to_columns(source)
+    schema = arrow.schema(
+        [(name, getattr(arrow, _ARROW_TYPES[_TYPES[name]])()) for name in columns]
+    )
+    return arrow.table(columns, schema=schema)
 
 
-def to_pandas(source: Explanation | Iterable[Decision]) -> Any:
-    """Return an explanation or decisions as a `pandas.DataFrame`.
+def to_pandas(source: Source) -> Any:
+    """Return an explanation, decisions or scores as a `pandas.DataFrame`.
 
     See `to_columns` for the columns.
 
@@ -51,8 +55,8 @@ def to_pandas(source: Explanation | Iterable[Decision]) -> Any:
     return pandas.DataFrame(to_columns(source))
 
 
-def to_columns(source: Explanation | Iterable[Decision]) -> Columns:
-    """Return an explanation or decisions as plain lists, one per column.
+def to_columns(source: Source) -> Columns:
+    """Return an explanation, decisions or scores as plain lists, one per column.
 
     Returns
     -------
@@ -61,11 +65,17 @@ def to_columns(source: Explanation | Iterable[Decision]) -> Columns:
         feasible, evaluated, ties and message. An explanation: one row per node and plugin,
         with node, point (filter or score), plugin, answer (passed, rejected, did not apply,
         not examined, scored), code, reasons, raw, normalized, weight and weighted; what does
-        not apply to a row is None.
+        not apply to a row is None. Several explanations: one row per score, with pod, attempt,
+        node, plugin, raw, normalized, weight and weighted.
     """
     if isinstance(source, Explanation):
         return _transposed(_EXPLANATION, _rows_of_explanation(source))
-    return _transposed(_DECISIONS, map(_row_of_decision, source))
+    items = iter(cast(Iterable[Any], source))
+    first = list(islice(items, 1))
+    if first and isinstance(first[0], Explanation):
+        return _scores(chain(first, items))
+    decisions: Iterable[Decision] = chain(first, items)
+    return _transposed(_DECISIONS, map(_row_of_decision, decisions))
 
 
 _DECISIONS = {
@@ -90,6 +100,34 @@ _EXPLANATION = {
     "weight": "int",
     "weighted": "int",
 }
+_SCORES = {
+    "pod": "str",
+    "attempt": "int",
+    "node": "str",
+    "plugin": "str",
+    "raw": "int",
+    "normalized": "int",
+    "weight": "int",
+    "weighted": "int",
+}
+_TYPES = _DECISIONS | _EXPLANATION | _SCORES
+
+
+def _scores(explanations: Iterable[Explanation]) -> Columns:
+    columns: Columns = {name: [] for name in _SCORES}
+    for explanation in explanations:
+        for scores in explanation.scores:
+            count = len(scores.raw)
+            columns["pod"] += [explanation.pod.key] * count
+            columns["attempt"] += [explanation.attempt] * count
+            columns["node"] += scores.raw
+            columns["plugin"] += [scores.plugin] * count
+            columns["raw"] += scores.raw.values()
+            columns["normalized"] += [scores.normalized[node] for node in scores.raw]
+            columns["weight"] += [scores.weight] * count
+    pairs = zip(columns["normalized"], columns["weight"], strict=True)
+    columns["weighted"] = [normalized * weight for normalized, weight in pairs]
+    return columns
 
 
 def _row_of_decision(decision: Decision) -> dict[str, Any]:

@@ -13,7 +13,15 @@ from podwright.assembly import idle_choices
 from podwright.config import Gates, read_configuration
 from podwright.framework import Explanation, Plugin
 from podwright.machine import Machine
-from podwright.objects import NamespacedName, Pod, require_type, timestamp_ns
+from podwright.objects import (
+    ArgumentError,
+    FieldError,
+    InputError,
+    NamespacedName,
+    Pod,
+    require_type,
+    timestamp_ns,
+)
 from podwright.recording import (
     TABLES,
     DecisionLog,
@@ -24,14 +32,18 @@ from podwright.recording import (
     arrow_table,
     cluster_of,
     explain_cycle,
+    explain_cycles,
     held_back,
     joined,
+    select_cycles,
     tables_of_log,
 )
 from podwright.recording.replay import replay
 from podwright.simulation.report import Report
-from podwright.simulation.run_options import PathLike
+from podwright.simulation.run_options import PathLike, moment_ns
 from podwright.simulation.summary import Summary, summary_of
+
+_ENDS: Final = (0, 1)
 
 SAMPLE_NS: Final = 60_000_000_000
 """The default time between two samples: one minute."""
@@ -219,6 +231,47 @@ class Run:
             If the pod has no such attempt.
         """
         return explain_cycle(self.log, pod, attempt, plugins=self._plugins)
+
+    def explain_all(
+        self,
+        pods: Iterable[NamespacedName] | None = None,
+        *,
+        between: tuple[str | None, str | None] = (None, None),
+    ) -> Iterator[Explanation]:
+        """Explain many attempts, in the order of their cycles, with one forward replay.
+
+        `to_pandas` and `to_arrow` make a table of the scores of the result.
+
+        Parameters
+        ----------
+        pods : iterable of str, optional
+            `namespace/name`; without it, all pods.
+        between : tuple of str or None
+            The first and the last time of cycles: durations since the start of the run, such as
+            `1h`, or times such as 2026-01-01T12:00:00Z; None is the start or the end of the run.
+
+        Raises
+        ------
+        UnknownCycle
+            If one of the pods has no attempt.
+        InputError
+            If a time is not valid.
+        """
+        chosen = None if pods is None else [pods] if isinstance(pods, str) else list(pods)
+        require_type(between, (tuple, list), "between", "a pair of times")
+        if len(between) != len(_ENDS):
+            raise ArgumentError(f"between: a pair of times is expected, not {len(between)} values")
+        errors: list[FieldError] = []
+        times = [
+            None if text is None else moment_ns(f"between[{place}]", text, self._start_ns, errors)
+            for place, text in zip(_ENDS, between, strict=True)
+        ]
+        if errors:
+            raise InputError(errors)
+        first_ns, last_ns = times
+        cycles = select_cycles(self.log, chosen, first_ns=first_ns, last_ns=last_ns)
+        found = explain_cycles(self.log, cycles, plugins=self._plugins)
+        return (explanation for _, explanation in found)
 
 
 def _summary_in(folder: RunFolder) -> Summary:

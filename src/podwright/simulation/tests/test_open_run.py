@@ -1,9 +1,10 @@
-"""A run that is opened from its folder equals the run that wrote the folder."""
+"""Runs opened from their folders, and explanations of many attempts."""
 
 from __future__ import annotations
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 import podwright as pw
 from podwright.recording import TABLES
@@ -75,3 +76,58 @@ def test_damaged_results_are_reported(tmp_path):
     (tmp_path / "run/objects.json").write_text("[")
     with pytest.raises(RunError, match=r"cannot be read"):
         pw.Run.open(tmp_path / "run")
+
+
+def test_all_attempts_are_explained_in_the_order_of_their_cycles():
+    run = played(None)
+    found = list(run.explain_all())
+    assert [one.pod.key for one in found] == [pod for _, pod in sorted(run.log.cycles())]
+    for one in found[::5]:
+        alone = run.explain(one.pod.key, one.attempt)
+        assert str(one) == str(alone)
+        # Candidates of preemption are computed on access and have no equality.
+        assert replace(one, decision=alone.decision) == alone
+
+
+def test_attempts_are_chosen_by_pod_and_time():
+    run = played(None)
+    of_huge = [one.attempt for one in run.explain_all(pods=["default/huge"])]
+    assert of_huge == list(range(1, len(of_huge) + 1))
+    assert len(of_huge) > 1
+    of_first = list(run.explain_all("default/first", between=("9m", "2026-01-01T00:09:00Z")))
+    assert [(one.pod.name, one.attempt) for one in of_first] == [("first", 1)]
+    assert not list(run.explain_all(between=("10h", None)))
+    every = len(list(run.explain_all()))
+    early = len(list(run.explain_all(between=(None, "9m"))))
+    assert 0 < early < every
+    with pytest.raises(pw.UnknownCycle, match="did you mean default/huge"):
+        run.explain_all(["default/hug"])
+    with pytest.raises(pw.InputError, match="between"):
+        run.explain_all(between=("soon", None))
+    with pytest.raises(pw.ArgumentError, match="a pair of times is expected"):
+        run.explain_all(between=("1m",))  # type: ignore[arg-type]
+
+
+def test_scores_of_many_explanations_are_one_table():
+    run = played(None)
+    table = pw.to_arrow(run.explain_all())
+    assert table.column_names == [
+        "pod",
+        "attempt",
+        "node",
+        "plugin",
+        "raw",
+        "normalized",
+        "weight",
+        "weighted",
+    ]
+    expected = [
+        (one.pod.key, one.attempt, node, scores.plugin, raw, scores.normalized[node])
+        for one in run.explain_all()
+        for scores in one.scores
+        for node, raw in scores.raw.items()
+    ]
+    rows = table.to_pylist()
+    assert [tuple(row.values())[:6] for row in rows] == expected
+    assert all(row["weighted"] == row["weight"] * row["normalized"] for row in rows)
+    assert rows
