@@ -175,7 +175,7 @@ def test_no_module_is_dead() -> None:
     dead = [
         shown(path) for path in sources() if path.stem != "__init__" and name_of(path) not in alive
     ]
-    assert not dead, f"imported by nobody: {dead}"
+    assert not dead, f"imported by no module: {dead}"
 
 
 def test_every_room_has_content() -> None:

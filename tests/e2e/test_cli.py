@@ -144,10 +144,10 @@ def test_a_pod_that_does_not_fit_is_exit_status_1_with_upstreams_message(write):
 
 def test_pods_of_other_schedulers_and_gated_pods_do_not_affect_the_status(write):
     gated = pod("gated", "1", spec="schedulingGates: [{name: wait}]")
-    other = pod("other", "1", spec="schedulerName: somebody-else")
+    other = pod("other", "1", spec="schedulerName: other-scheduler")
     result = run(f"schedule {write('cluster.yaml', NODES + gated + other)}")
     assert "waiting for scheduling gates: [wait]" in result.stdout
-    assert 'no profile has schedulerName "somebody-else"' in result.stdout
+    assert 'no profile has schedulerName "other-scheduler"' in result.stdout
     assert "1 is gated; 1 uses another scheduler" in result.stderr
 
 

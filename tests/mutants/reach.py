@@ -45,10 +45,10 @@ class Reach:
 
     def learn(self, files: Iterable[str], pool: Executor) -> list[str]:
         """Run the modules without a record; return the tests that fail on the unchanged tree."""
-        wanted = {file: digest_of(file) for file in files}
+        requested = {file: digest_of(file) for file in files}
         new = [
             file
-            for file, digest in wanted.items()
+            for file, digest in requested.items()
             if file not in self._known or self._known[file].digest != digest
         ]
         runs = [
@@ -61,7 +61,7 @@ class Reach:
         try:
             for done, future in enumerate(as_completed(pending), 1):
                 file = pending[future]
-                self._known[file] = Known(digest=wanted[file], traces=future.result().traces)
+                self._known[file] = Known(digest=requested[file], traces=future.result().traces)
                 if done >= written + 20:
                     self._keep()
                     written = done
@@ -70,7 +70,7 @@ class Reach:
                 self._keep()
         return [
             test
-            for file in wanted
+            for file in requested
             for test, trace in self._known[file].traces.items()
             if not trace.has_passed
         ]

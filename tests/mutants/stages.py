@@ -182,8 +182,8 @@ class Stages:
     def _learn(self, mutants: list[Mutant], which: int, pool: Executor) -> None:
         files: dict[bool, dict[str, None]] = {True: {}, False: {}}
         for mutant in mutants:
-            wanted = near_and_far(mutant, self._settings)[which]
-            files[self._is_compiled(mutant)].update(dict.fromkeys(wanted))
+            requested = near_and_far(mutant, self._settings)[which]
+            files[self._is_compiled(mutant)].update(dict.fromkeys(requested))
         for is_compiled, names in files.items():
             for test in self._reach[is_compiled].learn(names, pool):
                 self._say(f"left out, it fails on the tree as it is: {test}")

@@ -19,8 +19,8 @@ class NodePorts(Plugin):
 
     def pre_filter(self, pod: Document) -> PreFilter:
         """Skip pods without host ports."""
-        wanted = list(host_ports(pod))
-        return PreFilter(state=wanted) if wanted else SKIP_FILTER
+        needed = list(host_ports(pod))
+        return PreFilter(state=needed) if needed else SKIP_FILTER
 
     def filter(self, state: Any, pod: Document, node: Node) -> Rejection | None:
         """Filter one node."""

@@ -98,13 +98,13 @@ class NodeResourcesFit(Plugin):
         fixed = ["cpu", "memory", "ephemeral-storage"]
         scalars = sorted(name for name in request if pod_resources.is_scalar(name))
         for resource in fixed + scalars:
-            wanted = request.get(resource, 0)
-            if wanted <= 0 or self._is_ignored(resource):
+            needed = request.get(resource, 0)
+            if needed <= 0 or self._is_ignored(resource):
                 continue
             allocatable = node.allocatable(resource)
-            if wanted > allocatable - node.requested(resource):
+            if needed > allocatable - node.requested(resource):
                 reasons.append(f"Insufficient {resource}")
-                if wanted > allocatable:
+                if needed > allocatable:
                     code = UNRESOLVABLE
         return Rejection(code, reasons) if reasons else None
 
@@ -119,8 +119,8 @@ class NodeResourcesFit(Plugin):
             request = pod_resources.fit_score_requests(pod)
         triples = []
         for resource, weight in self.resources:
-            wanted = request.get(resource, 0)
-            capacity, used = allocation(node, resource, wanted, use_requested=False)
+            needed = request.get(resource, 0)
+            capacity, used = allocation(node, resource, needed, use_requested=False)
             if capacity != 0:
                 triples.append((used, capacity, weight))
         if self.strategy == "RequestedToCapacityRatio":
@@ -146,13 +146,13 @@ class NodeResourcesFit(Plugin):
         return floor(total / weights + 0.5) if weights else 0
 
 
-def allocation(node: Node, resource: str, wanted: int, *, use_requested: bool) -> tuple[int, int]:
+def allocation(node: Node, resource: str, needed: int, *, use_requested: bool) -> tuple[int, int]:
     """Return (capacity, used with the pod) of one resource; (0, 0) if it is ignored."""
-    if wanted == 0 and pod_resources.is_scalar(resource):
+    if needed == 0 and pod_resources.is_scalar(resource):
         return 0, 0
     if resource in {"cpu", "memory"}:
         used = node.requested(resource) if use_requested else node.non_zero_requested(resource)
-        return node.allocatable(resource), used + wanted
+        return node.allocatable(resource), used + needed
     if resource == "ephemeral-storage" or pod_resources.is_scalar(resource):
-        return node.allocatable(resource), node.requested(resource) + wanted
+        return node.allocatable(resource), node.requested(resource) + needed
     return 0, 0

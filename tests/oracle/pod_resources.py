@@ -43,15 +43,15 @@ def _is_resize_infeasible(pod: Document) -> bool:
     )
 
 
-def _with_status(pod: Document, wanted: Amounts, status: Document | None) -> Amounts:
+def _with_status(pod: Document, needed: Amounts, status: Document | None) -> Amounts:
     """Use the maximum of the running and the desired resources (determineContainerReqs)."""
     if status is None or status.get("resources") is None:
-        return wanted
+        return needed
     running = amounts(status["resources"].get("requests"))
     allocated = amounts(status.get("allocatedResources"))
     if _is_resize_infeasible(pod):
         return _greatest(running, allocated)
-    return _greatest(wanted, running, allocated)
+    return _greatest(needed, running, allocated)
 
 
 def _container_sum(pod: Document, *, use_status: bool, defaults: Amounts) -> Amounts:
@@ -63,10 +63,10 @@ def _container_sum(pod: Document, *, use_status: bool, defaults: Amounts) -> Amo
                 statuses[one["name"]] = one
 
     def requests(container: Document, *, has_status: bool = True) -> Amounts:
-        wanted = amounts((container.get("resources") or {}).get("requests"))
+        needed = amounts((container.get("resources") or {}).get("requests"))
         if has_status:
-            wanted = _with_status(pod, wanted, statuses.get(container["name"]))
-        return {**defaults, **wanted}
+            needed = _with_status(pod, needed, statuses.get(container["name"]))
+        return {**defaults, **needed}
 
     total: Amounts = {}
     for container in spec.get("containers") or []:
@@ -75,13 +75,13 @@ def _container_sum(pod: Document, *, use_status: bool, defaults: Amounts) -> Amo
     peak: Amounts = {}
     for container in spec.get("initContainers") or []:
         is_sidecar = container.get("restartPolicy") == "Always"
-        wanted = requests(container, has_status=is_sidecar)
+        needed = requests(container, has_status=is_sidecar)
         if is_sidecar:
-            _add(total, wanted)
-            _add(sidecars, wanted)
+            _add(total, needed)
+            _add(sidecars, needed)
             now = dict(sidecars)
         else:
-            now = dict(wanted)
+            now = dict(needed)
             _add(now, sidecars)
         peak = _greatest(peak, now)
     return _greatest(total, peak)

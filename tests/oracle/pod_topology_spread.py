@@ -153,13 +153,13 @@ class PodTopologySpread(Plugin):
         namespace, labels = namespace_of(pod), labels_of(pod)
         merged: dict[str, str] = {}
         for service in self.cluster.all_of("Service"):
-            wanted = (service.get("spec") or {}).get("selector")
+            requested = (service.get("spec") or {}).get("selector")
             if (
-                wanted is not None
+                requested is not None
                 and namespace_of(service) == namespace
-                and all(labels.get(key) == text for key, text in wanted.items())
+                and all(labels.get(key) == text for key, text in requested.items())
             ):
-                merged.update(wanted)
+                merged.update(requested)
         requirements: list[Document] = []
         for owner in pod["metadata"].get("ownerReferences") or []:
             if not owner.get("controller"):

@@ -53,8 +53,8 @@ class LabelSelector:
         self.is_nothing = document is None
         document = document or {}
         self.requirements: list[Document] = [
-            {"key": key, "operator": "In", "values": [wanted]}
-            for key, wanted in (document.get("matchLabels") or {}).items()
+            {"key": key, "operator": "In", "values": [requested]}
+            for key, requested in (document.get("matchLabels") or {}).items()
         ] + list(document.get("matchExpressions") or [])
 
     @property
@@ -127,8 +127,8 @@ def node_affinity(pod: Document) -> Document:
 def matches_required_affinity(pod: Document, node: Document) -> bool:
     """Evaluate nodeSelector and required node affinity (GetRequiredNodeAffinity(pod).Match)."""
     labels = node["metadata"].get("labels") or {}
-    for key, wanted in (pod["spec"].get("nodeSelector") or {}).items():
-        if labels.get(key) != wanted:
+    for key, requested in (pod["spec"].get("nodeSelector") or {}).items():
+        if labels.get(key) != requested:
             return False
     required = node_affinity(pod).get("requiredDuringSchedulingIgnoredDuringExecution")
     return required is None or matches_node_selector(required, node)

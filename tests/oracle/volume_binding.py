@@ -137,7 +137,7 @@ class VolumeBinding(Plugin):
     def _matching_volume(self, claim: Document, node: Node, taken: set[str]) -> Document | None:
         """Choose the smallest volume that fits; a volume with a reference to the claim has
         precedence."""
-        wanted = quantity.exact(_requested(claim))
+        requested = quantity.exact(_requested(claim))
         selector = claim["spec"].get("selector")
         best: Document | None = None
         for volume in self.cluster.all_of("PersistentVolume"):
@@ -148,7 +148,7 @@ class VolumeBinding(Plugin):
                 class_of(volume) != class_of(claim)
                 or volume["metadata"]["name"] in taken
                 or (spec.get("claimRef") and not is_reserved)
-                or size < wanted
+                or size < requested
                 or (spec.get("volumeMode") or "Filesystem")
                 != (claim["spec"].get("volumeMode") or "Filesystem")
                 or (spec.get("volumeAttributesClassName") or "")
@@ -175,13 +175,13 @@ class VolumeBinding(Plugin):
         driver = self.cluster.get("CSIDriver", storage_class.get("provisioner", ""))
         if driver is None or not (driver.get("spec") or {}).get("storageCapacity"):
             return True
-        wanted = quantity.value(_requested(claim))
+        requested = quantity.value(_requested(claim))
         for capacity in self.cluster.all_of("CSIStorageCapacity"):
             limit = capacity.get("maximumVolumeSize") or capacity.get("capacity")
             if (
                 capacity["storageClassName"] == storage_class["metadata"]["name"]
                 and limit is not None
-                and quantity.value(limit) >= wanted
+                and quantity.value(limit) >= requested
                 and LabelSelector(capacity.get("nodeTopology")).matches(node.labels)
             ):
                 return True

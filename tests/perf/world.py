@@ -156,7 +156,7 @@ def _check(world: World, counted: Counted, scale: int) -> None:
     assert done == _JOBS * (_COMPLETIONS // scale), done
     assert running >= _DEPLOYMENTS * (_REPLICAS // scale), running
     assert urgent == 1_000 // scale, urgent
-    assert counted.preempted_count > 0, "nobody had to go"
+    assert counted.preempted_count > 0, "no pod was preempted"
 
 
 def _priority_class(name: str, value: int) -> KubernetesObject:

@@ -402,9 +402,9 @@ def test_a_fixed_schedule_equals_the_computed_one(versions):
             **version["metadata"],
         )
         now_ns = NOW + seconds * SECOND
-        wanted = fast.handle(ObjectPut(pod), now_ns)
-        assert plain.handle(ObjectPut(pod), now_ns) == wanted
-        for action in wanted:
+        requested = fast.handle(ObjectPut(pod), now_ns)
+        assert plain.handle(ObjectPut(pod), now_ns) == requested
+        for action in requested:
             if isinstance(action, ScheduleStage) and action.due_ns <= now_ns:
                 assert fast.handle(action.event, now_ns) == plain.handle(action.event, now_ns)
     assert fast.state() == plain.state()

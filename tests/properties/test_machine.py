@@ -296,7 +296,7 @@ RUBBISH = [
     b'[{"Host": "n0", "Score": 1e300}]',
     b'[{"Host": "n0", "Score": 9223372036854775807}]',
     b'{"NodeNameToMetaVictims": {"ghost": {"Pods": []}}}',
-    b'{"NodeNameToMetaVictims": {"n0": {"Pods": [{"UID": "nobody"}]}}}',
+    b'{"NodeNameToMetaVictims": {"n0": {"Pods": [{"UID": "unknown"}]}}}',
     b'{"NodeNameToMetaVictims": {"n0": null, "n1": {}, "n2": {"Pods": null}}}',
     b'{"NodeNameToVictims": {"n0": {"Pods": []}}}',
     b'{"Error": "no"}',

@@ -99,8 +99,8 @@ START = [
 def state(cluster):
     """Return everything that plugins read, by node name."""
     nodes, storage, rows = cluster.nodes, cluster.storage, cluster.live_slots()
-    wanted = PodClaims((), (claim("c0"), claim("c1", "2Gi")))
-    found = decide(wanted, storage, nodes, rows)
+    requested = PodClaims((), (claim("c0"), claim("c1", "2Gi")))
+    found = decide(requested, storage, nodes, rows)
     disks = storage.use.disk_conflicts([DiskUse(("ebs", "vol-0"), read_only=False)])
     handles = [CSIVolume("csi.x", "h0"), CSIVolume("ebs.csi.aws.com", "vol-0")]
     answers = {}

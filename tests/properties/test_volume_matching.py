@@ -76,11 +76,11 @@ def claims(draw, name):
     return claim(name, f"{draw(st.integers(1, 5)) * 100}Mi", of_class=draw(classes), **spec)
 
 
-def one_node(wanted, offered, labels):
+def one_node(requested, offered, labels):
     """Return the bindings on one node, as upstream finds them, and whether all are bound."""
     bindings, taken = {}, set()
     for index, ours in sorted(
-        enumerate(wanted), key=lambda x: storage_nano(x[1].spec.resources.requests)
+        enumerate(requested), key=lambda x: storage_nano(x[1].spec.resources.requests)
     ):
         best = None
         for theirs in offered:
@@ -129,19 +129,19 @@ def test_every_node_gets_the_volumes_that_upstream_would_choose(data):
     if gone is not None:
         cluster.delete(gone)
         offered.remove(gone)
-    wanted = [data.draw(claims(name)) for name in CLAIMS[: data.draw(st.integers(1, 3))]]
-    wanted += data.draw(st.sampled_from([[], wanted[:1]]))  # a pod may use a claim twice
+    requested = [data.draw(claims(name)) for name in CLAIMS[: data.draw(st.integers(1, 3))]]
+    requested += data.draw(st.sampled_from([[], requested[:1]]))  # a pod may use a claim twice
 
     rows = cluster.live_slots()
-    found = decide(PodClaims((), tuple(wanted)), cluster.storage, cluster.nodes, rows)
+    found = decide(PodClaims((), tuple(requested)), cluster.storage, cluster.nodes, rows)
     for row, slot in enumerate(rows.tolist()):
-        expected = one_node(wanted, offered, cluster.nodes.labels_of(slot))
+        expected = one_node(requested, offered, cluster.nodes.labels_of(slot))
         got = [(ours.name, theirs.name) for ours, theirs in found.bindings(row)]
-        assert sorted(got) == sorted((wanted[i].name, v) for i, v in expected.items())
-        conflict = 0 if len(expected) == len(wanted) else BIND_CONFLICT
+        assert sorted(got) == sorted((requested[i].name, v) for i, v in expected.items())
+        conflict = 0 if len(expected) == len(requested) else BIND_CONFLICT
         assert found.conflicts[row] == conflict
         alone = decide(
-            PodClaims((), tuple(wanted)),
+            PodClaims((), tuple(requested)),
             cluster.storage,
             cluster.nodes,
             np.array([slot], dtype=np.int32),

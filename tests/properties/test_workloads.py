@@ -258,13 +258,13 @@ def test_a_daemon_set_has_one_pod_on_every_node_it_belongs_on(history: list[Step
     for step in history:
         do(world, "daemonset", step)
     pods = settled(world, "daemonset")
-    wanted = [
+    requested = [
         node.name for node in world.all("node") if isinstance(node, Node) and not node.spec.taints
     ]
-    assert sorted(map(target_node, pods)) == wanted
+    assert sorted(map(target_node, pods)) == requested
     assert {pod.spec.containers[0].image for pod in pods} <= {image_of(world, "daemonset")}
     status = world.status("daemonset", "web")
-    assert status["desiredNumberScheduled"] == status.get("numberAvailable", 0) == len(wanted)
+    assert status["desiredNumberScheduled"] == status.get("numberAvailable", 0) == len(requested)
 
 
 # ------------------------------------------------------------------------- checkpoints

@@ -19,7 +19,7 @@ from podwright.preemption import Preemption
 class ClassicEvictions(Evictions):
     """Deletes victims in the event in which they are chosen."""
 
-    def is_wanted(self, preemption: Preemption) -> bool:
+    def is_needed(self, preemption: Preemption) -> bool:
         """Report whether a pod is to be deleted, or a nomination to be cleared."""
         return bool(preemption.victims or preemption.cleared_nominations)
 

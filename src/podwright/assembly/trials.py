@@ -89,7 +89,7 @@ class SchedulerTrial:
         self._scheduler = scheduler
         self._pod = pod
         self._since = since
-        # Also pods that were tried in vain: a change may give them a place.
+        # Also pods that did not fit: a change may give them a place.
         self.pods_ahead = 0
         if since is not None and pod.key in scheduler.pending:
             with scheduler.rewound(since):

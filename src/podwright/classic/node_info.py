@@ -144,9 +144,9 @@ class NodeInfo:
         for port in host_ports(present):
             self.used_ports.remove(port)
 
-    def takes_port(self, wanted: HostPort) -> bool:
+    def takes_port(self, needed: HostPort) -> bool:
         """Whether the port is in use; the address 0.0.0.0 conflicts with every address."""
-        address, protocol, number = wanted
+        address, protocol, number = needed
         return any(
             used_protocol == protocol
             and used_number == number

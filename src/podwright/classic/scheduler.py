@@ -167,15 +167,15 @@ class ClassicScheduler:
         the number of workers.
         """
         tree, infos = self.cluster.tree, self.cluster.node_infos
-        wanted_count = nodes_to_find(len(tree), self.percentage_of_nodes_to_score)
+        target_count = nodes_to_find(len(tree), self.percentage_of_nodes_to_score)
         meta = self.metadata(pod)
         checks = self.algorithm.checks(meta)
         nominated = self.cluster.nominator.nodes()
         feasible: list[NodeInfo] = []
         failed: dict[str, Failures] = {}
         left_count = len(tree)
-        while left_count and len(feasible) < wanted_count:
-            batch_count = min(left_count, wanted_count - len(feasible))
+        while left_count and len(feasible) < target_count:
+            batch_count = min(left_count, target_count - len(feasible))
             nodes = [infos[tree.next()] for _ in range(batch_count)]
             found: list[Failures] = [()] * batch_count
             self.parallelize_until(

@@ -109,7 +109,7 @@ def recorded_view(
     """Explain a recorded cycle, and replay the events after it to find its outcome."""
     setup, cluster = run.log.setup, past.machine.cluster
     known = cluster.nodes.slot_of
-    wanted = tuple(find_node(name, known, where="in the cluster at that time") for name in nodes)
+    requested = tuple(find_node(name, known, where="in the cluster at that time") for name in nodes)
     explanation = past.explain()
     # Before the replay continues: these read the cluster as it was in the cycle.
     gates = Gates(setup.gates)
@@ -122,7 +122,7 @@ def recorded_view(
         near=near,
         seed=setup.seed,
         tie_rule=setup.tie_rule,
-        nodes=wanted,
+        nodes=requested,
         past=_recorded_outcome(run, past, find_outcome(past)),
     )
 

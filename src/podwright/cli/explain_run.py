@@ -38,13 +38,13 @@ def run_explain(
         raise UnknownPod(f'no pod "{text}" in these files: they contain no pods and no workloads')
     keys, workload = find_pods(text, pods, expansion.workloads, namespace=namespace)
     scheduler.add(*loaded.objects, *expansion.objects)
-    wanted = [find_node(name, scheduler.cluster.nodes.slot_of) for name in nodes]
+    requested = [find_node(name, scheduler.cluster.nodes.slot_of) for name in nodes]
     announce_compilation()
     key, of = keys[0], None
     if workload is not None:
         key, of = _pod_of(scheduler, workload, is_alone=is_alone)
     view = _explain(scheduler, key, setup, is_alone=is_alone)
-    view = msgspec.structs.replace(view, nodes=tuple(wanted), workload=of)
+    view = msgspec.structs.replace(view, nodes=tuple(requested), workload=of)
     return print_view(view, shown=shown, output=output)
 
 

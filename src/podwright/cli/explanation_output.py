@@ -57,8 +57,8 @@ def print_explanation(view: ExplanationView, *, shown: int | None) -> None:
     _print_remedies(view, shown)
     _print_reasons(view, shown)
     if view.nodes:
-        wanted = [near for near in view.near if near.node in view.nodes]
-        _print_near(wanted, None, "What each node lacks:")
+        requested = [near for near in view.near if near.node in view.nodes]
+        _print_near(requested, None, "What each node lacks:")
     elif not explanation.decision.node:
         _print_near(view.near, shown, "Closest nodes and what each one lacks:")
     print_preemption(explanation.decision, shown)

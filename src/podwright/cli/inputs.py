@@ -348,9 +348,9 @@ def find_key(
         head, slash = "", ""
     if slash and namespace and head != namespace:
         raise UnknownPod(f'"{text}" is not in namespace "{namespace}"')
-    wanted = head or namespace
-    found = f"{wanted or 'default'}/{name}"
-    if not wanted:
+    requested = head or namespace
+    found = f"{requested or 'default'}/{name}"
+    if not requested:
         matches = [key for key in known if key.rpartition("/")[2] == name]
         if len(matches) > 1 and found not in matches:
             raise UnknownPod(f'"{name}" is in several namespaces: {", ".join(matches)}')

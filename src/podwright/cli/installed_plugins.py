@@ -78,13 +78,13 @@ def installed_plugins(names: Iterable[str]) -> list[Installed]:
     InputError
         With the errors of all of them.
     """
-    wanted = dict.fromkeys(names)
-    if not wanted:
+    requested = dict.fromkeys(names)
+    if not requested:
         # Listing the installed packages takes longer than many commands.
         return []
     from importlib.metadata import entry_points
 
-    offered: dict[str, list[EntryPoint]] = {name: [] for name in wanted}
+    offered: dict[str, list[EntryPoint]] = {name: [] for name in requested}
     for entry in entry_points(group=GROUP):
         if entry.name in offered:
             offered[entry.name].append(entry)

@@ -129,7 +129,7 @@ def schedule(  # noqa: PLR0913, PLR0917 - the options of the command
     all_fit = run_schedule(
         files,
         setup,
-        wanted=pod or [],
+        requested=pod or [],
         namespace=namespace,
         output=output.value,
         with_reasons=explain,

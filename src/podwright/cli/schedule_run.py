@@ -49,7 +49,7 @@ def run_schedule(
     files: Sequence[str],
     setup: Setup,
     *,
-    wanted: Sequence[str],
+    requested: Sequence[str],
     namespace: str,
     output: str,
     with_reasons: bool,
@@ -65,9 +65,9 @@ def run_schedule(
     expansion = expand_workloads(loaded)
     scheduler.add(*loaded.objects, *expansion.objects)
     pods = [obj for obj in (*loaded.objects, *expansion.objects) if isinstance(obj, Pod)]
-    if wanted:
+    if requested:
         found = [
-            find_pods(text, pods, expansion.workloads, namespace=namespace)[0] for text in wanted
+            find_pods(text, pods, expansion.workloads, namespace=namespace)[0] for text in requested
         ]
         keys = dict.fromkeys(key for several in found for key in several)
         queue = [_pending(scheduler, key) for key in keys]

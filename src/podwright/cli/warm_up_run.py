@@ -181,10 +181,10 @@ def _pods(prefix: str) -> Iterator[Object]:
     hard = _SPREAD_HARD
     soft = hard | {"topologyKey": _HOST, "whenUnsatisfiable": "ScheduleAnyway"}
     soft_zone = soft | {"topologyKey": _ZONE}
-    wanted = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["1"]}]}
+    requested = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["1"]}]}
     node_affinity = {
-        "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [wanted]},
-        "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 5, "preference": wanted}],
+        "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [requested]},
+        "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 5, "preference": requested}],
     }
     specs: dict[str, dict[str, Any]] = {
         "plain": {},
@@ -232,8 +232,8 @@ def _pod(
     resources: dict[str, str] | None = None,
     **spec: Any,
 ) -> dict[str, Any]:
-    wanted = {"cpu": cpu, "memory": memory} | (resources or {})
-    requests = {resource: amount for resource, amount in wanted.items() if amount}
+    requested = {"cpu": cpu, "memory": memory} | (resources or {})
+    requests = {resource: amount for resource, amount in requested.items() if amount}
     container: dict[str, Any] = {
         "name": "main",
         "image": "example/web:1",

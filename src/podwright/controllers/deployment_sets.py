@@ -14,7 +14,7 @@ from podwright.controllers.workload_fields import spec_of
 from podwright.objects import Document, KubernetesObject
 
 TEMPLATE_HASH: Final = "pod-template-hash"
-"""The label that tells the pods of different templates of a deployment apart."""
+"""The label that distinguishes the pods of different templates of a deployment."""
 
 
 def replica_set_document(

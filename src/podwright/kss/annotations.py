@@ -64,7 +64,7 @@ class KssAttempt(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def uid(self) -> str:
-        """The uid of the pod, which tells it from earlier pods of the same name."""
+        """The uid of the pod, which distinguishes it from earlier pods of the same name."""
         return self.explanation.pod.metadata.uid
 
 

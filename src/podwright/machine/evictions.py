@@ -129,7 +129,7 @@ class Evictions:
         self._bindings = bindings
         self._parallelism = parallelism
 
-    def is_wanted(self, preemption: Preemption) -> bool:
+    def is_needed(self, preemption: Preemption) -> bool:
         """Report whether there are victims to delete before the preemptor is retried."""
         return bool(preemption.victims)
 

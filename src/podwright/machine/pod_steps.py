@@ -74,7 +74,7 @@ class PodSteps:
         result = decision.post_filter
         if result is not None and isinstance(result.details, Preemption):
             node = result.nominated_node
-            if node and self._evictions.is_wanted(result.details):
+            if node and self._evictions.is_needed(result.details):
                 return self._evictions.announce(
                     self._state.pods.get(queued.key, queued.pod),
                     node,

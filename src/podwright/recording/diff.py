@@ -169,9 +169,9 @@ def _reasons_of_run(
         and (placement := theirs.pods.get(key)) is not None
         and placement.node
     }
-    wanted = [(mine.cycles[name], name) for name in pods]
+    requested = [(mine.cycles[name], name) for name in pods]
     found = {}
-    for name, explanation in explain_cycles(mine.log, wanted, plugins=mine.plugins):
+    for name, explanation in explain_cycles(mine.log, requested, plugins=mine.plugins):
         key, node = pods[name]
         found[key] = objection_to(explanation, explanation.decision.node, node)
     return found

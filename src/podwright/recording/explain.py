@@ -221,7 +221,7 @@ def find_cycle(
 
 def explain_cycles(
     log: DecisionLog,
-    wanted: Iterable[tuple[int, NamespacedName]],
+    requested: Iterable[tuple[int, NamespacedName]],
     *,
     plugins: Iterable[type[Plugin]] = (),
 ) -> Iterator[tuple[NamespacedName, Explanation]]:
@@ -229,7 +229,7 @@ def explain_cycles(
 
     Parameters
     ----------
-    wanted : iterable of (int, str)
+    requested : iterable of (int, str)
         The number of the event in which a cycle ended, and its pod.
     plugins : iterable of type
         The out-of-tree plugin classes that the run was recorded with.
@@ -243,7 +243,7 @@ def explain_cycles(
     """
     known, own = Cycles(log), tuple(plugins)
     run: Replay | None = None
-    for end, pod in sorted(wanted):
+    for end, pod in sorted(requested):
         if end not in known.of(pod):
             raise UnknownCycle(f"no cycle of pod {pod} ended in event {end}")
         if run is None or any(run.index < start <= end for start in log.checkpoints):

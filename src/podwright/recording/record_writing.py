@@ -90,7 +90,7 @@ def record_of_log(log: DecisionLog) -> Iterator[bytes]:
     """Encode the changes of objects in a recorded run, at their times.
 
     An object that the machine received twice without a change is written once. An object that
-    is gone before the machine heard of it is left out.
+    is gone before the machine received it is left out.
     """
     known: dict[tuple[GroupKind, str], KubernetesObject] = {}
     for entry in log.entries():

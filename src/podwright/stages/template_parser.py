@@ -505,8 +505,8 @@ class _Tokens:
         self, kind: str | None = None, text: str | None = None, *, is_glued: bool = False
     ) -> _Token | None:
         for token in self.rest(1):
-            is_wanted = kind in {None, token.kind} and text in {None, token.text}
-            if is_wanted and (token.is_glued or not is_glued):
+            is_needed = kind in {None, token.kind} and text in {None, token.text}
+            if is_needed and (token.is_glued or not is_glued):
                 self._at += 1
                 return token
         return None

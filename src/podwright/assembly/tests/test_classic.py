@@ -83,7 +83,7 @@ def problems(written: KubeSchedulerConfiguration) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "reported"),
     [
         pytest.param(
             KubeSchedulerConfiguration(rules=Rules(name="classic", algorithm_provider="Default")),
@@ -119,7 +119,7 @@ def problems(written: KubeSchedulerConfiguration) -> list[str]:
                 "c: rules.policy.predicates[0].name: Invalid configuration: Predicate type not "
                 "found for Nothing",
             ],
-            id="a policy with two problems, told together",
+            id="a policy with two problems, reported together",
         ),
         pytest.param(
             KubeSchedulerConfiguration(
@@ -160,11 +160,11 @@ def problems(written: KubeSchedulerConfiguration) -> list[str]:
     ],
 )
 def test_what_is_wrong_with_rules_is_told_with_its_path(
-    written: KubeSchedulerConfiguration, told: list[str]
+    written: KubeSchedulerConfiguration, reported: list[str]
 ) -> None:
     found = problems(written)
-    assert len(found) == len(told), found
-    for actual, expected in zip(found, told, strict=True):
+    assert len(found) == len(reported), found
+    for actual, expected in zip(found, reported, strict=True):
         assert actual.startswith(expected), actual
 
 
@@ -324,7 +324,7 @@ def test_a_binding_that_fails_frees_the_node():
     run.errors["Bind"] = CallError("conflict")
     run.answer(bind)
     assert run.machine.assumed() == {}
-    # Nobody is told that the node is free again.
+    # No event reports that the node is free again.
     assert run.place_of("default/web") == "unschedulable"
 
 

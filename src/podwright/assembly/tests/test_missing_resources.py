@@ -49,7 +49,7 @@ GPUS = node(cpu="500m", nvidia_gpu="1")
             id="nothing of it is none",
         ),
         pytest.param([PLAIN], [pod("a", nvidia_gpu="0")], [], id="who asks for nothing of it"),
-        pytest.param([], [pod("a", cpu="1")], [], id="without nodes nothing is told"),
+        pytest.param([], [pod("a", cpu="1")], [], id="without nodes nothing is reported"),
     ],
 )
 def test_what_is_asked_for_and_nowhere(nodes, pods, found):

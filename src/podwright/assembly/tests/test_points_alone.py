@@ -71,11 +71,11 @@ def pods(seed: int) -> list[Pod]:
                 ]
             },
         }
-        wanted: dict[str, Any] = chance.choice(
+        requested: dict[str, Any] = chance.choice(
             [{}, {"cpu": "100m"}, {"cpu": "700m", "memory": "1Gi"}, {"memory": "2Gi"}]
         )
         spec: dict[str, Any] = {"containers": [{"name": "c", "image": "i"}]}
-        spec["containers"][0]["resources"] = {"requests": wanted}
+        spec["containers"][0]["resources"] = {"requests": requested}
         if chance.random() < 0.5:
             terms = {"preferredDuringSchedulingIgnoredDuringExecution": [preferred]}
             spec["affinity"] = {"nodeAffinity": terms}
@@ -98,7 +98,7 @@ def pods(seed: int) -> list[Pod]:
 )
 @pytest.mark.parametrize("seed", range(3))
 def test_some_plugins_do_later_what_they_would_have_prepared(plugin, point, seed):
-    whole, alone = without("Nobody", point), without(plugin, point)
+    whole, alone = without("Missing", point), without(plugin, point)
     for scheduler in (whole, alone):
         scheduler.add(*cluster(seed))
     for pod in pods(seed):

@@ -21,7 +21,7 @@ def pod_with(*claims, name=""):
 
 
 class Refusing(pw.Plugin):
-    """Refuses what it is told to refuse, and notes what it is asked."""
+    """Rejects the given pods, and records its calls."""
 
     name = "Refusing"
     answer: ClassVar[pw.Status] = pw.Status.OK

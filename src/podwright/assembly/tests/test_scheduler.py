@@ -63,8 +63,8 @@ def test_a_gated_pod_is_explained_by_what_holds_it_back(scheduler):
 
 def test_an_unknown_name_is_refused(scheduler):
     for ask in (scheduler.schedule, scheduler.explain, scheduler.explain_again):
-        with pytest.raises(pw.UnknownPod, match="default/nobody"):
-            ask("default/nobody")
+        with pytest.raises(pw.UnknownPod, match="default/missing"):
+            ask("default/missing")
 
 
 def test_the_nearest_node_is_rejected_by_the_fewest_plugins(scheduler):

@@ -84,7 +84,7 @@ def preferring(*weights_and_disks: tuple[int, str]) -> dict[str, Any]:
         pytest.param(
             pod(volumes=[{"name": "v", "configMap": {"name": "a"}}]),
             pod(volumes=[{"name": "w", "secret": {"secretName": "b"}}]),
-            id="nobody schedules by config maps and secrets",
+            id="config maps and secrets do not affect scheduling",
         ),
         pytest.param(
             pod(container={"image": "app"}),

@@ -40,7 +40,7 @@ def test_a_gate_that_enables_plugins_which_are_not_built_is_named_once():
 
 
 @pytest.mark.parametrize(
-    ("points", "told"),
+    ("points", "listed"),
     [
         ({"multiPoint": ["PodGroupPodsCount"]}, "the plugin PodGroupPodsCount has"),
         (
@@ -57,10 +57,10 @@ def test_a_gate_that_enables_plugins_which_are_not_built_is_named_once():
         ),
     ],
 )
-def test_plugins_that_are_not_built_are_named(points, told):
+def test_plugins_that_are_not_built_are_named(points, listed):
     configuration = configured(**points)
     assert idle_choices(configuration, DEFAULT_GATES, *EVERYTHING) == (
-        f"{told} no effect here {PLUGINS}",
+        f"{listed} no effect here {PLUGINS}",
     )
 
 

@@ -22,8 +22,8 @@ def concerns(meta: PredicateMetadata) -> bool:
 
 def check(meta: PredicateMetadata, node: NodeInfo) -> Failures:
     """Reject nodes of another name."""
-    wanted = meta.pod.spec.node_name
-    return FITS if not wanted or wanted == node.name else _FAILURES
+    needed = meta.pod.spec.node_name
+    return FITS if not needed or needed == node.name else _FAILURES
 
 
 PREDICATE: Final = Predicate("HostName", concerns, check)

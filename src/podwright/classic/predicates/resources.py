@@ -48,21 +48,21 @@ def _lacking(meta: PredicateMetadata, node: NodeInfo) -> Iterator[Failure]:
             capacity.ephemeral_bytes,
         ),
     )
-    for name, wanted, taken, there_is in fixed:
-        if there_is < wanted + taken:
-            yield _insufficient(name, wanted, taken, there_is)
+    for name, needed, taken, there_is in fixed:
+        if there_is < needed + taken:
+            yield _insufficient(name, needed, taken, there_is)
     for name in sorted(request.scalars):  # upstream has them in the order of a Go map
-        wanted, taken = request.scalars[name], used.scalars.get(name, 0)
+        needed, taken = request.scalars[name], used.scalars.get(name, 0)
         there_is = capacity.scalars.get(name, 0)
-        if name not in meta.ignored_resources and there_is < wanted + taken:
-            yield _insufficient(name, wanted, taken, there_is)
+        if name not in meta.ignored_resources and there_is < needed + taken:
+            yield _insufficient(name, needed, taken, there_is)
 
 
-def _insufficient(name: str, wanted: int, taken: int, there_is: int) -> Failure:
+def _insufficient(name: str, needed: int, taken: int, there_is: int) -> Failure:
     return Failure(
         "PodFitsResources",
         f"Insufficient {name}",
-        f"Node didn't have enough resource: {name}, requested: {wanted}, used: {taken}, "
+        f"Node didn't have enough resource: {name}, requested: {needed}, used: {taken}, "
         f"capacity: {there_is}",
     )
 

@@ -26,13 +26,13 @@ def service_affinity(name: str, labels: Sequence[str]) -> Predicate:
     def check(meta: PredicateMetadata, node: NodeInfo) -> Failures:
         """Reject a node that differs in one of the labels."""
         selector = meta.pod.spec.node_selector
-        wanted = {label: selector[label] for label in labels if label in selector}
-        if len(wanted) < len(labels):
+        requested = {label: selector[label] for label in labels if label in selector}
+        if len(requested) < len(labels):
             lent = _labels_of_first_peer(meta, node)
-            wanted |= {
-                label: lent[label] for label in labels if label in lent and label not in wanted
+            requested |= {
+                label: lent[label] for label in labels if label in lent and label not in requested
             }
-        return FITS if labels_as_selector(wanted).matches(node.labels) else _FAILURES
+        return FITS if labels_as_selector(requested).matches(node.labels) else _FAILURES
 
     return Predicate(name, always, check)
 

@@ -151,24 +151,24 @@ def _can_be_had(
 
 
 def _is_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    spec, wanted = volume.spec, claim.spec
+    spec, requested = volume.spec, claim.spec
     reference = spec.claim_ref
     if reference is not None and (reference.namespace, reference.name) != (
         claim.namespace,
         claim.name,
     ):
         return False
-    if spec.storage_class_name != (wanted.storage_class_name or ""):
+    if spec.storage_class_name != (requested.storage_class_name or ""):
         return False
-    if (spec.volume_mode or "Filesystem") != (wanted.volume_mode or "Filesystem"):
+    if (spec.volume_mode or "Filesystem") != (requested.volume_mode or "Filesystem"):
         return False
-    if wanted.selector is not None and not label_selector(wanted.selector).matches(
+    if requested.selector is not None and not label_selector(requested.selector).matches(
         volume.metadata.labels
     ):
         return False
-    return set(wanted.access_modes) <= set(spec.access_modes) and _storage(
+    return set(requested.access_modes) <= set(spec.access_modes) and _storage(
         spec.capacity
-    ) >= _storage(wanted.resources.requests)
+    ) >= _storage(requested.resources.requests)
 
 
 def _storage(resources: dict[str, str | int | float]) -> int:

@@ -52,9 +52,9 @@ def _max_count(
         return next(disks(meta.pod, meta.cluster), None) is not None
 
     def check(meta: PredicateMetadata, node: NodeInfo) -> Failures:
-        wanted = set(disks(meta.pod, meta.cluster))
+        requested = set(disks(meta.pod, meta.cluster))
         attached = {disk for pod in node.pods.values() for disk in disks(pod, meta.cluster)}
-        new = wanted - attached
+        new = requested - attached
         most = node.allocatable.scalars.get(resource)
         if most is None:
             most = limit(node)

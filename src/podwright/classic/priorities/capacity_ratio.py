@@ -83,13 +83,13 @@ def capacity_ratio(
     line = broken_line(arguments.shape)
 
     def prepare(meta: PriorityMetadata) -> Map:
-        wanted = [
-            (resource, weight, _wanted(resource, meta)) for resource, weight in arguments.resources
+        needed = [
+            (resource, weight, _needed(resource, meta)) for resource, weight in arguments.resources
         ]
 
         def map_node(node: NodeInfo) -> int:
             score_sum = weight_sum = 0
-            for resource, weight, amount in wanted:
+            for resource, weight, amount in needed:
                 capacity, used = _capacity_and_used(resource, node)
                 score = line(_utilization(used + amount, capacity))
                 if score > 0:
@@ -108,7 +108,7 @@ def _utilization(requested: int, capacity: int) -> int:
     return _MAX_UTILIZATION - (capacity - requested) * _MAX_UTILIZATION // capacity
 
 
-def _wanted(resource: str, meta: PriorityMetadata) -> int:
+def _needed(resource: str, meta: PriorityMetadata) -> int:
     match resource:
         case "cpu":
             return meta.milli_cpu

@@ -55,7 +55,7 @@ def sizes(world: Cluster) -> str:
     return " ".join(f"{version}: {asked}/{there}" for version, asked, there in parts)
 
 
-def told(world: Cluster) -> list[str]:
+def new_events(world: Cluster) -> list[str]:
     """Return Events about deployments, with versions instead of replica set names."""
     names = {rs.name: f"v{version_of(rs)}" for rs in world.all("replicaset")}
     lines = [line for line in world.new_events() if ": Scal" in line or "Error" in line]
@@ -84,7 +84,7 @@ def test_a_new_deployment_creates_a_replica_set_with_upstreams_names():
     }
     assert made.metadata.owner_references[0].uid == world.get("deployment", "web").uid
     assert all(pod.metadata.labels["pod-template-hash"] == label for pod in world.pods())
-    assert told(world) == ["web: ScalingReplicaSet: Scaled up replica set v1 from 0 to 4"]
+    assert new_events(world) == ["web: ScalingReplicaSet: Scaled up replica set v1 from 0 to 4"]
 
 
 def test_its_status_follows_the_pods():
@@ -125,11 +125,11 @@ def test_a_rolling_update_goes_step_by_step():
     world = cluster()
     world.apply(DEPLOYMENT)
     world.run(5)
-    told(world)
+    new_events(world)
     world.patch("deployment", "web", image(2))
     steps = []
     for _ in range(3):
-        steps.append((sizes(world), *told(world)))
+        steps.append((sizes(world), *new_events(world)))
         world.run(1)
     # At most 5 pods in total and at least 3 available: the sets change one pod at a time.
     up, down = "web: ScalingReplicaSet: Scaled up", "web: ScalingReplicaSet: Scaled down"
@@ -293,7 +293,7 @@ def test_an_invalid_template_is_reported():
     # A record can have a deployment that no server would accept.
     world.store.create(decode(yaml.safe_load(DEPLOYMENT.replace('"web:1"', "5"))), world.now_ns)
     world.settle()
-    (line,) = told(world)
+    (line,) = new_events(world)
     assert "ReplicaSetCreateError: Failed to create new replica set" in line
     assert "spec.template.spec.containers[0].image" in line
 

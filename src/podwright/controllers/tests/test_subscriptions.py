@@ -31,7 +31,7 @@ TEMPLATE: dict[str, Any] = {
 }
 
 
-class Nobody:
+class NoSubscriber:
     """No controller is of this class."""
 
 
@@ -112,7 +112,7 @@ def test_a_run_is_the_same_when_all_controllers_observe_all_pods(history):
             "PodVolumeController",
             "PendingWorkController",
         ):
-            patch.setattr(subscriptions, name, Nobody)
+            patch.setattr(subscriptions, name, NoSubscriber)
         assert played(history) == some
 
 

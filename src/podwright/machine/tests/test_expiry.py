@@ -105,7 +105,7 @@ def test_a_pod_that_is_seen_in_time_stays() -> None:
 
 
 def test_its_room_is_given_away_and_then_it_counts_again_when_it_is_seen() -> None:
-    """Nobody is woken: upstream forgets without an event, and so over-commits the node."""
+    """No pod is requeued: upstream forgets without an event, and so over-commits the node."""
     driver = bound_but_not_seen()
     driver.put(pending("b", cpu="1"))
     driver.cycle()

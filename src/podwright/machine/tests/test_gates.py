@@ -154,7 +154,7 @@ def test_the_pod_hears_of_a_victim(error: CallError, note: str, nominated: str) 
     big = driver.machine.pod("default/big")
     assert big is not None
     assert big.status.nominated_node_name == nominated
-    # Nobody activates it; that is for the asynchronous kind.
+    # Only the asynchronous kind activates it.
     assert driver.place_of("default/big") == "unschedulable"
 
 

@@ -41,7 +41,7 @@ def reply(recorded, *names):
     recorded.tell(ExtenderReplied(call.call, ExtenderReply(status=200, body=body)))
 
 
-def told(recorded, pod):
+def facts_of(recorded, pod):
     """Tell which nodes were there, which one was chosen, when it began and what came of it."""
     past = find_cycle(recorded.run.log, f"default/{pod}")
     explanation = past.explain()
@@ -54,7 +54,7 @@ def test_a_cycle_that_is_due_while_another_one_waits_is_not_taken_for_its_beginn
     asked.cycle()
     asked.put(make_node("n2"))
     reply(asked, "n1")
-    assert told(asked, "one") == (["n1"], "n1", began_ns, OutcomeKind.BOUND)
+    assert facts_of(asked, "one") == (["n1"], "n1", began_ns, OutcomeKind.BOUND)
 
 
 def test_a_cycle_begins_when_the_one_that_it_waited_for_has_ended(asked):
@@ -64,8 +64,8 @@ def test_a_cycle_begins_when_the_one_that_it_waited_for_has_ended(asked):
     reply(asked, "n1")
     began_ns = asked.now_ns
     reply(asked, "n2")
-    assert told(asked, "two") == (["n1", "n2"], "n2", began_ns, OutcomeKind.BOUND)
-    assert told(asked, "one")[:2] == (["n1"], "n1")
+    assert facts_of(asked, "two") == (["n1", "n2"], "n2", began_ns, OutcomeKind.BOUND)
+    assert facts_of(asked, "one")[:2] == (["n1"], "n1")
     assert kss_attempt(asked.run.log, "default/two").explanation.decision.node == "n2"
 
 
@@ -75,4 +75,4 @@ def test_what_happens_while_a_cycle_waits_may_come_before_its_answer(asked):
     reply(asked, "n1")
     reply(asked, "n1", "n2")
     for pod, nodes in (("one", ["n1"]), ("two", ["n1", "n2"])):
-        assert told(asked, pod)[0] == nodes
+        assert facts_of(asked, pod)[0] == nodes

@@ -82,7 +82,7 @@ def test_a_recorded_run_is_written_as_the_changes_that_its_machine_received():
     log = DecisionLog.create()
     pod = make_pod("web")
     bound = with_node_name(pod, "n1")
-    told: list[Event] = [
+    events: list[Event] = [
         ObjectPut(make_node("n1")),
         ObjectPut(pod),
         CycleDue(),
@@ -91,7 +91,7 @@ def test_a_recorded_run_is_written_as_the_changes_that_its_machine_received():
         ObjectDeleted(bound),
         ObjectDeleted(make_pod("stranger")),
     ]
-    for second, event in enumerate(told):
+    for second, event in enumerate(events):
         log.append(NOW + second * SECOND, event, [])
     record = read_record(b"".join(record_of_log(log)), source="r")
     assert [(one.event, one.object.key, (one.time_ns - NOW) // SECOND) for one in record.lines] == [

@@ -20,17 +20,17 @@ from podwright.testing import make_node, make_pod
 
 
 def put_pods(recorder: Recorder, first: int, end: int) -> list[Action]:
-    told: list[Action] = []
+    returned: list[Action] = []
     for number in range(first, end):
         pod = make_pod(f"p{number}", cpu="1m")
         recorder.handle(ObjectPut(pod), number)
         actions = recorder.handle(CycleDue(), number)
-        told += actions
+        returned += actions
         for action in actions:
             if isinstance(action, Bind):
                 recorder.handle(ObjectPut(with_node_name(pod, action.node)), number)
                 recorder.handle(CallDone(action.call), number)
-    return told
+    return returned
 
 
 def begin(folder: str) -> Recorder:

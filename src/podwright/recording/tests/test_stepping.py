@@ -86,11 +86,11 @@ def test_cycles_are_found_forward_and_backward(log):
 
 def test_the_events_of_a_pod_include_the_replies_to_its_calls(log):
     stepper = Stepper(log)
-    told = []
+    event_types = []
     while stepper.next_about("default/batch"):
         assert stepper.moment is not None
-        told.append(type(stepper.moment.entry.event).__name__)
-    assert told == [
+        event_types.append(type(stepper.moment.entry.event).__name__)
+    assert event_types == [
         "ObjectPut", "CycleDue", "ObjectPut", "CallDone",  # tried, and its status
         "CycleDue", "CycleDue",
         "CycleDue", "ObjectPut", "CallDone", "ObjectPut",  # bound, and it runs

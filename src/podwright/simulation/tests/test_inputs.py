@@ -129,7 +129,7 @@ def test_pods_that_say_when_they_were_made_queue_in_that_order(read):
 
 def test_pods_of_the_trace_come_and_are_given_up_at_their_times(read, tmp_path):
     inputs = read(NODE, OPENB)
-    told = [
+    errors = [
         (
             (due_ns - START_NS) / SECOND,
             operation.obj.name if isinstance(operation, Apply) else f"-{operation.key[8:]}",
@@ -137,7 +137,7 @@ def test_pods_of_the_trace_come_and_are_given_up_at_their_times(read, tmp_path):
         for due_ns, operation in inputs
         if isinstance(operation, Apply | Delete)
     ]
-    assert told == [
+    assert errors == [
         (0.0, "n1"), (0.0, "early"), (2.0, "never"),
         (5.0, "-early"), (5.0, "-never"), (5.0, "late"),
         (7.0, "brief"), (7.0 + 1e-6, "-brief"), (20.0, "-late"),
@@ -156,7 +156,7 @@ def test_stages_replace_the_built_in_ones_of_their_kind_only(read):
     assert "node-initialize" in [name for kind, name in kinds if kind == "Node"]
 
 
-def test_everything_that_is_wrong_with_any_file_is_told_at_once(read):
+def test_the_errors_of_all_files_are_reported_together(read):
     wrong_stage = STAGE.replace("resourceRef", "resourceReff")
     errors = errors_of(
         read,

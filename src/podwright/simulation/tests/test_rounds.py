@@ -23,7 +23,7 @@ SECOND = 1_000_000_000
 
 
 class Witness:
-    """Notes what becomes of pods, in the order in which it hears of it."""
+    """Records the changes of pods in the order in which it receives them."""
 
     def __init__(self) -> None:
         self.seen: list[tuple[str, str]] = []
@@ -72,8 +72,10 @@ def test_the_scheduler_hears_of_all_changes_and_then_of_the_answers_to_its_calls
     world = full_of(3)
     before = len(world.log)
     world.run()
-    told = [type(entry.event).__name__ for entry in world.log.entries()][before:]
-    assert told == ["CycleDue"] * 3 + ["ObjectPut"] * 3 + ["CallDone"] * 3 + ["ObjectPut"] * 3
+    event_types = [type(entry.event).__name__ for entry in world.log.entries()][before:]
+    assert (
+        event_types == ["CycleDue"] * 3 + ["ObjectPut"] * 3 + ["CallDone"] * 3 + ["ObjectPut"] * 3
+    )
 
 
 def test_a_step_is_followed_to_its_end():
@@ -86,7 +88,7 @@ def test_a_step_is_followed_to_its_end():
 
 
 class Listener:
-    """Hears of Events and of nothing else."""
+    """Receives Events only."""
 
     def __init__(self) -> None:
         self.reasons: list[str] = []

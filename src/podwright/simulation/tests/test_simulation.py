@@ -261,10 +261,10 @@ def test_an_invalid_input_leaves_no_folder(tmp_path):
         pw.simulate(OBJECTS, events=[{"at": "1s", "drain": "n9"}], output=tmp_path / "run")
     configuration = pw.read_configuration(
         "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
-        "profiles: [{plugins: {score: {enabled: [{name: Nobody}]}}}]\n",
+        "profiles: [{plugins: {score: {enabled: [{name: Missing}]}}}]\n",
         source="c.yaml",
     )
-    with pytest.raises(InputError, match="Nobody"):
+    with pytest.raises(InputError, match="Missing"):
         pw.simulate(OBJECTS, configuration=configuration, output=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

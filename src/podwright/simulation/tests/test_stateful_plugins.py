@@ -163,9 +163,9 @@ def test_the_past_is_explained_with_the_state_that_the_plugin_had(recorded, in_m
     run, folder = recorded
     log = DecisionLog.open(folder / "log")
     for pod in ("red/p009", "red/p012", "blue/p089"):
-        told = pw.explain_cycle(log, pod, plugins=[Quota])
-        assert str(told) == str(in_memory.explain(pod)), pod
-        assert told.decision.node == run.node_of.get(pod, "")
+        explained = pw.explain_cycle(log, pod, plugins=[Quota])
+        assert str(explained) == str(in_memory.explain(pod)), pod
+        assert explained.decision.node == run.node_of.get(pod, "")
     assert "3 the namespace has its share" in str(
         pw.explain_cycle(log, "red/p012", plugins=[Quota])
     )

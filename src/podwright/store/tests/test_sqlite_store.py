@@ -389,14 +389,14 @@ while True:
 """
 
 
-def play(path: Path, seed: int, how: str, lines_wanted: int) -> list[str]:
+def play(path: Path, seed: int, how: str, line_count: int) -> list[str]:
     """Run a process until it has acknowledged some writes, then kill it."""
     child = subprocess.Popen(
         [sys.executable, "-c", WRITER, str(path), str(seed), how], stdout=subprocess.PIPE
     )
     assert child.stdout is not None
     lines: list[bytes] = []
-    while len(lines) < lines_wanted:
+    while len(lines) < line_count:
         line = child.stdout.readline()
         assert line, f"the writer ended by itself: {child.wait()}"
         lines.append(line)
