@@ -1,21 +1,19 @@
 """Validation of changed pods: few fields of a pod's spec can change.
 
-Upstream: pkg/apis/core/validation/validation.go, ValidatePodUpdate, ValidatePodResize,
-ValidatePodStatusUpdate
+Upstream: pkg/apis/core/validation/validation.go, ValidatePodUpdate
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from podwright.objects import Document
 from podwright.schema.validation.field_errors import FieldErrors, same
-from podwright.schema.validation.names import dns_subdomain, in_range, qualified_name
+from podwright.schema.validation.names import in_range
 from podwright.schema.validation.pod import validate_pod_parts
 
 _MIRROR: Final = "kubernetes.io/config.mirror"
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
-_RESIZABLE: Final = ("cpu", "memory")
 _UPDATABLE: Final = ",".join(
     (
         "`spec.containers[*].image`",
@@ -160,81 +158,3 @@ def _has_only_additions(term: Document, before: Document) -> bool:
         if former and not same((term.get(name) or [])[: len(former)], former):
             return False
     return True
-
-
-# -------------------------------------------------------------------------------- subresources
-
-
-def is_resize(new: Document, old: Document) -> bool:
-    """Whether two specs differ only in the CPU and memory of containers or of the pod."""
-    spec, before = new.get("spec") or {}, old.get("spec") or {}
-    return not same(spec, before) and same(_without_sizes(spec), _without_sizes(before))
-
-
-def _without_sizes(spec: Document) -> Document:
-    plain = dict(spec)
-    for field in ("containers", "initContainers"):
-        if spec.get(field):
-            plain[field] = [_without_size(each) for each in spec[field]]
-    return _without_size(plain)
-
-
-def _without_size(part: Document) -> Document:
-    resources: dict[str, Any] = dict(part.get("resources") or {})
-    for kind in ("requests", "limits"):
-        amounts = resources.get(kind) or {}
-        resources[kind] = {k: v for k, v in amounts.items() if k not in _RESIZABLE}
-    return part | {"resources": resources}
-
-
-def validate_pod_resize(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a pod whose CPU and memory change in place."""
-    validate_pod_parts(errors, new)
-    spec, before = new.get("spec") or {}, old.get("spec") or {}
-    for field in ("containers", "initContainers"):
-        containers, former = spec.get(field) or [], before.get(field) or []
-        if len(containers) != len(former):
-            text = f"{field} may not be added or removed on resize"
-            errors.forbidden(f"spec.{field}", text)
-            return
-        for index, (container, old_one) in enumerate(zip(containers, former, strict=True)):
-            at = f"spec.{field}[{index}]"
-            if container.get("name") != old_one.get("name"):
-                text = f"{field} may not be renamed or reordered on resize"
-                errors.forbidden(f"{at}.name", text)
-            _validate_kept_resources(errors, f"{at}.resources", container, old_one)
-    if not same(_without_sizes(spec), _without_sizes(before)):
-        errors.forbidden("spec", "only cpu and memory resources are mutable")
-
-
-def _validate_kept_resources(errors: FieldErrors, path: str, new: Document, old: Document) -> None:
-    for kind in ("requests", "limits"):
-        former = (old.get("resources") or {}).get(kind) or {}
-        amounts = (new.get("resources") or {}).get(kind) or {}
-        if former.keys() - amounts.keys():
-            text = f"resource {kind} cannot be removed"
-            errors.forbidden(f"{path}.{kind}", text)
-
-
-def validate_pod_status_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check the changed status of a pod."""
-    status, before = new.get("status") or {}, old.get("status") or {}
-    for index, condition in enumerate(status.get("conditions") or ()):
-        kind = condition.get("type") or ""
-        if kind not in ("PodScheduled", "Ready", "Initialized"):
-            errors.each(f"status.conditions[{index}].Type", kind, qualified_name(kind))
-    nominated = status.get("nominatedNodeName") or ""
-    if nominated and nominated != before.get("nominatedNodeName"):
-        at = "status.nominatedNodeName"
-        errors.each(at, nominated, dns_subdomain(nominated))
-        if (old.get("spec") or {}).get("nodeName"):
-            text = "may not be set on pods that are already bound to a node"
-            errors.forbidden(at, text)
-    if status.get("qosClass"):
-        errors.immutable("status.qosClass", status["qosClass"], before.get("qosClass"))
-    names = {each.get("name") for each in (new.get("spec") or {}).get("resourceClaims") or ()}
-    for index, claim in enumerate(status.get("resourceClaimStatuses") or ()):
-        if claim.get("name") not in names:
-            text = "must match the name of an entry in `spec.resourceClaims`"
-            at = f"status.resourceClaimStatuses[{index}].name"
-            errors.invalid(at, claim.get("name") or "", text)
