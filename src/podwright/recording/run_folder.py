@@ -376,6 +376,15 @@ class RunFolder:
         finally:
             self.release()
 
+    def interrupt(self) -> None:
+        """Mark the run as interrupted, without results, and release the lock."""
+        try:
+            # An earlier interruption may have left its results.
+            (self.path / "summary.json").unlink(missing_ok=True)
+            self._write_manifest("interrupted")
+        finally:
+            self.release()
+
     def release(self) -> None:
         """Release the lock, if it is held."""
         if self._locked is not None:

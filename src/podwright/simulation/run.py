@@ -118,9 +118,10 @@ class Run:
         recorded: Callable[[], tuple[RunTables, Rows]] | None = None,
         report: Report | None = None,
     ) -> None:
-        # A run folder with results, and the time between samples, if `open` sets them.
+        # `open` changes these for runs in folders.
         self._folder: RunFolder | None = None
         self._sample_ns = SAMPLE_NS
+        self._is_interrupted = False
         self._start_ns, self._end_ns = start_ns, end_ns
         self._plugins = tuple(plugins)
         self._recorded = recorded
@@ -184,6 +185,7 @@ class Run:
             plugins=own,
         )
         run._sample_ns = int(manifest.options.get("sample_ns", SAMPLE_NS))
+        run._is_interrupted = manifest.status != "finished"
         run._folder = found if found.has_results else None
         return run
 
@@ -204,7 +206,12 @@ class Run:
             return _summary_in(self._folder)
         tables, rows = self._tables_and_rows
         return summary_of(
-            tables, rows, start_ns=self._start_ns, end_ns=self._end_ns, report=self._report
+            tables,
+            rows,
+            start_ns=self._start_ns,
+            end_ns=self._end_ns,
+            is_interrupted=self._is_interrupted,
+            report=self._report,
         )
 
     @cached_property

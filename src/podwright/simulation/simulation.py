@@ -150,16 +150,22 @@ class Simulation:
 
     @contextmanager
     def _kept_resumable(self) -> Iterator[None]:
-        """Release the folder on errors, so that the run can be resumed from its last checkpoint."""
+        """Release the folder on errors, so that the run can be resumed from its last checkpoint.
+
+        After Ctrl-C, the folder is marked as interrupted.
+        """
         try:
             yield
+        except KeyboardInterrupt:
+            if self._folder is not None:
+                # The step may be incomplete, so no results are written.
+                self._close_log()
+                self._folder.interrupt()
+            raise
         except Exception as error:
             if self._folder is None:
                 raise
-            try:
-                self.world.log.close()
-            except LogError:
-                self.world.log.abandon()
+            self._close_log()
             self._folder.release()
             if isinstance(error, LogError | RunError) and isinstance(error.__cause__, OSError):
                 reason = error.__cause__.strerror or error.__cause__
@@ -168,6 +174,12 @@ class Simulation:
                     f" space: {self._folder.resume_command}"
                 ) from error
             raise
+
+    def _close_log(self) -> None:
+        try:
+            self.world.log.close()
+        except LogError:
+            self.world.log.abandon()
 
     def _steps(self) -> Iterator[int]:
         count, until_ns, tables = 0, self._options.until_ns, self.tables

@@ -8,9 +8,10 @@ from msgspec.structs import replace
 
 import podwright as pw
 from podwright.recording import TABLES
-from podwright.recording.run_folder import RunError
+from podwright.recording.run_folder import RunError, RunFolder
 from podwright.simulation.run import Run
 from podwright.simulation.tests.test_simulation import StoppedError, played, stop_after
+from podwright.simulation.world import World
 from podwright.testing import make_node, make_pod
 
 pytest.importorskip("pyarrow")
@@ -95,7 +96,8 @@ def test_attempts_are_chosen_by_pod_and_time():
     assert of_huge == list(range(1, len(of_huge) + 1))
     assert len(of_huge) > 1
     of_first = list(run.explain_all("default/first", between=("9m", "2026-01-01T00:09:00Z")))
-    assert [(one.pod.name, one.attempt) for one in of_first] == [("first", 1)]
+    # The victims of the first attempt are gone at once, so the second one has the same time.
+    assert [(one.pod.name, one.attempt) for one in of_first] == [("first", 1), ("first", 2)]
     assert not list(run.explain_all(between=("10h", None)))
     every = len(list(run.explain_all()))
     early = len(list(run.explain_all(between=(None, "9m"))))
@@ -131,3 +133,30 @@ def test_scores_of_many_explanations_are_one_table():
     assert [tuple(row.values())[:6] for row in rows] == expected
     assert all(row["weighted"] == row["weight"] * row["normalized"] for row in rows)
     assert rows
+
+
+@pytest.mark.parametrize("limit", [3, 60])
+def test_ctrl_c_marks_the_folder_as_interrupted_and_the_run_is_resumed(
+    tmp_path, monkeypatch, limit
+):
+    folder, step, count = tmp_path / "run", World.step, 0
+
+    def interrupted_step(world: World, until_ns: int | None = None) -> bool:
+        nonlocal count
+        count += 1
+        if count > limit:
+            raise KeyboardInterrupt
+        return step(world, until_ns)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(World, "step", interrupted_step)
+        with pytest.raises(KeyboardInterrupt):
+            played(folder, checkpoint_events=20)
+    assert RunFolder.open(folder).manifest.status == "interrupted"
+    assert not (folder / ".lock").exists()
+    summary = pw.Run.open(folder).summary
+    assert summary.is_interrupted
+    assert bool(summary.counts.created) == (limit > 3), "the first steps have no scheduler events"
+    resumed = played(folder, checkpoint_events=20, resume=True)
+    assert resumed.node_of == played(None).node_of
+    assert RunFolder.open(folder).manifest.status == "finished"
