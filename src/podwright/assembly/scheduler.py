@@ -160,6 +160,10 @@ class Scheduler:
         self._cycle_number = 0
         self._handle = SchedulerHandle(self.profiles.values())
 
+    def __repr__(self) -> str:
+        nodes = len(self.cluster.live_slots())
+        return f"<Scheduler: {nodes} nodes, {len(self.pending)} pending pods>"
+
     # ---------------------------------------------------------------- objects
 
     def add(self, *objects: Object) -> None:

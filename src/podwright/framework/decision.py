@@ -193,3 +193,6 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
         if self.diagnosis is None:
             return ""
         return self.diagnosis.message if self.diagnosis.node_count else NO_NODES
+
+    def __repr__(self) -> str:
+        return f"<Decision for {self.pod.key}: {self.node or self.message}>"

@@ -145,6 +145,12 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
         node = self.decision.node
         return f"{self.pod.key} goes to {node}" if node else self.decision.message
 
+    def __repr__(self) -> str:
+        return (
+            f"<Explanation of {self.pod.key}: {self.decision.node or self.decision.message};"
+            f" {len(self.feasible)} of {len(self.node_names)} nodes are feasible>"
+        )
+
 
 def explain(
     runner: PluginRunner,

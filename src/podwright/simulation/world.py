@@ -96,6 +96,7 @@ from podwright.objects import (
     Pod,
     PodwrightError,
     require_objects,
+    timestamp_text,
 )
 from podwright.queueing import Touch
 from podwright.recording import DecisionLog, record
@@ -660,6 +661,10 @@ class World:
     def pods(self) -> Sequence[Pod]:
         """All pods, in the order of namespaces and names."""
         return [obj for obj in self.store.list(Pod).objects if isinstance(obj, Pod)]
+
+    def __repr__(self) -> str:
+        now = timestamp_text(self.now_ns)
+        return f"<World at {now}: {self.store.count(Node)} nodes, {self.store.count(Pod)} pods>"
 
     @property
     def nodes(self) -> Sequence[Node]:
