@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol
 
 import msgspec
 
@@ -82,6 +83,22 @@ class V136Assembly:
         return Machine(self.profiles, self._options)
 
 
+def _build_v136(
+    configuration: EffectiveConfiguration,
+    registry: Registry,
+    options: SchedulerOptions,
+    _parallelize_until: ParallelizeUntil,
+) -> Assembly:
+    return V136Assembly(configuration, registry, options)
+
+
+_ASSEMBLIES: Final[Mapping[str, Callable[..., Assembly]]] = {
+    "modern": _build_v136,
+    "classic": V116Assembly,
+}
+"""By the name of the rules in a configuration."""
+
+
 def assemble(
     configuration: EffectiveConfiguration,
     registry: Registry,
@@ -101,9 +118,8 @@ def assemble(
     InputError
         If a plugin rejects its arguments, or the rules of 1.16 are not valid.
     """
-    if configuration.is_classic:
-        return V116Assembly(configuration, registry, options, parallelize_until or in_order)
-    return V136Assembly(configuration, registry, options)
+    build = _ASSEMBLIES[configuration.rules_name]
+    return build(configuration, registry, options, parallelize_until or in_order)
 
 
 def build_machine(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Collection, Container, Mapping
+from typing import Final, NamedTuple
 
 from podwright.assembly.registry import NOT_BUILT
 from podwright.config import (
@@ -17,7 +18,7 @@ from podwright.machine import SchedulerOptions
 from podwright.objects import FieldError
 
 _PLACEMENT = ("placement_generate", "placement_score")
-_READ_BY_CLASSIC_RULES = "PodLevelResources"
+_READ_BY_V116_RULES = "PodLevelResources"
 # A group such as AllAlpha changes dozens of gates.
 _MOST_NAMED = 10
 
@@ -39,15 +40,7 @@ def idle_choices(
     own : container of str
         The names of user plugins, which may replace in-tree plugins.
     """
-    is_classic = configuration is not None and _is_classic(configuration)
-    if is_classic:
-        # The v1.16 rules read no gate; pod-level resources are added before any rules run.
-        is_read = "decisions" in concerned and "machine" not in concerned
-        idle = tuple(
-            name for name in gates.changed if not (is_read and name == _READ_BY_CLASSIC_RULES)
-        )
-    else:
-        idle = without_effect(gates, *concerned)
+    idle = _USE_OF[_rules_name(configuration)].idle_gates(gates, concerned)
     parts = []
     if idle:
         hint = "see docs/reference/feature-gates.md"
@@ -61,24 +54,62 @@ def idle_choices(
 
 def idle_arguments(options: SchedulerOptions, *, has_workers: bool = False) -> list[FieldError]:
     """Return an error for each option that the configured rules do not use."""
-    if options.configuration is None or not _is_classic(options.configuration):
-        wrong = {"parallelize_until": has_workers}
-        why = "has no effect with the v1.36 rules: only the v1.16 rules run work in parallel"
-    else:
-        wrong = {
-            "tie_rule": options.tie_rule is not TieRule.DRAWN,
-            "draws_preemption_offset": not options.draws_preemption_offset,
-        }
-        why = "has no effect with the v1.16 rules, which always draw and evaluate every node"
+    use = _USE_OF[_rules_name(options.configuration)]
     return [
-        FieldError(source=name, path="", message=why)
-        for name, is_wrong in wrong.items()
+        FieldError(source=name, path="", message=use.why)
+        for name, is_wrong in use.unused_options(options, has_workers).items()
         if is_wrong
     ]
 
 
-def _is_classic(configuration: KubeSchedulerConfiguration) -> bool:
-    return configuration.rules is not None and configuration.rules.name == "classic"
+def _rules_name(configuration: KubeSchedulerConfiguration | None) -> str:
+    return (configuration or KubeSchedulerConfiguration()).rules_name
+
+
+def _gates_unused_by_v116(gates: Gates, concerned: Collection[Effect]) -> tuple[str, ...]:
+    # The v1.16 rules read no gate; pod-level resources are added before any rules run.
+    is_read = "decisions" in concerned and "machine" not in concerned
+    return tuple(name for name in gates.changed if not (is_read and name == _READ_BY_V116_RULES))
+
+
+def _gates_unused_by_v136(gates: Gates, concerned: Collection[Effect]) -> tuple[str, ...]:
+    return without_effect(gates, *concerned)
+
+
+class _Use(NamedTuple):
+    """The settings that a set of rules does not use.
+
+    Attributes
+    ----------
+    idle_gates : callable
+        Returns the gates that were changed and have no effect.
+    unused_options : callable
+        Returns by name whether an option that the rules do not use was set.
+    why : str
+        Why such an option has no effect.
+    """
+
+    idle_gates: Callable[[Gates, Collection[Effect]], tuple[str, ...]]
+    unused_options: Callable[[SchedulerOptions, bool], dict[str, bool]]
+    why: str
+
+
+_USE_OF: Final[Mapping[str, _Use]] = {
+    "modern": _Use(
+        _gates_unused_by_v136,
+        lambda _, has_workers: {"parallelize_until": has_workers},
+        "has no effect with the v1.36 rules: only the v1.16 rules run work in parallel",
+    ),
+    "classic": _Use(
+        _gates_unused_by_v116,
+        lambda options, _: {
+            "tie_rule": options.tie_rule is not TieRule.DRAWN,
+            "draws_preemption_offset": not options.draws_preemption_offset,
+        },
+        "has no effect with the v1.16 rules, which always draw and evaluate every node",
+    ),
+}
+"""By the name of the rules in a configuration."""
 
 
 def _named(noun: str, names: tuple[str, ...]) -> str:

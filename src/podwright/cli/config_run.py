@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -98,7 +98,7 @@ def check_configurations(files: Sequence[Path], setup: Setup) -> bool:
 def _summary(configuration: EffectiveConfiguration) -> str:
     names = ", ".join(profile.scheduler_name for profile in configuration.profiles)
     count = len(configuration.profiles)
-    rules = "v1.16 rules, " if configuration.is_classic else ""
+    rules = _PRINTING_OF[configuration.rules_name].prefix
     return f"{rules}{count} profile{'s' * (count != 1)}: {names}"
 
 
@@ -151,14 +151,15 @@ def _checked_policy(text: str, source: str) -> str:
 
 def _document(configuration: EffectiveConfiguration) -> dict[str, object]:
     """Return the configuration with its defaults, without the plugins that classic rules ignore."""
+    return to_document(_PRINTING_OF[configuration.rules_name].used_part(configuration))
+
+
+def _without_plugins(configuration: EffectiveConfiguration) -> KubeSchedulerConfiguration:
     shown = configuration.configuration
-    if configuration.is_classic:
-        profiles = tuple(
-            KubeSchedulerProfile(scheduler_name=profile.scheduler_name)
-            for profile in shown.profiles
-        )
-        shown = msgspec.structs.replace(shown, profiles=profiles)
-    return to_document(shown)
+    profiles = tuple(
+        KubeSchedulerProfile(scheduler_name=profile.scheduler_name) for profile in shown.profiles
+    )
+    return msgspec.structs.replace(shown, profiles=profiles)
 
 
 def _surroundings(plugins: Sequence[Path], feature_gates: str) -> tuple[list[type[Plugin]], Gates]:
@@ -233,19 +234,52 @@ def _read_file(name: str) -> bytes:
     return Path(name).read_bytes()
 
 
-def _rows(configuration: EffectiveConfiguration) -> Iterator[tuple[str, str, str, str, str]]:
-    if configuration.is_classic:
-        classic = classic_setup(configuration)
-        for profile in configuration.profiles:
-            name = profile.scheduler_name
-            for predicate in classic.algorithm.predicates:
-                yield name, "predicate", predicate.name, "", ""
-            for entry in classic.algorithm.priorities:
-                yield name, "priority", entry.priority.name, str(entry.weight), ""
-        return
+_Rows: TypeAlias = Iterator[tuple[str, str, str, str, str]]
+
+
+def _rows(configuration: EffectiveConfiguration) -> _Rows:
+    return _PRINTING_OF[configuration.rules_name].rows(configuration)
+
+
+def _rows_of_v116(configuration: EffectiveConfiguration) -> _Rows:
+    algorithm = classic_setup(configuration).algorithm
+    for profile in configuration.profiles:
+        name = profile.scheduler_name
+        for predicate in algorithm.predicates:
+            yield name, "predicate", predicate.name, "", ""
+        for entry in algorithm.priorities:
+            yield name, "priority", entry.priority.name, str(entry.weight), ""
+
+
+def _rows_of_v136(configuration: EffectiveConfiguration) -> _Rows:
     for profile in configuration.profiles:
         for point, entries in profile.plugins.items():
             for name, weight in entries:
                 args = profile.args.get(name)
                 shown = "" if args is None else msgspec.json.encode(args_to_document(args)).decode()
                 yield profile.scheduler_name, point, name, str(weight) if weight else "", shown
+
+
+class _Printing(NamedTuple):
+    """How the configuration of a set of rules is printed.
+
+    Attributes
+    ----------
+    prefix : str
+        Before the summary of a valid configuration.
+    used_part : callable
+        Returns the configuration without what the rules ignore.
+    rows : callable
+        Yields the rows of the table.
+    """
+
+    prefix: str
+    used_part: Callable[[EffectiveConfiguration], KubeSchedulerConfiguration]
+    rows: Callable[[EffectiveConfiguration], _Rows]
+
+
+_PRINTING_OF: Final[Mapping[str, _Printing]] = {
+    "modern": _Printing("", lambda configuration: configuration.configuration, _rows_of_v136),
+    "classic": _Printing("v1.16 rules, ", _without_plugins, _rows_of_v116),
+}
+"""By the name of the rules in a configuration."""

@@ -140,10 +140,9 @@ class EffectiveConfiguration(msgspec.Struct, frozen=True, kw_only=True):
     extender_indexes: tuple[int, ...]
 
     @property
-    def is_classic(self) -> bool:
-        """Whether the v1.16 rules are selected."""
-        rules = self.configuration.rules
-        return rules is not None and rules.name == "classic"
+    def rules_name(self) -> str:
+        """The selected scheduling rules: `modern` (v1.36) or `classic` (v1.16)."""
+        return self.configuration.rules_name
 
     def profile(self, scheduler_name: str) -> EffectiveProfile | None:
         """Return the profile for pods with this schedulerName; None if there is none."""

@@ -322,3 +322,8 @@ class KubeSchedulerConfiguration(_Struct, frozen=True, kw_only=True):
     extenders: tuple[Extender, ...] = ()
     delay_cache_until_active: bool = False
     rules: Rules | None = None
+
+    @property
+    def rules_name(self) -> str:
+        """The selected scheduling rules: `modern` (v1.36) or `classic` (v1.16)."""
+        return "modern" if self.rules is None else self.rules.name
