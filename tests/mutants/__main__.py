@@ -84,7 +84,9 @@ def run_all(
 ) -> None:
     """Try the mutants, and record the killers if requested."""
     killers: dict[str, str] = json.loads(KILLERS.read_text(encoding="utf-8"))
-    stages = Stages(session, settings, FOLDER, say, is_near_only=options.near)
+    stages = Stages(
+        session, settings, FOLDER, say, is_near_only=options.near, skips_near=options.skip_near
+    )
     pool = pool_of(options.jobs, FOLDER)
     try:
         stages.play(mutants, killers, pool)
@@ -133,6 +135,11 @@ def read_options(settings: Settings) -> argparse.Namespace:
         "--near",
         action="store_true",
         help="run only the tests beside each module: quick, not final",
+    )
+    parser.add_argument(
+        "--skip-near",
+        action="store_true",
+        help="leave those out: an interrupted run of the same tree ran them",
     )
     parser.add_argument(
         "--update-killers",

@@ -38,6 +38,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     killed_overall: float
     declared: float
     seconds_of_tests: float
+    early_seconds_of_tests: float
+    early_tests: tuple[str, ...]
     tests: tuple[str, ...]
     areas: dict[str, Area]
 

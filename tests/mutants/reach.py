@@ -7,9 +7,10 @@ what a test reaches; a fresh run records it again.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor, as_completed
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 from tests.mutants.areas import ROOT, Settings, modules_of_tests
@@ -79,29 +80,34 @@ class Reach:
         self._path.write_bytes(msgspec.json.encode(self._known))
 
     def tests_for(
-        self, mutant: Mutant, files: Iterable[str], most_seconds: float
+        self,
+        mutant: Mutant,
+        files: Iterable[str],
+        most_seconds: float,
+        kills: Mapping[str, int] = MappingProxyType({}),
     ) -> dict[str, float]:
         """Return the tests of `files` that may kill a mutant, most promising first, with seconds.
 
-        Tests that reach the changed function come first, the shortest first. The other
-        tests of their modules follow, because they may use the state of a fixture. For a
-        line outside of all functions the tests that reach any function of the module come
-        first. If no test reaches the function, all tests are returned.
+        Tests that reach the changed function come first. The other tests of their modules follow,
+        because they may use the state of a fixture. For a line outside of all functions the tests
+        that reach any function of the module come first. If no test reaches the function, all
+        tests are returned. Among equals, tests that killed more mutants of the area come first,
+        and then the shortest.
         """
         reaching = self._reaching(mutant)
-        classes: list[list[tuple[float, str]]] = [[], [], []]
+        classes: list[list[tuple[int, float, str]]] = [[], [], []]
         for file in files:
             traces = self._known[file].traces
             is_reaching = not reaching.isdisjoint(traces)
             for test, trace in traces.items():
                 if trace.has_passed:
                     rank = 0 if test in reaching else 1 if is_reaching else 2
-                    classes[rank].append((trace.seconds, test))
+                    classes[rank].append((-kills.get(test, 0), trace.seconds, test))
         if mutant.function and classes[0]:
             classes.pop()
         chosen: dict[str, float] = {}
         left = most_seconds
-        for seconds, test in (pair for rank in classes for pair in sorted(rank)):
+        for _, seconds, test in (entry for rank in classes for entry in sorted(rank)):
             if seconds <= left:
                 chosen[test] = seconds
                 left -= seconds
@@ -126,11 +132,17 @@ def digest_of(file: str) -> str:
     return hashlib.sha256((ROOT / file).read_bytes()).hexdigest()
 
 
-def near_and_far(mutant: Mutant, settings: Settings) -> tuple[list[str], list[str]]:
-    """Return the test modules beside a mutated module, and all others that may kill its mutants."""
+def stages_of(mutant: Mutant, settings: Settings) -> tuple[list[str], list[str], list[str]]:
+    """Return the test modules beside a mutated module, the early ones, and all others."""
     every = modules_of_tests(settings.tests_of(mutant.area), ROOT)
+    early = set(modules_of_tests(settings.early_tests, ROOT))
     near = [file for file in every if is_beside(Path(file), mutant.path)]
-    return near, [file for file in every if file not in set(near)]
+    later = [file for file in every if file not in set(near)]
+    return (
+        near,
+        [file for file in later if file in early],
+        [file for file in later if file not in early],
+    )
 
 
 def is_beside(file: Path, path: Path) -> bool:

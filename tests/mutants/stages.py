@@ -8,17 +8,21 @@ any file of the tree differs.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
-from concurrent.futures import Executor, Future, as_completed
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from itertools import islice
 from pathlib import Path
 
 import msgspec
 from cosmic_ray.work_db import WorkDB
 from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome, WorkItem, WorkResult
 from tests.mutants.areas import ROOT, Settings
-from tests.mutants.reach import Reach, near_and_far
+from tests.mutants.reach import Reach, stages_of
 from tests.mutants.sample import Mutant
 from tests.mutants.workers import Outcome, Run, perform
+
+_SUBMITTED_AHEAD = 8
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,6 +127,8 @@ class Stages:
         Prints a line of progress.
     is_near_only : bool
         Whether only the tests beside a module are run. Other tests may kill the survivors.
+    skips_near : bool
+        Whether those tests are left out, because an interrupted run ran them.
     """
 
     def __init__(
@@ -133,27 +139,38 @@ class Stages:
         say: Callable[[str], None],
         *,
         is_near_only: bool = False,
+        skips_near: bool = False,
     ) -> None:
         self._session = session
         self._settings = settings
         self._say = say
         self._is_near_only = is_near_only
+        self._skips_near = skips_near
         self._reach = {
             is_compiled: Reach(folder / f"reach-{name}.json", is_compiled=is_compiled)
             for is_compiled, name in ((True, "compiled"), (False, "plain"))
         }
         self._ran: dict[str, int] = {}
+        self._kills: dict[str, Counter[str]] = defaultdict(Counter)
 
     def play(self, mutants: list[Mutant], killers: dict[str, str], pool: Executor) -> None:
         """Try every mutant without a result."""
         self._session.plan(mutants)
-        left = [mutant for mutant in mutants if self._session.of(mutant) is None]
+        left = []
+        for mutant in mutants:
+            known = self._session.of(mutant)
+            if known is None:
+                left.append(mutant)
+            elif known.killed_by:
+                self._kills[mutant.area][known.killed_by] += 1
         if len(left) < len(mutants):
             self._say(f"{len(mutants) - len(left)} of {len(mutants)} are known from before")
         left = self._try(left, (self._last_killer(mutant, killers) for mutant in left), pool)
-        for name, which in (("near tests", 0), ("other tests", 1)):
+        for which, name in enumerate(("near tests", "early tests", "other tests")):
             if not left or (which and self._is_near_only):
                 break
+            if not which and self._skips_near:
+                continue
             self._learn(left, which, pool)
             self._say(f"{len(left)} mutants, {name}")
             left = self._try(left, (self._run(mutant, which) for mutant in left), pool)
@@ -182,16 +199,22 @@ class Stages:
     def _learn(self, mutants: list[Mutant], which: int, pool: Executor) -> None:
         files: dict[bool, dict[str, None]] = {True: {}, False: {}}
         for mutant in mutants:
-            requested = near_and_far(mutant, self._settings)[which]
+            requested = stages_of(mutant, self._settings)[which]
             files[self._is_compiled(mutant)].update(dict.fromkeys(requested))
         for is_compiled, names in files.items():
             for test in self._reach[is_compiled].learn(names, pool):
                 self._say(f"left out, it fails on the tree as it is: {test}")
 
     def _run(self, mutant: Mutant, which: int) -> Run | None:
-        files = near_and_far(mutant, self._settings)[which]
+        files = stages_of(mutant, self._settings)[which]
         reach = self._reach[self._is_compiled(mutant)]
-        tests = reach.tests_for(mutant, files, self._settings.seconds_of_tests)
+        is_early = which == 1
+        tests = reach.tests_for(
+            mutant,
+            files,
+            self._settings.early_seconds_of_tests if is_early else self._settings.seconds_of_tests,
+            self._kills[mutant.area],
+        )
         if not tests:
             return None
         return Run(
@@ -206,21 +229,27 @@ class Stages:
     def _try(
         self, mutants: list[Mutant], runs: Iterable[Run | None], pool: Executor
     ) -> list[Mutant]:
-        """Perform one run for each mutant that has one; return those that survive."""
-        pending: dict[Future[Outcome], Mutant] = {
-            pool.submit(perform, run): mutant
-            for mutant, run in zip(mutants, runs, strict=True)
-            if run is not None
-        }
+        """Perform one run for each mutant that has one; return those that are still alive."""
         killed: set[str] = set()
-        for done, future in enumerate(as_completed(pending), 1):
-            mutant, outcome = pending[future], future.result()
-            if outcome.failed:
-                self._session.keep(mutant, outcome)
-                killed.add(mutant.key)
-            self._ran[mutant.key] = self._ran.get(mutant.key, 0) + outcome.ran
-            if done % 50 == 0:
-                self._say(f"{done} of {len(pending)} tried, {len(killed)} killed")
+        done = 0
+        # Few runs are submitted ahead: their tests are chosen by the kills so far.
+        pending: dict[Future[Outcome], Mutant] = {}
+        pairs = ((mutant, run) for mutant, run in zip(mutants, runs, strict=True) if run)
+        while True:
+            for mutant, run in islice(pairs, _SUBMITTED_AHEAD - len(pending)):
+                pending[pool.submit(perform, run)] = mutant
+            if not pending:
+                break
+            for future in wait(pending, return_when=FIRST_COMPLETED).done:
+                mutant, outcome = pending.pop(future), future.result()
+                if outcome.failed:
+                    self._session.keep(mutant, outcome)
+                    self._kills[mutant.area][outcome.failed] += 1
+                    killed.add(mutant.key)
+                self._ran[mutant.key] = self._ran.get(mutant.key, 0) + outcome.ran
+                done += 1
+                if done % 50 == 0:
+                    self._say(f"{done} of {len(mutants)} tried, {len(killed)} killed")
         return [mutant for mutant in mutants if mutant.key not in killed]
 
 
