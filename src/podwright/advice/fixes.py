@@ -374,14 +374,16 @@ class Fixes:
         -------
         dict of (kind, namespace/name) to list of PlacedPod
             All placed pods of each workload, on any node; no DaemonSets and static pods. Pods
-            without a controller are under the kind Pod.
+            without a controller are under the kind Pod. The pod's own workload is not included:
+            with fewer replicas its controller deletes pending pods first.
         """
+        own = _owner_of(self._pod)
         slots = {self._nodes.slot_of[name] for name in names if name in self._nodes.slot_of}
         on_nodes: dict[tuple[str, str], None] = {}
         pods: dict[tuple[str, str], list[PlacedPod]] = {}
         for placed in self._cluster.pods.values():
             owner = _owner_of(placed.pod)
-            if owner[0] in ("DaemonSet", "Node") or placed.is_terminating:
+            if owner[0] in ("DaemonSet", "Node") or owner == own or placed.is_terminating:
                 continue
             pods.setdefault(owner, []).append(placed)
             if placed.slot in slots:

@@ -231,14 +231,23 @@ def test_the_priority_of_an_existing_class_is_enough_to_preempt():
     assert (remedy.node, remedy.victims) == ("n", ("default/other",))
 
 
+OWNER = [{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "uid": "u",
+          "controller": True}]  # fmt: skip
+
+
+def owned(pod):
+    metadata = pod.raw["metadata"] | {"ownerReferences": OWNER}
+    return decode(pod.raw | {"metadata": metadata})
+
+
+def test_fewer_replicas_of_the_pod_s_own_workload_do_not_help():
+    pods = [owned(placed(f"db-{ordinal}", "n")) for ordinal in range(3)]
+    found = remedies(owned(pending()), make_node("n", cpu="3"), *pods)
+    assert [remedy.text for remedy in found if remedy.delete] == []
+
+
 def test_a_stateful_set_gives_up_its_highest_ordinals():
-    owner = [{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "uid": "u",
-              "controller": True}]  # fmt: skip
-    pods = []
-    for ordinal in range(3):
-        pod = placed(f"db-{ordinal}", "n")
-        metadata = pod.raw["metadata"] | {"ownerReferences": owner}
-        pods.append(decode(pod.raw | {"metadata": metadata}))
+    pods = [owned(placed(f"db-{ordinal}", "n")) for ordinal in range(3)]
     found = remedies(pending(), make_node("n", cpu="3"), *pods)
     (remedy,) = [remedy for remedy in found if remedy.delete]
     assert remedy.text == "reduce replicas of StatefulSet default/db to 2"
