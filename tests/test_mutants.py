@@ -66,6 +66,27 @@ def test_annotations_and_assertions_are_not_mutated(tmp_path, monkeypatch) -> No
     assert list(possible("queueing", "annotated.py", module, 1)) == []
 
 
+def keys_of(folder: Path, name: str, text: str) -> set[str]:
+    """Return the identities of all mutants of a module, by its text."""
+    path = folder / name / "rule.py"
+    path.parent.mkdir()
+    path.write_text(text, encoding="utf-8")
+    return {mutant.key for mutant in possible("machine", "rule.py", path, seed=1)}
+
+
+def test_a_mutant_is_the_same_after_a_change_of_prose(tmp_path) -> None:
+    code = 'def less(a, b):\n    """{doc}"""\n    return a {sign} b  # {comment}\n'
+    texts = {
+        "before": code.format(doc="Compare.", sign="<", comment="why"),
+        "prose": code.format(doc="Return whether a is less.", sign="<", comment="because"),
+        "code": code.format(doc="Compare.", sign="<=", comment="why"),
+    }
+    found = {name: keys_of(tmp_path, name, text) for name, text in texts.items()}
+    assert found["before"]
+    assert found["before"] == found["prose"]
+    assert found["before"].isdisjoint(found["code"])
+
+
 def test_every_area_has_modules_and_all_together_draw_600_mutants() -> None:
     assert all(modules_of(area) for area in SETTINGS.areas.values())
     assert SETTINGS.mutants >= 40

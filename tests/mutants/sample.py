@@ -95,8 +95,8 @@ class Mutant:
 
     @cached_property
     def key(self) -> str:
-        """The identity of the mutant while the module is unchanged."""
-        digest = hashlib.sha256(source_of(self.path).encode())
+        """The identity of the mutant while the code of the module is unchanged."""
+        digest = hashlib.sha256(code_of(self.path).encode())
         digest.update(f"{self.area}/{self.module}/{self.operator}/{self.occurrence}".encode())
         return digest.hexdigest()[:32]
 
@@ -115,6 +115,18 @@ class Mutant:
     def function(self) -> str:
         """Qualified name of the innermost function around it, empty at the top of a module."""
         return function_at(self.path, self.line)
+
+
+@cache
+def code_of(path: Path) -> str:
+    """Return what decides the behavior of a module: its syntax without comments and docstrings."""
+    tree = ast.parse(source_of(path))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
+            node
+        ):
+            node.body = node.body[1:]
+    return ast.dump(tree)
 
 
 @cache
