@@ -42,6 +42,7 @@ class Budget:
 
     def covers(self, pod: Pod) -> bool:
         """Return whether the budget is charged for `pod`, which is in its namespace."""
+        # Upstream never charges a budget for a pod without labels, whatever the selector.
         metadata = pod.metadata
         return (
             bool(metadata.labels)
@@ -79,6 +80,7 @@ class BudgetIndex:
         old = self._objects.get(key)
         self._objects[key] = obj
         status = obj.status
+        # The allowed disruptions change often, and need no new numbers.
         if (
             old is not None
             and old.spec.selector == obj.spec.selector
@@ -149,4 +151,5 @@ def _compile(budget: PodDisruptionBudget) -> Selector:
     except SelectorError:
         # Upstream passes over a budget that it cannot read.
         return NOTHING
+    # Evictions treat an empty selector as all pods; upstream's scheduler as none.
     return NOTHING if selector.is_empty else selector

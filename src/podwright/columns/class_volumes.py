@@ -271,10 +271,12 @@ class Matches:
             block[self._reach(selector), : len(ranks)] = ranks[:depth]
             blocks.append(block)
         ranks_of_row = blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
+        # The rank `none` selects the last entry.
         candidates = np.append(numbers, NO_VOLUME)
         if not taken:
             smallest: I64Array = candidates[ranks_of_row.min(axis=1)]
             return smallest
+        # A row of one block is in order; those of several are only joined.
         if len(blocks) > 1:
             ranks_of_row.sort(axis=1)
         found = candidates[ranks_of_row]
@@ -315,6 +317,7 @@ def _large_enough(
     SelectorError
         The claim's selector is invalid.
     """
+    # The empty name sorts first, so volumes of exactly this size are large enough.
     smallest = (storage_nano(claim.spec.resources.requests), "")
     lanes: list[tuple[str, _Slice]] = []
     sets: list[tuple[NodeSelector | None, list[_Size]]] = []

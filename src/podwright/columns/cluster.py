@@ -122,6 +122,7 @@ class Cluster:
     @property
     def objects_version(self) -> int:
         """A version that grows when anything but nodes and placed pods changes."""
+        # A sum serves as a version, because none of its parts ever falls.
         return (
             self.storage.version
             + self.workloads.version
@@ -239,6 +240,7 @@ class Cluster:
             self.nodes.names[placed.slot] == pod.spec.node_name
             and before.labels == after.labels
             and before.uid == after.uid
+            # Resources in container statuses change what a pod uses without a change of its spec.
             and not has_actual_resources(pod)
             and not has_actual_resources(old)
             and _equal_except_node(old.spec, pod.spec)

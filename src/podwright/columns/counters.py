@@ -58,6 +58,7 @@ class PlacementLog:
             presence.add(slot, sign)
         # Only now: a follower that starts over meanwhile reads the log without this entry.
         entries = self.entries
+        # One int32 per change; the complement, which is negative, stands for a removal.
         entry = slot << 1 | is_terminating
         entries.append(entry if sign > 0 else ~entry)
         if len(entries) > self._compact_at:
@@ -103,6 +104,7 @@ class PlacementLog:
         remaining = np.bincount(places, weights=signs).astype(np.int64)
         kept: I32Array = np.repeat(distinct, remaining).astype(np.int32)
         self.entries = array("i", kept.tobytes())
+        # The limit doubles what remains, so the cost per entry stays constant on average.
         self._compact_at = 2 * len(self.entries) + _LEAST_COMPACTED
 
 
@@ -170,6 +172,7 @@ class Counter:
         domains = self.domains
         if slot >= domains.n_slots:
             domains.catch_up()
+        # Checked after the catch-up, which may have renumbered the domains.
         if self._is_stale:
             return
         domain = domains.cells[slot]
@@ -257,6 +260,7 @@ class Presence:
             return 0
         self.domains.catch_up()
         total: I64Array = np.zeros(1, dtype=np.int64)
+        # All domains are made domain 0, as only their total matters.
         log.count_into(total, np.minimum(self.domains.counting, 0), 1, of_live=False)
         return int(total[0])
 

@@ -171,6 +171,7 @@ def migrated_affinity(volume: PersistentVolume, migration: Migration) -> NodeSel
         The volume cannot be translated.
     """
     name: str = getattr(getattr(volume.spec, migration.field), migration.name_field)
+    # Called for its error only; the handle is not needed here.
     _handle(migration, name, volume.metadata.labels)
     affinity = volume.spec.node_affinity
     required = None if affinity is None else affinity.required

@@ -43,6 +43,7 @@ def default_selector(
     merged: dict[str, str] = {}
     for service in workloads.services.get(namespace, {}).values():
         required = service.spec.selector
+        # A service without a selector passes, and adds nothing.
         if all(labels.get(key) == value for key, value in required.items()):
             merged.update(required)
     owner: object = None

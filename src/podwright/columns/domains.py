@@ -78,6 +78,7 @@ class DomainRule(msgspec.Struct, frozen=True, kw_only=True):
             mask &= node_selector_mask(self.affinity, nodes, rows)
         if self.tolerations is not None:
             taint_sets = nodes.taint_set_ids[rows]
+            # Evaluated per distinct taint set, not per node: nodes share few sets.
             tolerated: Mask = np.array(
                 [
                     untolerated_taint(
@@ -178,6 +179,7 @@ class Domains:
             return rows
         ids = nodes.label_ids(rule.topology_key)[rows]
         if rule.absent_is_empty:
+            # `ids` is a copy of the label column, made by the index array.
             ids[ids < 0] = nodes.label_values.id_of("")
         return ids
 
@@ -189,7 +191,9 @@ class Domains:
         readable = rule.readable(nodes, rows)
         ids = self._value_ids(rows)
         counted &= ids >= 0
+        # Without a topology key the ids are slots, so the table is at least as long as those.
         table: I32Array = np.full(max(len(nodes.label_values), n) + 1, -1, dtype=np.int32)
+        # Counted domains come first, so that the minimum of spreading is over a prefix.
         first = _distinct(ids[counted], len(table))
         table[first] = np.arange(len(first), dtype=np.int32)
         named = ids >= 0 if rule.absent_is_empty else readable & (ids >= 0)
@@ -224,6 +228,7 @@ class Domains:
         for slot, value, counts, reads in zip(fresh, ids, counted, readable, strict=True):
             domain = self._domain_of(value) if value >= 0 else -1
             if value >= 0 and (counts or reads or rule.absent_is_empty):
+                # A counted domain behind uncounted ones would break the prefix of counted domains.
                 if counts and (domain >= self.n_counted or (domain < 0 and not self._is_dense)):
                     return False
                 if domain < 0:

@@ -17,6 +17,7 @@ from podwright._arrays import I32Array, I64Array
 from podwright.objects import ContainerImage, Pod
 
 _MIB = 1024 * 1024
+# Upstream: `minThreshold` and `maxContainerThreshold`.
 _LEAST_BYTES = 23 * _MIB
 _MOST_BYTES_PER_CONTAINER = 1000 * _MIB
 
@@ -85,6 +86,7 @@ class ImageIndex:
             for name in image.names:
                 state = self._states.get(name)
                 if state is None:
+                    # After a renumbering the size remains the one that was seen first.
                     size_bytes = self._sizes_before.pop(name, image.size_bytes)
                     state = self._states[name] = ImageState(size_bytes)
                 if state.size_bytes != image.size_bytes:
@@ -124,6 +126,7 @@ class ImageIndex:
         self._images_of.clear()
 
     def _forget(self, slot: int, images: Iterable[ContainerImage]) -> None:
+        # A node may list a name twice; it is removed once.
         for name in {name: None for image in images for name in image.names}:
             state = self._states[name]
             state.remove(slot)
@@ -148,6 +151,7 @@ def _with_tag(image: str) -> str:
     -----
     Upstream: normalizedImageName
     """
+    # A colon before the last slash belongs to the port of the registry.
     return image if image.rfind(":") > image.rfind("/") else f"{image}:latest"
 
 
@@ -169,6 +173,7 @@ def locality_scores(sums: I64Array, pod: Pod, most_score: int) -> I64Array:
     -----
     Upstream: pkg/scheduler/framework/plugins/imagelocality/image_locality.go, calculatePriority
     """
+    # Upstream's count leaves out image volumes, although their images add to the sums.
     n_containers = len(pod.spec.init_containers) + len(pod.spec.containers)
     most_bytes = _MOST_BYTES_PER_CONTAINER * n_containers
     clipped = np.clip(sums, _LEAST_BYTES, most_bytes) - _LEAST_BYTES

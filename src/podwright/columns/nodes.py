@@ -170,6 +170,7 @@ class NodeColumns:
         else:
             old = self.objects[slot]
         self.objects[slot] = node
+        # Kubelets keep updating conditions, which scheduling does not read.
         if old is not None and _is_equivalent(old, node):
             return slot, False
         self._write(slot, node)
@@ -219,6 +220,7 @@ class NodeColumns:
         for resource, quantity in node.status.allocatable.items():
             index = self.resource_index(resource)
             amount = quantity_milli_value(quantity) if index == CPU else quantity_value(quantity)
+            # Not through `row`: a new resource replaces the array.
             self.allocatable[slot, index] = amount
         self.unschedulable[slot] = node.spec.unschedulable
         self.taint_set_ids[slot] = self.taint_sets.id_of(tuple(node.spec.taints))

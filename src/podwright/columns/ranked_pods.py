@@ -110,6 +110,7 @@ class RankedPods:
             return
         if self._wasted > len(self.priorities) // _WASTED_PART:
             self._compact()
+            # Compaction discards all ranges, so every requested slot is written again.
             stale = slots
         self._call_in()
         for slot in stale.tolist():

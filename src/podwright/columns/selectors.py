@@ -264,6 +264,7 @@ class SelectorCounters:
         term = Term(number, spec, log, presence)
         self._terms.append(term)
         self._selected.add(keys_of_selector(spec.selector))
+        # A namespace selector may match any namespace, also one that is created later.
         namespaces = spec.namespaces if spec.namespace_selector.is_nothing else None
         self._term_file.add(term, spec.selector, namespaces)
         return term
@@ -282,6 +283,7 @@ class SelectorCounters:
         """Subscribe a counter to the logs that it counts."""
         counter.is_attached = True
         self._counters[counter.key] = counter
+        # After a detachment the old domains may be gone, with their last follower.
         domains = counter.domains = self.domains(counter.domains.rule)
         domains.catch_up()
         counter.cost_bytes = 8 * domains.n_domains + 1_024

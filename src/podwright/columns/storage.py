@@ -202,6 +202,7 @@ class StorageIndex:
 
     def _put_volume(self, volume: PersistentVolume, *, is_deleted: bool) -> bool:
         name = volume.metadata.name
+        # The class has the version that was seen until now, which may be the assumed one.
         seen = self.volume(name)
         assumed = self._assumed_volumes.get(name)
         changed = _store(self.volumes, name, volume, is_deleted=is_deleted)

@@ -182,6 +182,7 @@ def _check_waiting(
     if not considered.any():
         # Upstream returns before it checks any volume.
         return
+    # Smallest first, as in upstream's `findMatchingVolumes`.
     for claim in sorted(to_match, key=_size):
         found = decisions.match(claim, storage)
         if not found.all():
@@ -190,6 +191,7 @@ def _check_waiting(
         checked = considered if where is None else considered & where
         if checked.any():
             possible = _check_provision(claim, storage, nodes, rows, checked, decisions)
+            # The first claim that cannot be provisioned decides for its rows.
             considered &= ~checked | possible
             decisions.provision(claim, checked & possible)
 

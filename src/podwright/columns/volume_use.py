@@ -90,6 +90,7 @@ class VolumeUse:
                 del self._slots_of_claim[key]
             if not is_ephemeral:
                 left = _add(self.claim_users, key, sign)
+                # 1 after the first user was added, 0 after the last one was removed.
                 if left == max(sign, 0):
                     flipped.append(key)
         for use in disk_uses(pod):

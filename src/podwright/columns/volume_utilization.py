@@ -82,6 +82,7 @@ def utilization(
         amounts.counts |= here
     for amounts in (*static.values(), *made.values()):
         is_full = (amounts.capacity == 0) | (amounts.requested > amounts.capacity)
+        # The divisor 1 replaces 0 only where `is_full` decides.
         share = amounts.requested * _FULL // np.maximum(amounts.capacity, 1)
         yield np.where(is_full, _FULL, share), amounts.counts
 
