@@ -167,6 +167,7 @@ class _Entries:
             content = self._path(key).read_bytes()
         except OSError:
             return None
+        # The digest covers key and data: a damaged file, or one of another key, is not unpickled.
         digest, data = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
         return pickle.loads(data) if digest == _digest(key, data) else None
 
@@ -174,6 +175,7 @@ class _Entries:
         """Write an entry, all of it or nothing."""
         data = serialize.dumps(compiled)  # type: ignore[no-untyped-call]
         path = self._path(key)
+        # Processes take no lock: a reader finds no file or a whole one, as `replace` is atomic.
         draft = path.with_name(f"{path.name}.tmp.{os.getpid()}")
         self._folder.mkdir(parents=True, exist_ok=True)
         try:

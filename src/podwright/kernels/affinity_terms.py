@@ -117,6 +117,8 @@ def normalize_between(rows: I32Array, values: I64Array) -> None:
     for i in range(1, len(rows)):
         least = min(least, values[rows[i]])
         greatest = max(greatest, values[rows[i]])
+    # Float64, divided before it is multiplied, as in upstream's `NormalizeScore`:
+    # 100 * (29 / 100) is 28.999..., which is cut down to 28.
     difference = float(greatest - least)
     for i in range(len(rows)):
         slot = rows[i]

@@ -27,6 +27,7 @@ DELAY_STREAM = 5
 
 def draw(seed: int, stream: int, counter: int) -> int:
     """Return the draw number `counter` of `stream`: an int in [0, 2**31)."""
+    # Each factor is odd, so it permutes the integers modulo 2**64 and loses no bit of its input.
     z = (seed * 0xD1342543DE82EF95 + stream * 0xAF251AF3B0F025B5 + counter * _GOLDEN) & _MASK
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK

@@ -43,6 +43,7 @@ def _fit_codes_of_two(
         lacks_first = first_amount > first_there - requested[slot, first]
         lacks_second = second_amount > second_there - requested[slot, second]
         code = np.int64(0)
+        # Combined with `|`, a slot with room costs one branch instead of three.
         if is_full | lacks_first | lacks_second:
             if is_full:
                 code |= TOO_MANY_PODS

@@ -83,6 +83,7 @@ def regroup(
             group = groups[slot]
             counts[group, totals[slot] - least] -= 1
             sizes[group] -= 1
+            # Only a removal can lower the greatest total: to the next one that some slot has.
             while best[group] >= 0 and counts[group, best[group]] == 0:
                 best[group] -= 1
         totals[slot] = new_totals[i]
@@ -129,6 +130,7 @@ def pick_of_groups(
     feasible = int(state[SIZE].sum())
     greatest = np.int64(-1)
     ties = np.int64(0)
+    # -2 equals no total; -1 would select the slots that are not feasible.
     target = np.full(len(best), -2, dtype=np.int64)
     for group in range(len(best)):
         if best[group] < 0:
@@ -137,6 +139,7 @@ def pick_of_groups(
         if total > greatest:
             greatest = total
             ties = np.int64(0)
+            # These groups were tied at a lower total.
             target[:group] = -2
         if total == greatest:
             ties += counts[group, best[group]]

@@ -27,6 +27,7 @@ def add_default_normalized(raw: I64Array, totals: I64Array, weight: int, is_reve
     Divisions are cut off towards zero, as Go's: a slightly negative raw score becomes 0.
     Upstream: pkg/scheduler/framework/plugins/helper/normalize_score.go
     """
+    # As upstream's, the maximum starts at 0: negative raw scores alone are not scaled.
     greatest = np.int64(0)
     for slot in range(len(raw)):
         if totals[slot] >= 0:

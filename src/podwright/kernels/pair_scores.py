@@ -41,6 +41,7 @@ def first_of_run(rows: I32Array) -> int:
     if len(rows) == 0:
         return -1
     first = np.int64(rows[0])
+    # The loop has no early exit, so that the compiler can vectorize it.
     is_run = True
     for i in range(len(rows)):
         is_run &= rows[i] == first + i
@@ -84,6 +85,7 @@ def score_allocation(
             part_b = min(in_use_b, b)
         weight_a = first_weight if a > 0.0 else 0.0
         weight_b = second_weight if b > 0.0 else 0.0
+        # Where a capacity is 0 its weight is 0 too; the divisor 1 only avoids 0 / 0.
         score_a = np.floor(part_a * 100.0 / max(a, 1.0))
         score_b = np.floor(part_b * 100.0 / max(b, 1.0))
         total = score_a * weight_a + score_b * weight_b

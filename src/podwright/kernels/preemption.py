@@ -34,6 +34,7 @@ NOT_STARTED = (1 << 63) - 1
 """The start time of pods that have none."""
 
 _PODS = 3
+# Upstream adds MaxInt32 + 1 to each victim's priority, so that no victim lowers the sum.
 _EACH = 1 << 31
 _SPARED, _VICTIM, _VIOLATING, _OTHER, _NOBODY = 0, 1, 2, 3, 4
 
@@ -170,6 +171,7 @@ def add_reserved(
     n = 0
     for i in range(len(slots)):
         slot = slots[i]
+        # As in upstream's `addGENominatedPods`: equal priorities count, the pod itself does not.
         if slot < 0 or priorities[i] < priority or i == own_row:
             continue
         row = reserved_row[slot]
@@ -305,6 +307,7 @@ def dry_run_sums(
             _try_slot(slot, row, room, pods, tried, left, goal[0])
             tried.written[slot] = pods.written[slot]
         code = tried.codes[slot]
+        # Upstream's dry run looks for pods of lower priority before it runs any filter.
         if len(blocked) and code != NO_LOWER_PRIORITY:
             if blocked[slot] == 1:
                 code = BLOCKED_BEFORE
@@ -316,6 +319,7 @@ def dry_run_sums(
         found[n] = slot
         out, known = measures[n], tried.measures[slot]
         out[0], out[1], out[2], out[3] = known[0], known[1], known[2], known[3]
+        # A missing start counts as now, which a cached result cannot contain.
         out[4] = -now_ns if known[4] == -NOT_STARTED else known[4]
         end = pods.first[slot] + pods.counts[slot]
         begin = first_mark[n]
@@ -327,6 +331,7 @@ def dry_run_sums(
         goal[3] += 1
         if measures[n - 1, 0] == 0:
             goal[4] += 1
+        # Upstream's `DryRunPreemption` goes on until a candidate violates no budget.
         if goal[4] > 0 and goal[3] >= target:
             break
     return visited, found[:n], measures[:n], first_mark[: n + 1], all_marks[: first_mark[n]]
@@ -356,6 +361,7 @@ def _try_slot(  # noqa: C901, PLR0912, PLR0915 - a call with these arrays costs 
     priorities, starts, requests = pods.priorities, pods.starts, pods.requests
     codes = tried.codes
     first, end = pods.first[slot], pods.first[slot] + pods.counts[slot]
+    # The most important pods come first, so those of lower priority are the last ones.
     while first < end and priorities[first] >= priority:
         first += 1
     tried.lower[slot] = end - first
@@ -416,6 +422,7 @@ def _try_slot(  # noqa: C901, PLR0912, PLR0915 - a call with these arrays costs 
             total += value + _EACH
     codes[slot] = 0 if victims else HAS_ROOM
     out = tried.measures[slot]
+    # `narrow` takes the least value, and the latest of the earliest starts is best: negated.
     out[0], out[1], out[2], out[3], out[4] = violations, greatest, total, victims, -earliest
 
 
@@ -428,10 +435,12 @@ def _mark_violating(pods: Ranked, first: int, left: I64Array, marks: I8Array) ->
         group = budget_sets[first + i]
         for j in range(set_first[group], set_first[group + 1]):
             budget = set_members[j]
+            # As in upstream's `filterPodsWithPDBViolation`, a violation does not end the charging.
             left[budget] -= 1
             if left[budget] < 0:
                 marks[i] = _VIOLATING
                 is_violating = True
+    # The charges are reverted: each slot is tried against the same budgets.
     for i in range(len(marks)):
         group = budget_sets[first + i]
         for j in range(set_first[group], set_first[group + 1]):

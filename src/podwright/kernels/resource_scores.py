@@ -64,6 +64,7 @@ def allocation_scores(
             else:
                 used += requested[slot, column]
             weight = plan[PLAN_WIDTH * i + 3]
+            # `used` can exceed the capacity: pods without requests count with defaults.
             if strategy == LEAST_ALLOCATED:
                 score = np.int64(0)
                 if used <= capacity:
@@ -72,6 +73,7 @@ def allocation_scores(
                 score = divide(min(used, capacity) * 100, capacity)
             total += score * weight
             weights += weight
+        # Upstream cuts off twice, per resource and here; one division would give other scores.
         scores[slot] = divide(total, weights) if weights != 0 else 0
 
 
@@ -130,6 +132,7 @@ def shaped_scores(
         if weights == 0:
             scores[slot] = 0
         else:
+            # Go's `math.Round` for values that are not negative; NumPy's rounds halves to even.
             scores[slot] = np.int64(np.floor(np.float64(total) / np.float64(weights) + 0.5))
 
 
@@ -180,6 +183,7 @@ def balanced_scores(
             sum_after += after
             n += 1
         deviation_before = deviation_after = 0.0
+        # The deviation of two values is half their difference; `before` and `after` are the second.
         if n == 2:
             deviation_before = abs((first_before - before) / 2)
             deviation_after = abs((first_after - after) / 2)
@@ -199,5 +203,6 @@ def balanced_scores(
                 squares_after += (after - mean_after) * (after - mean_after)
             deviation_before = np.sqrt(squares_before / n)
             deviation_after = np.sqrt(squares_after / n)
+        # A deviation of fractions is at most 0.5, so the change is from -50 to 50.
         change = np.int64((1 - deviation_after) * 100) - np.int64((1 - deviation_before) * 100)
         scores[slot] = 50 + divide(50 + change, np.int64(2))

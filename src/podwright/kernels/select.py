@@ -53,6 +53,7 @@ def pick_drawn(totals: I64Array, draw: int, found: I64Array) -> int:
     found[2] = feasible
     if ties == 0:
         return -1
+    # Scales the draw from [0, 2**31) to [0, ties); the product fits an int64.
     left = (draw * ties) >> 31
     for slot in range(len(totals)):
         if totals[slot] == best:
@@ -212,6 +213,7 @@ def has_code(codes: I64Array) -> bool:
     ----------
     codes : (n_slots,) int64
     """
+    # The loop has no early exit, so that the compiler can vectorize it.
     seen = np.int64(0)
     for slot in range(len(codes)):
         seen |= codes[slot]
@@ -352,6 +354,7 @@ def settle(
             counts[new] += 1
             feasible += 1
             best = max(best, np.int64(new))
+    # Only after all updates: a later slot may have the total that an earlier one lost.
     while best >= 0 and counts[best] == 0:
         best -= 1
     state[BEST] = best

@@ -54,6 +54,7 @@ def reject_skewed(
         low = counts[0]
         for domain in range(1, eligible):
             low = min(low, counts[domain])
+    # Upstream's `count + self - minimum > maxSkew`, solved for the count.
     limit = low + most
     for i in range(len(rows)):
         slot = rows[i]
@@ -95,6 +96,7 @@ def _with_domain(domains: I32Array, rows: I32Array) -> int:
 @kernel
 def _rounded(value: float) -> int:
     """Round to the nearest integer, halves up."""
+    # Not floor(value + 0.5): that sum rounds 0.49999999999999994 up to 1.
     whole = math.floor(value)
     rounded = np.int64(whole)
     if value - whole >= 0.5:
@@ -140,11 +142,13 @@ def spread_scores(
             size = _with_domain(domain_of, rows)
         else:
             size = len(rows)
+        # Upstream's `topologyNormalizingWeight`; the 2 keeps it above 0 without any domain.
         weight = math.log(float(size + 2))
         rest = float(settings[c, MAX_SKEW_LESS_ONE])
         for i in range(len(rows)):
             domain = domain_of[rows[i]]
             if domain >= 0:
+                # Added per constraint as upstream does: the last bit can decide the rounding.
                 sums[i] += float(count_of[domain]) * weight + rest
     for i in range(len(rows)):
         values[rows[i]] = _rounded(sums[i])
@@ -298,6 +302,7 @@ def score_spread_groups(
         none = base - 1
         is_per_node = settings[c, IS_PER_NODE] != 0
         if is_per_node:
+            # No digit is -1: all slots count then.
             absent = none if requires_all else -1
             size = _slots_without(absent, base, stride, rows, sizes)
         else:
