@@ -87,6 +87,7 @@ class GangScheduling(Plugin):
     def _permit(self, handle: Handle, group: str, gang: GangSchedulingPolicy) -> tuple[Status, int]:
         members = handle.members(self.name, group)
         if len(members.scheduled) < gang.min_count:
+            # Members in backoff or unschedulable could otherwise come after this wait has ended.
             handle.activate(members.unscheduled())
             return (
                 Status.wait("waiting for minCount pods from a gang to be scheduled"),

@@ -130,6 +130,7 @@ class _FilterState:
         if not self.matches_self:
             return False
         total = sum(n for (rule, _, _), n in self.changes.items() if rule == _AFFINITY)
+        # Without a net change any count above 0 decides; with one, only the sum can show 0.
         if not total:
             return not any(is_any_counted(c.current()) for c in self.affinity.values())
         return total + sum(int(c.current().sum()) for c in self.affinity.values()) == 0
@@ -171,6 +172,7 @@ class _FilterState:
         if not is_near and not self.is_first:
             return _AFFINITY
         for rule, counters in ((_ANTI_AFFINITY, self.anti), (_OF_PLACED, self.of_placed)):
+            # A pod added in the dry run may bring a topology key for which there is no counter.
             changed = [key for code, key, _ in self.changes if code == rule]
             for key in {**counters, **dict.fromkeys(changed)}:
                 count = self._count(rule, key, counters.get(key), slot)
@@ -269,6 +271,8 @@ class InterPodAffinity(Plugin):
         state = _FilterState(cluster, namespace, labels)
         state.affinity_pods = tuple([t.resolve(cluster.namespaces) for t in terms.required])
         state.matches_self = all(p.matches(namespace, labels) for p in state.affinity_pods)
+        # Upstream counts a pod for a term only if it matches all of them (filtering.go,
+        # podMatchesAllAffinityTerms), so all counters have the same selectors.
         for term in terms.required:
             state.affinity[term.topology_key] = cluster.selectors.counter(
                 DomainRule.of_key(term.topology_key), ((state.affinity_pods, 1),)

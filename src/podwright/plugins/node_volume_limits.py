@@ -133,6 +133,7 @@ class NodeVolumeLimits(Plugin):
         errors = storage.use.errors() if new else {}
         if errors:
             for slot in rows[np.isin(rows, list(errors))].tolist():
+                # Upstream does not read the volumes of a node without limits (csi.go, Filter).
                 if storage.csi_nodes.has_limits(slot):
                     out.reject_slot(slot, Status.error(errors[slot]))
 

@@ -414,6 +414,8 @@ class PodTopologySpread(Plugin):
             counters.append(
                 _counter(cycle.cluster.selectors, spreading.namespace, constraint, rule)
             )
+            # Upstream adds it to the weighted count, so that a larger maxSkew waters down the
+            # differences between domains (scoring.go, scoreForCount).
             settings[i, MAX_SKEW_LESS_ONE] = constraint.max_skew - 1
             settings[i, IS_PER_NODE] = is_per_node
         state = ScoreState(tuple(counters), settings, requires_all=requires_all)

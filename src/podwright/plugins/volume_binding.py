@@ -334,6 +334,7 @@ class VolumeBinding(Plugin):
             return work.next_step()
         work.look_count += 1
         outcome = _check_bindings(cycle, cycle.read(ASSUMED), work, node_name)
+        # There is one check per second, so the count of checks is the time in seconds.
         if outcome is None and work.look_count >= self.args.bind_timeout_seconds:
             outcome = "context deadline exceeded"
         if outcome is None:
@@ -430,6 +431,7 @@ def _check_static(
     bound = storage.claims.get(claim.key)
     if bound is None:
         return f'failed to check binding: persistentvolumeclaims "{claim.key}" not found'
+    # Until the write is visible, the claimRef would seem to have been reset.
     if _is_older(present, work.written.get(name)):
         return None
     mismatch = _affinity_error(present, node_name, labels)
@@ -457,6 +459,7 @@ def _check_provisioned(
     name = claim.metadata.name
     if "annotations" not in present.raw.get("metadata", {"annotations": None}):
         return f'selectedNode annotation reset for PVC "{name}"'
+    # A provisioner that fails removes the annotation, so that the pod is scheduled again.
     if present.metadata.annotations.get(SELECTED_NODE) != node_name:
         return f'provisioning failed for PVC "{name}"'
     if present.spec.volume_name:
