@@ -84,6 +84,7 @@ def measures_of(candidates: Iterable[Candidate], now_ns: int) -> I64Matrix:
 def _measure(candidate: Candidate, now_ns: int) -> tuple[int, int, int, int, int]:
     victims = candidate.victims
     priorities = [priority_of(pod) for pod in victims]
+    # An extender returns victims in any order, so the first need not have this priority.
     greatest = max(priorities)
     earliest = min(start_ns(pod) for pod in victims if priority_of(pod) == greatest)
     return (

@@ -65,6 +65,7 @@ def dry_run(failed: FailedCycle, limits: Limits | None = None, *, use_sums: bool
     offset = 0
     if failed.profile.draws_preemption_offset:
         number = draw(failed.seed, OFFSET_STREAM, failed.cycle_number)
+        # A draw over 2**DRAW_BITS is a fraction in [0, 1) of the number of slots.
         offset = number * len(slots) >> DRAW_BITS
         if offset:
             slots = np.concatenate([slots[offset:], slots[:offset]])

@@ -144,6 +144,7 @@ def conclude(failed: FailedCycle, found: DryRun, left: Candidates | Status) -> P
             return PostFilterResult(status=_together(found.errors), details=_nothing(found))
         return PostFilterResult(
             status=Status.unschedulable(_why_not(failed, found)),
+            # As upstream, an empty name clears the pod's earlier nomination; None would keep it.
             nominated_node="",
             details=_nothing(found),
         )

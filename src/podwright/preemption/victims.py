@@ -106,13 +106,16 @@ class _NodeDryRun:
         if not status.is_success:
             return status
         now_ns = self._now_ns
+        # Must precede the split: each pod uses up its budgets, the most important one first.
         lower.sort(key=lambda placed: _rank(placed.pod, now_ns, last))
         violating, others = self._cluster.budgets.split(lower)
+        # Reprieved first, so that room on the node spares budgets before other pods.
         victims = [placed for placed in violating if not self._reprieve(placed)]
         violations = len(victims)
         victims += [placed for placed in others if not self._reprieve(placed)]
         if not victims:
             return expected_a_victim(self._name)
+        # `victims` begins with the violating ones; the candidate needs the order of importance.
         going = {id(placed) for placed in victims}
         return Candidate(
             node=self._name,
@@ -135,6 +138,7 @@ class _NodeDryRun:
         """Run the filters with the nominated pods, if there are any, and without them."""
         slot = self._slot
         if self._nominated:
+            # The counts of nominated pods go to a copy, so that only the slot has to be undone.
             cycle = self._cycle.clone()
             added = [self._dry_run.add(pod) for pod in self._nominated]
             for placed in added:
@@ -144,6 +148,8 @@ class _NodeDryRun:
                 self._dry_run.remove(placed)
             if not status.is_success:
                 return status
+        # A nominated pod may never arrive, so the pod's affinity must not depend on one
+        # (upstream: framework/runtime/framework.go, RunFilterPluginsWithNominatedPods).
         return self._filters.status(self._cycle, slot)
 
     def _update_plugins(self, cycle: Cycle, placed: PlacedPod, sign: int) -> None:
