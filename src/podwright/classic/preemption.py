@@ -153,6 +153,7 @@ def preempt(
         return Preemption(is_eligible=False)
     nodes = potential_nodes(cluster.nodes(), failed)
     if not nodes:
+        # Upstream clears the pod's nomination only here, not if the dry run finds no candidate.
         return Preemption(clear=[pod])
     found = _victims_of_nodes(scheduler, pod, nodes)
     candidates = _ask_extenders(scheduler, pod, found)
@@ -264,6 +265,7 @@ def select_victims(
     if not fits():
         return None
     lower.sort(key=_importance)
+    # Violating pods are reprieved first, so that room on the node spares budgets.
     violating = [other for other in lower if violates(other)]
     others = [other for other in lower if not violates(other)]
     victims: list[Pod] = []

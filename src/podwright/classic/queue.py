@@ -271,6 +271,8 @@ class ClassicQueue:
         queued.timestamp_ns = now_ns
         self._records.fail(queued.key, now_ns)
         cause = "ScheduleAttemptFailure"
+        # A move since the attempt's cycle may have resolved the failure, and no second event may
+        # come: the pod retries after its backoff.
         if self.move_request_cycle >= cycle:
             place = self._enter_backoff(queued, cause, now_ns)
         else:
@@ -338,6 +340,7 @@ class ClassicQueue:
         limit_ns = self.settings.max_unschedulable_ns
         overdue = []
         for queued in self._unschedulable.values():
+            # In the order of failure, so every further pod has waited for less.
             if now_ns - queued.timestamp_ns <= limit_ns:
                 break
             overdue.append(queued)
@@ -365,6 +368,7 @@ class ClassicQueue:
             due_ns = self._flush_at(end_ns, settings.backoff_flush_ns)
         if self._unschedulable:
             oldest = next(iter(self._unschedulable.values()))
+            # One more, because the flush moves only pods older than the limit.
             leave_ns = oldest.timestamp_ns + settings.max_unschedulable_ns + 1
             flush_ns = self._flush_at(leave_ns, settings.unschedulable_flush_ns)
             due_ns = flush_ns if due_ns is None else min(due_ns, flush_ns)
@@ -546,6 +550,7 @@ class ClassicQueue:
             else:
                 self._enter_active(queued, cause, now_ns)
             moved.append(queued.key)
+        # Also if no pod was moved: a pod in flight may need the event.
         self.move_request_cycle = self.scheduling_cycle
         return moved
 

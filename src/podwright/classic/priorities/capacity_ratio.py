@@ -105,6 +105,7 @@ def capacity_ratio(
 def _utilization(requested: int, capacity: int) -> int:
     if capacity == 0 or requested > capacity:
         return _MAX_UTILIZATION
+    # Upstream truncates the free share, so the utilization rounds up, not down.
     return _MAX_UTILIZATION - (capacity - requested) * _MAX_UTILIZATION // capacity
 
 
