@@ -91,6 +91,8 @@ class BackoffQueue:
             )
             self.regular.push(queued, key)
             return QueueName.BACKOFF
+        # No attempt starts from this heap, so it does not need activeQ's order within a window;
+        # the index makes the keys unique.
         self.errors.push(queued, (end_ns, queued.entered_index))
         return QueueName.ERROR_BACKOFF
 
@@ -116,4 +118,5 @@ class BackoffQueue:
         if self._settings.max_backoff_ns == 0:
             return 0
         first_ns = min(self.end_ns(head) for head in heads)
+        # The window in which the backoff ends still counts as backing off.
         return first_ns - first_ns % self._window_ns + self._window_ns

@@ -132,6 +132,7 @@ class HintTable:
         found = self.registered(event)
         pod = queued.pod
         pending = queued.pending_plugins
+        # Pending plugins come first: their QUEUE skips the backoff, whatever others answer.
         if pending:
             for plugin in found.functions_of:
                 if plugin in pending and self._run_hint(found, plugin, pod, old, new) is Hint.QUEUE:

@@ -37,6 +37,7 @@ class InFlight:
         # entry would skip all deleted ones each time.
         self._begins: OrderedDict[str, tuple[int, QueuedPod]] = OrderedDict()
         self._events: deque[RecordedEvent] = deque()
+        # Positions include the dropped events, so that dropping more does not change them.
         self._dropped_count = 0
         self.event_counts: Counter[str] = Counter()
         """Recorded events by label, for `scheduler_inflight_events`."""

@@ -72,6 +72,7 @@ class Nominator:
             "" clears the nomination; None takes the node from the pod's status.
         """
         uid = pod.metadata.uid
+        # Before the checks below: a pod that may not be nominated loses its old nomination too.
         self.remove(uid)
         if node_name is None:
             node_name = pod.status.nominated_node_name

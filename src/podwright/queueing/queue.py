@@ -378,6 +378,8 @@ class SchedulingQueue:
         oldest_ns = self._subqueues.unschedulable.oldest_ns()
         if oldest_ns is not None:
             interval_ns = self.settings.unschedulable_flush_ns
+            # One more, because the flush requeues only pods older than the limit. The division
+            # rounds up to the next flush.
             after_ns = oldest_ns + self.settings.max_unschedulable_ns + 1 - self._start_ns
             flush_ns = self._start_ns + -(-after_ns // interval_ns) * interval_ns
             due_ns = flush_ns if due_ns is None else min(due_ns, flush_ns)
@@ -554,6 +556,7 @@ class SchedulingQueue:
     def _to_active(
         self, queued: QueuedPod, label: str, now_ns: int, *, from_backoff: bool = False
     ) -> QueueName:
+        # PreEnqueue runs on entry to backoff only if pods are popped from there.
         checked = from_backoff and self.settings.pop_from_backoff
         if not checked and self._check_gates(queued):
             return self._to_unschedulable(queued, label, now_ns)
