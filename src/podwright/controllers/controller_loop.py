@@ -185,6 +185,7 @@ class ControllerLoop:
             if isinstance(action, SyncAt):
                 item = (action.event.controller, action.event.key)
                 known = self._requeue_at.get(item)
+                # The earlier sync that is already scheduled computes the later time again.
                 if known is not None and now_ns < known <= action.due_ns:
                     continue
                 self._requeue_at[item] = action.due_ns
@@ -206,6 +207,7 @@ class ControllerLoop:
     def restore(self, state: ControllerLoopState, objects: Iterable[KubernetesObject]) -> None:
         """Restore the result of `state` and the objects; the loop must be new."""
         for obj in objects:
+            # Delivery fills the controllers' indexes; the keys that it enqueues are replaced below.
             self._deliver(kind_of(obj), self.lister.put(obj), obj)
         self._workqueue = dict.fromkeys(state.workqueue)
         self._requeue_at = {(name, key): due_ns for name, key, due_ns in state.requeue_at}

@@ -215,6 +215,7 @@ class CronJobController:
             actions.append(SyncAt(next_ns, SyncDue(self.name, cron_job.key)))
         if missed.due_ns is None:
             return actions
+        # Upstream: only a warning; the job of the most recent time is created nevertheless.
         if missed.count > _MISSED_MAX:
             note = (
                 f"too many missed start times: {missed.count}. Set or decrease"
@@ -223,6 +224,7 @@ class CronJobController:
             actions.append(
                 event_by(self.name, cron_job, "TooManyMissedTimes", note, is_warning=True)
             )
+        # Upstream: getJobName; one name per scheduled time, so that no time gets two jobs.
         name = f"{cron_job.name}-{missed.due_ns // _MINUTE_NS}"
         if self._lister.get(JOB, f"{cron_job.namespace}/{name}") is not None:
             return actions
@@ -269,6 +271,7 @@ def most_recent_due(schedule: CronSchedule, after_ns: int, now_ns: int, zone: tz
     count = (now_ns - first_ns) // between_ns + 1
     # Upstream: start shortly before now and enumerate from there.
     due_ns = first_ns
+    # `next_ns` returns later times only; minus 1 because `first_ns` itself is a candidate.
     step_ns = schedule.next_ns(max(first_ns, now_ns - 2 * between_ns) - 1, zone)
     while step_ns is not None and step_ns <= now_ns:
         due_ns = step_ns

@@ -60,6 +60,7 @@ class BackoffRecord(msgspec.Struct, frozen=True):
         """Return the time from which new pods may be created."""
         if not self.failures:
             return 0
+        # Six shifts exceed the maximum already; the bound keeps the number small.
         wait_ns = _BACK_OFF_NS << min(self.failures - 1, 10)
         return self.failed_ns + min(wait_ns, _BACK_OFF_MAX_NS)
 
@@ -128,6 +129,7 @@ def count_pods(
             if each.action == "FailJob":
                 counts.fail_message = counts.fail_message or each.message
     if spec.is_indexed:
+        # `completions` may have been reduced since an index was completed.
         counts.indexes = {i for i in counts.indexes if i < (spec.completions or 0)}
         counts.succeeded = len(counts.indexes)
     return counts
@@ -169,6 +171,7 @@ def desired_active(spec: JobSpec, counts: JobCounts) -> int:
     if spec.suspend:
         return 0
     if spec.completions is None:
+        # A work queue: after the first success no pod is created, and the active ones may finish.
         return len(counts.active) if counts.succeeded else spec.parallelism
     return max(min(spec.completions - counts.succeeded, spec.parallelism), 0)
 
@@ -225,6 +228,7 @@ def restarts_too_often(spec: JobSpec, active: Iterable[Pod]) -> bool:
             status = section(pod, "status")
             for name in ("initContainerStatuses", "containerStatuses"):
                 restarts += sum(int(s.get("restartCount", 0)) for s in status.get(name) or ())
+    # With `>=` alone, a limit of 0 would fail a job without any restart.
     return restarts > 0 if spec.backoff_limit == 0 else restarts >= spec.backoff_limit
 
 

@@ -90,6 +90,7 @@ def retry_ns(failure: TerminatedPod | None) -> int:
     """
     if failure is None:
         return 0
+    # The annotations of the failed pod count only the failures before it.
     return BackoffRecord(failure.failures + failure.ignored + 1, failure.ended_ns).ends_ns()
 
 

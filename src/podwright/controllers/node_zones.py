@@ -196,6 +196,7 @@ class Zones:
             unready = total - ready
             if total and not ready:
                 found[key] = "FullDisruption"
+            # Upstream: two unready nodes never disrupt a zone partially, whatever their share.
             elif unready > 2 and unready * 100 >= UNHEALTHY_PERCENT * total:
                 found[key] = "PartialDisruption"
             elif total:
@@ -249,6 +250,8 @@ def zone_key(labels: dict[str, str]) -> str:
 
     Upstream: staging/src/k8s.io/component-helpers/node/topology/helpers.go, GetZoneKey
     """
+    # Upstream reads the beta labels first, even if a node has both.
     zone = labels.get(_BETA_ZONE, labels.get(_ZONE, ""))
     region = labels.get(_BETA_REGION, labels.get(_REGION, ""))
+    # Upstream: the null character separates the two even if one of them contains a colon.
     return f"{region}:\0:{zone}" if zone or region else ""

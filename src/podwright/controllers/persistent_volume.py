@@ -306,6 +306,7 @@ class PersistentVolumeController:
         if reference is None or reference.uid != claim.uid:
             spec = {"claimRef": reference_to(claim)}
         status = _phase(volume, "Bound", now_ns)
+        # Upstream: bind writes the volume first, which reserves it for the claim.
         if metadata or spec or status:
             new_volume = patched(volume, metadata=metadata, spec=spec, status=status)
             actions.append(UpdateObject(new_volume, "whole", self.name))

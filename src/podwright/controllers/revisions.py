@@ -43,6 +43,7 @@ def fnv32a(data: bytes) -> int:
 
 def safe_encoded(number: int) -> str:
     """Return a number in an alphabet without vowels, which spells no words."""
+    # Upstream: rand.go, SafeEncodeString: the index is the character code, not the digit.
     return "".join(_ALPHABET[ord(digit) % len(_ALPHABET)] for digit in str(number))
 
 

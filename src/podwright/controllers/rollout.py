@@ -281,10 +281,12 @@ class Rollout:
 
     def _scale_in_proportion(self) -> None:
         active = [each for each in self.sets if each.replicas > 0]
+        # Upstream: a deployment that is scaled to 0 has no surge.
         max_replicas = self.spec.max_replicas if self.spec.replicas > 0 else 0
         to_add = max_replicas - sum(each.replicas for each in active)
         newer_first = to_add > 0
         active = sorted(by_age(active), key=lambda each: each.created, reverse=newer_first)
+        # The sort is stable: of equal sets, the newest grows first and the oldest shrinks first.
         active.sort(key=lambda each: -each.replicas)
         added = 0
         sizes = []
@@ -312,6 +314,7 @@ class Rollout:
             fraction = -each.replicas
         else:
             before = revision_number(each.annotations.get(MAX_REPLICAS))
+            # Upstream: without the annotation, the size in the status replaces the former maximum.
             before = before or sum(one.reported for one in self.sets)
             if not before:
                 return 0
@@ -353,6 +356,7 @@ class Rollout:
         if not any(each.replicas for each in self.old):
             return
         not_yet = self.new.replicas - self.new.available
+        # New replicas that are not available yet may never be: old ones must stay for them.
         most = self.total - self.spec.min_available - not_yet
         if most <= 0:
             return

@@ -272,6 +272,8 @@ class _Sync:
         """
         if pod.is_terminating:
             return True
+        # Upstream: an ordered set waits for an unavailable pod, except for its first unhealthy one,
+        # which would otherwise block the set forever.
         if self._spec.is_ordered and not self._is_available(pod) and pod is not first:
             return True
         self._delete(pod)
@@ -401,6 +403,7 @@ class _Sync:
             "observedGeneration": self._owner.metadata.generation,
             "replicas": len(pods),
             "readyReplicas": len(ready),
+            # The pods that this sync deletes are still in the lister.
             "currentReplicas": sum(revision_of(pod) == current for pod in there)
             - self._deleted_current,
             "updatedReplicas": sum(revision_of(pod) == update for pod in there),
