@@ -12,6 +12,7 @@ import msgspec
 
 _NODES = 10 << 24
 _PODS = _NODES + (64 << 16)
+# A /10 network has 22 host bits.
 _COUNT_MAX = 1 << 22
 
 
@@ -94,6 +95,7 @@ def _text(network: int, number: int) -> str:
     return f"{_first_three(address >> 8)}.{address & 255}"
 
 
+# Addresses are assigned in order, so 256 in a row share their first three parts.
 @lru_cache(maxsize=16)
 def _first_three(address: int) -> str:
     return f"{address >> 16}.{address >> 8 & 255}.{address & 255}"

@@ -186,6 +186,8 @@ def _values_around_each(document: Any, before: list[str], after: list[str]) -> l
             if type(value) is not dict:
                 if value is None:
                     break
+                # An error in one entry discards the values of all entries, as `_NoValue` does in
+                # `values`.
                 return []
             value = value.get(name)
         found.append(value)

@@ -131,6 +131,7 @@ def _merge_maps(document: dict[str, Any], patch: dict[str, Any]) -> dict[str, An
             merged.pop(key, None)
         else:
             merged[key] = _merge_field(key, merged.get(key), value)
+    # These directives apply to merged lists, so they follow the merge of all fields.
     for key, value in patch.items():
         directive, _, name = key.partition("/")
         if directive == "$deleteFromPrimitiveList":

@@ -71,6 +71,7 @@ def _merged(target: dict[str, Any], *sources: dict[str, Any]) -> dict[str, Any]:
             present = merged.get(key)
             if isinstance(present, dict) and isinstance(value, dict):
                 merged[key] = _merged(present, value)
+            # Sprig's `merge`: the first dictionary wins, but an empty value counts as absent.
             elif not present:
                 merged[key] = value
     return merged
@@ -108,6 +109,7 @@ def _kind(value: Any) -> str:
 
 def _json(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    # Go's encoder escapes these characters for embedding in HTML.
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 

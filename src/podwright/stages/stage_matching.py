@@ -75,6 +75,7 @@ class StageMatcher:
         metadata, phase = pod.metadata, pod.status.phase
         owners = metadata.owner_references
         owner = owners[0].kind if owners else ""
+        # A pod class has a phase and at most one owner, with a kind; other pods start at the root.
         if not phase or len(owners) > 1 or (owners and not owner):
             return self.match(pod.raw or encode(pod))
         pod_class = (
@@ -197,6 +198,7 @@ def _is_met_by_class(requirement: Requirement, pod_class: _PodClass) -> bool | N
             return requirement.is_met_by([phase])
         case ["metadata", "deletionTimestamp"] if not is_deleted:
             return requirement.is_met_by([None])
+        # The class has no value of the timestamp, so a requirement on the value stays undecided.
         case ["metadata", "deletionTimestamp"] if not requirement.values:
             return requirement.operator == "Exists"
         case ["metadata", "annotations", _] if not has_annotations:

@@ -56,6 +56,7 @@ class FixedSchedules:
         if not self._may_last:
             return None
         sources = duration, jitter = self._stage.delay.sources(document)
+        # Other values, such as lists, may not be hashable, and `sources` is a key below.
         if not (duration is None or type(duration) is str) or not (
             jitter is None or type(jitter) is str
         ):
