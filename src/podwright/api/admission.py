@@ -260,6 +260,7 @@ def _qos_class(spec: Document) -> str:
         requests = {n: v for n, v in (resources.get("requests") or {}).items() if n in names}
         limits = {n: v for n, v in (resources.get("limits") or {}).items() if n in names}
         has_resources = has_resources or bool(requests or limits)
+        # An absent request equals its limit, as the defaults of the API set it.
         if len(limits) < len(names) or any(requests.get(n, limits[n]) != limits[n] for n in limits):
             is_guaranteed = False
     if is_guaranteed:

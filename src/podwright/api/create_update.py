@@ -103,6 +103,7 @@ def updated(current: T, new: T, *, scope: Scope, strategy: KindStrategy, version
         raw.pop("status", None)
         if "status" in status_of.raw:
             raw["status"] = status_of.raw["status"]
+    # Both documents have the stored `resourceVersion` here, so equality means that nothing changes.
     if raw == current.raw:
         return None
     raw = _as_before(raw, current.raw)

@@ -85,6 +85,8 @@ def deletion(
     if not held:
         return Deletion(is_removed=True)
     metadata = current.metadata
+    # Upstream: pkg/registry/generic/registry/store.go, markAsDeleting: the first mark increments
+    # the generation, because controllers treat the object differently from then on.
     is_first = metadata.deletion_grace_period_seconds is None and metadata.generation > 0
     marked = with_metadata(
         current,
@@ -153,8 +155,10 @@ def _grace_of(current: KubernetesObject, requested: int | None) -> int:
     assert isinstance(current, Pod), f"{current.kind} has no grace period"
     own = current.spec.termination_grace_period_seconds
     period = requested if requested is not None else DEFAULT_GRACE_SECONDS if own is None else own
+    # No kubelet runs an unbound pod, and a terminated one has stopped: nothing to wait for.
     if not current.spec.node_name or current.is_terminal:
         return 0
+    # Upstream: rest/delete.go, BeforeDelete: a negative grace period counts as one second.
     return period if period >= 0 else 1
 
 

@@ -116,6 +116,7 @@ def _lets_unhealthy_go(budget: PodDisruptionBudget) -> bool:
     if budget.spec.unhealthy_pod_eviction_policy == "AlwaysAllow":
         return True
     status = budget.status
+    # An unready pod is not among the healthy ones, so its eviction leaves the budget satisfied.
     return status.current_healthy >= status.desired_healthy > 0
 
 

@@ -15,7 +15,9 @@ _LETTER_COUNT = len(_ALPHABET)
 _SUFFIX_COUNT = _LETTER_COUNT**_SUFFIX_LENGTH
 _PAIRS = [first + second for second in _ALPHABET for first in _ALPHABET]
 _PAIR_COUNT = len(_PAIRS)
+# RFC 4122 fixes the two highest bits of this digit at 10, which leaves 8, 9, a and b.
 _VARIANTS = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))
+# Upstream: 63 characters (a DNS label) minus the suffix.
 _PREFIX_LENGTH_MAX = 58
 _ATTEMPTS_MAX = 1_000
 
