@@ -148,6 +148,7 @@ class History:
         if version >= self.current:
             return ()
         if kind is None:
+            # Versions have no gaps: the change of version v is at index v - oldest - 1.
             start = version - self.oldest
             return self._changes[start : None if limit is None else start + limit]
         log = self._log_of(kind)
@@ -177,6 +178,8 @@ class History:
         assert version <= self.current, f"{version} is after the current version {self.current}"
         del self._changes[: version - self.oldest]
         self.oldest = version
+        # Otherwise discarded changes that were not grouped yet would give the slice in `_log_of`
+        # a negative start.
         self._sorted_until = max(self._sorted_until, version)
         for log in self._of_kind.values():
             del log[: bisect_right(log, version, key=_version_of)]

@@ -73,6 +73,7 @@ def read_token(text: str) -> tuple[int, NamespacedName]:
         The text is not a valid token.
     """
     try:
+        # `token_for` removes the padding, which the decoder requires.
         padded = text.encode("ascii") + b"=" * (-len(text) % 4)
         token = msgspec.json.decode(urlsafe_b64decode(padded), type=_Token)
     except (ValueError, binascii.Error, msgspec.MsgspecError) as error:
@@ -120,6 +121,7 @@ def read_page(
         return Page(tuple(found), version)
     page = tuple(found[:-1])
     is_counted = not query.has_conditions
+    # The extra object was read but is not on the page, so it remains too: `left + 1`.
     return Page(page, version, token_for(version, page[-1].key), left + 1 if is_counted else None)
 
 
@@ -161,6 +163,7 @@ def _runs(table: KindTable, query: Query, before: Before) -> Iterable[Sequence[N
     if candidates is None:
         for run in table.ordered(query.namespace):
             keys.update(run)
+    # The indexes show the current state; an object that changed may have matched only before.
     for key, obj in before.items():
         if obj is None:
             keys.discard(key)

@@ -452,5 +452,7 @@ def _version_of(obj: KubernetesObject) -> int:
 def _checksum(
     version: int, previous: int, group: str, kind: str, key: str, document: bytes | None
 ) -> int:
+    # The head contains whether the document is NULL: without it, NULL and an empty document would
+    # have the same checksum.
     head = f"{version}\0{previous}\0{group}\0{kind}\0{key}\0{document is None}\0"
     return zlib.crc32(document or b"", zlib.crc32(head.encode()))

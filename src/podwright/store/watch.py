@@ -103,6 +103,8 @@ def event_for(change: Change, query: Query) -> WatchEvent | None:
         return WatchEvent("ADDED", change.version, change.new)
     if did_match and not does_match and change.new is not None:
         assert change.old is not None, f"version {change.version} did not match"
+        # The object still exists: the event has its last matching state, with the version at which
+        # it stopped matching.
         obsolete = at_version(change.old, change.version)
         return WatchEvent("DELETED", change.version, obsolete, change.old)
     return change.event if did_match or does_match else None
