@@ -208,6 +208,8 @@ class DecisionLog:
         objects = start.objects
         self.rows.objects = writer = ObjectWriter(start.object_count, objects)
         for entry in self.entries_from(start):
+            # The unbroken writer counted the objects at this event (`_is_put_off`), so the
+            # next checkpoint is due where it would have been.
             if start.chain is None and entry.index + 1 == self._checkpoint_events:
                 writer.add_written(objects)
                 self._checkpoint_due = self._next_checkpoint(0, len(writer))
@@ -215,6 +217,8 @@ class DecisionLog:
         self._chain = start.chain
         if start.chain is not None:
             self._checkpoint_due = self._next_checkpoint(start.index, start.known_count)
+        # A checkpoint that the machine refused is tried again every so many events; the next
+        # try is where the unbroken writer would make it.
         missed = self._flushed - self._checkpoint_due
         if missed > 0:
             self._checkpoint_due += -(-missed // _EVENTS_BETWEEN_TRIES) * _EVENTS_BETWEEN_TRIES
@@ -289,6 +293,7 @@ class DecisionLog:
         self._write_out()
         while len(self.rows):
             times, index, block = self.rows.take(self.block_events)
+            # Before the write: if it fails, `_unwritten` keeps the frame, and the rows are taken.
             self._flushed += len(times)
             self._write(EVENTS, index, block, first=self._flushed - len(times), times=times)
         if sync:
@@ -330,6 +335,7 @@ class DecisionLog:
         """Count the objects when the first checkpoint is due; return whether to postpone it."""
         if self._chain is not None or self._checkpoint_due != self._checkpoint_events:
             return False
+        # Objects get their numbers, by which they are counted, when a block is encoded.
         self.flush()
         self._checkpoint_due = self._next_checkpoint(0, len(self.rows.objects))
         return not self.is_checkpoint_due
@@ -352,10 +358,13 @@ class DecisionLog:
         if not machine.can_snapshot:
             self._checkpoint_due = len(self) + _EVENTS_BETWEEN_TRIES
             return False
+        # The events first: their encoding assigns the numbers that the snapshot refers to.
         self.flush()
         writer = self.rows.objects
         references = ReferenceNumbers(writer)
         with gc_paused():
+            # In this order: `snapshot` may number objects, `take` writes those, `keep_only` forgets
+            # all that the checkpoint does not list.
             snapshot = machine.snapshot(references)
             index = CheckpointIndex(objects=writer.take(), numbers=deltas(list(references.objects)))
             chain, new = next_link(self._chain, references.objects, writer.count)
@@ -486,6 +495,7 @@ class DecisionLog:
             elif frame.head.kind in _CHECKPOINTS:
                 passed = self._read(frame, CheckpointIndex)
                 for number, obj in decode_objects(passed.objects, objects):
+                    # An object that the caller gave for a number stays.
                     objects.setdefault(number, obj)
                 # Later events do not refer to objects that the checkpoint does not list.
                 known = {number: objects[number] for number in accumulate(passed.numbers)}
@@ -577,6 +587,8 @@ class Recorder:
             nonlocal last, limit
             # Before the event: if the write fails, the event was not handled.
             if len(entries) >= limit:
+                # If the write fails, the next event tries it again.
+                # `entries` has three items for each event.
                 limit = 0
                 limit = 3 * log.catch_up(machine)
             actions = handle(event, now_ns)

@@ -211,6 +211,7 @@ def find_cycle(
         start = _suspended_start(log, pod, end, own)
         run = Replay(log, until=start.event_index, plugins=own)
         run.run_to(start.event_index)
+        # A deferred event is processed inside another one; only `_suspended_start` stops there.
         if start.entry.index == start.event_index:
             start = start._replace(machine=run.machine)
     queued = start.machine.queue.get(pod)
@@ -246,6 +247,7 @@ def explain_cycles(
     for end, pod in sorted(requested):
         if end not in known.of(pod):
             raise UnknownCycle(f"no cycle of pod {pod} ended in event {end}")
+        # A checkpoint on the way saves handling the events before it.
         if run is None or any(run.index < start <= end for start in log.checkpoints):
             run = Replay(log, until=end, plugins=own)
         run.run_to(end)
@@ -285,6 +287,7 @@ def select_cycles(
     """
     known = Cycles(log)
     chosen = list(known.pods if pods is None else dict.fromkeys(pods))
+    # `index_at` returns the event after a time, and the cycles at `first_ns` count.
     first = 0 if first_ns is None else log.index_at(first_ns - 1)
     end = len(log) if last_ns is None else log.index_at(last_ns)
     for pod in chosen:
@@ -340,6 +343,7 @@ def _suspended_start(
     if begin < 0:
         raise UnknownCycle(f"the cycle that ended with event {end} started before the log")
     entry, index = steps[begin]
+    # Deferred: `processed` pauses before it handles an event, which leaves the machine there.
     if entry.index != index:
         run = Replay(log, until=end, plugins=plugins)
         machine = run.machine

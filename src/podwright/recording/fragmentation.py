@@ -86,6 +86,7 @@ class TypicalPods:
         if not total:
             return [0.0] * free.shape[1]
         has_no_room = np.zeros((len(typical), len(free)), dtype=np.bool_)
+        # Every pod takes one of `pods`, which is not among its requests.
         has_no_room |= free[:, PODS] < 1
         nothing = np.zeros(len(free), dtype=np.int64)
         for name, amounts in self._requests.items():
@@ -100,6 +101,7 @@ class TypicalPods:
                 unusable[~np.broadcast_to(is_requested, len(typical)), column] = free[
                     :, column
                 ].sum()
+        # Python integers: a count times the memory of a cluster may exceed 64 bits.
         per_resource: list[list[int]] = unusable.T.tolist()
         return [sum(map(mul, counts, amounts)) / total for amounts in per_resource]
 

@@ -131,6 +131,7 @@ def next_link(
         The number of assigned numbers.
     """
     if chain is not None and chain.before < _BEFORE:
+        # Numbers only grow, so the chain has stored no object from this number on.
         new = {number: obj for number, obj in known.items() if number >= chain.object_count}
         written_count = chain.written_count + len(new)
         if written_count <= _WRITTEN_PER_OBJECT * len(known):

@@ -44,6 +44,7 @@ _NAMES = tuple(_EVENT_OF)
 _CODES = {cls: code for code, cls in enumerate(_EVENT_OF.values())}
 _SHAPES = {cls: _shape(cls) for cls in _CODES}
 _REST_OF = {
+    # The first field of a call, its number, has a column.
     cls: tuple(f.name for f in msgspec.structs.fields(cls)[shape == _CALL :])
     for cls, shape in _SHAPES.items()
     if shape in (_CALL, _OTHER)
@@ -136,8 +137,10 @@ class EventRows:
             calls=deltas(calls),
             rest=rest,
             action_counts=counts,
+            # Encoded as structs; a reader keeps them encoded, and decodes those that it needs.
             actions=cast("list[msgspec.Raw]", self.actions[action_begin:action_end]),
         )
+        # A position, because deleting from the front would move the rest of the lists.
         self._taken = (end, action_end, cycle_end)
         if end == len(self.entries):
             self._clear()
@@ -204,6 +207,7 @@ def decode_events(
             if shape == _CALL:
                 fields["call"] = next(calls)
             event = cls(**fields)
+        # The same bytes as `encode_actions` made: a verification compares bytes.
         actions = ENCODER.encode(block.actions[begin : begin + taken]) if taken else NO_ACTIONS
         begin += taken
         yield Entry(first + place, now_ns, event, actions, pods.get(place, ()))

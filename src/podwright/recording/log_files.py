@@ -137,6 +137,7 @@ class Folder:
                     " the log to append to it"
                 )
             self._begin_segment(0)
+            # The lock is on the first segment, so the segment comes first.
             self._acquire_lock()
         except OSError as error:
             raise LogError(f"{self.source} cannot be written: {error.strerror or error}") from error
@@ -159,6 +160,7 @@ class Folder:
             files = self._files()
             if not files:
                 raise LogError(f"{self.source} holds no decision log (no *{SUFFIX} files)")
+            # Before the scan: no other writer may append frames after it.
             if append:
                 self._acquire_lock()
             frames: list[Frame] = []
@@ -230,6 +232,8 @@ class Folder:
             while written < len(data):
                 written += file.write(data[written:])
         except OSError:
+            # Readers ignore a partial frame at the end of the log only, so nothing may follow it.
+            # Without the seek, the next write would leave a hole.
             file.truncate(self._size_bytes)
             file.seek(self._size_bytes)
             raise
@@ -254,6 +258,7 @@ class Folder:
 
     def _begin_segment(self, number: int) -> None:
         if self._file is not None:
+            # Only the last segment may end in a partial frame, also after a power failure.
             self.sync()
             self._file.close()
         # A segment whose creation failed has no acknowledged frame.
@@ -285,6 +290,7 @@ def frames_until(frames: list[Frame], until: int | None, *, source: str) -> list
             f"{source} cannot be cut back to {until} events: no block ends there, the one before"
             f" ends at {before}; it was left as it is"
         )
+    # The last frame with this end: a checkpoint ends at the same event as the block before it.
     return frames[: len(ends) - ends[::-1].index(until)]
 
 
@@ -294,6 +300,7 @@ def _scan(file: Path, number: int, *, is_last: bool) -> list[Frame]:
     frames: list[Frame] = []
     with file.open("rb") as segment:
         data = segment.read(SEGMENT_HEAD_BYTES)
+        # A writer ended while it began this segment; the log ends with the segment before.
         if len(data) < SEGMENT_HEAD_BYTES and is_last and number:
             return []
         if len(data) < SEGMENT_HEAD_BYTES:

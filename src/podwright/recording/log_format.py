@@ -161,6 +161,7 @@ def encode_frame(
     level : int
         The compression level, 0 to 9.
     """
+    # Each part is a stream of its own, so that the index is read without the rest.
     payload = b"".join(zlib.compress(ENCODER.encode(value), level) for value in values)
     head = FrameHead(
         kind=kind,
@@ -187,6 +188,7 @@ def decode_payload(
     if len(payload) == head.length and zlib.crc32(payload) == head.checksum:
         try:
             for _ in range(part):
+                # A zlib stream marks its own end, so the parts need no lengths.
                 before = zlib.decompressobj()
                 before.decompress(payload)
                 payload = before.unused_data

@@ -156,6 +156,7 @@ class ObjectWriter:
         columns, self._columns = self._columns, _Columns()
         self._rows.forget_parts()
         count = len(columns.kinds)
+        # New numbers are consecutive: all differences after the first are 1.
         return columns.written([self.count - count, *[1] * (count - 1)] if count else [])
 
     def known(self) -> dict[int, KubernetesObject]:

@@ -169,6 +169,7 @@ class PodRows:
         part = self._part({**section, **_UNNAMED})
         if part not in self._unnamed:
             self._unnamed[part] = _metadata_of(section)
+        # Only if reading the section gives the same typed metadata: a driver may change either.
         if self._unnamed[part] == _replace(metadata, name="", uid="", resource_version=""):
             return DOCUMENT, part
         return WRITTEN, self._part(section)
@@ -190,6 +191,7 @@ class PodRows:
             if section is None and before is None:
                 return SpecCell(spec, None, SPEC_ONLY, old.spec_part, None)
             if section is not None and before is not None:
+                # Otherwise the older part contains a node name that the binding replaced.
                 has_no_other = old.source == BOTH or "nodeName" not in before
                 if has_no_other and section == {**before, "nodeName": node}:
                     return SpecCell(spec, section, BOTH, old.spec_part, old.part)
@@ -328,6 +330,7 @@ class PodColumns:
         was = old.spec
         if spec is not was:
             is_same = spec.spec_part == was.spec_part and spec.part == was.part
+            # A reader can add a node to the older spec, or replace it in place, but not remove it.
             if not is_same or was.source not in (NONE, spec.source):
                 spec_at = _place(self._specs, spec.spec_part)
                 raw_spec = _place(self._raw_specs, spec.part)
@@ -528,6 +531,7 @@ class PodReader:
         status = old.status if status_at == UNCHANGED else pods.statuses[status_at]
         raw_status = _part(pods.raw_statuses, raw_status_at, before, "status")
         is_shared = source == WRITTEN and node_source == NONE and old is _NO_POD
+        # The status of the older version has its addresses already.
         if raw_status and raw_status_at >= 0:
             for name in _ADDRESSES:
                 if isinstance(raw_status.get(name), str):

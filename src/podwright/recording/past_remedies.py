@@ -48,6 +48,7 @@ class _PastTrial:
 
     def run(self, change: Change) -> Outcome | None:
         """Run the cycle with a change; None if the pod does not fit."""
+        # A cycle moves the start of the next search; every trial begins where the recorded one did.
         position = self._past.runner.search_position()
         try:
             with edited(self._cluster, put=change.put, delete=change.delete):
@@ -82,6 +83,7 @@ class _PastTrial:
         if result is None or not result.nominated_node:
             return None
         victims = result.details.victims if isinstance(result.details, Preemption) else ()
+        # The pod's next cycle, as it is once the victims are gone.
         for victim in victims:
             self._cluster.remove(victim.key)
         decision = self._decide(pod)
@@ -97,6 +99,7 @@ class _PastTrial:
         reservation = reservation_for(runner, decision) if decision.slot >= 0 else None
         if reservation is None:
             return decision
+        # The scheduler assumes the pod before its plugins reserve.
         self._cluster.place(pod, decision.slot)
         status = reservation.reserve()
         if status.is_success:

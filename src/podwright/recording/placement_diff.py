@@ -263,6 +263,7 @@ def _node_changes(before: ClusterUse, after: ClusterUse) -> NodeChanges:
         {name for name, count in zip(use.nodes, use.movable_pods.tolist(), strict=True) if count}
         for use in (before, after)
     )
+    # A node that only one side has is added or removed, not emptied or newly used.
     common = set(before.nodes) & set(after.nodes)
     return NodeChanges(
         used=(len(used[0]), len(used[1])),

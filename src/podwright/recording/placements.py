@@ -93,6 +93,7 @@ def use_of(cluster: Cluster) -> ClusterUse:
     """Return the use of the nodes of a cluster, in order of their names."""
     nodes = cluster.nodes
     names = [nodes.names[slot] for slot in cluster.live_slots().tolist()]
+    # By name, because slots depend on the order of arrival, which differs between clusters.
     slots = np.array([nodes.slot_of[name] for name in sorted(names)], dtype=np.int64)
     resources = sorted(nodes.resources, key=nodes.resources.__getitem__)
     columns = np.array([nodes.resources[name] for name in resources], dtype=np.int64)

@@ -51,6 +51,7 @@ class Replay:
             start: Start = log.start(until)
             if objects is not None:
                 start = msgspec.structs.replace(start, given=objects)
+                # The caller's objects replace those read: both sides share one object per number.
                 start.objects.update(objects)
             if start.snapshot is not None:
                 self.machine.restore(start.snapshot, start.objects)

@@ -45,6 +45,7 @@ def resume(
     """
     with ExitStack() as opened:
         log = opened.enter_context(DecisionLog.open(path, append=True, until=until))
+        # Unchecked, because `verify_replay` compares all actions and describes the difference.
         run = Replay(log, plugins=plugins, objects=log.objects(), is_checked=False)
         outcome = verify_replay(run)
         if outcome.difference is not None:

@@ -269,8 +269,10 @@ class RunFolder:
             self._acquire_lock()
             checkpoint = self._read_checkpoint()
             self._part_count = 0 if checkpoint is None else checkpoint.part_count
+            # The resumed run writes the rows after the checkpoint again.
             for part in self._parts()[self._part_count :]:
                 part.unlink()
+            # The run begins anew, and a new log needs an empty folder.
             if checkpoint is None:
                 shutil.rmtree(self.path / "log", ignore_errors=True)
             self._write_manifest("running")
@@ -316,6 +318,7 @@ class RunFolder:
         rows : dict
             The rows of the tables since the last checkpoint.
         """
+        # The part first: a checkpoint must not count a part that is missing.
         self._replace(f"parts/{self._part_count:06}", msgspec.msgpack.encode(rows))
         self._part_count += 1
         checkpoint = Checkpoint(self._part_count, state)
@@ -369,6 +372,7 @@ class RunFolder:
     def close(self, status: Status, warnings: Sequence[str] = ()) -> None:
         """Write the status and release the lock; a finished run loses its checkpoint."""
         try:
+            # The status first: an unfinished run without a checkpoint would begin anew.
             self._write_manifest(status, warnings)
             if status == "finished":
                 (self.path / "checkpoint").unlink(missing_ok=True)
@@ -443,6 +447,7 @@ class RunFolder:
             with beside.open("wb") as file:
                 for data in parts:
                     file.write(data)
+                # On disk before the rename: a power failure must not leave a name without content.
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(place)

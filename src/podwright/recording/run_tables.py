@@ -382,8 +382,10 @@ class RunTables:
         self._sampled_ns, self._is_changed = at_ns, False
         nodes = self._machine.cluster.nodes
         allocatable, requested = nodes.allocatable, nodes.requested
+        # A mask copies the columns, so it is applied only if some slots are empty.
         if nodes.n_alive < nodes.n_slots:
             allocatable, requested = allocatable[nodes.alive], requested[nodes.alive]
+        # Pods that are created with a node may exceed its allocatable amounts.
         free = np.maximum(allocatable - requested, 0)
         sums: list[int] = allocatable.sum(axis=0).tolist()
         taken: list[int] = requested.sum(axis=0).tolist()
@@ -401,6 +403,7 @@ class RunTables:
 
     def _sample_pending(self, at_ns: int) -> None:
         counts = self.pending_by_reason()
+        # A row holds until the next one, so a reason that has no more pods gets a zero once.
         for reason in sorted({*counts, *self._shown_reasons}):
             self._rows["pending"].add(at_ns, reason, counts.get(reason, 0))
         self._shown_reasons = tuple(counts)

@@ -138,6 +138,7 @@ class Stepper:
     def previous_cycle(self) -> bool:
         """Go back to the end of the cycle before; False if there is none."""
         ends = self.cycles.ends
+        # The current event has the number `position - 1`; a cycle that it ended is not before it.
         place = bisect_left(ends, self._position - 1)
         return place > 0 and self.go_to(ends[place - 1] + 1)
 
@@ -178,6 +179,7 @@ class Stepper:
         return place > 0 and checkpoints[place - 1] > self._run.index
 
     def _begin_before(self, position: int) -> None:
+        # Earlier, so that the moments before the position are kept for later steps backward.
         until = max(position - self._kept, 0)
         self._run = Replay(self._log, until=until, plugins=self._plugins)
         self._moments.clear()

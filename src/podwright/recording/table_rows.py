@@ -54,6 +54,7 @@ class TableRows:
 
 
 def _empty(kind: ColumnType) -> Any:
+    # Eight bytes for each value; a list needs a reference and an object.
     if kind in ("time", "int"):
         return array("q")
     return array("d") if kind == "float" else []

@@ -88,6 +88,7 @@ class UtilizationMeter:
     def _set_shares(self, nodes: NodeColumns, at_ns: int) -> None:
         for name, column in nodes.resources.items():
             allocatable = int(self._allocatable_sums[column])
+            # -1: nothing is allocatable; `_close` leaves such times out of the mean.
             share = int(self._requested_sums[column]) / allocatable if allocatable else -1.0
             use = self.uses.get(name)
             if use is None:
@@ -127,6 +128,7 @@ class UtilizationMeter:
         changed_pods = nodes.pods_journal.since(self._versions[1])
         if changed is None or changed_pods is None:
             return None
+        # A slot in both journals must change the sums once.
         slots: I64Array = np.unique(np.concatenate((changed, changed_pods))).astype(np.int64)
         return slots
 
