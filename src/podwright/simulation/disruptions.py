@@ -227,6 +227,7 @@ class Disruptions:
             return
         node, counts = pod.spec.node_name, self.evictions
         if request.user == TaintEvictionController.name:
+            # The deletion of a pod that is terminating already is no further eviction.
             counts.by_taint += not pod.is_terminating
             self._check_lost(pod, "evicted by taint", now_ns)
         elif request.user == PodGarbageCollector.name and node and not self._has_node(node):
@@ -267,6 +268,7 @@ class Disruptions:
         if reference is not None:
             kind = (api_group(reference.api_version), reference.kind)
             found = None
+            # A controller is in the pod's namespace or, like the Node of a static pod, in none.
             for key in (f"{pod.namespace}/{reference.name}", reference.name):
                 found = found or self._store.get(kind, key)
             if found is not None and found.metadata.uid == reference.uid:

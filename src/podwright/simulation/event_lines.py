@@ -334,6 +334,7 @@ class _Reading:
             EXIT_CODE: "1" if end.has_failed else "0",
         }
         pod = with_fields(pod, "metadata", annotations=annotations)
+        # The pod ends once; otherwise its containers would be restarted.
         return with_fields(pod, "spec", restart_policy="Never")
 
     # ------------------------------------------------------------------------ own lines

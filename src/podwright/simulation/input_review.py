@@ -153,6 +153,7 @@ def load_estimate(objects: Iterable[KubernetesObject]) -> LoadEstimate | None:
     allocatable: Counter[str] = Counter()
     for obj in several:
         if isinstance(obj, Node):
+            # Upstream: pkg/apis/core/v1/defaults.go, `SetDefaults_NodeStatus`
             quantities = obj.status.allocatable or obj.status.capacity
             for name, text in quantities.items():
                 value = quantity_milli_value(text) if name == "cpu" else quantity_value(text)
@@ -165,6 +166,7 @@ def load_estimate(objects: Iterable[KubernetesObject]) -> LoadEstimate | None:
         return None
     found: LoadEstimate | None = None
     for name in sorted({name for shape in counts for name, _ in shape}):
+        # The smallest requests first: the order in which the sum has room for most pods.
         amounts = sorted((dict(shape).get(name, 0), count) for shape, count in counts.items())
         fitting, left = 0, allocatable[name]
         for amount, count in amounts:
@@ -187,6 +189,7 @@ def _endless_pods(objects: Iterable[KubernetesObject]) -> Iterator[tuple[Pod, in
     uids = {obj.metadata.uid for obj in several if obj.metadata.uid}
     for obj in several:
         controller = obj.metadata.controller
+        # The controller is counted with all its replicas.
         if controller is not None and controller.uid in uids:
             continue
         if isinstance(obj, Pod):

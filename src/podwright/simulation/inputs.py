@@ -168,6 +168,7 @@ class Inputs:
                 msgspec.structs.replace(one, source=places.get(one.source, one.source))
                 for one in error.errors
             ]
+        # Pods of the start that are never deleted are created with the other initial objects.
         later = [one for one in arrivals if one.due_ns > start_ns or one.gone_ns is not None]
         self._later = _timed(later)
         self._events: list[EventLines] = []

@@ -42,6 +42,7 @@ def with_job_duration(obj: T, duration_ns: int) -> T:
         return obj
     document = dict(encode(obj))
     place = document
+    # Only what is on the path is copied; the rest is shared with the original.
     for name in _TEMPLATE_PATHS[kind_of(obj)]:
         place[name] = dict(place.get(name) or {})
         place = place[name]

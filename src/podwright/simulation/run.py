@@ -170,6 +170,7 @@ class Run:
             machine = replay(log, plugins=own)
             end_ns = log.time_of(len(log) - 1) if len(log) else manifest.start_ns
             if found.has_results:
+                # A run may last longer than its last event.
                 end_ns = max(end_ns, timestamp_ns(_summary_in(found).end) or 0)
                 pods = found.read_pods()
             else:

@@ -201,6 +201,7 @@ class Simulation:
             if not count % _STEPS_AT_ONCE:
                 yield world.now_ns
         before_ns = world.now_ns
+        # No event is left: this only advances the time to the end of the run.
         world.run_until(until_ns)
         tables.passed(before_ns, world.now_ns)
         report_observers.passed(before_ns)
@@ -228,6 +229,7 @@ class Simulation:
             world_state(world), self.tables.state(), self.report_observers.state()
         )
         data = msgspec.msgpack.encode(state)
+        # The log first: the checkpoint counts its events, and must find them after a crash.
         world.log.flush(sync=True)
         folder.write_checkpoint(data, rows)
         self._checkpoint_due = self._next_checkpoint()

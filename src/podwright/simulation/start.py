@@ -232,6 +232,7 @@ def simulate(  # noqa: PLR0913 - the options of a run
         sample_ns=sample_ns,
         checkpoint_events=checkpoint_events,
     )
+    # Before the run, so that it does not fail at its end.
     if output is not None:
         require_arrow()
     other_options: dict[str, Any] = {

@@ -137,6 +137,7 @@ def _waits(columns: dict[str, list[Any]]) -> Waits:
 
 def _percentile(ordered: Sequence[int], percent: int) -> int:
     """Return the smallest value that this percentage of the values do not exceed."""
+    # The nearest rank, rounded up in integers: floats could round to another rank.
     return ordered[max(-(-len(ordered) * percent // 100) - 1, 0)]
 
 
@@ -168,6 +169,7 @@ def _sampled_means(columns: dict[str, list[Any]], end_ns: int) -> dict[str, floa
             share * (until_ns - at_ns)
             for (at_ns, share), until_ns in zip(values, ends, strict=True)
         )
+        # A resource that appears during the run is averaged from its first sample.
         lasted_ns = end_ns - values[0][0]
         mean = total / lasted_ns if lasted_ns else values[-1][1]
         found[resource] = round(mean, 6)

@@ -94,6 +94,7 @@ class Workload(Sequence[Mapping[str, Any]]):
                 metadata["annotations"] = {RUN_DELAY: format_duration(run_ns)}
             given = {resource: str(values[row]) for resource, values in amounts.items()}
             container = {"name": "main", "image": "main", "resources": {"requests": given}}
+            # Upstream's validation requires limits equal to the requests for extended resources.
             if set(given) - {"cpu", "memory"}:
                 container["resources"] = {"requests": given, "limits": given}
             pod = {

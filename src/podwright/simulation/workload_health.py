@@ -209,6 +209,7 @@ def _update(record: WorkloadRecord, spec: Document, status: Document, now_ns: in
         available = _number(status, "availableReplicas")
         updated = _number(status, "updatedReplicas")
     record.updated = updated
+    # The target of a DaemonSet is in its status, so it is not known before there is one.
     if record.kind == "DaemonSet" and not status:
         return
     if (available, target) == (record.available, record.target) and record.since_ns:
@@ -228,6 +229,7 @@ def _is_lowest(record: WorkloadRecord) -> bool:
         available = target = 1
     if not lowest_target:
         lowest = lowest_target = 1
+    # Products instead of quotients: the comparison of the shares is exact.
     return not record.lowest_ns or available * lowest_target < lowest * target
 
 
@@ -282,6 +284,7 @@ def _is_complete(kind: str, document: Document) -> bool:
     """Tell whether the rollout of a workload is complete."""
     spec, status = document.get("spec") or {}, document.get("status") or {}
     generation = _number(document.get("metadata") or {}, "generation")
+    # Until the controller has observed the new spec, the status describes the old one.
     if not status or _number(status, "observedGeneration") < generation:
         return False
     match kind:

@@ -419,6 +419,7 @@ class World:
         due_ns = self.machine.next_flush_ns
         if due_ns is None:
             return None
+        # Flushes of unschedulable pods alone would continue a run without end time forever.
         if is_over and not self.machine.queue.metrics().pending_pods.get("backoff"):
             return None
         # Upstream's flush loops run every second, and every thirty seconds.
@@ -436,6 +437,7 @@ class World:
         heap = self._heap
         # Operations of users are processed one at a time: users observe the results in between.
         most = 1 if turn == Turn.INPUT else ROUND_MAX
+        # Timers only retry pods; everything else may change what fits.
         if turn != Turn.TIMER:
             self.unproductive_cycles = 0
         for _ in range(most):
@@ -552,6 +554,7 @@ class World:
 
     def _dispatch_changes(self) -> None:
         """Deliver all changes since the last call, and the replies to the scheduler's calls."""
+        # The store appends to the list of changes, so it is cleared and not replaced.
         changes, replies = self._changes.copy(), self._replies
         self._changes.clear()
         self._replies = []
