@@ -221,6 +221,7 @@ class LoggedAttempts:
         late = [line.seen_ns - ns for line, ns in new]
         if not late:
             return Delays(0, -DEFAULT_DELAY_NS, DEFAULT_DELAY_NS)
+        # `median_low` is one of the values, and therefore an integer.
         usual = median_low(late)
         return Delays(
             usual,
@@ -244,6 +245,7 @@ class LoggedAttempts:
                     self._view.nominate(pod, line.node)
             if upcoming is None or index != upcoming.index:
                 continue
+            # The state of an attempt before the record began is unknown.
             if upcoming.line or upcoming.time_ns + self.delays.usual_ns >= self._began_ns:
                 self._go_to_attempt(upcoming, arrived)
                 yield upcoming
@@ -265,6 +267,7 @@ class LoggedAttempts:
             position = track.seen_at(attempt.time_ns + self.delays.usual_ns)
             if kind == POD:
                 position = max(min(position, self._most), self._least)
+            # Never backward: the attempt before had observed at least this much.
             positions[kind] = max(position, track.position)
         if attempt.line:
             pod = self._pods.lines[self._first_position[self._uid_of(attempt)]].object
@@ -412,6 +415,8 @@ def nearest_positions(positions: range, here: int, lines: list[RecordLine]) -> l
     """Return the other positions that differ by relevant changes, nearest first."""
     found = []
     for position in sorted(positions, key=lambda p: (abs(p - here), p)):
+        # The change between this position and its neighbor towards `here`; if it is inert, the two
+        # positions are equivalent.
         crossed = lines[position] if position < here else lines[position - 1]
         if position != here and not _is_inert(crossed):
             found.append(position)
@@ -440,6 +445,7 @@ def _is_inert(line: RecordLine) -> bool:
             and new.status.images == old.status.images
             and new.status.declared_features == old.status.declared_features
         )
+    # The scheduler also reads their status or annotations.
     if isinstance(new, PodDisruptionBudget | PersistentVolume | PersistentVolumeClaim):
         return False
     return hasattr(new, "spec")

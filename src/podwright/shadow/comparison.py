@@ -184,8 +184,10 @@ class DecisionComparer:
         """Return the starts from which a search reaches a node, the likely ones first."""
         order = self._cluster.nodes.visiting_order()
         n = len(order)
+        # A search that evaluated so many nodes reaches the node only from starts just before it.
         position = int(np.flatnonzero(order == slot)[0])
         begins = [(position - back) % n for back in range(min(n, evaluated_count or n))]
+        # By distance on the ring of nodes, in either direction.
         return sorted(begins, key=lambda begin: min((begin - start) % n, (start - begin) % n))
 
     def decide(self, pod: Pod) -> Decision:

@@ -64,6 +64,7 @@ class CopiedImageCounts:
                 if slot not in state.nodes:
                     continue
                 count = self._counts_of.get(cluster.nodes.names[slot], {}).get(image, 0)
+                # In floats and in this order: upstream's scaledImageScore truncates the product.
                 newest[row] += int(state.size_bytes * (len(state.nodes) / cluster.nodes.n_alive))
                 copied[row] += int(state.size_bytes * (count / cluster.nodes.n_alive))
         differences: I64Array = locality_scores(copied, pod, MAX_NODE_SCORE) - locality_scores(

@@ -85,6 +85,7 @@ class RecordedAttempts:
             if isinstance(obj, Pod):
                 if obj.uid != pod.uid:
                     continue
+                # The pod was added here: no result is earlier.
                 if line.old is None:
                     break
                 # The scheduler nominates a pod to its chosen node if binding volumes takes time.

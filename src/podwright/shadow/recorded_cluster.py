@@ -124,6 +124,7 @@ class RecordedCluster:
         try:
             yield
         finally:
+            # Still speculating: these moves must not drop assumed pods or nominations.
             self.go_to(before)
             self.place_speculatively(())
             self.cluster.nodes.reorder(order)

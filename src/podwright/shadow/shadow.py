@@ -143,6 +143,7 @@ class Shadow:
         comparer.searches_left = MOST_SEARCHES
         if attempt.node:
             finding = self._binding(attempt, pod, comparer) if attempt.line else None
+            # A pod that fits on its nominated node is placed without a search.
             if not pod.status.nominated_node_name:
                 self._advance_start(attempt.evaluated_count)
             return finding
@@ -165,6 +166,7 @@ class Shadow:
         decision = comparer.decide(pod)
         self._advance_start(decision.evaluated_count)
         ours = decision.message
+        # `decide` runs no PostFilter, whose text ends the real message.
         self.same_message_count += bool(ours) and attempt.message.startswith(ours)
 
     def _binding(self, attempt: Attempt, pod: Pod, comparer: DecisionComparer) -> Finding:
