@@ -209,6 +209,7 @@ def _scores(
         for node, score in given.raw.items():
             raw.setdefault(node, {})[given.plugin] = str(score)
         for node, score in given.normalized.items():
+            # Go's int64 wraps around where Python's integers grow.
             final.setdefault(node, {})[given.plugin] = str(wrap_int64(score * weight))
     return raw, final
 
@@ -289,6 +290,7 @@ def extender_results(answers: Iterable[ExtenderAnswer]) -> dict[str, str]:
     if not any(found.values()):
         return {}
     return {
+        # Only maps are sorted; the fields of a struct keep Go's order.
         key: write_go_json(_sorted(found[verb]), sort_keys=False)
         for verb, key in _EXTENDER_KEYS.items()
     }
