@@ -190,6 +190,7 @@ def read_documents(data: bytes, source: str, errors: list[FieldError]) -> Iterat
                 yield Found(place, row, is_stored=True)
         return
     values = None
+    # Text that only begins like JSON, such as YAML in flow style, is read as YAML.
     if text.lstrip()[:1] in {"{", "["}:
         try:
             values = _json_values(text)
@@ -258,6 +259,7 @@ def _json_values(text: str) -> list[Any] | None:
         return [msgspec.json.decode(text)]
     except msgspec.DecodeError:
         pass
+    # Several values in a row need a decoder that returns where each of them ends.
     values = []
     decoder = json.JSONDecoder()
     position, end = 0, len(text)

@@ -241,6 +241,7 @@ def load_bytes(
         warnings += manifest.warnings
         for entry in manifest.objects:
             obj = entry.object
+            # With generateName only, every object is a new one.
             if not obj.name:
                 kept.append(entry)
                 continue

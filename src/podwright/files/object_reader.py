@@ -165,6 +165,7 @@ class ObjectReader:
         ]
         if self._validate == "strict":
             self.errors += errors
+            # Decoding may find further errors; a field is reported once.
             self._decoded(document, found, reported={error.path for error in errors})
             return None
         if self._validate == "warn":

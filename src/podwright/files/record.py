@@ -303,6 +303,7 @@ class RecordReader:
             try:
                 return _DECODER.decode(line)
             except msgspec.ValidationError:
+                # msgspec reports the first problem only; all of them are collected.
                 self.errors += _problems(msgspec.json.decode(line), place)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             self.errors.append(_error(place, f"not JSON: {error}"))
@@ -366,6 +367,7 @@ class RecordReader:
                 self.errors.append(_error(place, message, path="resource.metadata.name"))
                 self._gone.add(key)
             return None
+        # A recorder may write only the name of a deleted object; the last version stands for it.
         if written.event == "Delete" and old is not None and _is_a_name_only(written.resource):
             return old
         obj = self._reader.read(written.resource, Place(place), is_stored=True, path="resource")

@@ -58,6 +58,7 @@ def write_snapshot(
     for obj in objects:
         if is_in_snapshot(obj):
             lists[_KEY_OF[kind_of(obj)]].append(_without_type(encode(obj)))
+    # In the order of the fields of upstream's ResourcesForSnap.
     snapshot: dict[str, Any] = {key: lists[key] for key in _ORDER}
     snapshot["schedulerConfig"] = configuration
     snapshot["namespaces"] = lists["namespaces"]

@@ -154,6 +154,7 @@ def _is_yaml(data: bytes) -> bool:
 
 def _has_objects(data: bytes) -> bool:
     """Whether a file may have a Kubernetes object; reading it reports all other errors."""
+    # A compressed file is not unpacked twice.
     if _OBJECT.search(data[:65_536]) or data[:2] == b"\x1f\x8b":
         return True
     try:
