@@ -95,6 +95,7 @@ class ClaimFixes:
                 continue
             for key, value in volume.metadata.labels.items():
                 if key.endswith(("/zone", "/region")):
+                    # The label of a volume in several zones joins them by two underscores.
                     labels[key] = value.split("__")[0]
             affinity = volume.spec.node_affinity
             terms = (
@@ -104,6 +105,7 @@ class ClaimFixes:
             )
             for expression in terms[0].match_expressions if terms else ():
                 is_in = expression.operator == "In" and expression.values
+                # The host name of a local volume belongs to one node: no other node can have it.
                 if is_in and expression.key != node_edits.HOSTNAME:
                     labels[expression.key] = expression.values[0]
         return {k: v for k, v in labels.items() if node.metadata.labels.get(k) != v}

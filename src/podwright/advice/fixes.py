@@ -134,6 +134,7 @@ class Fixes:
         slot = self._nodes.slot_of[node.name]
         free = int(self._nodes.allocatable[slot, index] - self._nodes.requested[slot, index])
         key = (resource, free)
+        # Many nodes have the same amount free, and the edit depends on nothing else of a node.
         if key not in self._shrunk:
             self._shrunk[key] = pod_edits.shrink(self._pod, resource, free)
         edit = self._shrunk[key]
@@ -233,6 +234,7 @@ class Fixes:
             for index, constraint in hard
             if (constraint.min_domains or 1) > 1
         ]
+        # The steps of the skew leave room for the plans after them, within the limit per node.
         return [*domains, *skews[: _MOST_PLANS_PER_NODE - 3], *softly]
 
     def _domain_values(self, keys: Sequence[str]) -> dict[str, str]:
@@ -397,6 +399,7 @@ def _owner_of(pod: Pod) -> tuple[str, str]:
         return "Pod", pod.key
     name, kind = controller.name, controller.kind
     template = pod.metadata.labels.get("pod-template-hash")
+    # A Deployment appends the template's hash to its name for the name of a ReplicaSet.
     if kind == "ReplicaSet" and template and name.endswith(f"-{template}"):
         kind, name = "Deployment", name.removesuffix(f"-{template}")
     return kind, f"{pod.metadata.namespace}/{name}"

@@ -245,6 +245,7 @@ def _reduced(pod: Pod, resource: str, target: int) -> Pod | None:
             for index in _largest_first(containers, resource):
                 changed = _container_reduced(pod, field, index, resource, over)
                 left = pending_requests(changed).get(resource, 0)
+                # The request is a maximum over init containers: reducing one may change nothing.
                 if left < least:
                     best, least = changed, left
                     break
@@ -309,6 +310,7 @@ def _with_port(pod: Pod, port: int, other: int) -> Pod:
                     else msgspec.structs.replace(
                         each,
                         host_port=other,
+                        # Upstream's validation wants equal ports of containers on the host network.
                         container_port=other if host_network else each.container_port,
                     )
                     for each in container.ports
@@ -347,6 +349,7 @@ def spread_softly(index: int) -> Edit:
         "set whenUnsatisfiable: ScheduleAnyway",
         3.0,
         when_unsatisfiable="ScheduleAnyway",
+        # Upstream's validation allows minDomains with DoNotSchedule only.
         min_domains=None,
     )
 

@@ -167,6 +167,7 @@ def _shortages(pod: Pod, cluster: Cluster, slot: int, status: Status) -> tuple[f
     for reason in status.reasons:
         resource = reason.removeprefix("Insufficient ")
         index = nodes.resources.get(resource)
+        # A reason without an amount, such as `Too many pods`.
         if reason == resource or index is None:
             texts.append(reason)
             continue

@@ -147,7 +147,9 @@ def edited(
             cluster.remove(pod.key)
         yield before
     finally:
+        # The pods first: a node that was added is then deleted without pods on it.
         before.remove_new()
+        # Backward, so that an object that was put twice gets its original version.
         for is_new, obj in reversed(reverts):
             if is_new:
                 cluster.delete(obj)
