@@ -171,6 +171,7 @@ class NodesLeft:
         cls, names: tuple[str, ...], totals: tuple[int, ...], runner: PluginRunner
     ) -> NodesLeft:
         """Return the nodes that `entries` wrote down."""
+        # By the heap rule `entries` wrote the array of the heap, which is a heap again.
         order: I32Array = np.arange(len(names), dtype=np.int32)
         values: I64Array = np.array(totals, dtype=np.int64)
         return cls(list(names), values, order, runner.profile.tie_rule, runner.seed)
@@ -237,6 +238,7 @@ class Batch:
             return decision
         if decision.node:
             self._last_cycle, self._last_node = cycle_number, decision.node
+            # A suggested node was taken without scores, so that there is nothing new to store.
             if decision.node != hint:
                 reason = self._store(signature, decision, now_ns)
                 if reason is not None:
@@ -251,6 +253,7 @@ class Batch:
         stored = self._stored
         if stored is None or not len(stored.nodes):
             return None
+        # The first reason that applies is counted, so the order of the checks shows in metrics.
         if cycle_number != self._last_cycle + 1:
             return Flush.POD_SKIPPED
         if signature is None or signature != stored.signature:
@@ -271,6 +274,7 @@ class Batch:
         if signature is None:
             return Flush.POD_NOT_BATCHABLE
         totals, found = scored
+        # A copy: nodes may be added or deleted before the next pod.
         names = list(self._runner.cluster.nodes.names)
         nodes = NodesLeft.after(decision.slot, names, totals, found, self._runner)
         self._stored = _Stored(signature, nodes, now_ns)

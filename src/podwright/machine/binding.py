@@ -371,6 +371,8 @@ class BindingCycles:
                 else:
                     self._fail(binding, failure, "Permit", Code.WAIT)
                 return
+        # No later failure is unschedulable, so the events since the pop are no longer needed.
+        # Upstream: schedule_one.go, bindingCycle
         state.queue.done(binding.queued, state.now_ns)
         if binding.plugins.only_binds:
             binding.stage = BindingStage.BIND
@@ -553,6 +555,8 @@ class BindingCycles:
         for plugin in binding.plugins.unreserve:
             notify_plugin(plugin, "unreserve", binding.cycle, binding.node)
         forgotten = forget(state, binding)
+        # Upstream moves pods after the failure handler only if this pod was rejected.
+        # Upstream: schedule_one.go, handleBindingCycleError
         if forgotten and not failure.is_rejected:
             self._move_pods_for_freed_room(binding, spare="")
         path = self._path(binding, point, code)

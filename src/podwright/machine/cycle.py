@@ -192,6 +192,7 @@ class SchedulingCycles:
         handle_failure(self._state, cycle.queued, cycle.queued.pod, fits_nowhere(decision))
 
     def _fits_nowhere(self, queued: QueuedPod, decision: Decision) -> None:
+        # Announced before the pod is queued: PreEnqueue gates it from then on.
         eviction = self._steps.announce(queued, decision)
         handle_failure(self._state, queued, queued.pod, fits_nowhere(decision))
         if eviction is not None:

@@ -161,6 +161,7 @@ class Evictions:
         if call_failed(done.error):
             eviction.has_failed = eviction.is_stopped = True
             eviction.error = eviction.error or done.error
+        # With NotFound neither branch applies: the victim was gone already.
         elif done.error is None and is_deletion:
             self._report(eviction, pod, "")
         elif done.error is None and not eviction.is_stopped:
@@ -227,6 +228,7 @@ class Evictions:
             ),
         )
         call = patch_status(self._state, victim, condition=condition)
+        # The victim has the condition already, so that its deletion does not wait for a patch.
         if call is None:
             self._delete(eviction, victim)
         else:

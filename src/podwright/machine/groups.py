@@ -90,6 +90,7 @@ class Groups:
                 continue
             if is_scheduled:
                 members.scheduled.add(uid)
+            # A pod that was seen with its node stays scheduled, whatever its binding cycle does.
             elif not members.pods[uid].spec.node_name:
                 members.scheduled.discard(uid)
 

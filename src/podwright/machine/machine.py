@@ -192,6 +192,7 @@ class Machine:
         last = held[-1]
         if not cycles.waits_for(last):
             return
+        # The reply overtakes the held events: the cycle ends on the cluster that it began with.
         held.pop()
         cycles.resume(last)
         while held and cycles.suspended is None:
@@ -206,11 +207,13 @@ class Machine:
 
     def _request_wake_up(self) -> None:
         due_ns = self._state.timers.next_due_ns()
+        # Many events see the same first timer, whose WakeAt is requested once.
         if due_ns is not None and due_ns != self._announced_ns:
             self._announced_ns = due_ns
             self._state.actions.append(WakeAt(due_ns))
 
     def _call_done(self, done: CallDone) -> None:
+        # A binding cycle that ended has removed its calls, and late answers are ignored.
         caller = self._state.calls.pop(done.call, None)
         if isinstance(caller, Binding):
             self._bindings.call_done(caller, done)

@@ -159,6 +159,7 @@ class PodGroupCycles:
         for attempt in attempts:
             self._submit(attempt, outcome)
         for attempt in attempts:
+            # Only now: an eviction reads the nominations, which `_submit` sets.
             if attempt.eviction is not None:
                 self._evictions.start(attempt.eviction)
         result = "scheduled" if outcome.is_placed else "error" if outcome.error else "unschedulable"
@@ -175,6 +176,7 @@ class PodGroupCycles:
                 queued = state.queue.pop_pod(pod.key, state.now_ns)
                 if queued is not None:
                     members.append(queued)
+        # The sort is stable: the popped pod precedes its equals, which keep the order of the group.
         members.sort(key=lambda queued: (-queued.priority, queued.initial_attempt_ns or 0))
         return members
 
@@ -221,6 +223,7 @@ class PodGroupCycles:
             if attempt.permit is not None and attempt.permit.is_success:
                 outcome.is_waiting = needs_preemption
                 outcome.is_placed = not needs_preemption
+        # The last placement first, so that Unreserve finds what its own Reserve left.
         for attempt in reversed(attempts):
             if attempt.permit is not None:
                 self._revert(attempt)

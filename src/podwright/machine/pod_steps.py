@@ -122,6 +122,7 @@ class PodSteps:
         if error is not None:
             handle_failure(state, queued, binding.pod, failed(error))
             return
+        # Assumed before Reserve: `forget` reverts only a pod that is assumed by this binding.
         state.assumed[queued.uid] = binding
         if state.groups.is_used:
             state.groups.mark(binding.pod, is_scheduled=True)
@@ -129,6 +130,7 @@ class PodSteps:
             ended = self._reserve(binding) or self._permit(binding)
             if ended is not None:
                 failure, path = ended
+                # As upstream, also the plugins whose Reserve was not called.
                 for plugin in plugins.unreserve:
                     notify_plugin(plugin, "unreserve", binding.cycle, binding.node)
                 forget(state, binding)

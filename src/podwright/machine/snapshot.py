@@ -413,6 +413,7 @@ def restore(
         eviction = _eviction_from(entry_of, numbers)
         state.evictions[eviction.preemptor.metadata.uid] = eviction
     for call, number, uid in snapshot.calls:
+        # `is_capturable` guarantees that the eviction of this uid is the one that made the call.
         state.calls[call] = state.evictions[uid] if uid else bindings[number]
     state.metrics.restore(snapshot.counted)
     for name, batch in snapshot.batches.items():
@@ -432,6 +433,7 @@ def _restore_cluster(state: State, snapshot: MachineSnapshot, numbers: _Numbers)
         cluster.nodes.resource_index(resource)
     for name in snapshot.nodes:
         cluster.put(state.objects["Node", name])
+    # A node that changed its zone was appended there, which adding by slot does not repeat.
     cluster.nodes.reorder(snapshot.zones)
     for other in state.objects.values():
         if not isinstance(other, Node):

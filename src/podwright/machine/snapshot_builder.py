@@ -28,6 +28,7 @@ def bounds_of(metric: Metric) -> list[int]:
 
 
 def _last_ns(bound: float) -> int:
+    # The product may be rounded down; the loop corrects a start that is too high.
     nanoseconds = math.floor(bound * SECOND_NS) + 1
     while nanoseconds / SECOND_NS > bound:
         nanoseconds -= 1
