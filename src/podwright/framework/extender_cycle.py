@@ -228,6 +228,7 @@ class ExtenderRun:
                 random = draw(runner.seed, TIE_STREAM, self._cycle_number)
                 return winners[random * len(winners) >> DRAW_BITS]
             case TieRule.HEAP:
+                # Each cycle has its own range of counters, so that it can be run again alone.
                 first = self._cycle_number * _MOST_ENTRIES
                 keys = [
                     (sums[name], 1 + draw(runner.seed, EXTENDER_STREAM, first + i))
@@ -235,6 +236,7 @@ class ExtenderRun:
                     else (sums[name], 0)
                     for i, name in enumerate(names)
                 ]
+                # The kernel takes one integer per node; ranks have the order of the pairs.
                 rank_of = {key: rank for rank, key in enumerate(sorted(set(keys)))}
                 ranks: I64Array = np.array([rank_of[key] for key in keys], dtype=np.int64)
                 order: I32Array = np.arange(len(names), dtype=np.int32)

@@ -213,6 +213,7 @@ def post_filter_steps(failed: FailedCycle) -> Steps[PostFilterResult]:
         if result.details is not None:
             details = result.details
         reasons += result.status.reasons
+        # As upstream, the first plugin that rejects signs for all.
         rejected_by = rejected_by or plugin.name
     return PostFilterResult(
         status=Status(Code.UNSCHEDULABLE, tuple(reasons), rejected_by),

@@ -110,6 +110,7 @@ def nodes_to_find(node_count: int, percentage: int | None) -> int:
     if percentage is None or node_count < least:
         return node_count
     if percentage == 0:
+        # Upstream's adaptive percentage: one point less per 125 nodes, with integer division.
         percentage = max(50 - node_count // 125, 5)
     if percentage >= 100:
         return node_count

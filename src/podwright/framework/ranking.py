@@ -238,6 +238,7 @@ class Ranking:
                     slots = slots[1:]
                 elif 1 < count <= _FEW_ENTRIES:
                     slots = _distinct(slots)
+                # Past a quarter of the slots, one pass over all of them replaces single updates.
                 if 4 * len(slots) <= nodes.n_slots + 64:
                     self._follow(cluster, slots, pods_version)
                     return
@@ -249,6 +250,7 @@ class Ranking:
         for row in self._pods_rows:
             if row.pods_version == before:
                 row.catch_up(slots, pods_version)
+            # Rankings share rows, so another one may have updated this row already.
             elif row.pods_version != pods_version:
                 row.bring_up_to_date(cluster, self.cycle, self.objects_version)
         totals = self._totals_of(cluster.nodes, slots)
@@ -302,6 +304,7 @@ class Ranking:
         for verdict_row in self._judging:
             if verdict_row.rejects_any:
                 reject(verdict_row.verdicts.codes, totals)
+        # Rows are evaluated for live slots only; the values of the others mean nothing.
         if nodes.n_alive != nodes.n_slots:
             totals[~nodes.alive] = -1
         self._sum_up()
@@ -375,6 +378,7 @@ class Ranking:
     def _add_plain(self, slots: I32Array, totals: I32Array) -> None:
         """Add the rows that differ from slot to slot to the totals of feasible ones."""
         for row, weight in self._plain:
+            # -1 marks a slot that does not fit, and adding a score would hide it.
             added = (weight * row.scores.values[slots]).astype(np.int32)
             np.add(totals, added, out=totals, where=totals >= 0)
 
@@ -538,6 +542,7 @@ def _distinct(slots: I32Array) -> I32Array:
     distinct = set(slots.tolist())
     if len(distinct) == len(slots):
         return slots
+    # The order of the set has no effect: local rows evaluate each slot alone.
     return np.array(list(distinct), dtype=np.int32)
 
 
@@ -545,6 +550,8 @@ def _normalized_constant(plugin: Plugin, raw: int) -> int:
     """Return the normalized score of a row that is `raw` for all slots."""
     if plugin.normalization is Normalization.NONE:
         return raw
+    # Scores are scaled by the greatest one, here `raw`; zeros are reversed but not scaled.
+    # Upstream: plugins/helper/normalize_score.go, DefaultNormalizeScore
     if plugin.normalization is Normalization.DEFAULT_REVERSED:
         return 0 if raw > 0 else MAX_NODE_SCORE
     return MAX_NODE_SCORE if raw > 0 else raw

@@ -130,6 +130,7 @@ class RankingCache:
         """
         while True:
             try:
+                # Each failure removes a plugin from the local scores, so that the loop ends.
                 return self._of(pod)
             except UncacheableScore as error:
                 self._stop_caching(error.plugin)
@@ -155,6 +156,7 @@ class RankingCache:
         """Return whether PreFilter and PreScore must run again."""
         cluster = self._cluster
         reads = ranking.reads
+        # The usual case is decided by two integers, without building a tuple of versions.
         if ranking.objects_version == cluster.objects_version:
             if not reads & (_NODE | _CLUSTER):
                 return False
@@ -265,6 +267,7 @@ class RankingCache:
             row for row in ranking.filters if isinstance(row, VerdictRow)
         ]
         rows += [row for row, _ in ranking.scores]
+        # A spare row is overwritten by the next key that is not kept.
         if any(row.is_spare and row.plugin.name not in self._varying for row in rows):
             return
         if len(self._frames) >= _MOST_FRAMES:
@@ -280,6 +283,7 @@ class RankingCache:
             if not isinstance(answer, Status) or not answer.is_success:
                 return None
         for plugin in self._varying_pre_scores:
+            # A frame has rows for the scores of its own pod: other skips need other rows.
             if call_pre_score(plugin, cycle) != (plugin.name in frame.skipped_scores):
                 return None
         numbers = {name: key[place] for name, place in self._varying_places}

@@ -100,6 +100,7 @@ class RequestTotals:
             score_rows.append(row)
         share_plan = _NO_PLAN if shares is None else shares.plan
         balance_plan = _NO_PLAN if balance is None else balance.plan
+        # The constant is the first entry, which `begin` overwrites.
         head = (
             0,
             share_weight,

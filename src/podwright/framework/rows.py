@@ -187,6 +187,7 @@ class VerdictRow(Row):
         else:
             codes[slots] = 0
             run_filter(self.plugin, self.cycle, verdicts)
+            # A partial update never resets it: other slots may be rejected still.
             if not self.rejects_any:
                 # Mostly one slot has changed, and `any` of an array has a high fixed cost.
                 rejects = codes[slots[0]] != 0 if len(slots) == 1 else codes[slots].any()

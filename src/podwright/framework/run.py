@@ -340,9 +340,11 @@ class PluginRunner:
         if not len(feasible):
             return self._unschedulable(pod, ranking, search, nominated, first)
         if len(feasible) == 1:
+            # Upstream does not score a single feasible node.
             slot, ties, best = int(feasible[0]), 1, None
         else:
             if len(feasible) < cluster.nodes.n_alive:
+                # Nodes that the search did not reach may fit; normalization must not see them.
                 kept = totals[feasible]
                 totals.fill(-1)
                 totals[feasible] = kept
@@ -428,6 +430,7 @@ class PluginRunner:
         examined: I32Array = (
             np.roll(order, -start_here)[:visited] if start_here else order[:visited]
         )
+        # A restricted search moves the start too, although it walks other nodes.
         next_start = (start + visited) % node_count
         return Search(
             examined=examined, start=start, next_start=next_start, target_count=target_count

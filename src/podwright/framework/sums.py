@@ -81,6 +81,7 @@ class SumFilters:
         if not any(row.rejects_any for row in (*self._before, *self._after)):
             return _NO_BLOCKS
         blocked: I8Array = np.zeros(n_slots, dtype=np.int8)
+        # The earlier filters overwrite the later ones: the first rejection gives the status.
         for rows, mark in ((self._after, _AFTER), (self._before, _BEFORE)):
             for row in rows:
                 if row.rejects_any:
