@@ -237,6 +237,7 @@ class Scheduler:
         if not sort:
             return list(self.pending.values())
         plugin, order = sort[0], self._order
+        # The API writes timestamps in UTC with whole seconds, so their texts sort by time.
         pods = sorted(self.pending.values(), key=lambda pod: pod.metadata.creation_timestamp or "")
         key_of = plugin.queue_sort_key if order is None else order.key_of
         ordered = [(key_of(pod, age), pod) for age, pod in enumerate(pods)]
