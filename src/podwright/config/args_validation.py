@@ -270,6 +270,7 @@ def _shape(path: str, shape: Sequence[UtilizationShapePoint]) -> Iterator[FieldE
         if shape[index - 1].utilization >= shape[index].utilization:
             detail = "values must be sorted in increasing order"
             yield invalid(f"{path}[{index}].utilization", shape[index].utilization, detail)
+            # Upstream stops at the first point out of order.
             break
     for index, point in enumerate(shape):
         if not 0 <= point.utilization <= 100:

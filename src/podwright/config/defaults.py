@@ -257,6 +257,7 @@ def effective(
         for index, profile in enumerate(ready.profiles)
     )
     raise_errors([*earlier_errors, *_outside(earlier_errors, errors)], source=source)
+    # Ignorable extenders are called last; the stable sort keeps the configured order otherwise.
     order = sorted(range(len(ready.extenders)), key=lambda i: ready.extenders[i].ignorable)
     return EffectiveConfiguration(
         configuration=replace(
@@ -314,6 +315,7 @@ def _default_profile(profile: KubeSchedulerProfile, gates: Gates) -> KubeSchedul
             for field in Plugins.__struct_fields__
         }
     )
+    # Only multiPoint has default plugins in v1; sets of single points start empty.
     multi_point = merge_plugin_set(default_plugins(gates), custom.multi_point)
     plugins = replace(plugins, multi_point=multi_point)
     configured = tuple(

@@ -201,6 +201,7 @@ def _names_at(
         For each duplicate name in multiPoint, the message of its first extension point.
     """
     specific = set_at(plugins, point)
+    # Duplicates are errors of `_errors_at`; here each name counts once.
     enabled = list(dict.fromkeys(plugin.name for plugin in specific.enabled))
     if _is_closed(specific):
         return enabled
@@ -242,6 +243,7 @@ def _count_errors(
         yield "", f"at least one bind plugin is needed for {profile}"
     if len(by_point["placementGenerate"]) > 1:
         yield "", f"at most one placement generate plugin is allowed for {profile}"
+    # Python's integers do not wrap, so that the whole sum can be compared at once.
     total = sum(weight for _, weight in by_point["score"])
     if total * _MAX_NODE_SCORE > _MAX_TOTAL_SCORE:
         yield "", "score plugins: total score of Score plugins could overflow"
