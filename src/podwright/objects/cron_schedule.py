@@ -85,6 +85,7 @@ class CronSchedule(msgspec.Struct, frozen=True):
     def next_ns(self, after_ns: int, zone: tzinfo = UTC) -> int | None:
         """Return the first scheduled time after `after_ns`, None without one in five years."""
         if self.every_seconds:
+            # Upstream drops the fraction of a second (constantdelay.go, Next).
             return (after_ns // _SECOND_NS + self.every_seconds) * _SECOND_NS
         moment = _EPOCH + timedelta(minutes=after_ns // (60 * _SECOND_NS) + 1)
         end_year = moment.year + _YEARS_MAX
@@ -102,6 +103,7 @@ class CronSchedule(msgspec.Struct, frozen=True):
 
     def _is_day(self, wall: datetime) -> bool:
         day = wall.day in self.days
+        # Sunday is 7 in ISO 8601 and 0 in cron.
         weekday = wall.isoweekday() % 7 in self.weekdays
         if self.is_any_day or self.is_any_weekday:
             return day and weekday

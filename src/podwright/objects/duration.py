@@ -76,5 +76,6 @@ def _decimal(value: int, unit: int) -> str:
     whole, rest = divmod(value, unit)
     if not rest:
         return str(whole)
+    # Minutes and hours do not get here: every unit is a power of ten.
     digits = len(str(unit)) - 1
     return f"{whole}.{rest:0{digits}d}".rstrip("0")

@@ -52,6 +52,7 @@ class NodeTerm(msgspec.Struct, frozen=True, gc=False):
         """Whether a node of that name with those labels satisfies the term."""
         if self.errors or not self.labels.matches(labels):
             return False
+        # Upstream checks no fields of a node without a name (nodeaffinity.go, match).
         if not self.fields or not name:
             return True
         fields = {NODE_NAME_FIELD: name}

@@ -101,10 +101,12 @@ def _scaled_int64(mantissa: int, shift: int) -> int:
     if not mantissa:
         return 0
     if shift >= 0:
+        # 10**19 does not fit an int64: upstream reports an overflow, and the value is 0.
         if shift > 18:
             return 0
         result = mantissa * _power_of_ten(shift)
         return result if INT64_MIN < result <= INT64_MAX else 0
+    # Every mantissa is below 10**19, so a divisor past 10**20 gives the same result, 1.
     magnitude = -(-abs(mantissa) // _power_of_ten(min(-shift, 20)))
     return magnitude if mantissa > 0 else -magnitude
 
@@ -121,7 +123,9 @@ def _scaled_decimal(unscaled: int, shift: int) -> int:
     if abs(unscaled) < INT64_MAX and -shift < 19:
         quotient, rest = divmod(abs(unscaled), divisor)
         quotient = quotient if unscaled >= 0 else -quotient
+        # Upstream adds 1 to the truncated quotient whatever the sign: -1.5 reads as 0.
         return quotient + 1 if rest else quotient
+    # Floor division, as big.Int.DivMod with a positive divisor: adding 1 rounds up.
     quotient, rest = divmod(unscaled, divisor)
     return _wrap_int64(_low_int64(quotient) + (1 if rest else 0))
 
@@ -215,6 +219,7 @@ def parse_quantity_text(text: str) -> Quantity:
         mantissa = int(shifted)
         if mantissa > INT64_MAX:
             raise QuantityError("the number is too large")
+        # A decimal text is kept only in this case, as upstream does, and printed as it is.
         canonical = scale % 3 == 0 and not shifted.endswith("000") and shifted[0] != "0"
         return Quantity(
             -mantissa if sign == "-" else mantissa,
@@ -231,6 +236,7 @@ def parse_quantity_text(text: str) -> Quantity:
 def _parse_binary(
     text: str, sign: str, whole: str, fraction: str, power: int, digits: str
 ) -> Quantity:
+    # Upstream estimates the decimal digits: 2**power has about 3/10 of power.
     if not fraction and 15 - len(whole) - power * 3 // 10 - 1 >= 0:
         mantissa = int(whole)
         result = mantissa << power
@@ -259,6 +265,7 @@ def _round_up_to_nano(unscaled: int, exponent: int) -> int:
         return 0
     if shift >= 0:
         return unscaled * _power_of_ten(min(shift, _EXPONENT_LIMIT))
+    # A longer divisor rounds up to 1 too; the bound keeps 1e-2000000000 from being written out.
     return -(-unscaled // _power_of_ten(min(-shift, len(str(unscaled)) + 1)))
 
 
@@ -304,6 +311,7 @@ def format_quantity(quantity: Quantity | QuantityText) -> str:
     while mantissa % 10 == 0:
         mantissa //= 10
         exponent += 1
+    # The exponent moves down to a multiple of 3, never up, so that no fraction appears.
     mantissa *= _power_of_ten(exponent % 3)
     exponent -= exponent % 3
     if quantity.format == "DecimalExponent":

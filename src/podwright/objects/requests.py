@@ -300,6 +300,7 @@ def _containers(pod: Pod, requests: Iterable[_Nanos], missing: _Nanos | None) ->
             own = missing | own  # noqa: PLW2901  # the effective requests of the container
         if index < n_containers:
             _add(result, own)
+        # A sidecar keeps running: it counts beside the containers and beside later init containers.
         elif container.is_sidecar:
             _add(result, own)
             _add(sidecars, own)

@@ -179,6 +179,7 @@ def labels_as_selector(labels: Labels) -> Selector:
 
 def selector_of(requirements: Iterable[Requirement]) -> Selector:
     """Return a selector with sorted requirements; EVERYTHING without any."""
+    # Upstream sorts by key only; the full order makes equal selectors equal values.
     ordered = tuple(sorted(requirements, key=lambda r: (r.key, r.operator, r.values)))
     return Selector(ordered) if ordered else EVERYTHING
 

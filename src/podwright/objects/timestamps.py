@@ -23,6 +23,7 @@ def timestamp_ns(text: str | None) -> int | None:
     if not text:
         return None
     fraction = _FRACTION.search(text)
+    # The fraction is read apart, because datetime holds microseconds only.
     digits = fraction[1][:9].ljust(9, "0") if fraction else "0"
     try:
         moment = datetime.fromisoformat(_FRACTION.sub("", text))

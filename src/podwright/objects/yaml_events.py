@@ -223,11 +223,13 @@ def _plain(text: str) -> Any:
     """Return the value of an unquoted scalar."""
     if text in _CONSTANTS:
         return _CONSTANTS[text]
+    # The empty text is a constant, so there is a first character.
     if text[0] not in "-+.0123456789":
         return text
     number = text.replace("_", "")
     if _INTEGER.fullmatch(number):
         digits = number.lstrip("+-")
+        # With base 0 `int` rejects the octal form of YAML 1.1, which has no o.
         is_octal = len(digits) > 1 and digits[0] == "0" and digits[1] in "01234567"
         magnitude = int(digits, 8) if is_octal else int(digits, 0)
         return -magnitude if number[0] == "-" else magnitude
