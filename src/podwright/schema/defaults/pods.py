@@ -77,6 +77,7 @@ def _pod_spec(spec: Document) -> Document:
     """Return the spec of a pod with the defaults that a template does not get."""
     for name in ("containers", "initContainers"):
         spec = with_items(spec, name, _with_requests)
+    # Pod-level requests are sums over containers, whose own defaults therefore come first.
     if spec.get("resources"):
         spec = _with_pod_resources(spec)
     if spec.get("hostNetwork"):
@@ -133,10 +134,12 @@ def _with_pod_resources(spec: Document) -> Document:
     limits: dict[str, Any] = dict(resources.get("limits") or {})
     if not limits and not requests:
         return spec
+    # Huge pages come first, because their limits become requests below.
     for name, amount in sorted(container_totals(spec, "limits").items()):
         if name.startswith("hugepages-") and name not in requests:
             limits.setdefault(name, _quantity(amount))
     if limits:
+        # The sums precede the limits, since the first value of a resource stays.
         for name, amount in sorted(container_totals(spec, "requests").items()):
             if name in ("cpu", "memory"):
                 requests.setdefault(name, _quantity(amount))

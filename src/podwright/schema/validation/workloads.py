@@ -82,6 +82,7 @@ def _validate_rolling_deployment(errors: FieldErrors, path: str, rolling: Docume
     if _share(unavailable) == 0 and _share(surge) == 0:
         text = "may not be 0 when `maxSurge` is 0"
         errors.invalid(f"{path}.maxUnavailable", unavailable, text)
+    # Upstream bounds maxUnavailable only: a surge may exceed 100%.
     validate_at_most_all(errors, f"{path}.maxUnavailable", unavailable)
 
 
@@ -108,6 +109,7 @@ def _share(value: IntOrPercent) -> int:
     """Return the number, or the number before the percent sign."""
     if not isinstance(value, str):
         return value
+    # Callers compare the result with 0, which needs no total.
     digits = value.removesuffix("%")
     return int(digits) if digits.isascii() and digits.isdigit() else 0
 
