@@ -121,6 +121,12 @@ def terms(*keys: str) -> Document:
             [f"spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms[0]: Invalid value: "],
             id="a gated pod: other affinity",
         ),
+        pytest.param(
+            pod(**GATED, affinity={"podAntiAffinity": {REQUIRED: [{"topologyKey": "zone"}]}}),
+            {"spec__affinity": terms("a")},
+            ["spec: Forbidden: pod updates may not change fields other than "],
+            id="a gated pod: node affinity instead of other affinity",
+        ),
     ],
 )
 def test_pods(old: Document, changes: Document, starts: list[str]) -> None:

@@ -127,7 +127,8 @@ def _allow_narrower_nodes(
     others = {name: each for name, each in (affinity or {}).items() if name != "nodeAffinity"}
     if former_node is not None:
         others["nodeAffinity"] = former_node
-    kept["affinity"] = others or former_affinity
+    # A pod without any affinity may get one; other terms that are dropped stay a difference.
+    kept["affinity"] = others if others or former_affinity else former_affinity
 
 
 def _node_affinity(affinity: Document | None) -> Document | None:
