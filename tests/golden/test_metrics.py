@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from podwright.machine import Distribution, EmitEvent, MetricsSnapshot
-from podwright.parity.trace import Replay
+from podwright.parity.trace import TraceReplay
 
 VECTORS = Path(__file__).parent / "vectors"
 
@@ -33,7 +33,7 @@ def total(seen: MetricsSnapshot, name: str, *first: str) -> float:
 
 
 def replayed(case, monkeypatch) -> tuple[MetricsSnapshot, list[EmitEvent]]:
-    replay = Replay(case)
+    replay = TraceReplay(case)
     machine = replay.machine
     events: list[EmitEvent] = []
     handle = machine.handle

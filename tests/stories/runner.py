@@ -75,7 +75,7 @@ from podwright.machine import (
     UpdateVolume,
 )
 from podwright.objects import encode, format_duration, parse_duration
-from podwright.parity.trace import Replay
+from podwright.parity.trace import TraceReplay
 from podwright.preemption import Preemption
 from podwright.queueing import QueuedPod, QueueName
 from podwright.testing import make_node, make_pod
@@ -87,7 +87,7 @@ PLUGINS = {"Gate": "StubA", "Check": "StubB"}
 POINTS = {"reserve": "reserve", "permit": "permit", "pre_bind": "preBind"}
 
 
-class Story(Replay):
+class Story(TraceReplay):
     """One story: a machine and a small API server that follow its commands."""
 
     def __init__(self, directives: list[list[str]]) -> None:

@@ -27,7 +27,7 @@ _PROFILE = "default-scheduler"
 
 def check_queue(case: Case) -> Check:
     """Compare the popped pod and the whole state after each step."""
-    replay = _Replay(case)
+    replay = _QueueReplay(case)
     for step in case["steps"]:
         found = replay.run(step)
         expected = _expected_state(step["expect"])
@@ -49,7 +49,7 @@ def _pre_enqueue(pod: Pod) -> tuple[str, tuple[str, ...]] | None:
     return ("SchedulingGates", ("gated",)) if pod.spec.scheduling_gates else None
 
 
-class _Replay:
+class _QueueReplay:
     """One trace: the queue, and the objects around it."""
 
     def __init__(self, case: Case) -> None:

@@ -52,7 +52,7 @@ _EVENTS: dict[str, Callable[[dict[str, Any]], Event]] = {
 
 def check_trace(case: Case) -> Check:
     """Compare what happened in each step, and the state after it."""
-    replay = Replay(case)
+    replay = TraceReplay(case)
     for step in case["steps"]:
         replay.begin_step(step["dt"])
         popped = replay.do(step)
@@ -71,7 +71,7 @@ def check_gang(case: Case) -> Check:
         yield from check_trace(case)
 
 
-class Replay:
+class TraceReplay:
     """One trace: machine, server and clock.
 
     Attributes
@@ -374,7 +374,7 @@ _OF_ATTEMPTS = frozenset({
 
 
 def _compare(
-    expect: dict[str, Any], replay: Replay, popped: dict[str, Any] | None, op: str
+    expect: dict[str, Any], replay: TraceReplay, popped: dict[str, Any] | None, op: str
 ) -> Check:
     state = replay.state()
     yield from only("", expect, {*_HAPPENED, *state})
@@ -389,7 +389,7 @@ def _compare(
         yield equal(field, expect.get(field, None if field in _ALWAYS else empty), actual)
 
 
-def _compare_attempts(attempts: list[dict[str, Any]], replay: Replay) -> Check:
+def _compare_attempts(attempts: list[dict[str, Any]], replay: TraceReplay) -> Check:
     decisions = replay.decisions
     yield equal("attempts", len(attempts), len(decisions))
     # What one side has more of is a difference in their number.
@@ -429,7 +429,7 @@ def _batch_of(decision: Decision) -> dict[str, Any]:
     return fields
 
 
-def _compare_calls(expected: dict[str, Any], replay: Replay) -> Check:
+def _compare_calls(expected: dict[str, Any], replay: TraceReplay) -> Check:
     actual = replay.calls
     for name in sorted(expected.keys() | actual.keys()):
         expected_calls, made = expected.get(name, []), actual.get(name, [])
