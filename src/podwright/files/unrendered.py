@@ -24,6 +24,8 @@ _CHART_FILES = re.compile(r"Chart\.(yaml|lock)|values([-._].*)?\.(ya?ml|json)|.*
 _TEMPLATE_BYTES_MAX = 1_000_000
 """Larger files are dumps, which are not parsed twice."""
 
+_GZIP = b"\x1f\x8b"
+
 _OBJECT = re.compile(rb'^(?:["{\s-]*)(?:apiVersion|kind)["\']?\s*:', re.MULTILINE)
 
 
@@ -76,6 +78,9 @@ class UnrenderedFiles:
             is_source = len(inside.parts) == 1 and _CHART_FILES.fullmatch(file.name)
             if is_source or "templates" in inside.parts[:-1]:
                 return Unrendered("a Helm chart", chart, f"helm template {chart}")
+        if data.startswith(_GZIP):
+            # A compressed file is a dump, and its bytes contain any sequence by chance.
+            return None
         if b"{{" in data and len(data) < _TEMPLATE_BYTES_MAX and not _is_yaml(data):
             return Unrendered("unrendered templates ({{ }})", folder, "helm template CHART")
         if file.suffix != ".csv" and not _has_objects(data):

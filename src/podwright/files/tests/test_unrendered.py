@@ -1,5 +1,7 @@
 """Files beside manifests that are skipped in a folder, and rejected by name."""
 
+import gzip
+
 import pytest
 
 from podwright.files import load, read_paths
@@ -129,3 +131,16 @@ def test_python_gets_a_warning(tmp_path):
     write(tmp_path, {"a.yaml": NODE, "package.json": '{"name": "web"}'})
     with pytest.warns(UserWarning, match="package.json"):
         assert len(load(tmp_path).objects) == 1
+
+
+def test_a_compressed_dump_is_read_whatever_its_bytes_are(tmp_path):
+    number = 0
+    while b"{{" not in (data := compressed_node(number)):
+        number += 1
+    (tmp_path / "dump.yaml.gz").write_bytes(data)
+    assert [obj.name for obj in load(tmp_path / "dump.yaml.gz").objects] == ["n1"]
+
+
+def compressed_node(number: int) -> bytes:
+    text = f"{{apiVersion: v1, kind: Node, metadata: {{name: n1, labels: {{id: i{number}}}}}}}"
+    return gzip.compress(text.encode(), mtime=number)
