@@ -25,9 +25,10 @@ Validation and defaults are functions. The table names them for each kind (`modu
 Start with `table.py` (the format), then `kind.py`.
 """
 
-from podwright.schema.decoding import UNKNOWN_FIELD, Problem
+from podwright.schema.decoding import Problem
 from podwright.schema.defaults.pods import template_with_defaults
 from podwright.schema.field_sets import FieldSet
+from podwright.schema.field_suggestions import UNKNOWN_FIELD
 from podwright.schema.kind import Kind, SetDefaults, Validate, ValidateUpdate
 from podwright.schema.schema import Schema, built_in, decode
 from podwright.schema.table import KindRow, Table, built_in_table, read_table

@@ -7,30 +7,21 @@ from __future__ import annotations
 
 import base64
 import binascii
-import difflib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
 from podwright.objects import (
     QuantityError,
     invalid,
-    nearest,
     parse_quantity,
     timestamp_ns,
 )
+from podwright.schema.field_suggestions import Parents, TypeOf, unknown_field
 from podwright.schema.types import StructType, TypeRef
 
 Problem: TypeAlias = tuple[str, str, Any]
 """The path of an error, its message, and the invalid value."""
 
-UNKNOWN_FIELD: Final = "unknown field"
-"""The first words of the message about an unknown field."""
-
-_DEEPEST_SUGGESTION: Final = 3
-_SIMILAR: Final = 0.7
-"""Similarity from which a field is suggested; short names are similar to many fields."""
-_MISSPELT: Final = 0.85
-"""Similarity from which a field is suggested although another struct has it as it is written."""
 _JSON_NAME: Final = {
     "string": "a string", "bool": "true or false", "double": "a number", "object": "an object",
 }  # fmt: skip
@@ -38,12 +29,6 @@ _PYTHON_TYPES: Final[dict[str, type | tuple[type, ...]]] = {
     "string": str, "bool": bool, "double": (int, float), "object": dict,
 }  # fmt: skip
 _LIMITS: Final = {"int32": 2**31, "int64": 2**63}
-
-TypeOf: TypeAlias = Callable[[str], StructType]
-
-
-Parents: TypeAlias = tuple[tuple[str, StructType], ...]
-"""The structs that contain a value, with their paths, from the outside in."""
 
 
 def decoding_problems(
@@ -72,52 +57,9 @@ def decoding_problems(
     for name, value in document.items():
         field = struct.fields.get(name)
         if field is None:
-            yield f"{prefix}{name}", _unknown(name, here, type_of, document), value
+            yield f"{prefix}{name}", unknown_field(name, here, type_of, document), value
         elif value is not None:
             yield from _value_problems(value, field.type, type_of, f"{prefix}{name}", here)
-
-
-def _unknown(name: str, here: Parents, type_of: TypeOf, document: dict[str, Any]) -> str:
-    (path, struct) = here[-1]
-    for place, around in reversed(here[:-1]):
-        if name in around.fields and name not in {"name", "kind", "apiVersion"}:
-            return f"{UNKNOWN_FIELD}; it is a field of {place or 'the object'}"
-    near, similarity = _nearest_field(name, [one for one in struct.fields if one not in document])
-    if similarity < _MISSPELT and (place := _place_of(name, struct, type_of)):
-        return f"{UNKNOWN_FIELD}; it is a field of {f'{path}.' if path else ''}{place}"
-    return f'{UNKNOWN_FIELD}; did you mean "{near}"?' if near else UNKNOWN_FIELD
-
-
-def _nearest_field(name: str, known: list[str]) -> tuple[str, float]:
-    """Return the most similar field and its similarity; "" if none is similar enough."""
-    found = nearest(name, known) or ""
-    ratio = difflib.SequenceMatcher(None, name.casefold(), found.casefold()).ratio()
-    return (found, ratio) if ratio >= _SIMILAR else ("", 0.0)
-
-
-def _place_of(name: str, struct: StructType, type_of: TypeOf) -> str:
-    """Return the nearest path below a struct that has a field of this name; "" if none has."""
-    level = [("", struct)]
-    seen = {struct.name}
-    for _ in range(_DEEPEST_SUGGESTION):
-        below: list[tuple[str, StructType]] = []
-        for path, one in level:
-            for field in one.fields.values():
-                inner = field.type.innermost
-                if field.type.container == "map" or inner in seen or not _is_struct(field.type):
-                    continue
-                seen.add(inner)
-                suffix = "[]" if field.type.container else ""
-                below.append((f"{path}{field.name}{suffix}", type_of(inner)))
-        for path, one in below:
-            if name in one.fields and path not in {"status", "metadata"}:
-                return path
-        level = [(f"{path}.", one) for path, one in below if not path.startswith("status")]
-    return ""
-
-
-def _is_struct(ref: TypeRef) -> bool:
-    return _is_struct(ref.element) if ref.element is not None else ref.is_struct
 
 
 def _value_problems(

@@ -10,8 +10,9 @@ from typing import Any, Final, TypeAlias, cast
 import msgspec
 
 from podwright.objects import Document
-from podwright.schema.decoding import UNKNOWN_FIELD, Problem, decoding_problems
+from podwright.schema.decoding import Problem, decoding_problems
 from podwright.schema.field_sets import FieldSet, field_set
+from podwright.schema.field_suggestions import UNKNOWN_FIELD
 from podwright.schema.quantities import with_canonical_quantities
 from podwright.schema.strict_structs import StrictStructs, Struct
 from podwright.schema.table import KindRow

@@ -150,6 +150,24 @@ def test_every_successor_is_served() -> None:
             "unknown field; it is a field of spec",
             id="one level too low",
         ),
+        pytest.param(
+            {"contaners": []},
+            "spec.contaners",
+            'unknown field; did you mean "containers"?',
+            id="near a field that is set, and less near another one",
+        ),
+        pytest.param(
+            {"hostIPP": True, "hostIPC": True},
+            "spec.hostIPP",
+            'unknown field; did you mean "hostPID"?',
+            id="as near a field that is set as another one",
+        ),
+        pytest.param(
+            {"containers": [{"name": "main", "nmae": "x"}]},
+            "spec.containers[0].nmae",
+            'unknown field; did you mean "name"?',
+            id="swapped letters",
+        ),
         pytest.param({"xyz": 1}, "spec.xyz", "unknown field", id="near nothing"),
         pytest.param(
             {"nodeName": 5},
