@@ -245,6 +245,6 @@ def test_plugins_of_the_configuration_count_for_the_modern_side_only(
     assert "1 pod" in run(f"compare-rules {files} -c {config}").stderr
 
 
-def test_nothing_pending_is_a_sentence(write: Callable[[str, str], str]) -> None:
+def test_nothing_pending_is_exit_status_2(write: Callable[[str, str], str]) -> None:
     files = write("nodes.yaml", CLUSTER.partition("---")[0])
-    assert "Nothing to compare" in run(f"compare-rules {files}").stderr
+    assert "nothing to compare: no pending pods" in run(f"compare-rules {files}", status=2).stderr

@@ -171,6 +171,58 @@ def test_two_versions_of_the_manifests(tmp_path):
     assert stdin.stdout.splitlines() == lines
 
 
+CHART = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: main, image: "web:1", resources: {requests: {cpu: "1"}}}]
+"""
+
+
+def test_two_versions_of_a_chart(tmp_path):
+    """Pods of one workload are matched, although the hash of the template is in their names."""
+    (tmp_path / "nodes.yaml").write_text(NODES)
+    (tmp_path / "v1.yaml").write_text(CHART)
+    (tmp_path / "v2.yaml").write_text(
+        CHART.replace("replicas: 2", "replicas: 3").replace('cpu: "1"', 'cpu: "3"')
+    )
+    line = f"diff {tmp_path}/nodes.yaml --from {tmp_path}/v1.yaml --to {tmp_path}/v2.yaml {FIRST}"
+    result = run(line, status=1)
+    assert result.stdout.splitlines()[1:2] == [
+        "default    web-d9c8cc9f7-2  <absent>  <none>  added   0/2 nodes are available:"
+        " 2 Insufficient cpu. no new claims to deallocate, preemption: 0/2 nodes are available:"
+        " 2 No preemption victims found for incoming pod."
+    ]
+    assert result.stderr == (
+        "before: expanded 1 Deployment into 2 pods.\n"
+        "after: expanded 1 Deployment into 3 pods.\n"
+        "1 of 3 pods differs: 1 added.\n"
+    )
+    found = json.loads(run(f"{line.replace('v2', 'v1')} --to-seed 1 -o json").stdout)
+    assert found["summary"]["pods"] == 2
+    (tmp_path / "v2.yaml").write_text(CHART.replace('cpu: "1"', 'cpu: "5"'))
+    first, second = json.loads(run(f"{line} -o json", status=1).stdout)["pods"]
+    assert (first["change"], second["change"]) == ("newlyPending", "newlyPending")
+    assert first["pod"].rpartition("-")[0] != first["counterpart"].rpartition("-")[0]
+    assert (first["pod"][-2:], first["counterpart"][-2:]) == ("-0", "-0")
+    assert first["reasons"]["after"]["rule"] == "NodeResourcesFit"
+
+
+def test_workloads_of_both_sides_are_reported_once(tmp_path):
+    (tmp_path / "cluster.yaml").write_text(NODES + "---" + CHART)
+    result = run(f"diff {tmp_path}/cluster.yaml --to-seed 1 {FIRST}")
+    assert result.stderr == (
+        "Expanded 1 Deployment into 2 pods.\n"
+        "No difference: 2 pods on the same nodes on both sides.\n"
+    )
+
+
 def test_pods_on_nodes_are_compared_on_request(tmp_path):
     placed = [pod_of(f"p{i}", "1", spec=f"nodeName: n{i + 1}") for i in (0, 1)]
     (tmp_path / "placed.yaml").write_text(NODES + "".join(placed))

@@ -62,6 +62,16 @@ def test_a_rendered_chart_is_checked_against_a_cluster(write):
     assert result.stderr == f"{REPORT}3 of 4 pending pods scheduled on 2 nodes; 1 does not fit.\n"
 
 
+def test_the_rule_sets_are_compared_on_a_rendered_chart(write):
+    result = run(f"compare-rules {write('nodes.yaml', NODES)} - -o json", stdin=CHART)
+    assert result.stderr == REPORT
+    document = json.loads(result.stdout)
+    assert [pod["pod"] for pod in document["pods"]] == [
+        "shop/web-677bc79bdb-0", "shop/web-677bc79bdb-1", "shop/web-677bc79bdb-2", "shop/migrate-0",
+    ]  # fmt: skip
+    assert document["summary"]["placed"] == {"modern": 3, "classic": 3}
+
+
 def test_the_first_pod_of_a_workload_that_does_not_fit_is_explained(write):
     files = f"{write('nodes.yaml', NODES)} {write('chart.yaml', CHART)}"
     result = run(f"explain deployment/web {files}", status=1)

@@ -24,6 +24,7 @@ from podwright.objects import (
     label_selector,
     pending_requests,
     untolerated_taint,
+    workload_of,
 )
 
 _Propose: TypeAlias = Callable[[str, Node], list[Plan]]
@@ -394,15 +395,7 @@ class Fixes:
 
 
 def _owner_of(pod: Pod) -> tuple[str, str]:
-    controller = pod.metadata.controller
-    if controller is None:
-        return "Pod", pod.key
-    name, kind = controller.name, controller.kind
-    template = pod.metadata.labels.get("pod-template-hash")
-    # A Deployment appends the template's hash to its name for the name of a ReplicaSet.
-    if kind == "ReplicaSet" and template and name.endswith(f"-{template}"):
-        kind, name = "Deployment", name.removesuffix(f"-{template}")
-    return kind, f"{pod.metadata.namespace}/{name}"
+    return workload_of(pod) or ("Pod", pod.key)
 
 
 def _key_of(requirement: LabelSelectorRequirement) -> str:

@@ -25,10 +25,16 @@ from podwright.cli.inputs import (
     read_inputs,
     scheduler_of,
     without_classic_rules,
-    workload_hint,
 )
 from podwright.cli.options import RuleName, Setup
-from podwright.cli.schedule_run import NO_NODE, document_of, nomination_of, outcome_of
+from podwright.cli.schedule_run import (
+    NO_NODE,
+    NothingToSchedule,
+    document_of,
+    nomination_of,
+    outcome_of,
+)
+from podwright.cli.workloads import expand_workloads
 from podwright.config import KubeSchedulerConfiguration, KubeSchedulerProfile
 from podwright.framework import Decision
 
@@ -42,23 +48,30 @@ _RULES_SHOWN = 8
 def run_compare_rules(
     files: Sequence[str], setup: Setup, *, is_together: bool, output: str
 ) -> bool:
-    """Compare and print; return whether both rule sets give the same result for every pod."""
+    """Compare and print; return whether both rule sets give the same result for every pod.
+
+    Raises
+    ------
+    NothingToSchedule
+        If there are no pending pods: a check that checked nothing must not succeed.
+    """
     inputs = read_inputs(files, replace(setup, rules=RuleName.classic), has_both=True)
     sides = (
         scheduler_of(without_classic_rules(inputs), replace(setup, workers=1)),
         scheduler_of(_classic(inputs), setup),
     )
+    expansion = expand_workloads(inputs.loaded)
     for scheduler in sides:
-        scheduler.add(*inputs.loaded.objects)
+        scheduler.add(*inputs.loaded.objects, *expansion.objects)
     announce_compilation()
     total = len(sides[0].pending)
+    if not total:
+        raise NothingToSchedule("nothing to compare: no pending pods in these files")
     comparison = compare_rules(*sides, is_together=is_together)
     compared = list(progress(comparison, "scheduling with both rule sets", total))
     figures = figures_of(compared)
     if output in ("json", "yaml"):
         print_document(_document(compared, figures), output)
-    elif not compared:
-        print_message(workload_hint(inputs.loaded) or "Nothing to compare: no pending pods.")
     else:
         _print(compared, figures, is_wide=output == "wide")
     return not figures.differing_count

@@ -30,10 +30,10 @@ from podwright.cli.inputs import (
     read_inputs,
     scheduler_options,
     warn_of_idle,
-    workload_hint,
 )
 from podwright.cli.options import Setup
 from podwright.cli.recorded_run import RecordedRun, open_for_command
+from podwright.cli.workloads import report_expansion
 from podwright.framework import Decision
 from podwright.objects import Pod
 from podwright.recording import (
@@ -77,6 +77,11 @@ def run_diff(
         )
         for inputs, setup in zip(sides, setups, strict=True)
     ]
+    if files[0] == files[1]:
+        report_expansion(scenarios[0].expansion)
+    else:
+        for side, scenario in zip(_SIDES, scenarios, strict=True):
+            report_expansion(scenario.expansion, side=side)
     announce_compilation()
     found = diff_scenarios(*scenarios, watch=_watch)
     if not any(found.tried_counts) and found.is_same:
@@ -104,9 +109,6 @@ def _watch(decisions: Iterable[Decision], total: int) -> Iterable[Decision]:
 
 
 def _nothing_to_compare(inputs: Inputs, reschedule: bool) -> str:
-    hint = workload_hint(inputs.loaded)
-    if hint:
-        return hint
     count = sum(bool(pod.spec.node_name) for pod in inputs.loaded.of(Pod))
     if not reschedule and count:
         return f"has no pending pods; --reschedule schedules the {count} pods on nodes again."
@@ -284,8 +286,9 @@ def _place(placement: PodPlacement | None) -> str:
 
 
 def _message(one: PodDifference) -> str:
-    """Return why a newly pending pod has no node, if there is no reason against one node."""
-    return one.after.message if one.change == "newly pending" and one.after is not None else ""
+    """Return why a pod of the second side has no node, if there is no reason against one node."""
+    is_new = one.change in ("newly pending", "added")
+    return one.after.message if is_new and one.after is not None else ""
 
 
 def _print_nodes(diff: PlacementDiff, *, is_wide: bool) -> None:

@@ -304,26 +304,6 @@ def has_no_workload(loaded: LoadedObjects) -> bool:
     return not any(obj.kind == "Pod" or obj.kind in _WORKLOADS for obj in loaded.objects)
 
 
-def workload_hint(loaded: LoadedObjects) -> str:
-    """Return a hint that workloads are not expanded, if there are workloads but no pods.
-
-    Returns
-    -------
-    str
-        A sentence that names the kinds; "" if there are pods, or no workloads.
-    """
-    if loaded.of(Pod):
-        return ""
-    kinds = [obj.kind for obj in loaded.objects]
-    found = [f"{n} {kind}{'s' * (n != 1)}" for kind in _WORKLOADS if (n := kinds.count(kind))]
-    if not found:
-        return ""
-    return (
-        f"podwright schedules pods and does not expand workloads (found: {', '.join(found)}): "
-        "add their pods, as printed by kubectl get pods -o yaml."
-    )
-
-
 def find_key(
     text: str,
     keys: Iterable[str],

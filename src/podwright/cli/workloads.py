@@ -33,19 +33,33 @@ def expand_workloads(loaded: LoadedObjects) -> Expansion:
         If a workload or its template is invalid.
     """
     expansion = expand(loaded.objects)
+    report_expansion(expansion)
+    return expansion
+
+
+def report_expansion(expansion: Expansion, *, side: str = "") -> None:
+    """Print how many pods an expansion gives, and which workloads create none now.
+
+    Parameters
+    ----------
+    side : str
+        The side of a comparison whose workloads differ from those of the other side.
+    """
+    where = f"{side}: " if side else ""
     counts: dict[str, int] = {}
     for workload in expansion.workloads:
         if workload.new_count:
             counts[workload.kind] = counts.get(workload.kind, 0) + 1
         if workload.note:
             print_message(
-                f"warning: {workload.kind} {workload.key} creates no pods now: {workload.note}"
+                f"warning: {where}{workload.kind} {workload.key} creates no pods now:"
+                f" {workload.note}"
             )
     if counts:
         pods = sum(workload.new_count for workload in expansion.workloads)
         kinds = [f"{n} {kind}{'s' * (n != 1)}" for kind, n in counts.items()]
-        print_message(f"Expanded {', '.join(kinds)} into {pods} pod{'s' * (pods != 1)}.")
-    return expansion
+        expanded = "expanded" if side else "Expanded"
+        print_message(f"{where}{expanded} {', '.join(kinds)} into {pods} pod{'s' * (pods != 1)}.")
 
 
 def kind_named(text: str) -> str:

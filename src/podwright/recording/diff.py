@@ -9,18 +9,18 @@ differ from the decisions of the second side. Runs are replayed to the cycles th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from podwright.assembly import Because, objection_to, outcome_of
 from podwright.framework import Plugin
 from podwright.objects import NamespacedName, PodwrightError
+from podwright.recording.counterparts import counterparts, renamed, workloads_of
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.explain import explain_cycles
 from podwright.recording.placement_diff import PlacementDiff, changes_of, compare
 from podwright.recording.placements import Placements
-from podwright.recording.run_placements import RunPlacements, counterparts, placements_of_run
+from podwright.recording.run_placements import RunPlacements, placements_of_run
 from podwright.recording.scenario import Scenario, ScheduledScenario, Watch
 
 
@@ -98,17 +98,31 @@ def diff_scenarios(
     NotReproducible
         If the first side decides differently when it is scheduled again.
     """
+    pods = [scenario.pods for scenario in (before, after)]
+    pairs = counterparts(
+        *map(workloads_of, pods),
+        pods_before={pod.key for pod in pods[0]},
+        pods_after={pod.key for pod in pods[1]},
+    )
+    names = {after_key: key for key, after_key in pairs.items()}
     first = ScheduledScenario(before, watch=watch)
-    second = ScheduledScenario(after, others=first.decisions, watch=watch)
+    second = ScheduledScenario(
+        after,
+        others={pairs.get(key, key): decision for key, decision in first.decisions.items()},
+        watch=watch,
+    )
+    after_reasons = {names.get(key, key): because for key, because in second.reasons.items()}
     reasons: Mapping[NamespacedName, Because | None] = {}
-    if second.reasons:
-        again = ScheduledScenario(before, others=second.decisions, watch=watch)
+    if after_reasons:
+        others = {names.get(key, key): decision for key, decision in second.decisions.items()}
+        again = ScheduledScenario(before, others=others, watch=watch)
         _check_reproduced(first, again)
         reasons = again.reasons
     return compare(
         first.placements(),
-        second.placements(),
-        {key: (reasons.get(key), second.reasons[key]) for key in second.reasons},
+        renamed(second.placements(), pairs),
+        {key: (reasons.get(key), because) for key, because in after_reasons.items()},
+        pairs,
     )
 
 
@@ -131,15 +145,13 @@ def diff_runs(before: RunPlacements, after: RunPlacements) -> PlacementDiff:
     LogError
         If a run cannot be replayed.
     """
-    pairs = counterparts(before, after)
-    names = {after_key: key for key, after_key in pairs.items()}
-    placements = (
-        before.placements,
-        replace(
-            after.placements,
-            pods={names.get(key, key): one for key, one in after.placements.pods.items()},
-        ),
+    pairs = counterparts(
+        before.workloads,
+        after.workloads,
+        pods_before=before.placements.pods,
+        pods_after=after.placements.pods,
     )
+    placements = before.placements, renamed(after.placements, pairs)
     changes = changes_of(*placements)
     reasons = (
         _reasons_of_run(before, {key: key for key in changes}, placements[1]),

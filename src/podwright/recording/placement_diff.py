@@ -225,7 +225,7 @@ def compare(
         The names of pods on the second side that differ from those on the first side.
     """
     changes = changes_of(before, after)
-    first = {next((key for key in side.pods if key in changes), "") for side in (before, after)}
+    first = [next((key for key in side.pods if key in changes), "") for side in (before, after)]
     differences = tuple(
         PodDifference(
             pod=key,
@@ -234,8 +234,11 @@ def compare(
             before=before.pods.get(key),
             after=after.pods.get(key),
             reasons=reasons.get(key, NO_REASONS),
-            # The first pod that differs on both sides follows no other.
-            follows=first != {key},
+            # The first pod that differs on each side that has it follows no other.
+            follows=any(
+                key in side.pods and key != first_key
+                for side, first_key in zip((before, after), first, strict=True)
+            ),
         )
         for key, change in changes.items()
     )

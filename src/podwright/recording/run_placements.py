@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from podwright.framework import Plugin
 from podwright.machine import Bind, CallDone, EmitEvent, ObjectPut, PatchPodStatus
-from podwright.objects import NamespacedName, Pod
+from podwright.objects import NamespacedName, Pod, workload_of
+from podwright.recording.counterparts import Workloads
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.log_format import NO_ACTIONS, Entry, decode_actions
 from podwright.recording.placements import Placements, PodPlacement, use_of
@@ -29,15 +30,15 @@ class RunPlacements:
     cycles : dict of str to int
         For each pod that was scheduled, the number of the event in which the cycle ended that
         decided its placement.
-    controllers : dict of str to str
-        The kind and the name of the controller of each pod that has one, in order of creation.
+    workloads : dict of str to tuple of str
+        The kind and the name of the workload of each pod that has one, in order of creation.
     """
 
     log: DecisionLog
     plugins: tuple[type[Plugin], ...]
     placements: Placements
     cycles: Mapping[NamespacedName, int]
-    controllers: Mapping[NamespacedName, str]
+    workloads: Workloads
 
 
 def placements_of_run(log: DecisionLog, plugins: Iterable[type[Plugin]] = ()) -> RunPlacements:
@@ -58,34 +59,8 @@ def placements_of_run(log: DecisionLog, plugins: Iterable[type[Plugin]] = ()) ->
         plugins=own,
         placements=Placements(reader.placements(), use_of(machine.cluster), len(reader.cycles)),
         cycles=reader.cycles,
-        controllers=reader.controllers,
+        workloads=reader.workloads,
     )
-
-
-def counterparts(before: RunPlacements, after: RunPlacements) -> dict[NamespacedName, str]:
-    """Return the pods of the first run that have another name in the second run.
-
-    The names that controllers generate depend on all earlier changes of a run, so they differ
-    after the first difference. Pods that only one run has are paired if their controllers have
-    the same kind and name: the first with the first, in order of creation.
-
-    Returns
-    -------
-    dict of str to str
-        By pod of `before`, the pod of `after`.
-    """
-    unmatched: dict[str, list[NamespacedName]] = {}
-    for key, controller in before.controllers.items():
-        if key not in after.placements.pods:
-            unmatched.setdefault(controller, []).append(key)
-    found: dict[NamespacedName, str] = {}
-    pairs = {controller: iter(keys) for controller, keys in unmatched.items()}
-    for key, controller in after.controllers.items():
-        if key not in before.placements.pods and controller in pairs:
-            pod = next(pairs[controller], None)
-            if pod is not None:
-                found[pod] = key
-    return found
 
 
 class _Reader:
@@ -93,7 +68,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self.cycles: dict[NamespacedName, int] = {}
-        self.controllers: dict[NamespacedName, str] = {}
+        self.workloads: dict[NamespacedName, tuple[str, NamespacedName]] = {}
         self._uids: dict[NamespacedName, str] = {}
         self._nodes: dict[NamespacedName, str] = {}
         self._nominated: dict[NamespacedName, str] = {}
@@ -132,9 +107,9 @@ class _Reader:
             self._uids[key] = pod.metadata.uid
             for known in (self._nodes, self._nominated, self._messages, self.cycles):
                 known.pop(key, None)
-            for owner in pod.metadata.owner_references:
-                if owner.controller:
-                    self.controllers[key] = f"{pod.namespace}/{owner.kind}/{owner.name}"
+            workload = workload_of(pod)
+            if workload is not None:
+                self.workloads[key] = workload
         if pod.spec.node_name:
             self._nodes[key] = pod.spec.node_name
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias, TypeVar, Unpack
+from typing import Final, TypeAlias, Unpack
 
 from podwright.assembly import Because, Scheduler, outcome_of, reason_of
 from podwright.config import KubeSchedulerConfiguration
+from podwright.controllers import expand
 from podwright.framework import CallExtender, Decision
 from podwright.machine import DecisionKeywords, SchedulerOptions
 from podwright.objects import (
@@ -26,7 +27,7 @@ from podwright.recording.placements import (
     use_of,
 )
 
-T = TypeVar("T")
+_ENDED: Final = ("Succeeded", "Failed")
 
 Watch: TypeAlias = Callable[[Iterable[Decision], int], Iterable[Decision]]
 """Passes decisions on one by one, given their number; a command shows the progress with it."""
@@ -38,7 +39,8 @@ class Scenario:
     Parameters
     ----------
     objects : iterable of object
-        Nodes, pods and other objects, as for `Scheduler.add`.
+        Nodes, pods and other objects, as for `Scheduler.add`. Workloads are expanded into the pods
+        that their controllers would create.
     configuration : KubeSchedulerConfiguration or SchedulerOptions, optional
         The default profile if left out.
     reschedule : bool
@@ -48,6 +50,18 @@ class Scenario:
         As for `Scheduler`.
     plugins, gates, seed, tie_rule, draws_preemption_offset
         As for `SchedulerOptions`.
+
+    Attributes
+    ----------
+    objects : tuple of object
+        With the pods of the workloads.
+    expansion : Expansion
+        What the workloads were expanded into.
+
+    Raises
+    ------
+    InvalidObject
+        If a workload or its pod template is invalid.
     """
 
     def __init__(
@@ -59,7 +73,9 @@ class Scenario:
         call_extender: CallExtender | None = None,
         **keywords: Unpack[DecisionKeywords],
     ) -> None:
-        self.objects: Sequence[Object] = tuple(objects)
+        given = tuple(objects)
+        self.expansion = expand(given)
+        self.objects: Sequence[Object] = (*given, *self.expansion.objects)
         self.options = SchedulerOptions.of(configuration, **keywords)
         self.reschedule = reschedule
         self._call_extender = call_extender
@@ -67,6 +83,13 @@ class Scenario:
     def __repr__(self) -> str:
         nodes, pods = (sum(isinstance(obj, kind) for obj in self.objects) for kind in (Node, Pod))
         return f"<Scenario: {nodes} nodes, {pods} pods>"
+
+    @property
+    def pods(self) -> list[Pod]:
+        """The pods that have not ended."""
+        return [
+            obj for obj in self.objects if isinstance(obj, Pod) and obj.status.phase not in _ENDED
+        ]
 
     def scheduler(self) -> Scheduler:
         """Return a new scheduler that holds the objects.

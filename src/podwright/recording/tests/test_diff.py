@@ -368,6 +368,44 @@ def test_pods_with_generated_names_are_matched_by_their_controller() -> None:
     check_reason(after, pw.explain_cycle(packed, "default/web-p"), before.node)
 
 
+def workload(kind: str, name: str, **spec: Any) -> Object:
+    """Return a workload whose pods request one CPU."""
+    template = {
+        "metadata": {"labels": {"app": name}},
+        "spec": {"containers": [{"name": "main", "image": "web:1"} | spec.pop("container", {})]},
+    }
+    selector = {"matchLabels": {"app": name}}
+    return decode(
+        {
+            "apiVersion": "apps/v1",
+            "kind": kind,
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {"selector": selector, "template": template} | spec,
+        },
+        source="test",
+    )
+
+
+def test_workloads_are_expanded() -> None:
+    found = diff(*sides(*TWO_NODES, *WEB, workload("StatefulSet", "db", replicas=2)))
+    assert list(found.placements) == [
+        "default/web-0", "default/web-1", "default/db-0", "default/db-1",
+    ]  # fmt: skip
+
+
+def test_pods_of_two_versions_of_a_deployment_are_matched() -> None:
+    requests = {"resources": {"requests": {"cpu": "3"}}}
+    before = Scenario((*TWO_NODES, workload("Deployment", "web", replicas=3)))
+    after = Scenario((*TWO_NODES, workload("Deployment", "web", replicas=3, container=requests)))
+    found = diff(before, after)
+    (one,) = found.newly_pending
+    assert len(found.placements) == 3
+    assert one.counterpart in {pod.key for pod in after.pods}
+    assert one.reasons[1] is not None
+    assert one.reasons[1].rule == "NodeResourcesFit"
+    assert all(key in found.placements for key in (pod.key for pod in before.pods))
+
+
 def test_a_finished_run_is_a_side() -> None:
     run = pw.simulate([*TWO_NODES, *WEB], seed=1)
     assert diff(run, run).is_same
