@@ -165,6 +165,8 @@ def loaded_lazily() -> set[str]:
     for column, folder in columns:
         functions = {row[column] for row in kinds.values() if column in row}
         found.update(f"podwright.schema.{folder}.{name.partition(':')[0]}" for name in functions)
+    cells = {column[4] for row in kinds.values() for column in row.get("columns", ())}
+    found.update(f"podwright.schema.printing.{cell.partition(':')[0]}" for cell in cells)
     return found
 
 

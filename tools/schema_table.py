@@ -320,6 +320,12 @@ def complete(kinds: dict[str, dict[str, Any]], completions: dict[str, Any]) -> N
             row.update(facts)
     for name, facts in completions.get("versions", {}).items():
         kinds[name].update(facts)
+    shared = completions["columns"]
+    for row in kinds.values():
+        if "columns" in row:
+            row["columns"] = [
+                shared[each] if isinstance(each, str) else each for each in row["columns"]
+            ]
 
 
 # ------------------------------------------------------------------------------- table

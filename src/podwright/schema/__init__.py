@@ -21,6 +21,7 @@ The order for a new object is the API server's: `decoding_problems`, `with_canon
 
 Validation and defaults are functions. The table names them for each kind (`module:function`), and
 `Kind` imports them on first use: `schema/validation/` and `schema/defaults/` describe their form.
+The cells of kubectl's tables are fields or functions: `schema/printing/` has the forms.
 
 Start with `table.py` (the format), then `kind.py`.
 """
@@ -30,14 +31,17 @@ from podwright.schema.defaults.pods import template_with_defaults
 from podwright.schema.field_sets import FieldSet
 from podwright.schema.field_suggestions import UNKNOWN_FIELD
 from podwright.schema.kind import Kind, SetDefaults, Validate, ValidateUpdate
+from podwright.schema.printing.conversions import Cell, human_duration
 from podwright.schema.schema import Schema, built_in, decode
-from podwright.schema.table import KindRow, Table, built_in_table, read_table
+from podwright.schema.table import Column, KindRow, Table, built_in_table, read_table
 from podwright.schema.types import Field, StructType, TypeRef
 from podwright.schema.validation.field_errors import is_missing_image, reason_of
 from podwright.schema.validation.metadata import validate_object_meta
 
 __all__ = [
     "UNKNOWN_FIELD",
+    "Cell",
+    "Column",
     "Field",
     "FieldSet",
     "Kind",
@@ -53,6 +57,7 @@ __all__ = [
     "built_in",
     "built_in_table",
     "decode",
+    "human_duration",
     "is_missing_image",
     "read_table",
     "reason_of",

@@ -13,6 +13,8 @@ from podwright.objects import Document
 from podwright.schema.decoding import Problem, decoding_problems
 from podwright.schema.field_sets import FieldSet, field_set
 from podwright.schema.field_suggestions import UNKNOWN_FIELD
+from podwright.schema.printing.cells import CellFunction, cell_function
+from podwright.schema.printing.conversions import Cell
 from podwright.schema.quantities import with_canonical_quantities
 from podwright.schema.strict_structs import StrictStructs, Struct
 from podwright.schema.table import KindRow
@@ -220,6 +222,24 @@ class Kind:
             for path in self.row.immutable:
                 errors.immutable(path, _value_at(new, path), _value_at(old, path))
         return errors.problems
+
+    # -------------------------------------------------------------------------- tables
+
+    @cached_property
+    def _cells(self) -> tuple[CellFunction, ...]:
+        return tuple(cell_function(column.cell, column.type) for column in self.row.columns)
+
+    def cells(self, document: Document, now_ns: int) -> list[Cell]:
+        """Return the cells of an object in kubectl's table, those of wide columns included.
+
+        Parameters
+        ----------
+        document : dict
+            Any field may be absent.
+        now_ns : int
+            The time for ages, in nanoseconds since 1970.
+        """
+        return [cell(document, now_ns) for cell in self._cells]
 
     # ------------------------------------------------------------------------- merging
 

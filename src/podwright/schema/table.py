@@ -40,6 +40,29 @@ from importlib import resources
 import msgspec
 
 
+class Column(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A column of kubectl's tables.
+
+    Attributes
+    ----------
+    name : str
+    type, format : str
+        As in OpenAPI: `string`, `integer`, `boolean`, `date`; `name` is the format of names.
+    priority : int
+        1 for a column that `-o wide` adds.
+    cell : str
+        How its cells are computed; see `schema.printing`.
+    description : str
+    """
+
+    name: str
+    type: str
+    format: str
+    priority: int
+    cell: str
+    description: str
+
+
 class KindRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The facts of one kind of one version.
 
@@ -67,8 +90,8 @@ class KindRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         absent field.
     indexed : tuple of str
         The selectable fields that lists by controllers and kubelets use.
-    columns : tuple of list
-        The columns of kubectl's tables: name, type, format, priority.
+    columns : tuple of Column
+        The columns of kubectl's tables; empty if the kind cannot be listed.
     immutable : tuple of str
         The fields that an update may not change.
     validation : str
@@ -101,7 +124,7 @@ class KindRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     name_rule: str = "subdomain"
     selectable: dict[str, str] = {}
     indexed: tuple[str, ...] = ()
-    columns: tuple[tuple[str, str, str, int], ...] = ()
+    columns: tuple[Column, ...] = ()
     immutable: tuple[str, ...] = ()
     validation: str = ""
     validation_of_update: str = ""
