@@ -53,6 +53,12 @@ CASES = (
      "--seed: has no effect with --tie-rule first and --preemption-offset zero"),
     ("explain web-0 CLUSTER --seed 1 --tie-rule first --preemption-offset zero",
      "--seed: has no effect with --tie-rule first and --preemption-offset zero"),
+    # the inputs
+    *(
+        (f"{command} CLUSTER --openb-gpus milli",
+         "options: --openb-gpus: has no effect without pods of the openb trace that request GPUs")
+        for command in (*EVERY, "convert", "diff --to-seed 1", "compare-rules")
+    ),
     # the output format
     *(
         (f"schedule CLUSTER --explain -o {output}",

@@ -11,6 +11,7 @@ from podwright.cli.options import (
     Files,
     Format,
     Gates,
+    OpenbGpus,
     Output,
     Plugins,
     PolicyFile,
@@ -45,6 +46,7 @@ def compare_rules(  # noqa: PLR0913, PLR0917 - the options of the command
     seed: Seed = 0,
     feature_gates: Gates = "",
     validate: Validate = ValidationName.strict,
+    openb_gpus: OpenbGpus = None,
     same_cluster: Annotated[
         bool,
         typer.Option(
@@ -76,6 +78,7 @@ def compare_rules(  # noqa: PLR0913, PLR0917 - the options of the command
         seed=seed,
         feature_gates=feature_gates,
         validate=validate,
+        openb_gpus=openb_gpus,
         algorithm_provider=algorithm_provider,
         policy=policy,
         workers=workers,

@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 from podwright.cli.options import (
+    OpenbGpus,
+    Setup,
     Validate,
     ValidationName,
     command_app,
@@ -65,6 +67,7 @@ def convert(
         ),
     ] = "1970-01-01T00:00:00Z",
     validate: Validate = ValidationName.strict,
+    openb_gpus: OpenbGpus = None,
     output: Annotated[
         ConvertedFormat,
         typer.Option(
@@ -93,6 +96,6 @@ def convert(
         at=at,
         start=start,
         has_start=has_start,
-        validate=validate.value,
+        setup=Setup(validate=validate, openb_gpus=openb_gpus),
         output=output.value,
     )

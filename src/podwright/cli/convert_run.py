@@ -10,10 +10,11 @@ import msgspec
 
 from podwright.cli.console import print_document, print_message, print_warnings, waiting, write
 from podwright.cli.input_errors import ErrorCollector
+from podwright.cli.inputs import with_counted_gpus
+from podwright.cli.options import Setup
 from podwright.cli.recorded_run import moment_since, start_of_run
 from podwright.files import (
     DEFAULT_CONFIGURATION,
-    FieldValidation,
     LoadedObjects,
     Record,
     RecordLine,
@@ -101,7 +102,7 @@ def run_convert(
     at: str,
     start: str,
     has_start: bool,
-    validate: FieldValidation,
+    setup: Setup,
     output: str,
 ) -> None:
     """Read all files, and write the cluster in one format.
@@ -117,7 +118,7 @@ def run_convert(
     start_ns = 0
     with waiting("reading the files"):
         with collected:
-            contents = _read(files, validate)
+            contents = _read(files, setup)
         with collected:
             at_ns = _moment(at, contents.start_ns) if at else None
         with collected:
@@ -152,7 +153,7 @@ def run_convert(
 # -------------------------------------------------------------------- reading
 
 
-def _read(files: Sequence[str], validate: FieldValidation) -> _Contents:
+def _read(files: Sequence[str], setup: Setup) -> _Contents:
     logs = {path: folder for path in files if path != "-" and (folder := _log_of(Path(path)))}
     others = [path for path in files if path not in logs]
     records: list[tuple[str, bytes]] = []
@@ -173,7 +174,8 @@ def _read(files: Sequence[str], validate: FieldValidation) -> _Contents:
     collected = ErrorCollector()
     loaded, record = LoadedObjects(), None
     with collected:
-        loaded = load_bytes(manifests, validate=validate, has_defaults=False)
+        loaded = load_bytes(manifests, validate=setup.validate.value, has_defaults=False)
+        loaded = with_counted_gpus(loaded, setup)
     for name, data in records:
         with collected:
             if record is not None:

@@ -14,6 +14,7 @@ from podwright.cli.options import (
     Gates,
     Offset,
     OffsetName,
+    OpenbGpus,
     Plugins,
     Seed,
     Setup,
@@ -42,7 +43,7 @@ _OF_SCENARIOS = {
     "seed": "--seed", "to_seed": "--to-seed", "feature_gates": "--feature-gates",
     "to_feature_gates": "--to-feature-gates", "tie_rule": "--tie-rule",
     "preemption_offset": "--preemption-offset", "from_files": "--from", "to_files": "--to",
-    "reschedule": "--reschedule",
+    "reschedule": "--reschedule", "openb_gpus": "--openb-gpus",
 }  # fmt: skip
 """The options that have no effect on recorded runs."""
 _CHANGING = ("to_config", "to_plugin", "to_seed", "to_feature_gates", "from_files", "to_files")
@@ -103,6 +104,7 @@ def diff(  # noqa: PLR0913, PLR0917 - the options of the command
     ] = None,
     tie_rule: Ties = TieRuleName.drawn,
     preemption_offset: Offset = OffsetName.drawn,
+    openb_gpus: OpenbGpus = None,
     reschedule: Annotated[
         bool,
         typer.Option(
@@ -158,6 +160,7 @@ def diff(  # noqa: PLR0913, PLR0917 - the options of the command
             tie_rule=tie_rule,
             preemption_offset=preemption_offset,
             feature_gates=feature_gates,
+            openb_gpus=openb_gpus,
             given=given,
         )
         after = replace(

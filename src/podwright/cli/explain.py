@@ -15,6 +15,7 @@ from podwright.cli.options import (
     Namespace,
     Offset,
     OffsetName,
+    OpenbGpus,
     Plugins,
     PolicyFile,
     Provider,
@@ -130,6 +131,7 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
     preemption_offset: Offset = OffsetName.drawn,
     feature_gates: Gates = "",
     validate: Validate = ValidationName.strict,
+    openb_gpus: OpenbGpus = None,
     output: Annotated[
         ExplainFormat,
         typer.Option(
@@ -187,6 +189,7 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
         preemption_offset=preemption_offset,
         feature_gates=feature_gates,
         validate=validate,
+        openb_gpus=openb_gpus,
         rules=rules,
         algorithm_provider=algorithm_provider,
         policy=policy,
@@ -221,7 +224,7 @@ def _check_nodes(given: frozenset[str], output: ExplainFormat) -> None:
 _ONLY_WITH_RUN = ("attempt", "at")
 _ONLY_WITH_FILES = (
     "config", "alone", "rules", "algorithm_provider", "policy", "workers", "seed", "tie_rule",
-    "preemption_offset", "feature_gates", "validate",
+    "preemption_offset", "feature_gates", "validate", "openb_gpus",
 )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ from podwright.config import (
     parse_gates,
     read_configuration,
 )
-from podwright.files import LoadedObjects, load, missing_priority_classes
+from podwright.files import LoadedObjects, count_openb_gpus, load, missing_priority_classes
 from podwright.framework import CallExtender, Plugin, TieRule
 from podwright.machine import SchedulerOptions
 from podwright.objects import FieldError, InputError, Node, Pod, PodwrightError
@@ -109,6 +109,7 @@ def read_inputs(files: Sequence[str], setup: Setup, *, has_both: bool = False) -
                 list(files), stdin=stdin, validate=setup.validate.value, report=print_message
             )
             require_objects(loaded, files)
+            loaded = with_counted_gpus(loaded, setup)
         missing = tuple(missing_priority_classes(loaded.sourced))
         if setup.validate is ValidationName.strict:
             collected.errors += missing
@@ -122,6 +123,19 @@ def read_inputs(files: Sequence[str], setup: Setup, *, has_both: bool = False) -
         print_warnings(map(str, missing))
     warn_of_kinds(loaded)
     return inputs
+
+
+def with_counted_gpus(loaded: LoadedObjects, setup: Setup) -> LoadedObjects:
+    """Return the objects with GPUs of the openb trace as --openb-gpus counts them.
+
+    Raises
+    ------
+    InputError
+        If there are no pods that it applies to.
+    """
+    option = FieldError(source="options", path="--openb-gpus", message="")
+    gpus = setup.openb_gpus
+    return count_openb_gpus(loaded, None if gpus is None else gpus.value, option)
 
 
 def without_classic_rules(inputs: Inputs) -> Inputs:

@@ -61,6 +61,13 @@ class ValidationName(StrEnum):
     ignore = "ignore"
 
 
+class OpenbGpusName(StrEnum):
+    """How the scheduler counts the GPUs of the openb trace."""
+
+    thousandths = "milli"
+    whole = "count"
+
+
 class Format(StrEnum):
     """The output formats of a result."""
 
@@ -101,6 +108,14 @@ Validate = Annotated[
         "--validate",
         help="What to do about unknown fields and invalid values in manifests: reject, report or "
         "ignore them. Objects that come from an API server are not validated.",
+    ),
+]
+OpenbGpus = Annotated[
+    OpenbGpusName | None,
+    typer.Option(
+        "--openb-gpus",
+        help="Make the GPUs of the openb trace a resource that the scheduler counts: in "
+        "thousandths, which pods share, or as whole GPUs.",
     ),
 ]
 Seed = Annotated[
@@ -238,6 +253,7 @@ class Setup:
     policy: Path | None = None
     workers: int = 1
     validate: ValidationName = ValidationName.strict
+    openb_gpus: OpenbGpusName | None = None
     given: frozenset[str] = frozenset()
     seeds_names: bool = False
 
@@ -256,5 +272,5 @@ class Setup:
 
 _REPEATED = (
     "seed", "tie_rule", "preemption_offset", "feature_gates", "rules", "algorithm_provider",
-    "policy",
+    "policy", "openb_gpus",
 )  # fmt: skip

@@ -14,6 +14,7 @@ from podwright.cli.options import (
     Namespace,
     Offset,
     OffsetName,
+    OpenbGpus,
     Plugins,
     PolicyFile,
     Provider,
@@ -80,6 +81,7 @@ def schedule(  # noqa: PLR0913, PLR0917 - the options of the command
     preemption_offset: Offset = OffsetName.drawn,
     feature_gates: Gates = "",
     validate: Validate = ValidationName.strict,
+    openb_gpus: OpenbGpus = None,
     output: Annotated[
         ScheduleFormat,
         typer.Option(
@@ -120,6 +122,7 @@ def schedule(  # noqa: PLR0913, PLR0917 - the options of the command
         preemption_offset=preemption_offset,
         feature_gates=feature_gates,
         validate=validate,
+        openb_gpus=openb_gpus,
         rules=rules,
         algorithm_provider=algorithm_provider,
         policy=policy,

@@ -13,6 +13,7 @@ from podwright.cli.options import (
     Gates,
     Offset,
     OffsetName,
+    OpenbGpus,
     Plugins,
     PolicyFile,
     Provider,
@@ -133,6 +134,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
     preemption_offset: Offset = OffsetName.drawn,
     feature_gates: Gates = "",
     validate: Validate = ValidationName.strict,
+    openb_gpus: OpenbGpus = None,
     ending: Annotated[
         EndingName,
         typer.Option(
@@ -229,6 +231,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
                 preemption_offset=preemption_offset,
                 feature_gates=feature_gates,
                 validate=validate,
+                openb_gpus=openb_gpus,
                 rules=rules,
                 algorithm_provider=algorithm_provider,
                 policy=policy,

@@ -35,8 +35,16 @@ from podwright.cli.inputs import (
     scheduler_options,
     warn_of_kinds,
     warn_of_missing_resources,
+    with_counted_gpus,
 )
-from podwright.cli.options import OffsetName, RuleName, Setup, TieRuleName, ValidationName
+from podwright.cli.options import (
+    OffsetName,
+    OpenbGpusName,
+    RuleName,
+    Setup,
+    TieRuleName,
+    ValidationName,
+)
 from podwright.cli.simulate_report import print_evictions, print_report, warnings_of_review
 from podwright.config import (
     format_duration,
@@ -100,9 +108,12 @@ class SimulateOptions:
     def document(self) -> dict[str, Any]:
         """Return the options as plain values, as the manifest stores them."""
         setup = self.setup
-        job_duration = {"job_duration": self.job_duration} if self.job_duration else {}
+        # Runs of versions without these options are the same runs.
+        added = {"job_duration": self.job_duration} if self.job_duration else {}
+        if setup.openb_gpus is not None:
+            added["openb_gpus"] = setup.openb_gpus.value
         return {
-            **job_duration,
+            **added,
             "files": list(self.files),
             "events": list(self.events),
             "until": self.until,
@@ -146,6 +157,7 @@ class _StoredOptions(msgspec.Struct, frozen=True, kw_only=True):
     algorithm_provider: str
     policy: str | None
     validate: str | None = None
+    openb_gpus: str | None = None
 
 
 def stored_options(manifest: Manifest, folder: Path) -> SimulateOptions:
@@ -185,6 +197,7 @@ def stored_options(manifest: Manifest, folder: Path) -> SimulateOptions:
             policy=None if written.policy is None else Path(written.policy),
             # Runs of versions that did not validate are resumed as they began.
             validate=ValidationName(written.validate or "ignore"),
+            openb_gpus=None if written.openb_gpus is None else OpenbGpusName(written.openb_gpus),
         ),
     )
 
@@ -258,6 +271,7 @@ def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
             files += [InputFile("objects", name, sha256_of(data)) for name, data in contents]
             _reject_records(contents)
             loaded = load_bytes(contents, validate=setup.validate.value)
+            loaded = with_counted_gpus(loaded, setup)
             if "ending" in options.given:
                 _require_openb_pods(loaded, options.files)
             if not options.events:

@@ -15,7 +15,14 @@ objects), then `record.py`.
 """
 
 from podwright.files.documents import SNAPSHOT_KEYS, Place
-from podwright.files.manifests import STDIN_SOURCE, LoadedObjects, load, load_bytes, read_paths
+from podwright.files.manifests import (
+    STDIN_SOURCE,
+    LoadedObjects,
+    count_openb_gpus,
+    load,
+    load_bytes,
+    read_paths,
+)
 from podwright.files.object_reader import (
     FieldValidation,
     Manifest,
@@ -24,6 +31,7 @@ from podwright.files.object_reader import (
     SourcedDocument,
     read_manifest,
 )
+from podwright.files.openb_gpus import OpenbGpus
 from podwright.files.record import (
     MAX_STEP_BACK_NS,
     ChangeType,
@@ -55,6 +63,7 @@ __all__ = [
     "LogLine",
     "Manifest",
     "ObjectReader",
+    "OpenbGpus",
     "Place",
     "Record",
     "RecordLine",
@@ -62,6 +71,7 @@ __all__ = [
     "SchedulerLog",
     "Sourced",
     "SourcedDocument",
+    "count_openb_gpus",
     "file_lines",
     "is_in_snapshot",
     "load",

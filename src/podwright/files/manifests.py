@@ -9,7 +9,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO, TypeVar, get_args
 
 import msgspec
 
@@ -19,6 +19,7 @@ from podwright.files.object_reader import (
     SourcedDocument,
     read_manifest,
 )
+from podwright.files.openb_gpus import OpenbGpus, requests_openb_gpus, with_openb_gpus
 from podwright.files.unrendered import Unrendered, UnrenderedFiles, skipped_text
 from podwright.objects import (
     FieldError,
@@ -28,6 +29,7 @@ from podwright.objects import (
     Unknown,
     api_group,
     encode,
+    unsupported,
 )
 from podwright.schema import built_in
 
@@ -191,6 +193,7 @@ def load(
     *,
     stdin: BinaryIO | None = None,
     validate: FieldValidation = "strict",
+    openb_gpus: OpenbGpus | None = None,
     report: Callable[[str], None] = _warn,
 ) -> LoadedObjects:
     """Read the objects of one or several files and folders.
@@ -208,6 +211,9 @@ def load(
         What is done about unknown fields and invalid values in manifests, as with
         `kubectl --validate`: `strict` raises, `warn` reports them in `warnings`, `ignore` accepts
         them. Objects that an API server has stored are read leniently.
+    openb_gpus : str, optional
+        Makes the GPUs of the openb trace a resource that the scheduler counts: `milli`, thousandths
+        that pods share, or `count`, whole GPUs. Without it, they are annotations of the pods.
 
     Raises
     ------
@@ -215,7 +221,37 @@ def load(
         With all errors in all files; nothing is partially loaded.
     """
     several = (paths,) if isinstance(paths, str | Path) else paths
-    return load_bytes(read_paths(several, stdin=stdin, report=report), validate=validate)
+    loaded = load_bytes(read_paths(several, stdin=stdin, report=report), validate=validate)
+    return count_openb_gpus(
+        loaded, openb_gpus, FieldError(source="openb_gpus", path="", message="")
+    )
+
+
+def count_openb_gpus(
+    loaded: LoadedObjects, gpus: OpenbGpus | None, option: FieldError
+) -> LoadedObjects:
+    """Return the objects with the GPUs of the openb trace as a resource; see `load`.
+
+    Parameters
+    ----------
+    option : FieldError
+        The place of the option, for errors.
+
+    Raises
+    ------
+    InputError
+        If the value is not supported, or no pod requests GPUs by annotations.
+    """
+    if gpus is None:
+        return loaded
+    message = ""
+    if gpus not in get_args(OpenbGpus):
+        message = unsupported(gpus, get_args(OpenbGpus))
+    elif not requests_openb_gpus(loaded.sourced):
+        message = "has no effect without pods of the openb trace that request GPUs"
+    if message:
+        raise InputError([msgspec.structs.replace(option, message=message)])
+    return msgspec.structs.replace(loaded, sourced=with_openb_gpus(loaded.sourced, gpus))
 
 
 def load_bytes(

@@ -16,7 +16,9 @@ from podwright.config import (
 from podwright.files import (
     FieldValidation,
     LoadedObjects,
+    OpenbGpus,
     Sourced,
+    count_openb_gpus,
     file_lines,
     load_bytes,
     read_paths,
@@ -113,6 +115,7 @@ def simulate(  # noqa: PLR0913 - the options of a run
     start: str | None = None,
     sample: str = "1m",
     ending: Ending = "at_deletion_time",
+    openb_gpus: OpenbGpus | None = None,
     job_duration: str | None = None,
     call_extender: CallExtender | None = None,
     checkpoint_events: int | None = None,
@@ -145,6 +148,8 @@ def simulate(  # noqa: PLR0913 - the options of a run
         The minimum time between two samples in tables.
     ending : str
         When pods of the openb trace end: `at_deletion_time` or `after_run_time`.
+    openb_gpus : str, optional
+        Makes the GPUs of the openb trace a resource: `milli` or `count`; see `load`.
     job_duration : str, optional
         How long the pods of Jobs run that have no duration, such as `10m`. Without it they
         complete as soon as they run.
@@ -194,7 +199,7 @@ def simulate(  # noqa: PLR0913 - the options of a run
     job_duration_ns = (
         None if job_duration is None else duration_ns("job_duration", job_duration, errors)
     )
-    loaded, files = _loaded(objects, validate, errors)
+    loaded, files = _loaded(objects, validate, openb_gpus, errors)
     event_files, more = _events(events, errors)
     start_ns = time_ns("start", start, errors) if start else start_of(loaded, event_files)
     until_ns = None if until is None else moment_ns("until", until, start_ns, errors)
@@ -239,8 +244,9 @@ def simulate(  # noqa: PLR0913 - the options of a run
         "ending": ending,
         "plugins": [class_name(plugin) for plugin in scheduler.plugins],
     }
-    if job_duration is not None:
-        other_options["job_duration"] = job_duration
+    # Runs of versions without these options are the same runs.
+    added = {"job_duration": job_duration, "openb_gpus": openb_gpus}
+    other_options |= {k: v for k, v in added.items() if v is not None}
     manifest = manifest_of(options, (*files, *more), other_options)
     folder = None if output is None else str(output)
     simulation = start_simulation(options, inputs, manifest, output=folder, resumes=resume)
@@ -297,7 +303,7 @@ def _several(given: Any, what: str) -> list[Any]:
 
 
 def _loaded(
-    given: Any, validate: FieldValidation, errors: list[FieldError]
+    given: Any, validate: FieldValidation, openb_gpus: OpenbGpus | None, errors: list[FieldError]
 ) -> tuple[LoadedObjects, list[InputFile]]:
     objects: list[Object] = []
     paths: list[Any] = []
@@ -318,7 +324,12 @@ def _loaded(
         data = msgspec.json.encode([encode(obj) for obj in objects])
         files.append(InputFile("objects", "objects", sha256_of(data)))
     sourced = [Sourced(f"object {index}", obj) for index, obj in enumerate(objects)]
-    return msgspec.structs.replace(loaded, sourced=(*loaded.sourced, *sourced)), files
+    loaded = msgspec.structs.replace(loaded, sourced=(*loaded.sourced, *sourced))
+    try:
+        loaded = count_openb_gpus(loaded, openb_gpus, option_error("openb_gpus", ""))
+    except InputError as error:
+        errors += error.errors
+    return loaded, files
 
 
 def _events(given: Any, errors: list[FieldError]) -> tuple[list[EventFile], list[InputFile]]:
