@@ -60,7 +60,7 @@ def summary_of(folder: Path) -> dict[str, Any]:
 
     Utilization came from samples, and fragmentation had another definition.
     """
-    summary: dict[str, Any] = json.loads((folder / "summary.json").read_text())
+    summary: dict[str, Any] = json.loads(converted((folder / "summary.json").read_text()))
     summary.pop("report", None)
     summary["utilisation"] = sorted(summary["utilisation"])
     return summary
@@ -77,15 +77,18 @@ def contains(document: Any, part: Any) -> bool:
     return bool(document == part)
 
 
-@pytest.fixture(scope="module")
-def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("old")
-    with tarfile.open(STORED / "format-1.tar.xz") as archive:
+def extracted(file_format: int, folder: Path) -> Path:
+    with tarfile.open(STORED / f"format-{file_format}.tar.xz") as archive:
         archive.extractall(folder, filter="data")
     return folder / "run"
 
 
-def test_a_folder_of_format_1_converts_to_the_one_of_today(old, tmp_path):
+@pytest.fixture(scope="module", params=[1, 3])
+def old(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return extracted(request.param, tmp_path_factory.mktemp("old"))
+
+
+def test_an_old_folder_converts_to_the_one_of_today(old, tmp_path):
     play(tmp_path / "new")
     files = {file.relative_to(old) for file in old.rglob("*") if file.is_file()}
     new_files = {
@@ -117,13 +120,22 @@ def test_a_folder_of_format_1_converts_to_the_one_of_today(old, tmp_path):
         assert before == now, file
 
 
-def test_a_folder_of_format_1_is_read(old):
-    assert RunFolder.open(old).manifest.format == 1
+def test_an_old_folder_is_read(old):
+    manifest = RunFolder.open(old).manifest
+    assert manifest.format in (1, 3)
+    assert manifest.options["sampleNs"] == 60_000_000_000
     shown = run(f"run show {old}").stdout
     assert "default/first" in shown or "first" in shown
     explained = run(f"explain huge --run {old} --attempt 1", status=1).stdout
     assert "Insufficient cpu" in explained
 
 
-def test_a_log_of_format_1_folders_replays_with_the_same_actions(old):
+def test_the_summary_of_format_3_equals_the_one_of_today(tmp_path):
+    stored = pw.Run.open(extracted(3, tmp_path))
+    play(tmp_path / "new")
+    assert stored.summary.report is not None
+    assert stored.summary == pw.Run.open(tmp_path / "new").summary
+
+
+def test_the_log_of_an_old_folder_replays_with_the_same_actions(old):
     assert pw.verify(pw.DecisionLog.open(str(old / "log"))).is_same

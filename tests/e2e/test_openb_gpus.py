@@ -49,7 +49,7 @@ def test_a_run_is_resumed_with_the_option(trace: str, tmp_path: Path) -> None:
     run(f"simulate {trace} --openb-gpus milli --out {folder}")
     path = folder / "manifest.json"
     manifest = msgspec.json.decode(path.read_bytes())
-    assert manifest["options"]["openb_gpus"] == "milli"
+    assert manifest["options"]["openbGpus"] == "milli"
     whole = (folder / "summary.json").read_bytes()
     path.write_bytes(msgspec.json.encode(manifest | {"status": "interrupted"}))
     run(f"simulate --resume {folder}")

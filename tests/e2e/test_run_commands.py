@@ -19,6 +19,7 @@ from podwright.cli.event_text import describe_action, describe_event
 from podwright.cli.inputs import load_plugins
 from podwright.config import read_configuration
 from podwright.machine import Bind, CallDone, CycleDue, ExtenderReplied, ObjectPut
+from podwright.recording import Manifest
 from podwright.recording.log_format import Entry, encode_actions
 from podwright.recording.record import record
 from podwright.recording.stepping import Moment, Stepper
@@ -107,11 +108,11 @@ def test_the_start_of_the_run_is_that_of_the_manifest(a_run, tmp_path):
     folder.mkdir()
     (folder / "log").symlink_to(a_run / "log")
     manifest = folder / "manifest.json"
-    manifest.write_bytes(msgspec.json.encode({"start_ns": START - 3_600 * 10**9, "seed": 7}))
+    manifest.write_bytes(msgspec.json.encode(Manifest(start_ns=START - 3_600 * 10**9, seed=7)))
     assert "1h0m10s into the run" in run(f"explain web --run {folder}").stdout
-    manifest.write_text('{"seed": 7}')
+    manifest.write_text('{"format": 4, "seed": 7}')
     refused = run(f"explain web --run {folder}", status=2).stderr
-    assert refused.startswith(f"{manifest}: does not contain the start of the run")
+    assert refused.startswith(f"error: {manifest} cannot be read: Object missing required field")
 
 
 def test_nodes_are_those_that_were_there_then(a_run):

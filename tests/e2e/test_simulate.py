@@ -69,7 +69,7 @@ def test_an_attempt_that_fails_after_its_decision_counts_as_one_failed_decision(
     assert "1 decisions for 1 pods, 0 placed" in printed
     assert "  1     no license is left\n" in printed
     document = json.loads(run(f"{line} --output json --exit-zero").stdout)
-    assert document["counts"]["decisions"] == document["counts"]["failed_decisions"] == 1
+    assert document["counts"]["decisions"] == document["counts"]["failedDecisions"] == 1
     expected = run(f"explain web --run {tmp_path}/run --plugin {plugin}").stdout
     assert (
         "the attempt on small failed: " in expected or "the attempt on large failed: " in expected

@@ -170,8 +170,8 @@ def test_the_report_in_json_is_the_same_with_a_run_folder_and_after_it(line, tmp
     assert run(f"simulate --resume {folder} -o json").stdout == document
     report = json.loads(document)["report"]
     assert [drain["status"] for drain in report["drains"]] == ["blocked", "done"]
-    assert report["drains"][0]["blocked_by"] == ["default/web"]
-    assert report["ignored_kinds"][0]["kind"] == "HorizontalPodAutoscaler"
+    assert report["drains"][0]["blockedBy"] == ["default/web"]
+    assert report["ignoredKinds"][0]["kind"] == "HorizontalPodAutoscaler"
     assert len(report["notes"]) == 2
 
 
@@ -180,7 +180,7 @@ def test_a_job_duration_is_used_and_stored_for_resuming(line, tmp_path):
     assert JOB_WARNING not in result.stderr
     assert len(json.loads(result.stdout)["report"]["notes"]) == 1
     manifest = json.loads((tmp_path / "run/manifest.json").read_text())
-    assert manifest["options"]["job_duration"] == "5m"
+    assert manifest["options"]["jobDuration"] == "5m"
     assert "--job-duration: Invalid value" in run(f"{line} --job-duration soon", status=2).stderr
 
 

@@ -43,6 +43,7 @@ from podwright.recording import (
     PodPlacement,
     ResourceUse,
     Scenario,
+    camel_case,
     diff_runs,
     diff_scenarios,
     placements_of_run,
@@ -188,22 +189,17 @@ def _document(diff: PlacementDiff) -> dict[str, Any]:
             "pods": len(diff.placements),
             "different": len(diff.differences),
             "followOthers": sum(one.follows for one in diff.differences),
-            "changes": {_camel(change): count for change, count in diff.counts.items()},
+            "changes": {camel_case(change): count for change, count in diff.counts.items()},
             "same": diff.is_same,
         },
     }
-
-
-def _camel(change: str) -> str:
-    head, *rest = change.split()
-    return head + "".join(word.capitalize() for word in rest)
 
 
 def _pod_document(one: PodDifference) -> dict[str, Any]:
     return {
         "pod": one.pod,
         "counterpart": one.counterpart or None,
-        "change": _camel(one.change),
+        "change": camel_case(one.change),
         "before": _placement_document(one.before),
         "after": _placement_document(one.after),
         "reasons": {

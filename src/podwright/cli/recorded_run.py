@@ -15,7 +15,7 @@ from podwright.cli.installed_plugins import installed_plugins
 from podwright.config import format_duration, parse_duration
 from podwright.framework import Plugin
 from podwright.objects import FieldError, InputError, timestamp_ns, timestamp_text_nano
-from podwright.recording import DecisionLog, LogError, class_name, gc_paused
+from podwright.recording import DecisionLog, LogError, RunFolder, class_name, gc_paused
 
 
 class RecordedRun:
@@ -38,7 +38,7 @@ class RecordedRun:
 
     Raises
     ------
-    InputError
+    RunError
         If the manifest cannot be read.
     LogError
         If there is no log, it cannot be read, or plugins are missing.
@@ -121,12 +121,11 @@ def start_of_run(path: Path, log: DecisionLog) -> int:
 
     Raises
     ------
-    InputError
+    RunError
         If the manifest cannot be read.
     """
-    manifest_ns = _start_of(path / "manifest.json")
-    if manifest_ns is not None:
-        return manifest_ns
+    if (path / "manifest.json").exists():
+        return RunFolder.open(path).manifest.start_ns
     return log.setup.start_ns or (log.time_of(0) if len(log) else 0)
 
 
@@ -134,17 +133,6 @@ def when(now_ns: int) -> str:
     """Return a time as RFC 3339, without trailing zeros."""
     text = timestamp_text_nano(now_ns).removesuffix("Z")
     return f"{text.rstrip('0').removesuffix('.')}Z"
-
-
-def _start_of(manifest: Path) -> int | None:
-    """Return the start of the run from its manifest; None if there is no manifest."""
-    if not manifest.exists():
-        return None
-    try:
-        return msgspec.json.decode(read_text(manifest), type=_Manifest).start_ns
-    except msgspec.MsgspecError as error:
-        message = f"does not contain the start of the run: {error}"
-        raise InputError([FieldError(source=str(manifest), path="", message=message)]) from error
 
 
 def _end_of(summary: Path) -> int:
@@ -162,12 +150,6 @@ class _Summary(msgspec.Struct):
     """The field of a summary that is read here."""
 
     end: str
-
-
-class _Manifest(msgspec.Struct):
-    """The field of a manifest that is read here."""
-
-    start_ns: int
 
 
 @contextmanager

@@ -27,7 +27,14 @@ from podwright.columns import PODS, NodeColumns
 from podwright.config import format_duration
 from podwright.machine import Machine
 from podwright.objects import NamespacedName, Node, Pod
-from podwright.recording import ClusterAt, PendingPod, QueueAt, cluster_of, queue_of
+from podwright.recording import (
+    ClusterAt,
+    PendingPod,
+    QueueAt,
+    camel_case,
+    cluster_of,
+    queue_of,
+)
 from podwright.recording.replay import replay
 
 _NODES_SHOWN = 10
@@ -98,7 +105,9 @@ class MomentView:
                 "podsByPhase": dict(sorted(_phases(self._pods).items())),
                 "podsOnNodes": len(self._cluster.node_of),
                 "assumedPods": len(self._cluster.assumed),
-                "queue": {place: len(pods) for place, pods in self._queue.places.items()},
+                "queue": {
+                    camel_case(place): len(pods) for place, pods in self._queue.places.items()
+                },
                 "resources": _use_document(columns, columns.alive.nonzero()[0], resources),
             },
             "nodes": [
@@ -116,12 +125,12 @@ class MomentView:
                     "pod": pod.key,
                     "phase": _phase(pod),
                     "node": self._cluster.node_of.get(pod.key),
-                    "queue": self._place_of.get(pod.key),
+                    "queue": camel_case(self._place_of.get(pod.key, "")) or None,
                 }
                 for pod in self._pods
             ],
             "queue": {
-                place: [self._pending_document(pending) for pending in pods]
+                camel_case(place): [self._pending_document(pending) for pending in pods]
                 for place, pods in self._queue.places.items()
             },
             "nominated": {node: list(pods) for node, pods in self._queue.nominated.items()},

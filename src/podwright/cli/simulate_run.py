@@ -108,35 +108,38 @@ class SimulateOptions:
     def document(self) -> dict[str, Any]:
         """Return the options as plain values, as the manifest stores them."""
         setup = self.setup
-        # Runs of versions without these options are the same runs.
-        added = {"job_duration": self.job_duration} if self.job_duration else {}
-        if setup.openb_gpus is not None:
-            added["openb_gpus"] = setup.openb_gpus.value
-        return {
-            **added,
-            "files": list(self.files),
-            "events": list(self.events),
-            "until": self.until,
-            "start": self.start,
-            "sample": self.sample,
-            "ending": self.ending,
-            "checkpoint_events": self.checkpoint_events,
-            "with_tables": self.with_tables,
-            "config": None if setup.config is None else str(setup.config),
-            "plugins": [str(path) for path in setup.plugins],
-            "seed": setup.seed,
-            "tie_rule": setup.tie_rule.value,
-            "preemption_offset": setup.preemption_offset.value,
-            "feature_gates": setup.feature_gates,
-            "rules": None if setup.rules is None else setup.rules.value,
-            "algorithm_provider": setup.algorithm_provider,
-            "policy": None if setup.policy is None else str(setup.policy),
-            "validate": setup.validate.value,
-        }
+        stored = _StoredOptions(
+            files=self.files,
+            events=self.events,
+            until=self.until,
+            start=self.start,
+            sample=self.sample,
+            ending=self.ending,
+            checkpoint_events=self.checkpoint_events,
+            with_tables=self.with_tables,
+            job_duration=self.job_duration,
+            config=None if setup.config is None else str(setup.config),
+            plugins=tuple(map(str, setup.plugins)),
+            seed=setup.seed,
+            tie_rule=setup.tie_rule.value,
+            preemption_offset=setup.preemption_offset.value,
+            feature_gates=setup.feature_gates,
+            rules=None if setup.rules is None else setup.rules.value,
+            algorithm_provider=setup.algorithm_provider,
+            policy=None if setup.policy is None else str(setup.policy),
+            validate=setup.validate.value,
+            openb_gpus=None if setup.openb_gpus is None else setup.openb_gpus.value,
+        )
+        # As the manifest is read, so that both compare equal when the run is resumed.
+        document: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(stored))
+        return document
 
 
-class _StoredOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The form in which a manifest stores `SimulateOptions.document`."""
+class _StoredOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The form in which a manifest stores `SimulateOptions.document`.
+
+    Fields with a default were added later, and runs without them are the same runs.
+    """
 
     files: tuple[str, ...]
     events: tuple[str, ...]
@@ -212,7 +215,7 @@ def resume_simulate(folder: Path, *, output: str) -> bool:
     there = RunFolder.open(folder)
     if there.manifest.status == "finished":
         print_message(f"{folder} is already finished.")
-        summary = msgspec.convert(there.read_summary(), Summary)
+        summary = there.read_summary(Summary)
         _print(summary, output)
         return not summary.pending_count
     options = stored_options(there.manifest, folder)

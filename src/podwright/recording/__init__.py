@@ -25,6 +25,7 @@ from podwright.recording.explain import (
     find_cycle,
     select_cycles,
 )
+from podwright.recording.field_names import camel_case
 from podwright.recording.gc_pause import gc_paused
 from podwright.recording.log_files import SUFFIX
 from podwright.recording.log_format import Entry, LogError, Objects, Setup, encode_actions
@@ -110,6 +111,7 @@ __all__ = [
     "Setup",
     "Stepper",
     "arrow_table",
+    "camel_case",
     "class_name",
     "cluster_of",
     "decode_objects",

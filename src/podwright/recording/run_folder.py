@@ -26,23 +26,29 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Literal, Self, TypeAlias
+from typing import Any, BinaryIO, Final, Literal, Self, TypeAlias, TypeVar
 
 import msgspec
 
 from podwright._version import __version__
 from podwright.files import STDIN_SOURCE
 from podwright.objects import KubernetesObject, Pod, PodwrightError, decode_pod, encode
+from podwright.recording.field_names import camel_case, with_written_names
 from podwright.recording.tables import MissingExtra
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """The format of a run folder.
 
+4: the keys of documents are in camelCase.
 3: a checkpoint keeps what the report of the run needs.
 2: `decisions` has one row for each attempt, and a checkpoint keeps the rows of open attempts.
 1: an attempt that failed after its cycle had a second row.
 """
 
+_CAMEL_CASE_FORMAT: Final = 4
+"""The first format whose documents have keys in camelCase."""
+
+T = TypeVar("T")
 Status: TypeAlias = Literal["running", "interrupted", "finished"]
 ColumnTypes: TypeAlias = Mapping[str, Mapping[str, str]]
 Rows: TypeAlias = dict[str, dict[str, list[Any]]]
@@ -54,7 +60,7 @@ class RunError(PodwrightError):
     """A run folder that cannot be used; the text says why and what to do."""
 
 
-class InputFile(msgspec.Struct, frozen=True):
+class InputFile(msgspec.Struct, frozen=True, rename="camel"):
     """An input file of a run.
 
     Attributes
@@ -72,7 +78,7 @@ class InputFile(msgspec.Struct, frozen=True):
     sha256: str
 
 
-class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The inputs and options of a run; runs with equal manifests are equal.
 
     Attributes
@@ -213,7 +219,7 @@ class RunFolder:
                     f" {found.podwright}; podwright {__version__} reads formats up to {FORMAT}."
                     " It was left as it is"
                 )
-            manifest = msgspec.json.decode(data, type=Manifest)
+            manifest = _manifest_of(data, found.format)
         except msgspec.MsgspecError as error:
             raise RunError(f"{file} cannot be read: {error}; it was left as it is") from error
         return cls(folder, manifest)
@@ -396,10 +402,26 @@ class RunFolder:
             self._locked.close()
             self._locked = None
 
-    def read_summary(self) -> dict[str, Any]:
-        """Return the summary that was written at the end."""
-        summary: dict[str, Any] = self._read_json("summary.json")
-        return summary
+    def read_summary(self, kind: type[T]) -> T:
+        """Return the summary that was written at the end.
+
+        Parameters
+        ----------
+        kind : type
+            The type of the summary.
+
+        Raises
+        ------
+        RunError
+            If the file cannot be read, or contains something else.
+        """
+        document = self._read_json("summary.json")
+        if self.manifest.format < _CAMEL_CASE_FORMAT:
+            document = with_written_names(document, kind)
+        try:
+            return msgspec.convert(document, kind)
+        except msgspec.MsgspecError as error:
+            raise RunError(f"{self.path}: summary.json cannot be read: {error}") from error
 
     @property
     def has_results(self) -> bool:
@@ -461,6 +483,15 @@ class _Format(msgspec.Struct):
     podwright: str = ""
 
 
+def _manifest_of(data: bytes, written_format: int) -> Manifest:
+    if written_format >= _CAMEL_CASE_FORMAT:
+        return msgspec.json.decode(data, type=Manifest)
+    document = with_written_names(msgspec.json.decode(data), Manifest)
+    manifest = msgspec.convert(document, Manifest)
+    options = {camel_case(name): value for name, value in manifest.options.items()}
+    return msgspec.structs.replace(manifest, options=options)
+
+
 def _json(value: Any) -> bytes:
     return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
 
@@ -486,7 +517,8 @@ def _check_same(path: Path, found: Manifest, expected: Manifest) -> None:
     names = ["podwright", "seed", "start_ns", "until_ns", "gates"]
     names += [] if differences else ["configuration"]
     for name in names:
-        differences += _changed(name, getattr(found, name), getattr(expected, name))
+        was, now = getattr(found, name), getattr(expected, name)
+        differences += _changed(camel_case(name), was, now)
     for name in sorted({*found.options, *expected.options}):
         differences += _changed(name, found.options.get(name), expected.options.get(name))
     _refuse_another(path, differences)

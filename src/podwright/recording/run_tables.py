@@ -116,7 +116,7 @@ class Waiting(msgspec.Struct):
     attempts: int = 0
 
 
-class Counts(msgspec.Struct):
+class Counts(msgspec.Struct, rename="camel"):
     """The counts of a run."""
 
     created: int = 0

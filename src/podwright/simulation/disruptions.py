@@ -32,7 +32,7 @@ from podwright.objects import (
 from podwright.store import ObjectStore
 
 
-class BlockedEviction(msgspec.Struct, frozen=True, kw_only=True):
+class BlockedEviction(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """An eviction that is rejected so far.
 
     Attributes
@@ -74,7 +74,7 @@ class DrainRecord(msgspec.Struct, kw_only=True):
     is_node_deleted: bool = False
 
 
-class Drain(msgspec.Struct, frozen=True, kw_only=True):
+class Drain(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The result of a drain.
 
     Attributes
@@ -103,7 +103,7 @@ class Drain(msgspec.Struct, frozen=True, kw_only=True):
     blocked_pods: tuple[BlockedEviction, ...] = ()
 
 
-class Evictions(msgspec.Struct, kw_only=True):
+class Evictions(msgspec.Struct, kw_only=True, rename="camel"):
     """The numbers of removed pods, without preemption.
 
     Attributes
@@ -124,7 +124,7 @@ class Evictions(msgspec.Struct, kw_only=True):
     node_deleted: int = 0
 
 
-class LostPod(msgspec.Struct, frozen=True, kw_only=True):
+class LostPod(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A pod that was removed and that no controller replaces.
 
     Attributes

@@ -42,7 +42,7 @@ _NAMES_SHOWN: Final = 3
 _ENDED: Final = ("Succeeded", "Failed")
 
 
-class IgnoredKind(msgspec.Struct, frozen=True, kw_only=True):
+class IgnoredKind(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Objects of a kind that has no effect.
 
     Attributes
@@ -59,7 +59,7 @@ class IgnoredKind(msgspec.Struct, frozen=True, kw_only=True):
     effect: str
 
 
-class LoadEstimate(msgspec.Struct, frozen=True, kw_only=True):
+class LoadEstimate(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A load that does not fit on the initial nodes, because its pods never end.
 
     Attributes

@@ -31,7 +31,7 @@ STARTS_AT_ONCE: Final = (
 """The note about the built-in stages."""
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The report of a run.
 
     Attributes

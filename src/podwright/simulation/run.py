@@ -7,8 +7,6 @@ from contextlib import ExitStack
 from functools import cached_property
 from typing import Any, Final, Self
 
-import msgspec
-
 from podwright.assembly import idle_choices
 from podwright.config import Gates, read_configuration
 from podwright.framework import Explanation, Plugin
@@ -26,7 +24,6 @@ from podwright.recording import (
     TABLES,
     DecisionLog,
     Rows,
-    RunError,
     RunFolder,
     RunTables,
     arrow_table,
@@ -171,7 +168,7 @@ class Run:
             end_ns = log.time_of(len(log) - 1) if len(log) else manifest.start_ns
             if found.has_results:
                 # A run may last longer than its last event.
-                end_ns = max(end_ns, timestamp_ns(_summary_in(found).end) or 0)
+                end_ns = max(end_ns, timestamp_ns(found.read_summary(Summary).end) or 0)
                 pods = found.read_pods()
             else:
                 known = cluster_of(machine, end_ns).objects
@@ -185,7 +182,7 @@ class Run:
             end_ns=end_ns,
             plugins=own,
         )
-        run._sample_ns = int(manifest.options.get("sample_ns", SAMPLE_NS))
+        run._sample_ns = int(manifest.options.get("sampleNs", SAMPLE_NS))
         run._is_interrupted = manifest.status != "finished"
         run._folder = found if found.has_results else None
         return run
@@ -204,7 +201,7 @@ class Run:
     def summary(self) -> Summary:
         """Counts of pods, reasons for pending pods, waiting times and utilization."""
         if self._folder is not None:
-            return _summary_in(self._folder)
+            return self._folder.read_summary(Summary)
         tables, rows = self._tables_and_rows
         return summary_of(
             tables,
@@ -280,13 +277,6 @@ class Run:
         cycles = select_cycles(self.log, chosen, first_ns=first_ns, last_ns=last_ns)
         found = explain_cycles(self.log, cycles, plugins=self._plugins)
         return (explanation for _, explanation in found)
-
-
-def _summary_in(folder: RunFolder) -> Summary:
-    try:
-        return msgspec.convert(folder.read_summary(), Summary)
-    except msgspec.MsgspecError as error:
-        raise RunError(f"{folder.path}: summary.json cannot be read: {error}") from error
 
 
 def _scheduled_message(conditions: Iterable[Any]) -> str:

@@ -245,7 +245,7 @@ def simulate(  # noqa: PLR0913 - the options of a run
         "plugins": [class_name(plugin) for plugin in scheduler.plugins],
     }
     # Runs of versions without these options are the same runs.
-    added = {"job_duration": job_duration, "openb_gpus": openb_gpus}
+    added = {"jobDuration": job_duration, "openbGpus": openb_gpus}
     other_options |= {k: v for k, v in added.items() if v is not None}
     manifest = manifest_of(options, (*files, *more), other_options)
     folder = None if output is None else str(output)
@@ -284,10 +284,10 @@ def manifest_of(
         configuration=configuration,
         gates=dict(scheduler.gates.changed),
         options={
-            "tie_rule": scheduler.tie_rule.value,
-            "draws_preemption_offset": scheduler.draws_preemption_offset,
-            "sample_ns": options.sample_ns,
-            "checkpoint_events": options.checkpoint_events,
+            "tieRule": scheduler.tie_rule.value,
+            "drawsPreemptionOffset": scheduler.draws_preemption_offset,
+            "sampleNs": options.sample_ns,
+            "checkpointEvents": options.checkpoint_events,
             **other_options,
         },
     )

@@ -14,7 +14,12 @@ from podwright.simulation.report import Report
 _SECOND_NS = 1_000_000_000
 
 
-class Waits(msgspec.Struct, frozen=True, kw_only=True):
+def _with_seconds(name: str) -> str:
+    """Return the key of a field; seconds are spelled out, as in Kubernetes' APIs."""
+    return f"{name.removesuffix('_s')}Seconds" if name.endswith("_s") else name
+
+
+class Waits(msgspec.Struct, frozen=True, kw_only=True, rename=_with_seconds):
     """Waiting times of pods, in seconds of virtual time.
 
     Attributes
@@ -51,7 +56,7 @@ class Use(msgspec.Struct, frozen=True, kw_only=True):
     fragmentation: float
 
 
-class Summary(msgspec.Struct, frozen=True, kw_only=True):
+class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The summary of a run.
 
     Attributes
@@ -78,7 +83,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     start: str
     end: str
     simulated_ns: int
-    is_interrupted: bool
+    is_interrupted: bool = msgspec.field(name="interrupted")
     counts: Counts
     pending: dict[str, int]
     held_back: int

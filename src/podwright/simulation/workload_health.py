@@ -31,7 +31,7 @@ KINDS: Final = frozenset(
 _WITHOUT_ROLLOUTS: Final = frozenset({"ReplicaSet", "ReplicationController"})
 
 
-class Rollout(msgspec.Struct, frozen=True, kw_only=True):
+class Rollout(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A rollout of a workload.
 
     Attributes
@@ -57,7 +57,7 @@ class Rollout(msgspec.Struct, frozen=True, kw_only=True):
     target: int
 
 
-class Availability(msgspec.Struct, frozen=True, kw_only=True):
+class Availability(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The availability of a workload.
 
     Attributes
@@ -85,7 +85,7 @@ class Availability(msgspec.Struct, frozen=True, kw_only=True):
     lowest_target: int
     lowest_at: str
     below_target_ns: int
-    is_deleted: bool
+    is_deleted: bool = msgspec.field(name="deleted")
 
 
 class WorkloadRecord(msgspec.Struct, kw_only=True):

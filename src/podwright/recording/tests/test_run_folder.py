@@ -61,7 +61,7 @@ def test_finishing_removes_the_checkpoint_and_the_parts(tmp_path, status, begun)
     left = {file.name for file in tmp_path.iterdir()}
     kept = {"checkpoint", "parts"} if status == "interrupted" else set()
     assert left == {"manifest.json", "summary.json", "metrics.prom", "objects.json"} | kept
-    assert folder.read_summary() == {"placed": 1}
+    assert folder.read_summary(dict[str, int]) == {"placed": 1}
 
 
 def test_resuming_returns_the_last_checkpoint_and_the_rows_before_it(tmp_path, begun, opened):
@@ -134,11 +134,11 @@ def test_a_run_with_another_manifest_is_not_resumed(tmp_path, other, message, be
 def test_an_interrupted_run_of_an_older_format_is_read_and_not_resumed(tmp_path, begun):
     begun(tmp_path).release()
     file = tmp_path / "manifest.json"
-    old = file.read_text().replace('"format": 3', '"format": 1')
+    old = file.read_text().replace('"format": 4', '"format": 3')
     file.write_text(old)
     folder = RunFolder.open(tmp_path)
-    assert folder.manifest.format == 1
-    with pytest.raises(RunError, match=r"interrupted in format 1; .* resumes format 3 only"):
+    assert folder.manifest.format == 3
+    with pytest.raises(RunError, match=r"interrupted in format 3; .* resumes format 4 only"):
         folder.resume(folder.manifest)
     assert file.read_text() == old
 
@@ -149,7 +149,7 @@ def test_an_interrupted_run_of_an_older_format_is_read_and_not_resumed(tmp_path,
         pytest.param(None, "is not a run folder", id="none"),
         pytest.param("{", "cannot be read", id="damaged"),
         pytest.param('{"format": 1}', "cannot be read", id="incomplete"),
-        pytest.param('{"format": 4, "podwright": "9.9"}', "written by podwright 9.9", id="newer"),
+        pytest.param('{"format": 5, "podwright": "9.9"}', "written by podwright 9.9", id="newer"),
     ],
 )
 def test_an_invalid_run_folder_is_refused_and_not_changed(tmp_path, content, message):
@@ -216,5 +216,5 @@ def test_without_pyarrow_the_error_names_the_package(monkeypatch):
 def test_the_manifest_is_plain_json(tmp_path, begun):
     begun(tmp_path)
     document = json.loads((tmp_path / "manifest.json").read_text())
-    assert document["start_ns"] == 0
+    assert document["startNs"] == 0
     assert document["inputs"] == [{"role": "objects", "path": "nodes.yaml", "sha256": "aa"}]
