@@ -200,7 +200,7 @@ def test_the_end_of_a_run_is_shown_as_a_summary_nodes_and_the_queue(a_run):
     assert re.fullmatch(r"  large +Ready +1/110 +4/4 100% +0/8Gi 0%", lines[11])
     assert any(re.fullmatch(r"  default/hopeless +0 +3 +0s +4s +NodeResourcesFit", line)
                for line in lines)  # fmt: skip
-    assert any(re.fullmatch(r"  default/held +0 +0 +12m20s +SchedulingGates", line)
+    assert any(re.fullmatch(r"  default/held +0 +0 +12m +SchedulingGates", line)
                for line in lines)  # fmt: skip
 
 

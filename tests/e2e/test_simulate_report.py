@@ -108,11 +108,11 @@ Drains:
 
 Workloads below their target:
   WORKLOAD                LOWEST  AT      BELOW TARGET  AT THE END
-  deployment/default/web  0/2     30m40s  29m20s        0/2
+  deployment/default/web  0/2     30m40s  29m           0/2
 
 Rollouts:
   WORKLOAD                STARTED  DURATION  STATUS       UPDATED
-  deployment/default/web  40m0s    20m0s     in progress  1/2
+  deployment/default/web  40m0s    20m       in progress  1/2
 
 Lost pods (not replaced):
   POD            NODE  CAUSE    AT

@@ -20,11 +20,11 @@ from podwright.cli.console import (
     print_paragraph,
     print_table,
 )
+from podwright.cli.duration_text import duration_text
 from podwright.cli.explain_recorded import QUEUE_LABELS
 from podwright.cli.inputs import load_plugins
 from podwright.cli.recorded_run import RecordedRun, open_for_command, when
 from podwright.columns import PODS, NodeColumns
-from podwright.config import format_duration
 from podwright.machine import Machine
 from podwright.objects import NamespacedName, Node, Pod
 from podwright.recording import (
@@ -36,6 +36,7 @@ from podwright.recording import (
     queue_of,
 )
 from podwright.recording.replay import replay
+from podwright.schema import human_duration
 
 _NODES_SHOWN = 10
 _PODS_SHOWN = 10
@@ -234,8 +235,8 @@ class MomentView:
             pending.pod,
             str(pending.priority),
             str(pending.attempts),
-            _age(self._now_ns - pending.since_ns),
-            _age(left_ns) if left_ns > 0 else "",
+            human_duration(self._now_ns - pending.since_ns),
+            duration_text(left_ns) if left_ns > 0 else "",
             ", ".join(pending.waits_for),
         )
 
@@ -258,12 +259,6 @@ def _print_remainder(count: int, shown: int | None, noun: str) -> None:
     if shown is not None and count > shown:
         more = count - shown
         print_paragraph(f"and {more} more {noun}{'s' * (more != 1)} (-o wide)", indent=2)
-
-
-def _age(duration_ns: int) -> str:
-    """Return a duration to the second, as kubectl prints ages; below 10 s to the millisecond."""
-    unit_ns = 1_000_000_000 if duration_ns >= 10_000_000_000 else 1_000_000
-    return format_duration(duration_ns // unit_ns * unit_ns)
 
 
 def _names(pods: Sequence[str], shown: int | None) -> str:

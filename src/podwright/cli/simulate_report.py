@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from podwright.advice import format_amount
 from podwright.cli.console import print_heading, print_paragraph, print_table, write
+from podwright.cli.duration_text import duration_text
 from podwright.config import format_duration
 from podwright.objects import timestamp_ns
 from podwright.simulation import STARTS_AT_ONCE, Drain, Evictions, InputReview, LoadEstimate, Report
@@ -49,7 +50,7 @@ def print_report(report: Report, start: str) -> None:
             each.workload,
             f"{each.lowest}/{each.lowest_target}",
             since(each.lowest_at),
-            format_duration(each.below_target_ns),
+            duration_text(each.below_target_ns),
             "deleted" if each.is_deleted else f"{each.available}/{each.target}",
         )
         for each in report.availability
@@ -61,7 +62,7 @@ def print_report(report: Report, start: str) -> None:
         (
             each.workload,
             since(each.started),
-            format_duration(each.duration_ns),
+            duration_text(each.duration_ns),
             each.status,
             f"{each.updated}/{each.target}",
         )

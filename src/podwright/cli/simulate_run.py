@@ -26,6 +26,7 @@ from podwright.cli.console import (
     waiting,
     write,
 )
+from podwright.cli.duration_text import duration_text
 from podwright.cli.input_errors import ErrorCollector
 from podwright.cli.inputs import (
     extender_caller,
@@ -504,7 +505,7 @@ def _print(summary: Summary, output: str) -> None:
 
 
 def _seconds(value: float) -> str:
-    return format_duration(round(value * 1e9))
+    return duration_text(round(value * 1e9))
 
 
 def _percent(share: float) -> str:
