@@ -270,12 +270,13 @@ def test_pods_with_a_term_are_counted_before_and_after_the_first_read(weight, of
     assert by_zone(cluster, counter) == {"x": on_n1 * weight, "y": on_n1 * weight}
 
 
-def test_a_dropped_counter_is_rebuilt_when_it_is_used_again():
+@pytest.mark.parametrize("of_live", [False, True])
+def test_a_dropped_counter_is_rebuilt_when_it_is_used_again(of_live):
     cluster = Cluster()
     cluster.selectors = SelectorCounters(cluster.nodes, cluster.selected_labels, counter_bytes=1)
     cluster._keys = PodKeysCache(cluster.nodes, cluster.selectors)
     cluster.put(node("n1", "x"))
-    counter = counter_of(cluster)
+    counter = counter_of(cluster, of_live=of_live)
     cluster.put(pod("a", "n1"))
     assert by_zone(cluster, counter) == {"x": 1}
     for weight in range(2, 200):
@@ -286,6 +287,17 @@ def test_a_dropped_counter_is_rebuilt_when_it_is_used_again():
     assert counter.is_attached
     cluster.put(pod("c", "n1"))
     assert by_zone(cluster, counter) == {"x": 3}
+
+
+def test_a_term_without_a_carrier_on_a_node_matches_no_pod():
+    cluster = Cluster()
+    cluster.put(node("n1", "x"))
+    shy = pod("shy", "n1", app="b", away_from="a")
+    cluster.put(shy)
+    matching = [[*TermKind], "default", {"app": "a"}, {}]
+    assert len(cluster.selectors.terms_matching(*matching)) == 1
+    cluster.delete(shy)
+    assert cluster.selectors.terms_matching(*matching) == []
 
 
 # -------------------------------------------------------------------- presence

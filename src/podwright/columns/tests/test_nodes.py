@@ -1,7 +1,14 @@
 import pytest
 
 from podwright.columns import Cluster
-from podwright.columns.nodes import ABSENT, CPU, MEMORY, PODS
+from podwright.columns.nodes import (
+    ABSENT,
+    CPU,
+    EPHEMERAL_STORAGE,
+    FIXED_RESOURCES,
+    MEMORY,
+    PODS,
+)
 from podwright.framework import Reads
 from podwright.objects.decode import decode_node
 from podwright.testing import make_pod
@@ -304,3 +311,15 @@ def test_new_slots_count_the_requests_of_each_pod_once():
     assert nodes.requested[:, PODS].tolist() == [2, 0]
     assert nodes.non_zero_requested[0].tolist() == [750, 1024**3 + 200 * 1024**2]
     assert nodes.non_zero_requested[1].tolist() == [0, 0]
+
+
+def test_the_columns_of_the_fixed_resources():
+    indexes = {"cpu": CPU, "memory": MEMORY, "ephemeral-storage": EPHEMERAL_STORAGE, "pods": PODS}
+    assert {name: i for i, name in enumerate(FIXED_RESOURCES)} == indexes
+
+
+def test_a_result_that_reads_nothing_is_always_valid():
+    cluster = Cluster()
+    before = cluster.version_of(Reads.NOTHING)
+    cluster.put(node("a"))
+    assert cluster.version_of(Reads.NOTHING) == before == (0,) * 7

@@ -44,6 +44,7 @@ def test_sum_counts_adds_up_the_domains_of_a_slot():
     ("values", "expected"),
     [
         pytest.param([-10, 0, 5], [0, 66, 100], id="cut off"),
+        pytest.param([3, 4], [0, 100], id="the least difference"),
         pytest.param([5, 5, 5], [0, 0, 0], id="all equal gives 0"),
         pytest.param([], [], id="no slot"),
     ],

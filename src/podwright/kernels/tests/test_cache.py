@@ -76,6 +76,17 @@ def plant(file: Path, old: str, new: str) -> None:
     os.utime(file, ns=(before_ns + 2_000_000_000, before_ns + 2_000_000_000))
 
 
+def test_the_name_of_a_set_has_128_bits_of_the_fingerprint(tmp_path):
+    class InFolder(_cache._InSet):
+        def folder(self):
+            return tmp_path
+
+    files = _cache.source_files()
+    digits = _cache.fingerprint(files)
+    assert len(digits) == 32
+    assert InFolder().get_cache_path() == str(tmp_path / f"{_cache.SET_PREFIX}{digits}")
+
+
 @needs_jit
 def test_a_change_in_a_kernel_that_another_file_calls_takes_effect(tmp_path):
     package = copy_of_package(tmp_path)

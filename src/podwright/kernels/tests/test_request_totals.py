@@ -38,7 +38,7 @@ def columns(drawn):
     allocatable, requested = np.zeros((2, n, 4), dtype=np.int64)
     allocatable[:, :2], allocatable[:, 3] = table[:, :2], table[:, 4]
     requested[:, :2], requested[:, 3] = table[:, 2:4], table[:, 5]
-    return allocatable, requested, requested[:, :2] + np.arange(n)[:, None] % 3
+    return allocatable, requested, requested[:, :2] + np.arange(n)[:, None] % 3 * 1_000_000_000
 
 
 def recipe_of(constant, weights, strategy, sums, shares, balance):
