@@ -11,7 +11,9 @@ def columns_of(*objects):
 
 
 def test_limits_drivers_and_migrated_plugins_of_a_node():
-    _, columns = columns_of(node("a"), node("b"), csi_node("b", csi_x=3, migrated="kubernetes.io/x"))
+    _, columns = columns_of(
+        node("a"), node("b"), csi_node("b", csi_x=3, migrated="kubernetes.io/x")
+    )
     assert columns.limits("csi.x").tolist()[1] == 3
     assert columns.installed("csi.x").tolist() == [0, 1]
     assert columns.migrated("kubernetes.io/x").tolist() == [0, 1]

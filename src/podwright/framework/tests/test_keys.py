@@ -13,7 +13,7 @@ from podwright.columns import Cluster, Reads
 from podwright.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
 from podwright.framework import Plugin, Status
 from podwright.framework.ranking_cache import RankingCache
-from podwright.objects import Pod, decode_pod
+from podwright.objects import Pod, decode_pod, with_fields
 from podwright.schema import decode
 from podwright.testing import make_node
 
@@ -205,3 +205,15 @@ class Breaks(Promises):
 def test_a_plugin_receives_all_labels_unless_it_declares_otherwise(plugin, is_shared):
     rankings = rankings_of(cluster_of(), plugin)
     assert share(rankings, pod("0"), pod("1")) is is_shared
+
+
+def test_pods_with_one_spec_in_two_namespaces_have_keys_of_their_own():
+    cache = rankings_of(cluster_of())
+    ours = pod("1", **ANTI_AFFINITY)
+    theirs = with_fields(ours, "metadata", namespace="other", uid="another")
+    again = with_fields(ours, "metadata", uid="a third")
+    assert theirs.spec is ours.spec is again.spec
+    keys = cache._keys
+    known = keys.key_of(ours)
+    assert keys.template_key(again) == known
+    assert keys.template_key(theirs) is None

@@ -202,3 +202,17 @@ def test_a_driver_that_is_there_still_has_its_limit():
     plugin.pre_filter(cycle)
     answers = filtered(plugin, cycle)
     assert [answers[name].message for name in ("n0", "n1")] == [FULL, MISSING]
+
+
+def test_a_required_driver_after_one_that_is_not_required_is_still_required():
+    objects = [
+        *bound("a"),
+        claim("b", bound_to="v-b"),
+        disk("b", driver="csi.y"),
+        csi_driver("csi.x"),
+        csi_driver("csi.y", preventPodSchedulingIfMissing=True),
+    ]
+    cycle = cycle_of(pod(volumes=using("a", "b")), node("n0"), *objects)
+    plugin = NodeVolumeLimits(gates=SCALES)
+    assert plugin.pre_filter(cycle) == Status.OK
+    assert filtered(plugin, cycle)["n0"].message == MISSING.replace("csi.x", "csi.y")

@@ -232,3 +232,17 @@ def test_default_constraints_count_only_nodes_that_a_selector_of_the_pod_allows(
         cycle = Cycle(web(**spec), cluster_of(*objects))
         assert plugin.pre_filter(cycle).is_success
         assert filtered(plugin, cycle)["d"].message == message
+
+
+def test_a_dry_run_counts_a_pod_for_the_constraints_that_count_its_node():
+    """The first constraint leaves out the tainted node of the removed pods, the second does not."""
+    taints = [{"key": "k", "effect": "NoSchedule"}]
+    there = [in_zone("a", "x", spec={"taints": taints}), in_zone("b", "x"), in_zone("c", "y")]
+    cluster = cluster_of(*there, web("1", "a"), web("2", "a"))
+    incoming = spreading(constraint(HOST, nodeTaintsPolicy="Honor"), constraint())
+    plugin, cycle = PodTopologySpread(), Cycle(incoming, cluster)
+    assert plugin.pre_filter(cycle).is_success
+    assert filtered(plugin, cycle)["b"].message == SKEWED
+    for name in ("default/1", "default/2"):
+        plugin.remove_pod(cycle, cluster.pods[name])
+    assert filtered(plugin, cycle)["b"].is_success

@@ -83,3 +83,16 @@ def test_pre_filter(objects, code, reason):
     assert isinstance(status, Status)
     assert status.code == (Code.UNSCHEDULABLE_AND_UNRESOLVABLE if code is None else code)
     assert status.message == reason
+
+
+def test_a_bound_claim_after_one_that_waits_still_counts():
+    objects = [claim("waits"), storage_class("local"), claim("c", bound_to="v")]
+    cycle = cycle_of(
+        pod(volumes=using("waits", "c")),
+        node("n", labels={ZONE: "b"}),
+        *objects,
+        volume("v", labels={ZONE: "a"}),
+    )
+    plugin = VolumeZone()
+    assert plugin.pre_filter(cycle) == Status.OK
+    assert reasons(plugin, cycle) == {"n": ("node(s) had no available volume zone",)}

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from podwright.framework import Plugin, PostFilterResult, Status
+from podwright.framework.post_filter import FailedCycle
 from podwright.framework.run import PluginRunner
 from podwright.framework.status import Code
 from podwright.preemption.tests.situations import NOW_NS, cluster_of, node, pod, profile
@@ -69,3 +70,26 @@ def test_an_exception_names_the_plugin_and_the_pod():
 
 def test_without_plugins_nothing_is_added():
     assert decide_with().post_filter is None
+
+
+def failed_cycle(incoming, *objects):
+    runner = PluginRunner(profile(), cluster_of(*objects))
+    return FailedCycle(incoming, profile(), runner.ranking_of(incoming))
+
+
+def test_the_status_of_a_node_that_does_not_exist():
+    assert failed_cycle(pod("big", "99"), node("n")).status_of("gone").code == (
+        Code.UNSCHEDULABLE_AND_UNRESOLVABLE
+    )
+
+
+def test_a_rejection_of_the_whole_pod_is_the_status_of_every_node():
+    claim = {"name": "v", "persistentVolumeClaim": {"claimName": "missing"}}
+    failed = failed_cycle(pod("p", volumes=[claim]), node("n"))
+    assert failed.outcome.rejection is not None
+    assert failed.status_of("n") == failed.status_of("gone") == failed.outcome.rejection
+
+
+def test_a_failed_cycle_without_a_machine_is_at_the_start_of_time_with_seed_0():
+    failed = failed_cycle(pod("big", "99"), node("n"))
+    assert (failed.now_ns, failed.seed, failed.cycle_number) == (0, 0, 0)
