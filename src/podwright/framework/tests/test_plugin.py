@@ -7,7 +7,6 @@ import pytest
 
 import podwright as pw
 from podwright.framework import Plugin
-from podwright.plugins.node_resources_fit import NodeResourcesFit
 
 CALLED_ONLY_IF_DEFINED = [
     "sign_pod",
@@ -32,31 +31,6 @@ def test_a_method_that_a_plugin_does_not_define_is_an_error_to_call(name):
     parameters = list(inspect.signature(getattr(Plugin, name)).parameters)[1:]
     with pytest.raises(NotImplementedError):
         getattr(Plugin(), name)(*[None] * len(parameters))
-
-
-class FiltersByName(NodeResourcesFit):
-    def filter_columns(self, cycle, nodes, out):
-        super().filter_columns(cycle, nodes, out)
-
-
-class ScoresByName(NodeResourcesFit):
-    def score_columns(self, cycle, nodes, out):
-        super().score_columns(cycle, nodes, out)
-
-
-class Renamed(NodeResourcesFit):
-    pass
-
-
-@pytest.mark.parametrize(
-    ("subclass", "keeps_sums", "keeps_requests"),
-    [(Renamed, True, True), (FiltersByName, False, True), (ScoresByName, True, False)],
-)
-def test_a_subclass_that_filters_or_scores_itself_loses_the_form_as_sums(
-    subclass, keeps_sums, keeps_requests
-):
-    assert (subclass.filter_as_sums is not Plugin.filter_as_sums) is keeps_sums
-    assert (subclass.score_as_requests is not Plugin.score_as_requests) is keeps_requests
 
 
 class ReplacesCodes(pw.Plugin):
