@@ -38,6 +38,7 @@ CHANGED_IN_PLACE = {
     "recording.run_folder._Format",
     "recording.run_tables.Counts",
     "recording.run_tables.Waiting",
+    "recording.time_weighted.TimeWeightedShare",
     "recording.utilization.ResourceUse",
     "shadow.attempts.Attempt",
     "simulation.disruptions.DrainRecord",

@@ -15,14 +15,13 @@ GetTypicalPods); "Beware of Fragmentation", USENIX ATC 2023, section 4.2
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from operator import mul
+from collections.abc import Mapping
 from typing import Final, TypeAlias
 
 import msgspec
 import numpy as np
 
-from podwright._arrays import I64Array, I64Matrix, Mask
+from podwright._arrays import F64Array, F64Matrix, I64Matrix
 from podwright.columns import PODS
 from podwright.objects import Pod, is_extended_resource, pending_requests
 
@@ -33,8 +32,9 @@ _TYPICAL_PERCENT: Final = 95
 _TYPICAL_MOST: Final = 128
 _RECOUNTED_PERCENT: Final = 102
 """Typical shapes are computed again when the number of pods has grown to this percentage."""
-_WHOLE_FLOATS: Final = 2**53
 _CACHED_SPECS: Final = 4096
+_NOWHERE: Final = 2**62
+"""A number of pods that no node has room for."""
 
 
 class TypicalPodsState(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,16 +47,26 @@ class TypicalPodsState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TypicalPods:
-    """Counts the shapes of pods, and measures fragmentation for the typical ones."""
+    """Counts the shapes of pods, and finds the typical ones.
+
+    Attributes
+    ----------
+    typical_count : int
+        The number of pods with a typical shape, as of the last update.
+    """
 
     def __init__(self) -> None:
+        self.typical_count = 0
         self._counts: dict[Shape, int] = {}
         self._pod_count = 0
         # Pods of one template share their spec.
         self._shape_of: dict[int, tuple[object, Shape]] = {}
         self._typical: tuple[tuple[Shape, int], ...] = ()
-        self._requests: dict[str, I64Array] = {}
         self._typical_pod_count = 0
+        # Of the typical shapes, by the columns of the resources: see `set_columns`.
+        self._requests: I64Matrix = np.zeros((0, 0), dtype=np.int64)
+        self._concerned: F64Matrix = np.zeros((0, 0), dtype=np.float64)
+        self._unconcerned: F64Array = np.zeros(0, dtype=np.float64)
 
     def add(self, pod: Pod) -> None:
         """Count a new pod."""
@@ -70,58 +80,75 @@ class TypicalPods:
         self._pod_count += 1
         self._counts[known[1]] = self._counts.get(known[1], 0) + 1
 
-    def unusable(self, free: I64Matrix, columns: Mapping[str, int]) -> list[float]:
-        """Return, for each resource, the free amount that typical pods cannot use.
+    def update(self) -> bool:
+        """Find the typical shapes again if they are due; return whether they were found again."""
+        if _RECOUNTED_PERCENT * self._typical_pod_count >= 100 * self._pod_count:
+            return False
+        self._typical_pod_count = self._pod_count
+        ranked = sorted(self._counts.items(), key=lambda entry: (-entry[1], entry[0]))
+        chosen, count = [], 0
+        for entry in ranked[:_TYPICAL_MOST]:
+            if 100 * count >= _TYPICAL_PERCENT * self._pod_count:
+                break
+            chosen.append(entry)
+            count += entry[1]
+        self._set_typical(tuple(chosen))
+        return True
+
+    def _set_typical(self, typical: tuple[tuple[Shape, int], ...]) -> None:
+        self._typical = typical
+        self.typical_count = sum(count for _, count in typical)
+
+    def set_columns(self, columns: Mapping[str, int]) -> None:
+        """Set the columns for `weights`; also after an update.
+
+        Parameters
+        ----------
+        columns : mapping of str to int
+            The column of each resource.
+        """
+        shape = (len(self._typical), len(columns))
+        requests = np.zeros(shape, dtype=np.int64)
+        concerned = np.zeros(shape, dtype=np.float64)
+        # Every pod takes one of `pods`, which is not among its requests.
+        requests[:, PODS] = 1
+        devices = [column for name, column in columns.items() if is_extended_resource(name)]
+        for index, (amounts, count) in enumerate(self._typical):
+            concerned[index] = count
+            concerned[index, devices] = 0
+            for name, amount in amounts:
+                column = columns.get(name)
+                if not amount:
+                    continue
+                if column is not None:
+                    requests[index, column] = amount
+                    concerned[index, column] = count
+                else:
+                    # No node has room for a resource that no node has.
+                    requests[index, PODS] = _NOWHERE
+        self._requests, self._concerned = requests, concerned
+        self._unconcerned = self.typical_count - concerned.sum(axis=0)
+
+    def weights(self, free: I64Matrix) -> I64Matrix:
+        """Return how many typical pods cannot use the free amounts of nodes.
 
         Parameters
         ----------
         free : (n_nodes, n_resources) int64
-            At least 0, and its sums are int64 too.
-        columns : mapping of str to int
-            The column of each resource.
+            At least 0, by the columns that were set.
+
+        Returns
+        -------
+        (n_nodes, n_resources) int64
+            Pods without room on the node; of a device, also all pods that do not request it.
         """
-        typical = self._typical_shapes()
-        counts = [count for _, count in typical]
-        total = sum(counts)
-        if not total:
-            return [0.0] * free.shape[1]
-        has_no_room = np.zeros((len(typical), len(free)), dtype=np.bool_)
-        # Every pod takes one of `pods`, which is not among its requests.
-        has_no_room |= free[:, PODS] < 1
-        nothing = np.zeros(len(free), dtype=np.int64)
-        for name, amounts in self._requests.items():
-            there = free[:, columns[name]] if name in columns else nothing
-            has_no_room |= there < amounts[:, None]
-        # Integers, so that the result does not depend on the order of additions.
-        unusable = sums_of(has_no_room, free)
-        for name, column in columns.items():
-            if is_extended_resource(name):
-                requests = self._requests.get(name)
-                is_requested = False if requests is None else requests > 0
-                unusable[~np.broadcast_to(is_requested, len(typical)), column] = free[
-                    :, column
-                ].sum()
-        # Python integers: a count times the memory of a cluster may exceed 64 bits.
-        per_resource: list[list[int]] = unusable.T.tolist()
-        return [sum(map(mul, counts, amounts)) / total for amounts in per_resource]
-
-    def _typical_shapes(self) -> tuple[tuple[Shape, int], ...]:
-        """Return the most frequent shapes that make up 95 % of the pods, with their counts."""
-        if _RECOUNTED_PERCENT * self._typical_pod_count < 100 * self._pod_count:
-            self._typical_pod_count = self._pod_count
-            ranked = sorted(self._counts.items(), key=lambda entry: (-entry[1], entry[0]))
-            chosen, count = [], 0
-            for entry in ranked[:_TYPICAL_MOST]:
-                if 100 * count >= _TYPICAL_PERCENT * self._pod_count:
-                    break
-                chosen.append(entry)
-                count += entry[1]
-            self._set_typical(tuple(chosen))
-        return self._typical
-
-    def _set_typical(self, typical: tuple[tuple[Shape, int], ...]) -> None:
-        self._typical = typical
-        self._requests = _requests_of(typical)
+        has_no_room = np.zeros((len(free), len(self._requests)), dtype=np.bool_)
+        for column in range(free.shape[1]):
+            has_no_room |= free[:, column, None] < self._requests[:, column]
+        # Floats represent these integers exactly, and NumPy multiplies floats many times faster.
+        found = has_no_room.astype(np.float64) @ self._concerned + self._unconcerned
+        weights: I64Matrix = found.astype(np.int64)
+        return weights
 
     def state(self) -> TypicalPodsState:
         """Return what is needed to continue."""
@@ -141,31 +168,3 @@ class TypicalPods:
         pods._typical_pod_count = state.typical_pod_count
         pods._set_typical(state.typical)
         return pods
-
-
-def _requests_of(typical: Sequence[tuple[Shape, int]]) -> dict[str, I64Array]:
-    """Return, for each resource, the request of each shape."""
-    shapes = [dict(shape) for shape, _ in typical]
-    return {
-        name: np.array([shape.get(name, 0) for shape in shapes], dtype=np.int64)
-        for name in sorted({name for shape in shapes for name in shape})
-    }
-
-
-def sums_of(chosen: Mask, amounts: I64Matrix) -> I64Matrix:
-    """Return, for each row of a mask, the sums of the amounts that it selects.
-
-    Parameters
-    ----------
-    chosen : (n_rows, n) bool
-    amounts : (n, n_columns) int64
-        At least 0, and their sums are int64 too.
-
-    Returns
-    -------
-    (n_rows, n_columns) int64
-    """
-    if amounts.sum(axis=0).max(initial=0) < _WHOLE_FLOATS:
-        # Floats represent these integers exactly, and NumPy multiplies floats many times faster.
-        return (chosen.astype(np.float64) @ amounts.astype(np.float64)).astype(np.int64)
-    return np.array([amounts[row].sum(axis=0) for row in chosen], dtype=np.int64)

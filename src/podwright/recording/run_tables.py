@@ -17,17 +17,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
-import numpy as np
 
+from podwright.columns import NodeColumns
 from podwright.framework import Decision, Plugin
 from podwright.machine import Failure, Machine, ObjectDeleted, ObjectPut
 from podwright.objects import KubernetesObject, NamespacedName, Node, Pod
 from podwright.preemption import Preemption
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.fragmentation import TypicalPods, TypicalPodsState
+from podwright.recording.fragmentation_meter import FragmentationMeter
+from podwright.recording.node_amounts import NodeAmounts
 from podwright.recording.pending_reasons import FAILED, held_back, main_reason
 from podwright.recording.replay import Replay
 from podwright.recording.table_rows import Columns, ColumnType, TableRows
+from podwright.recording.time_weighted import TimeWeightedShare
 from podwright.recording.utilization import ResourceUse, UtilizationMeter
 from podwright.store import GroupKind, kind_of
 
@@ -146,6 +149,7 @@ class RunTablesState(msgspec.Struct, frozen=True, kw_only=True):
     waiting: dict[NamespacedName, Waiting]
     typical_pods: TypicalPodsState
     utilization: dict[str, ResourceUse]
+    fragmentation: dict[str, TimeWeightedShare]
     sampled_ns: int | None
     shown_reasons: tuple[str, ...]
     is_changed: bool
@@ -167,7 +171,8 @@ class RunTables:
     waiting : dict
         The reason for each pod without a node.
     utilization : UtilizationMeter
-        Means and peaks, which do not depend on samples.
+    fragmentation : FragmentationMeter
+        Their means and peaks do not depend on samples.
     """
 
     def __init__(self, sample_ns: int) -> None:
@@ -177,7 +182,9 @@ class RunTables:
         self.counts = Counts()
         self.waiting: dict[NamespacedName, Waiting] = {}
         self._typical_pods = TypicalPods()
+        self._amounts = NodeAmounts()
         self.utilization = UtilizationMeter()
+        self.fragmentation = FragmentationMeter(self._typical_pods)
         self._sampled_ns: int | None = None
         self._shown_reasons: tuple[str, ...] = ()
         self._is_changed = True
@@ -356,7 +363,7 @@ class RunTables:
     def passed(self, before_ns: int, now_ns: int) -> None:
         """Receive that time advances; take a sample of the state before, if one is due."""
         assert self._machine is not None, "attach a machine before time advances"
-        self.utilization.advance(self._machine.cluster.nodes, before_ns, now_ns)
+        self._advance(self._machine.cluster.nodes, before_ns, now_ns)
         if not self._is_changed:
             return
         due_ns = before_ns
@@ -365,10 +372,18 @@ class RunTables:
         if due_ns < now_ns:
             self.sample(due_ns)
 
+    def _advance(self, nodes: NodeColumns, before_ns: int, now_ns: int) -> None:
+        """Count the current state from a time until another one."""
+        changed = self._amounts.update(nodes)
+        self.utilization.advance(self._amounts, changed, before_ns, now_ns)
+        self.fragmentation.advance(self._amounts, changed, before_ns)
+
     def end(self, now_ns: int) -> None:
         """Take the last sample, and add the pods that still wait."""
         assert self._machine is not None, "attach a machine before the end"
-        self.utilization.end(self._machine.cluster.nodes, now_ns)
+        changed = self._amounts.update(self._machine.cluster.nodes)
+        self.utilization.end(self._amounts, changed, now_ns)
+        self.fragmentation.end(self._amounts, changed, now_ns)
         if self._sampled_ns is None or self._sampled_ns < now_ns:
             self.sample(now_ns)
         for key, waiting in self.waiting.items():
@@ -380,18 +395,12 @@ class RunTables:
         """Take a sample of the state."""
         assert self._machine is not None, "attach a machine before sampling"
         self._sampled_ns, self._is_changed = at_ns, False
-        nodes = self._machine.cluster.nodes
-        allocatable, requested = nodes.allocatable, nodes.requested
-        # A mask copies the columns, so it is applied only if some slots are empty.
-        if nodes.n_alive < nodes.n_slots:
-            allocatable, requested = allocatable[nodes.alive], requested[nodes.alive]
-        # Pods that are created with a node may exceed its allocatable amounts.
-        free = np.maximum(allocatable - requested, 0)
-        sums: list[int] = allocatable.sum(axis=0).tolist()
-        taken: list[int] = requested.sum(axis=0).tolist()
-        left: list[int] = free.sum(axis=0).tolist()
-        unusable = self._typical_pods.unusable(free, nodes.resources)
-        for resource, index in nodes.resources.items():
+        self._advance(self._machine.cluster.nodes, at_ns, at_ns)
+        amounts, fragmentation = self._amounts, self.fragmentation
+        sums: list[int] = amounts.allocatable_sums.tolist()
+        taken: list[int] = amounts.requested_sums.tolist()
+        left, unusable = fragmentation.free, fragmentation.unusable
+        for resource, index in amounts.columns.items():
             if not sums[index]:
                 continue
             share = taken[index] / sums[index]
@@ -454,6 +463,7 @@ class RunTables:
             waiting=self.waiting,
             typical_pods=self._typical_pods.state(),
             utilization=self.utilization.uses,
+            fragmentation=self.fragmentation.shares,
             sampled_ns=self._sampled_ns,
             shown_reasons=self._shown_reasons,
             is_changed=self._is_changed,
@@ -468,6 +478,7 @@ class RunTables:
         tables.counts, tables.waiting = state.counts, dict(state.waiting)
         tables._typical_pods = TypicalPods.restore(state.typical_pods)
         tables.utilization = UtilizationMeter.restore(state.utilization)
+        tables.fragmentation = FragmentationMeter.restore(tables._typical_pods, state.fragmentation)
         tables._sampled_ns, tables._is_changed = state.sampled_ns, state.is_changed
         tables._shown_reasons = state.shown_reasons
         tables._rows["decisions"].extend(state.kept_decisions)

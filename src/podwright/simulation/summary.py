@@ -48,7 +48,7 @@ class Use(msgspec.Struct, frozen=True, kw_only=True):
     peak : float
         The highest share that lasted.
     fragmentation : float
-        The mean share of the free amount that typical pods could not use, from samples.
+        The mean share of the free amount that typical pods could not use, weighted by time.
     """
 
     mean: float
@@ -117,7 +117,7 @@ def summary_of(
         pending=pending,
         held_back=sum(count for name, count in pending.items() if name in (FOREIGN, GATED)),
         waits=_waits(rows["waits"]),
-        utilisation=_utilisation(tables, rows, end_ns),
+        utilisation=_utilisation(tables),
         report=report,
     )
 
@@ -150,32 +150,11 @@ def _seconds(duration_ns: float) -> float:
     return round(duration_ns / _SECOND_NS, 6)
 
 
-def _utilisation(tables: RunTables, rows: Rows, end_ns: int) -> dict[str, Use]:
-    unusable = _sampled_means(rows["fragmentation"], end_ns)
+def _utilisation(tables: RunTables) -> dict[str, Use]:
+    unusable = tables.fragmentation.means()
     return {
         resource: Use(
-            mean=round(mean, 6), peak=round(peak, 6), fragmentation=unusable.get(resource, 0.0)
+            mean=round(mean, 6), peak=round(peak, 6), fragmentation=round(unusable[resource], 6)
         )
         for resource, (mean, peak) in tables.utilization.means().items()
     }
-
-
-def _sampled_means(columns: dict[str, list[Any]], end_ns: int) -> dict[str, float]:
-    """Return the mean of each share; a sample holds until the next one."""
-    samples: dict[str, list[tuple[int, float]]] = {}
-    for at_ns, resource, share in zip(
-        columns["time"], columns["resource"], columns["share"], strict=True
-    ):
-        samples.setdefault(resource, []).append((at_ns, share))
-    found = {}
-    for resource, values in samples.items():
-        ends = [at_ns for at_ns, _ in values[1:]] + [end_ns]
-        total = sum(
-            share * (until_ns - at_ns)
-            for (at_ns, share), until_ns in zip(values, ends, strict=True)
-        )
-        # A resource that appears during the run is averaged from its first sample.
-        lasted_ns = end_ns - values[0][0]
-        mean = total / lasted_ns if lasted_ns else values[-1][1]
-        found[resource] = round(mean, 6)
-    return found

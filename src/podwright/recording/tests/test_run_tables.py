@@ -131,92 +131,21 @@ def test_changes_are_sampled_at_most_once_per_interval():
 
 
 @pytest.mark.parametrize("sample", ["1s", "1m", "1h"])
-def test_utilization_is_weighted_by_time_and_does_not_depend_on_samples(sample):
-    events = [
-        {"at": f"{second}s", "apply": make_pod(f"p{second}", cpu="1").raw}
-        for second in (10, 20, 30, 200)
-    ]
-    # For one second there are two more pods, between two samples.
-    events.insert(3, {"at": "40s", "apply": make_pod("short", cpu="2").raw})
-    events.insert(4, {"at": "41s", "delete": "pod/short"})
-    run = pw.simulate([make_node("n1", cpu="8")], events=events, until="5m", sample=sample)
-    use = run.summary.utilisation["cpu"]
-    assert use.peak == 5 / 8
-    assert use.mean == round((10 * 1 + 10 * 2 + 169 * 3 + 1 * 5 + 100 * 4) / 8 / 300, 6)
-
-
-def test_utilization_counts_the_time_in_which_there_are_nodes():
-    events = [
-        {"at": "100s", "apply": make_node("n1", cpu="4").raw},
-        {"at": "100s", "apply": make_pod("p", cpu="3").raw},
-        {"at": "200s", "apply": make_node("n2", cpu="4").raw},
-        {"at": "300s", "delete": "pod/p"},
-        {"at": "400s", "delete": "node/n1"},
-        {"at": "400s", "delete": "node/n2"},
-    ]
+def test_means_are_weighted_by_time_whatever_the_samples(sample):
     run = pw.simulate(
-        [
-            make_node("n0", cpu="4"),
-        ],
-        events=[{"at": "50s", "delete": "node/n0"}, *events],
-        until="10m",
-    )
-    use = run.summary.utilisation["cpu"]
-    assert use.peak == 3 / 4
-    assert use.mean == round((50 * 0 + 100 * 3 / 4 + 100 * 3 / 8 + 100 * 0) / 350, 6)
-
-
-def test_a_reason_without_pods_has_one_last_row():
-    run = pw.simulate(
-        [make_node("n1", cpu="2"), make_pod("large", cpu="3")],
+        [make_node("a", cpu="4"), make_node("b", cpu="4"), make_pod("x", cpu="3", node="a")],
         events=[
-            {"at": "2m", "delete": "pod/large"},
-            {"at": "4m", "apply": make_pod("small", cpu="1").raw},
+            {"at": "30s", "apply": make_pod("y", cpu="4", node="b").raw},
+            {"at": "60s", "delete": "pod/x"},
         ],
+        until="2m",
+        sample=sample,
     )
-    assert rows_of(run, "pending", "reason", "pods") == [
-        ("Insufficient cpu", 1),
-        ("Insufficient cpu", 0),
-    ]
-
-
-def test_free_resources_that_typical_pods_cannot_use_are_fragmented():
-    nodes = [make_node("a", cpu="4", memory="8Gi"), make_node("b", cpu="4", memory="8Gi")]
-    first = [make_pod("x", cpu="3", memory="1Gi", node="a")]
-    # Of two shapes, each on half of the pods, one has no room on node a, the other has.
-    typical = [make_pod("y", cpu="3", memory="1Gi", node="b"), make_pod("z", cpu="500m", node="b")]
-    more = [make_pod("w", cpu="500m", node="b")]
-    run = pw.simulate([*nodes, *first, *typical, *more])
-    rows = {
-        resource: (free, unusable, share)
-        for resource, free, unusable, share in rows_of(
-            run, "fragmentation", "resource", "free", "unusable", "share"
-        )
-    }
-    # Free are 1 core on a and none on b; the pods of 3 cores (half of all) fit on neither.
-    assert rows["cpu"] == (1000, 500.0, 0.5)
-    # On b no pod fits at all, so all of its memory is of no use, and half of that of a.
-    assert rows["memory"] == (14 * GIB, 7 * GIB + 3.5 * GIB, 0.75)
-
-
-def test_idle_devices_are_fragmented_for_pods_that_do_not_request_them():
-    nodes = [make_node("a", cpu="8", gpu=4), make_node("b", cpu="1", gpu=2)]
-    pods = [
-        make_pod("cpu-only", cpu="1", node="a"),
-        make_pod("one", cpu="2", gpu=1, node="a"),
-        make_pod("two", cpu="2", gpu=1, node="a"),
-        make_pod("many", cpu="1", gpu=3),
-    ]
-    run = pw.simulate([*nodes, *pods])
-    rows = {
-        resource: (free, unusable)
-        for resource, free, unusable in rows_of(
-            run, "fragmentation", "resource", "free", "unusable"
-        )
-    }
-    # 2 GPUs are idle on a, which has 3 cores left, and 2 on b, which has 1 core. The CPU-only pod
-    # cannot use any, the pods of one GPU do not fit on b, and the pod of three on no node.
-    assert rows["nvidia.com/gpu"] == (4, (4 + 2 + 2 + 4) / 4)
+    use = run.summary.utilisation["cpu"]
+    assert use.mean == (30 * 3 / 8 + 30 * 7 / 8 + 60 * 4 / 8) / 120
+    # First 1 of 5 free cores is of no use to pods like x, then 1 of 1 to pods like x and like y;
+    # once x is gone, a has room for both.
+    assert use.fragmentation == round((30 * 1 / 5 + 30 * 1 + 60 * 0) / 120, 6)
 
 
 def test_a_preemption_has_a_row_per_victim():

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from podwright.columns import CPU, Cluster
 from podwright.objects import Node
+from podwright.recording.node_amounts import NodeAmounts
 from podwright.recording.utilization import UtilizationMeter
 from podwright.testing import make_node, make_pod
 
@@ -25,7 +26,7 @@ STEPS = st.lists(
 
 @given(STEPS)
 def test_means_and_peaks_equal_those_of_sums_over_all_nodes(steps):
-    cluster, meter = Cluster(), UtilizationMeter()
+    cluster, meter, amounts = Cluster(), UtilizationMeter(), NodeAmounts()
     now_ns = count = lasted_ns = 0
     area, peak = 0.0, 0.0
     present: dict[str, Node] = {}
@@ -40,12 +41,12 @@ def test_means_and_peaks_equal_those_of_sums_over_all_nodes(steps):
             cluster.put(make_pod(f"p{count}", cpu=amount, node=name))
             count += 1
         elif kind == "time":
-            meter.advance(cluster.nodes, now_ns, now_ns + amount)
+            meter.advance(amounts, amounts.update(cluster.nodes), now_ns, now_ns + amount)
             share = cpu_share(cluster)
             if share is not None:
                 area, lasted_ns, peak = area + share * amount, lasted_ns + amount, max(peak, share)
             now_ns += amount
-    meter.end(cluster.nodes, now_ns)
+    meter.end(amounts, amounts.update(cluster.nodes), now_ns)
     last = cpu_share(cluster)
     mean, found_peak = meter.means().get("cpu", (0.0, 0.0))
     assert found_peak == max(peak, last or 0.0)

@@ -1,0 +1,141 @@
+"""The fragmentation of resources over a run: time-weighted means, independent of samples.
+
+`fragmentation` defines the measure. Like utilization, it is measured each time virtual time
+advances. Per node and resource, the meter keeps the free amount and the number of typical pods that
+cannot use it; the sums of their products are integers, so that nodes can be exchanged one by one
+without rounding errors. Everything is computed again when the typical pods change.
+"""
+
+from __future__ import annotations
+
+from operator import mul
+
+import numpy as np
+
+from podwright._arrays import I64Array, I64Matrix
+from podwright.recording.fragmentation import TypicalPods
+from podwright.recording.node_amounts import NodeAmounts
+from podwright.recording.time_weighted import ABSENT, TimeWeightedShare
+
+_INT64_BITS = 62
+_ROWS_AT_ONCE = 8_192
+"""So many nodes are compared with all typical pods at once; it bounds the memory."""
+
+
+class FragmentationMeter:
+    """Measures the fragmentation of all resources of a cluster.
+
+    Parameters
+    ----------
+    pods : TypicalPods
+        Of the same run.
+
+    Attributes
+    ----------
+    shares : dict of str to TimeWeightedShare
+        Unusable divided by free, by resource.
+    free : list of int
+        The free amount of each resource, by column.
+    unusable : list of float
+        The part of it that the typical pods cannot use.
+    """
+
+    def __init__(self, pods: TypicalPods) -> None:
+        self._pods = pods
+        self.shares: dict[str, TimeWeightedShare] = {}
+        self.free: list[int] = []
+        self.unusable: list[float] = []
+        self._free: I64Matrix = np.zeros((0, 0), dtype=np.int64)
+        self._weights: I64Matrix = np.zeros((0, 0), dtype=np.int64)
+        self._sums: list[int] = []
+
+    def advance(self, amounts: NodeAmounts, changed: I64Array | None, before_ns: int) -> None:
+        """Count the current state from a time on.
+
+        Parameters
+        ----------
+        changed : (k,) int64, optional
+            What the last update of the amounts returned.
+        before_ns : int
+            The time of the last changes.
+        """
+        has_new_typical = self._pods.update()
+        if has_new_typical or changed is None or len(self._free) != len(amounts.allocatable):
+            self._measure_all(amounts)
+        elif len(changed):
+            self._measure(amounts, changed)
+        else:
+            return
+        self._set_shares(amounts, before_ns)
+
+    def end(self, amounts: NodeAmounts, changed: I64Array | None, now_ns: int) -> None:
+        """Count the last state."""
+        self.advance(amounts, changed, now_ns)
+        for share in self.shares.values():
+            share.close(now_ns)
+
+    def means(self) -> dict[str, float]:
+        """Return the mean of each resource, after `end`."""
+        return {name: share.mean for name, share in self.shares.items()}
+
+    def _measure_all(self, amounts: NodeAmounts) -> None:
+        # Pods that are created with a node may exceed its allocatable amounts.
+        self._free = np.maximum(amounts.allocatable - amounts.requested, 0)
+        self._pods.set_columns(amounts.columns)
+        self._weights = np.zeros_like(self._free)
+        for start in range(0, len(self._free), _ROWS_AT_ONCE):
+            rows = slice(start, start + _ROWS_AT_ONCE)
+            self._weights[rows] = self._pods.weights(self._free[rows])
+        self.free = self._free.sum(axis=0).tolist()
+        self._sums = sums_of_products(self._free, self._weights)
+
+    def _measure(self, amounts: NodeAmounts, slots: I64Array) -> None:
+        """Exchange the amounts of some slots."""
+        free = np.maximum(amounts.allocatable[slots] - amounts.requested[slots], 0)
+        weights = self._pods.weights(free)
+        old_free, old_weights = self._free[slots], self._weights[slots]
+        self._free[slots], self._weights[slots] = free, weights
+        before = sums_of_products(old_free, old_weights)
+        after = sums_of_products(free, weights)
+        changes: list[int] = (free - old_free).sum(axis=0).tolist()
+        for column, change in enumerate(changes):
+            self.free[column] += change
+            self._sums[column] += after[column] - before[column]
+
+    def _set_shares(self, amounts: NodeAmounts, at_ns: int) -> None:
+        count = self._pods.typical_count
+        self.unusable = [value / count if count else 0.0 for value in self._sums]
+        for name, column in amounts.columns.items():
+            has_any = bool(amounts.allocatable_sums[column])
+            free = self.free[column]
+            share = self.unusable[column] / free if free else 0.0
+            known = self.shares.get(name)
+            if known is not None:
+                known.change(share if has_any else ABSENT, at_ns)
+            elif has_any:
+                self.shares[name] = TimeWeightedShare(share, at_ns)
+
+    @classmethod
+    def restore(cls, pods: TypicalPods, shares: dict[str, TimeWeightedShare]) -> FragmentationMeter:
+        """Return a meter that continues from the `shares` of another one."""
+        meter = cls(pods)
+        meter.shares = dict(shares)
+        return meter
+
+
+def sums_of_products(amounts: I64Matrix, weights: I64Matrix) -> list[int]:
+    """Return the exact sum of `amounts * weights` of each column.
+
+    Parameters
+    ----------
+    amounts, weights : (n, n_columns) int64
+        At least 0. The sums may exceed 64 bits.
+    """
+    bound = float(amounts.max(initial=0)) * float(weights.max(initial=0)) * len(amounts)
+    if bound < 2**_INT64_BITS:
+        sums: list[int] = (amounts * weights).sum(axis=0).tolist()
+        return sums
+    return [
+        sum(map(mul, column, weight))
+        for column, weight in zip(amounts.T.tolist(), weights.T.tolist(), strict=True)
+    ]
