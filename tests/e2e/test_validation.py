@@ -127,6 +127,75 @@ def test_every_command_reports_all_problems_of_all_documents(write, command: str
     ]
 
 
+MANY = (
+    pod(
+        "hostname: 5\n  restartPolicy: Alway\n  priorityClassName: urgent",
+        name="Web_1",
+        requests="cpu: -1",
+    )
+    + pod("tolerationz: []\n  priority: high\n  priorityClassName: none", name="b")
+    + """
+---
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: urgent}
+value: high
+"""
+)
+"""Wrong types, invalid values and a missing priority class, all at once."""
+
+
+@pytest.mark.parametrize("command", ["schedule", "simulate", "explain web"])
+def test_errors_of_decoding_hide_no_other_errors(write, command: str) -> None:
+    files = write("cluster.yaml", NODES + MANY)
+    lines = run(f"{command} {files}", status=2).stderr.splitlines()
+    found = [line.removeprefix(f"{files}: document ") for line in lines]
+    assert [line.partition("): ")[2].partition(":")[0] for line in found] == [
+        "spec.hostname",
+        "metadata.name",
+        "spec.containers[0].resources.requests[cpu]",
+        "spec.restartPolicy",
+        "spec.tolerationz",
+        "spec.priority",
+        "value",
+        "spec.priorityClassName",
+    ]
+    assert [line.partition(":")[0] for line in found] == [
+        *["3 (line 18)", "3 (line 15)", "3 (line 17)", "3 (line 19)"],
+        *["4 (line 28)", "4 (line 29)", "5 (line 36)", "4 (line 23)"],
+    ]
+    assert lines[-1].endswith('there is no PriorityClass "none"')
+
+
+def test_a_document_that_cannot_be_read_leaves_references_unchecked(write) -> None:
+    files = write("cluster.yaml", NODES + pod("priorityClassName: urgent") + "\n---\na: [\n")
+    (line,) = run(f"schedule {files}", status=2).stderr.splitlines()
+    assert "not YAML" in line
+
+
+def test_errors_in_objects_and_in_events_are_reported_together(write) -> None:
+    files = write("cluster.yaml", NODES + pod("hostname: 5"))
+    events = write(
+        "events.jsonl",
+        '{"at": "1m", "drain": "large"}\n{"at": "2m", "delete": "pod/web"}\n'
+        '{"at": "3m", "drain": "absent"}\n{"at": "4m", "drain": 5}\n',
+    )
+    lines = run(f"simulate {files} --events {events}", status=2).stderr.splitlines()
+    assert [line.rpartition("/")[2] for line in lines] == [
+        "cluster.yaml: document 3 (line 18): spec.hostname: Invalid value: 5: a string is"
+        " expected; put it in quotes",
+        'events.jsonl: line 3: drain: Node "absent" does not exist at that time',
+        "events.jsonl: line 4: drain: Invalid value: 5: a name is expected",
+    ]
+
+
+def test_duplicate_keys_are_reported_or_ignored_on_request(write) -> None:
+    files = write("cluster.yaml", NODES + pod("priority: 1\n  priority: 2"))
+    warned = run(f"schedule {files} --validate warn").stderr
+    assert f'warning: {files}: line 19: duplicate key "priority"\n' in warned
+    assert "duplicate" not in run(f"schedule {files} --validate ignore").stderr
+
+
 def test_the_objects_of_event_lines_are_validated(write) -> None:
     files = write("cluster.yaml", NODES)
     document = '{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"foo": 1}}'

@@ -28,7 +28,13 @@ from podwright.config import (
     parse_gates,
     read_configuration,
 )
-from podwright.files import LoadedObjects, count_openb_gpus, load, missing_priority_classes
+from podwright.files import (
+    LoadedObjects,
+    PartialObjects,
+    count_openb_gpus,
+    load,
+    missing_priority_classes,
+)
 from podwright.framework import CallExtender, Plugin, TieRule
 from podwright.machine import SchedulerOptions
 from podwright.objects import FieldError, InputError, Node, Pod, PodwrightError
@@ -102,15 +108,23 @@ def read_inputs(files: Sequence[str], setup: Setup, *, has_both: bool = False) -
     """
     collected = ErrorCollector()
     loaded = LoadedObjects()
+    missing: tuple[FieldError, ...] = ()
     with waiting("reading the files"):
+        is_complete = False
         with collected:
             stdin = sys.stdin.buffer if "-" in files else None
-            loaded = load(
-                list(files), stdin=stdin, validate=setup.validate.value, report=print_message
-            )
-            require_objects(loaded, files)
-            loaded = with_counted_gpus(loaded, setup)
-        missing = tuple(missing_priority_classes(loaded.sourced))
+            try:
+                loaded = load(
+                    list(files), stdin=stdin, validate=setup.validate.value, report=print_message
+                )
+                require_objects(loaded, files)
+                loaded = with_counted_gpus(loaded, setup)
+                is_complete = True
+            except PartialObjects as error:
+                loaded, is_complete = error.loaded, error.is_complete
+                raise
+        if is_complete:
+            missing = tuple(missing_priority_classes(loaded.sourced))
         if setup.validate is ValidationName.strict:
             collected.errors += missing
         inputs = inputs_of(loaded, setup, collected)

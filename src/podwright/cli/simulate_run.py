@@ -50,7 +50,7 @@ from podwright.cli.simulate_report import print_evictions, print_report, warning
 from podwright.config import (
     format_duration,
 )
-from podwright.files import LoadedObjects, load_bytes, numbered_lines, read_paths
+from podwright.files import LoadedObjects, PartialObjects, load_bytes, numbered_lines, read_paths
 from podwright.objects import FieldError, InputError, Pod
 from podwright.recording import (
     InputFile,
@@ -266,7 +266,7 @@ def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
     collected = ErrorCollector()
     errors: list[FieldError] = collected.errors
     files: list[InputFile] = []
-    loaded = LoadedObjects()
+    loaded, is_complete = LoadedObjects(), False
     inputs: Inputs | None = None
     with waiting("reading the files"):
         with collected:
@@ -274,8 +274,13 @@ def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
             contents = read_paths(options.files, stdin=stdin, report=print_message)
             files += [InputFile("objects", name, sha256_of(data)) for name, data in contents]
             _reject_records(contents)
-            loaded = load_bytes(contents, validate=setup.validate.value)
-            loaded = with_counted_gpus(loaded, setup)
+            try:
+                loaded = load_bytes(contents, validate=setup.validate.value)
+                is_complete = True
+                loaded = with_counted_gpus(loaded, setup)
+            except PartialObjects as error:
+                loaded, is_complete = error.loaded, error.is_complete
+                raise
             if "ending" in options.given:
                 _require_openb_pods(loaded, options.files)
             if not options.events:
@@ -309,6 +314,7 @@ def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
                 is_endless=until_ns is None,
                 validate=setup.validate.value,
                 job_duration_ns=job_duration_ns,
+                is_complete=is_complete,
             )
         collected.raise_all()
     assert inputs is not None, "no inputs and no error"

@@ -18,6 +18,7 @@ from podwright.files.documents import SNAPSHOT_KEYS, Place
 from podwright.files.manifests import (
     STDIN_SOURCE,
     LoadedObjects,
+    PartialObjects,
     count_openb_gpus,
     load,
     load_bytes,
@@ -64,6 +65,7 @@ __all__ = [
     "Manifest",
     "ObjectReader",
     "OpenbGpus",
+    "PartialObjects",
     "Place",
     "Record",
     "RecordLine",

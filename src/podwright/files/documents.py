@@ -10,7 +10,8 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
@@ -21,6 +22,7 @@ from podwright.objects import (
     Document,
     FieldError,
     TableError,
+    YamlDocument,
     YamlError,
     invalid,
     is_openb,
@@ -166,7 +168,9 @@ class Found(NamedTuple):
     is_stored: bool = False
 
 
-def read_documents(data: bytes, source: str, errors: list[FieldError]) -> Iterator[Found]:
+def read_documents(
+    data: bytes, source: str, errors: list[FieldError], duplicates: list[FieldError]
+) -> Iterator[Found]:
     """Yield the documents of a file; lists and snapshots are taken apart.
 
     Parameters
@@ -177,6 +181,8 @@ def read_documents(data: bytes, source: str, errors: list[FieldError]) -> Iterat
         The file's name, for errors.
     errors : list of FieldError, written
         Receives what is not a document.
+    duplicates : list of FieldError, written
+        Receives the keys that a mapping has twice; the last value applies.
     """
     text = _text(data, source, errors)
     if text is None:
@@ -198,10 +204,10 @@ def read_documents(data: bytes, source: str, errors: list[FieldError]) -> Iterat
             errors.append(_error(source, "nested too deeply"))
             return
     if values is None:
-        yield from _yaml_documents(text, source, errors)
+        yield from _yaml_documents(text, source, errors, duplicates)
         return
     if not all(map(_is_of_server, values)):
-        errors += _json_duplicates(text, values, source)
+        duplicates += _json_duplicates(text, values, source)
     # The lines of a long file are not worth reading it again as YAML.
     is_short = len(values) == 1 and "\n" in text.strip() and len(text) < _LONGEST_JSON
     lines = Lines(text) if is_short else None
@@ -210,14 +216,13 @@ def read_documents(data: bytes, source: str, errors: list[FieldError]) -> Iterat
         yield from _of_value(value, place, (), errors)
 
 
-def _yaml_documents(text: str, source: str, errors: list[FieldError]) -> Iterator[Found]:
+def _yaml_documents(
+    text: str, source: str, errors: list[FieldError], duplicates: list[FieldError]
+) -> Iterator[Found]:
     lines = Lines(text)
     try:
         for index, document in enumerate(read_yaml(text, allow_duplicates=True), start=1):
-            errors += [
-                _error(f"{source}: line {line}", f'duplicate key "{key}"')
-                for line, key in document.duplicates
-            ]
+            duplicates += _yaml_duplicates([document], source)
             place = Place(source, lines, document.line, index=index)
             yield from _of_value(document.value, place, document.item_lines, errors)
     except YamlError as error:
@@ -312,7 +317,18 @@ def _json_duplicates(text: str, values: list[Any], source: str) -> list[FieldErr
             position += 1
         else:
             _, position = decoder.raw_decode(text, position)
+    if found and "\n" in text.strip():
+        with suppress(YamlError):  # JSON is YAML, which is read with its lines
+            return _yaml_duplicates(read_yaml(text, allow_duplicates=True), source)
     return [_error(source, f'duplicate key "{name}"') for name in found]
+
+
+def _yaml_duplicates(documents: Iterable[YamlDocument], source: str) -> list[FieldError]:
+    return [
+        _error(f"{source}: line {line}", f'duplicate key "{key}"')
+        for document in documents
+        for line, key in document.duplicates
+    ]
 
 
 def _compact_length(text: str) -> int:

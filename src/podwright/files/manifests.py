@@ -15,6 +15,7 @@ import msgspec
 
 from podwright.files.object_reader import (
     FieldValidation,
+    PartialManifest,
     Sourced,
     SourcedDocument,
     read_manifest,
@@ -55,11 +56,14 @@ class LoadedObjects(msgspec.Struct, frozen=True):
         The KubeSchedulerConfiguration among them, not yet parsed.
     warnings : tuple of str
         What was read although it may be wrong; see `FieldValidation`.
+    validate : str
+        What was done about problems; with `strict` all objects are valid.
     """
 
     sourced: tuple[Sourced, ...] = ()
     configuration: SourcedDocument | None = None
     warnings: tuple[str, ...] = ()
+    validate: FieldValidation = "strict"
 
     @property
     def objects(self) -> tuple[Object, ...]:
@@ -78,6 +82,25 @@ class LoadedObjects(msgspec.Struct, frozen=True):
     def of(self, cls: type[T]) -> tuple[T, ...]:
         """Return the objects of one kind, in order."""
         return tuple(entry.object for entry in self.sourced if isinstance(entry.object, cls))
+
+
+class PartialObjects(InputError):  # noqa: N818 - named for what it carries
+    """The errors of some files, with what can be read of them.
+
+    Attributes
+    ----------
+    loaded : LoadedObjects
+        The objects, without values of wrong types, so that references can be checked, too.
+    is_complete : bool
+        Whether every document is among them. If not, references may be to those that are missing.
+    """
+
+    def __init__(
+        self, errors: Iterable[FieldError], loaded: LoadedObjects, *, is_complete: bool
+    ) -> None:
+        super().__init__(errors)
+        self.loaded = loaded
+        self.is_complete = is_complete
 
 
 def _warn(text: str) -> None:
@@ -218,7 +241,7 @@ def load(
     Raises
     ------
     InputError
-        With all errors in all files; nothing is partially loaded.
+        With all errors in all files.
     """
     several = (paths,) if isinstance(paths, str | Path) else paths
     loaded = load_bytes(read_paths(several, stdin=stdin, report=report), validate=validate)
@@ -260,8 +283,15 @@ def load_bytes(
     validate: FieldValidation = "strict",
     has_defaults: bool = True,
 ) -> LoadedObjects:
-    """Read the objects from the content of files; see `load` and `read_manifest`."""
+    """Read the objects from the content of files; see `load` and `read_manifest`.
+
+    Raises
+    ------
+    PartialObjects
+        With all errors in all files.
+    """
     errors: list[FieldError] = []
+    is_complete = True
     positions: dict[tuple[str, str, str], int] = {}
     kept: list[Sourced] = []
     configuration: SourcedDocument | None = None
@@ -271,9 +301,10 @@ def load_bytes(
             manifest = read_manifest(
                 data, source=source, validate=validate, has_defaults=has_defaults
             )
-        except InputError as error:
+        except PartialManifest as error:
             errors.extend(error.errors)
-            continue
+            is_complete = is_complete and error.is_complete
+            manifest = error.manifest
         warnings += manifest.warnings
         for entry in manifest.objects:
             obj = entry.object
@@ -293,9 +324,10 @@ def load_bytes(
             elif configuration.document != document.document:
                 message = f"a second scheduler configuration; the first is {configuration.source}"
                 errors.append(FieldError(source=document.source, path="", message=message))
+    loaded = LoadedObjects(tuple(kept), configuration, tuple(warnings), validate)
     if errors:
-        raise InputError(errors)
-    return LoadedObjects(tuple(kept), configuration, tuple(warnings))
+        raise PartialObjects(errors, loaded, is_complete=is_complete)
+    return loaded
 
 
 def _replaces(entry: Sourced, first: Sourced, errors: list[FieldError]) -> bool:

@@ -16,7 +16,7 @@ and `metadata.resourceVersion`, or stands in a record or a snapshot.
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
@@ -33,6 +33,7 @@ from podwright.objects import (
     FieldError,
     InputError,
     Object,
+    Unknown,
     api_group,
     nearest,
     required,
@@ -119,7 +120,10 @@ class ObjectReader:
     def read(
         self, document: Document, place: Place, *, is_stored: bool = False, path: str = ""
     ) -> Object | None:
-        """Return the object of a document; None if it has errors.
+        """Return the object of a document; None if it has errors that leave nothing of it.
+
+        An object of a manifest that has errors is returned without the values of wrong types, so
+        that references to it and in it can be checked, too.
 
         Parameters
         ----------
@@ -133,6 +137,7 @@ class ObjectReader:
             The path of the object in its place: `resource` in a line of a record.
         """
         found = _Reading(document, place, path)
+        before = len(self.errors)
         api_version, kind = document.get("apiVersion"), document.get("kind")
         is_typed = isinstance(api_version, str) and isinstance(kind, str) and api_version and kind
         if not is_typed:
@@ -148,10 +153,18 @@ class ObjectReader:
             if message := self._schema.no_match(str(api_version), str(kind)):
                 self.errors.append(found.error("kind", message))
                 return None
-            return self._named(self._decoded(document, found), found)
-        return self._named(self._of_manifest(document, known, found), found)
+            return self._named(self._decoded(document, found), found, before)
+        return self._named(self._of_manifest(document, known, found), found, before)
 
     # ------------------------------------------------------------------------ manifests
+
+    def note_duplicates(self, duplicates: list[FieldError]) -> None:
+        """Report keys that a mapping of a manifest has twice, and clear the list."""
+        if self._validate == "strict":
+            self.errors += duplicates
+        elif self._validate == "warn":
+            self._warnings += map(str, duplicates)
+        duplicates.clear()
 
     def _of_manifest(self, document: Document, kind: Kind, found: _Reading) -> Object | None:
         made, found_problems = kind.checked(document)
@@ -163,17 +176,19 @@ class ObjectReader:
             found.error(path, _with_suggestion(message, value), value)
             for path, message, value in problems
         ]
-        if self._validate == "strict":
-            self.errors += errors
-            # Decoding may find further errors; a field is reported once.
-            self._decoded(document, found, reported={error.path for error in errors})
-            return None
         if self._validate == "warn":
             self._warnings += map(str, errors)
-        return self._decoded(document, found)
+        if self._validate != "strict":
+            return self._decoded(document, found) or _partial(kind, document)
+        self.errors += errors
+        # Decoding may find further errors; a field is reported once.
+        obj = self._decoded(document, found, reported={error.path for error in errors})
+        return obj or _partial(kind, document)
 
-    def _named(self, obj: Object | None, found: _Reading) -> Object | None:
-        if obj is not None and not obj.name and not obj.metadata.generate_name:
+    def _named(self, obj: Object | None, found: _Reading, before: int) -> Object | None:
+        """Return an object; without a name it has an error, unless it has others."""
+        is_nameless = obj is not None and not obj.name and not obj.metadata.generate_name
+        if is_nameless and len(self.errors) == before:
             self.errors.append(found.error("metadata.name", required("name or generateName")))
         return obj
 
@@ -228,6 +243,26 @@ class _Reading(msgspec.Struct, frozen=True):
         return FieldError(source=self.place.of(whole), path=whole, message=message, value=value)
 
 
+def _partial(kind: Kind, document: Document) -> Object | None:
+    """Return an object without its values of wrong types; None if that includes its name."""
+    readable = kind.decodable(document)
+    if "metadata" not in readable:
+        return None
+    try:
+        return decode(readable)
+    except InputError:
+        pass
+    names = ("apiVersion", "kind", "metadata")
+    try:
+        bare = decode({name: readable[name] for name in names if name in readable})
+    except InputError:
+        return None
+    row = kind.row
+    return Unknown(
+        api_version=kind.api_version, kind=row.kind, metadata=bare.metadata, raw=readable
+    )
+
+
 def _is_unknown_field(problem: Problem) -> bool:
     return problem[1].startswith(UNKNOWN_FIELD)
 
@@ -259,6 +294,25 @@ class Manifest(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
+class PartialManifest(InputError):  # noqa: N818 - named for what it carries
+    """The errors of a file, with what can be read of it.
+
+    Attributes
+    ----------
+    manifest : Manifest
+        The objects, without values of wrong types, so that references can be checked, too.
+    is_complete : bool
+        Whether every document of the file is among them.
+    """
+
+    def __init__(
+        self, errors: Iterable[FieldError], manifest: Manifest, *, is_complete: bool
+    ) -> None:
+        super().__init__(errors)
+        self.manifest = manifest
+        self.is_complete = is_complete
+
+
 def read_manifest(
     data: bytes,
     *,
@@ -281,14 +335,21 @@ def read_manifest(
 
     Raises
     ------
-    InputError
-        With the errors of all documents: a file is read completely or not at all.
+    PartialManifest
+        With the errors of all documents.
     """
     reader = ObjectReader(validate, has_defaults=has_defaults)
     objects: list[Sourced] = []
     configurations: list[SourcedDocument] = []
     notes: list[str] = []
-    for place, document, is_stored in read_documents(data, source, reader.errors):
+    unreadable: list[FieldError] = []
+    duplicates: list[FieldError] = []
+    is_complete = True
+    for place, document, is_stored in read_documents(data, source, unreadable, duplicates):
+        reader.note_duplicates(duplicates)
+        reader.errors += unreadable
+        is_complete = is_complete and not unreadable
+        unreadable.clear()
         if is_configuration(document):
             readable = document
             if is_stored:
@@ -297,8 +358,14 @@ def read_manifest(
             configurations.append(SourcedDocument(str(place), readable))
             continue
         obj = reader.read(document, place, is_stored=is_stored)
-        if obj is not None:
+        if obj is None:
+            is_complete = False
+        else:
             objects.append(Sourced(str(place), obj))
+    reader.note_duplicates(duplicates)
+    reader.errors += unreadable
+    manifest = Manifest(tuple(objects), tuple(configurations), (*notes, *reader.warnings()))
     if reader.errors:
-        raise InputError(reader.errors)
-    return Manifest(tuple(objects), tuple(configurations), (*notes, *reader.warnings()))
+        is_complete = is_complete and not unreadable
+        raise PartialManifest(reader.errors, manifest, is_complete=is_complete)
+    return manifest

@@ -30,11 +30,10 @@ def missing_priority_classes(sourced: Sequence[Sourced]) -> Iterator[FieldError]
 
     A pod that has its priority does not need its class. The classes that every cluster has exist.
     """
-    classes = {entry.object.name for entry in sourced if isinstance(entry.object, PriorityClass)}
+    kind = PriorityClass.kind
+    classes = {entry.object.name for entry in sourced if entry.object.kind == kind}
     classes |= {
-        document["metadata"]["name"]
-        for document in BOOTSTRAP_OBJECTS
-        if document["kind"] == PriorityClass.kind
+        document["metadata"]["name"] for document in BOOTSTRAP_OBJECTS if document["kind"] == kind
     }
     for entry in sourced:
         path = _POD_SPECS.get(entry.object.kind)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
 from podwright.objects import (
+    Document,
     QuantityError,
     invalid,
     parse_quantity,
@@ -29,6 +31,7 @@ _PYTHON_TYPES: Final[dict[str, type | tuple[type, ...]]] = {
     "string": str, "bool": bool, "double": (int, float), "object": dict,
 }  # fmt: skip
 _LIMITS: Final = {"int32": 2**31, "int64": 2**63}
+_INTEGER: Final = re.compile(r"-?[0-9]{1,19}")
 
 
 def decoding_problems(
@@ -147,3 +150,82 @@ def _base64_problem(value: Any) -> str:
             value, "not base64; plain text belongs in stringData or in data of a ConfigMap"
         )
     return ""
+
+
+# ------------------------------------------------------------------ the part that is readable
+
+_NOTHING: Final = object()
+_NEUTRAL: Final = {"string": "", "int32": 0, "int64": 0, "double": 0.0, "bool": False}
+"""Values of list entries, whose removal would change the indexes of the others."""
+
+
+def decodable(
+    document: Document, struct: StructType, type_of: TypeOf, removed: list[str], path: str = ""
+) -> Document:
+    """Return a document without its values of wrong types, so that the rest can be validated.
+
+    A number or boolean in the place of a string becomes its text, and the text of an integer in the
+    place of one becomes that integer, which is probably what was meant. Unknown fields stay.
+
+    Parameters
+    ----------
+    removed : list of str, written
+        Receives the paths of the other values; in lists they are replaced by empty ones.
+    path : str
+        The path of the document.
+    """
+    kept = {}
+    for name, value in document.items():
+        field = struct.fields.get(name)
+        readable = value
+        if field is not None and value is not None:
+            at = f"{path}.{name}" if path else name
+            readable = _decodable(value, field.type, type_of, removed, at)
+        if readable is not _NOTHING:
+            kept[name] = readable
+    return kept
+
+
+def _decodable(value: Any, ref: TypeRef, type_of: TypeOf, removed: list[str], path: str) -> Any:
+    found: Any = _NOTHING
+    if ref.container == "list" and isinstance(value, list | tuple):
+        assert ref.element is not None, ref
+        found = [
+            _or_neutral(
+                _entry(each, ref.element, type_of, removed, f"{path}[{index}]"), ref.element
+            )
+            for index, each in enumerate(value)
+        ]
+    elif ref.container == "map" and isinstance(value, dict):
+        assert ref.element is not None, ref
+        entries = (
+            (key, _entry(each, ref.element, type_of, removed, f"{path}[{key}]"))
+            for key, each in value.items()
+        )
+        found = {key: each for key, each in entries if each is not _NOTHING}
+    elif ref.is_struct and isinstance(value, dict):
+        found = decodable(value, type_of(ref.name), type_of, removed, path)
+    elif ref.name and not ref.is_struct:
+        found = value if not _scalar_problem(value, ref.name) else _meant(value, ref.name)
+    if found is _NOTHING:
+        removed.append(path)
+    return found
+
+
+def _entry(value: Any, ref: TypeRef, type_of: TypeOf, removed: list[str], path: str) -> Any:
+    return value if value is None else _decodable(value, ref, type_of, removed, path)
+
+
+def _or_neutral(value: Any, ref: TypeRef) -> Any:
+    if value is not _NOTHING:
+        return value
+    return {} if ref.is_struct else _NEUTRAL.get(ref.name)
+
+
+def _meant(value: Any, name: str) -> Any:
+    if name == "string" and isinstance(value, bool | int | float):
+        return str(value).lower()
+    if name in _LIMITS and isinstance(value, str) and _INTEGER.fullmatch(value):
+        number = int(value)
+        return number if _is_integer(number, _LIMITS[name]) else _NOTHING
+    return _NOTHING

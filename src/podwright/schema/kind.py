@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias, cast
 import msgspec
 
 from podwright.objects import Document
-from podwright.schema.decoding import Problem, decoding_problems
+from podwright.schema.decoding import Problem, decodable, decoding_problems
 from podwright.schema.field_sets import FieldSet, field_set
 from podwright.schema.field_suggestions import UNKNOWN_FIELD
 from podwright.schema.printing.cells import CellFunction, cell_function
@@ -163,7 +163,7 @@ class Kind:
             With canonical quantities and defaults, unless a value has a wrong type. Objects with
             equal specs share the spec.
         problems : list of Problem
-            Decoding problems; if all of them are unknown fields, also what validation reports,
+            Decoding problems, then what validation reports about the values of the right types,
             metadata first.
         """
         key = self._spec_key(document)
@@ -173,12 +173,8 @@ class Kind:
         else:
             problems = self.decoding_problems({**document, "spec": None})
         if not all(problem[1].startswith(UNKNOWN_FIELD) for problem in problems):
-            return document, problems
-        problems += validate_object_meta(
-            document.get("metadata") or {},
-            name_rule=self.row.name_rule,
-            is_namespaced=self.row.namespaced,
-        )
+            return document, problems + self._problems_of_the_rest(document, problems)
+        problems += self._metadata_problems(document)
         if known is not None:
             spec, of_spec = known
             return {**document, "spec": spec}, problems + of_spec
@@ -190,15 +186,47 @@ class Kind:
             self._specs[key] = made["spec"], found
         return made, problems + found
 
+    def decodable(self, document: Document) -> Document:
+        """Return the document without its values of wrong types."""
+        return decodable(document, self.struct, self._type_of, [])
+
+    def _metadata_problems(self, document: Document) -> list[Problem]:
+        return validate_object_meta(
+            document.get("metadata") or {},
+            name_rule=self.row.name_rule,
+            is_namespaced=self.row.namespaced,
+        )
+
+    def _problems_of_the_rest(self, document: Document, wrong: list[Problem]) -> list[Problem]:
+        """Return what validation reports about a document that has values of wrong types.
+
+        What is reported about a removed value, about a part of it or about what contains it may be
+        a consequence of the removal. What is reported about a value that was replaced is a second
+        error of the same field.
+        """
+        removed: list[str] = []
+        rest = decodable(document, self.struct, self._type_of, removed)
+        found = self._metadata_problems(rest)
+        found += self.validation_problems(self.with_defaults(self.with_canonical_quantities(rest)))
+        reported = [path for path, _, _ in wrong]
+        return [
+            problem
+            for problem in found
+            if not any(_contains(path, problem[0]) for path in reported)
+            and not any(_contains(problem[0], path) for path in removed)
+        ]
+
     def _spec_key(self, document: Document) -> Hashable | None:
         """Return on what defaults and validation depend; None if it is the whole object."""
+        metadata = document.get("metadata") or {}
         if not self.row.is_spec_only or document.get("spec") is None:
             return None
+        if not isinstance(metadata, dict):
+            return None  # decoding reports it
         spec = msgspec.json.encode(document["spec"])
         read = self.row.metadata_read
         if not read:
             return spec
-        metadata = document.get("metadata") or {}
         parts = [
             metadata.get(field)
             for field, inside in read.items()
@@ -246,6 +274,11 @@ class Kind:
     def field_set(self, document: Document) -> FieldSet:
         """Return the fields of a document in the form of `managedFields`."""
         return field_set(document, self.struct, self._type_of)
+
+
+def _contains(outer: str, inner: str) -> bool:
+    """Whether a path is another one or begins with it."""
+    return inner.startswith(outer) and inner[len(outer) :][:1] in {"", ".", "["}
 
 
 def _value_at(document: Document, path: str) -> Any:

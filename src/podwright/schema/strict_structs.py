@@ -31,6 +31,9 @@ _BASE64: Final = Annotated[
 _INT32: Final = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 _INT64: Final = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
+# No infinity, and nothing that is not a number.
+_FLOAT: Final = Annotated[float, msgspec.Meta(ge=-1e15, le=1e15)]
+
 _PYTHON_TYPE: Final[Mapping[str, Any]] = {
     "any": Any,
     "object": dict[str, Any],
@@ -40,7 +43,7 @@ _PYTHON_TYPE: Final[Mapping[str, Any]] = {
     "int64": _INT64,
     "double": float,
     "bytes": _BASE64,
-    "quantity": _QUANTITY | _INT64 | float,
+    "quantity": _QUANTITY | _INT64 | _FLOAT,
     "time": _TIME,
     "micro-time": _TIME,
     "int-or-string": _INT32 | str,

@@ -153,6 +153,25 @@ class PodEnd(msgspec.Struct, frozen=True, gc=False):
     has_failed: bool
 
 
+class PartialEventLines(InputError):  # noqa: N818 - named for what it carries
+    """The errors of a file, with the objects that can be read.
+
+    Attributes
+    ----------
+    added : list of (str, Object)
+        As in `EventLines`.
+    nodes : set of str
+        The names of the initial nodes and of those that the lines create.
+    """
+
+    def __init__(
+        self, errors: Iterable[FieldError], added: list[tuple[str, Object]], nodes: set[str]
+    ) -> None:
+        super().__init__(errors)
+        self.added = added
+        self.nodes = nodes
+
+
 class EventLines:
     """A validated file of event lines.
 
@@ -164,8 +183,9 @@ class EventLines:
         The name of the file, for errors.
     start_ns : int
         The start time of the world.
-    there : iterable of KubernetesObject
-        The initial objects.
+    there : iterable of KubernetesObject, or None
+        The initial objects; None if they are not known, so that references to them cannot be
+        checked.
     validate : str
         What is done about problems in the objects of `apply` lines.
 
@@ -184,8 +204,10 @@ class EventLines:
 
     Raises
     ------
-    InputError
+    PartialEventLines
         With the errors of all lines.
+    InputError
+        If the file cannot be read or has no lines.
     """
 
     def __init__(
@@ -193,7 +215,7 @@ class EventLines:
         lines: Lines,
         source: str,
         start_ns: int,
-        there: Iterable[KubernetesObject] = (),
+        there: Iterable[KubernetesObject] | None = (),
         *,
         validate: FieldValidation = "strict",
     ) -> None:
@@ -202,7 +224,8 @@ class EventLines:
         self.source = source
         self.start_ns = start_ns
         self.ends: dict[tuple[NamespacedName, str], PodEnd] = {}
-        self.there = {(kind_of(obj), obj.key) for obj in there}
+        self.is_complete = there is not None
+        self.there = {(kind_of(obj), obj.key) for obj in there or ()}
         self.added: list[tuple[str, Object]] = []
         self.end_ns = start_ns
         self.unterminated_line = 0
@@ -212,7 +235,7 @@ class EventLines:
             self.end_ns = due_ns
             count += 1
         if reading.errors:
-            raise InputError(reading.errors)
+            raise PartialEventLines(reading.errors, self.added, reading.nodes())
         self.warnings = reading.warnings()
         if not count:
             message = 'no lines in this file; a line is {"at": "10m", "drain": "node-1"} or a'
@@ -241,6 +264,10 @@ class _Reading:
     def warnings(self) -> tuple[str, ...]:
         """Return what was read although it may be wrong."""
         return self._reader.warnings()
+
+    def nodes(self) -> set[str]:
+        """Return the names of the initial nodes and of those in the lines so far."""
+        return {key for kind, key in self._known if kind == _NODE}
 
     def operations(self) -> Iterator[Timed]:
         """Yield operations in order."""
@@ -382,7 +409,7 @@ class _Reading:
             return None
         if name in _ON_NODES:
             node = value.removeprefix("node/")
-            if (_NODE, node) not in self._known:
+            if self._is_missing(_NODE, node):
                 self._wrong(place, name, f"Node {quoted(node)} does not exist at that time")
             return _ON_NODES[name](node)
         found = self._reference(name, value, line, place)
@@ -412,7 +439,7 @@ class _Reading:
         if subresource not in {"", "status"}:
             self._wrong(place, "subresource", unsupported(subresource, ["status"]))
         elif subresource:
-            if identity not in self._known and identity[0] not in _MADE_BY_CONTROLLERS:
+            if self._is_missing(*identity):
                 text = f"{obj.kind} {quoted(obj.key)} does not exist at that time"
                 self._wrong(place, "apply", text)
             return Apply(obj, subresource)
@@ -438,9 +465,15 @@ class _Reading:
             return None
         kind = found.group_kind
         key = f"{namespace}/{object_name}" if found.row.namespaced else object_name
-        if (kind, key) not in self._known and kind not in _MADE_BY_CONTROLLERS:
+        if self._is_missing(kind, key):
             self._wrong(place, name, f"{kind[1]} {quoted(key)} does not exist at that time")
         return kind, key
+
+    def _is_missing(self, kind: GroupKind, key: NamespacedName) -> bool:
+        """Whether no earlier line and no file has an object, and no controller creates it."""
+        if not self._of.is_complete or kind in _MADE_BY_CONTROLLERS:
+            return False
+        return (kind, key) not in self._known
 
     def _number(self, line: Document, name: str, place: str) -> int | None:
         value = line.get(name)

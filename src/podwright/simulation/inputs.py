@@ -32,7 +32,13 @@ from podwright.objects import (
     with_fields,
 )
 from podwright.simulation.clock import FIRST_NS, LAST_NS, START_NS
-from podwright.simulation.event_lines import EventLines, Lines, Timed, first_recorded_ns
+from podwright.simulation.event_lines import (
+    EventLines,
+    Lines,
+    PartialEventLines,
+    Timed,
+    first_recorded_ns,
+)
 from podwright.simulation.input_review import InputReview, ignored_kinds, load_estimate
 from podwright.simulation.job_durations import jobs_without_duration, with_job_duration
 from podwright.simulation.openb_arrivals import Arrival, Ending, openb_arrivals
@@ -115,6 +121,9 @@ class Inputs:
         The duration of pods of Jobs without one; without it they complete as soon as they run.
     validate : str
         What is done about problems in the objects of event lines.
+    is_complete : bool
+        Whether `loaded` has all objects of the files; if not, references are not checked, and the
+        errors in the files are raised by the caller.
 
     Attributes
     ----------
@@ -147,6 +156,7 @@ class Inputs:
         is_endless: bool = False,
         validate: FieldValidation = "strict",
         job_duration_ns: int | None = None,
+        is_complete: bool = True,
     ) -> None:
         self._start_ns = start_ns
         self._job_duration_ns = job_duration_ns
@@ -172,31 +182,29 @@ class Inputs:
         later = [one for one in arrivals if one.due_ns > start_ns or one.gone_ns is not None]
         self._later = _timed(later)
         self._events: list[EventLines] = []
-        added: list[Sourced] = []
         self.unterminated: list[str] = []
+        added: list[Sourced] = []
+        nodes: set[str] = set()
         for file in events:
-            try:
-                lines = EventLines(file.lines, file.source, start_ns, objects, validate=validate)
-            except InputError as error:
-                errors += error.errors
-                continue
-            if not FIRST_NS <= lines.end_ns < LAST_NS:
-                message = "a line is due outside of the years that can be simulated, 1678 to 2261"
-                errors.append(FieldError(source=file.source, path="", message=message))
+            lines = _read_events(
+                file, start_ns, objects if is_complete else None, validate, errors, added, nodes
+            )
+            if lines is None:
                 continue
             self._events.append(lines)
             warnings += lines.warnings
-            added += [Sourced(place, obj) for place, obj in lines.added]
             if lines.unterminated_line:
                 self.unterminated.append(f"{file.source}: line {lines.unterminated_line}")
-        for entry in [*sourced, *added]:
-            # Pods are validated when they are created; objects with a uid come from a server.
-            if not isinstance(entry.object, Pod) and not entry.object.uid:
-                errors += [
-                    FieldError(source=entry.source, path=path, message=message, value=value)
-                    for path, message, value in object_problems(entry.object)
-                ]
-        errors += self._relations([*sourced, *added], is_endless=is_endless)
+        if loaded.validate != "strict":
+            errors += _problems_of(sourced)
+        if validate != "strict":
+            errors += _problems_of(added)
+        if is_complete:
+            errors += missing_priority_classes([*sourced, *added])
+            if not self._events:  # a record may add the node
+                errors += _missing_nodes([*sourced, *added], nodes)
+            if is_endless:
+                errors += _endless([*sourced, *added])
         if errors:
             raise InputError(errors)
         self.warnings = tuple(warnings)
@@ -207,13 +215,6 @@ class Inputs:
         self.review = self._review(objects, [entry.object for entry in added])
         ends = [lines.end_ns for lines in self._events]
         self.end_ns = max([start_ns, *ends, *[due_ns for due_ns, _ in self._later[-1:]]])
-
-    def _relations(self, sourced: Sequence[Sourced], *, is_endless: bool) -> Iterator[FieldError]:
-        yield from missing_priority_classes(sourced)
-        if not self._events:  # a record may add the node
-            yield from _missing_nodes(sourced)
-        if is_endless:
-            yield from _endless(sourced)
 
     def __iter__(self) -> Iterator[Timed]:
         first: Iterator[Timed] = ((self._start_ns, operation) for operation in self._first)
@@ -245,6 +246,49 @@ class Inputs:
             starts_at_once=has_default_pod_stages,
             missing_owners=_missing_owners(objects),
         )
+
+
+def _read_events(
+    file: EventFile,
+    start_ns: int,
+    there: Iterable[KubernetesObject] | None,
+    validate: FieldValidation,
+    errors: list[FieldError],
+    added: list[Sourced],
+    nodes: set[str],
+) -> EventLines | None:
+    """Return the lines of a file, and add its errors, objects and, with errors, its nodes.
+
+    Returns
+    -------
+    EventLines or None
+        None if there are errors.
+    """
+    try:
+        lines = EventLines(file.lines, file.source, start_ns, there, validate=validate)
+    except PartialEventLines as error:
+        errors += error.errors
+        added += [Sourced(place, obj) for place, obj in error.added]
+        nodes |= error.nodes
+        return None
+    except InputError as error:
+        errors += error.errors
+        return None
+    added += [Sourced(place, obj) for place, obj in lines.added]
+    if FIRST_NS <= lines.end_ns < LAST_NS:
+        return lines
+    message = "a line is due outside of the years that can be simulated, 1678 to 2261"
+    errors.append(FieldError(source=file.source, path="", message=message))
+    return None
+
+
+def _problems_of(sourced: Iterable[Sourced]) -> Iterator[FieldError]:
+    """Yield what the API would reject in objects that were not validated when they were read."""
+    for entry in sourced:
+        # Pods are validated when they are created; objects with a uid come from a server.
+        if not isinstance(entry.object, Pod) and not entry.object.uid:
+            for path, message, value in object_problems(entry.object):
+                yield FieldError(source=entry.source, path=path, message=message, value=value)
 
 
 def _due(timed: Timed) -> int:
@@ -330,9 +374,9 @@ def _owned(obj: Object, uids: set[str]) -> Object:
 # -------------------------------------------------------------------------- references
 
 
-def _missing_nodes(sourced: Sequence[Sourced]) -> Iterator[FieldError]:
-    """Yield an error for each pod on a node that does not exist."""
-    nodes = {entry.object.name for entry in sourced if isinstance(entry.object, Node)}
+def _missing_nodes(sourced: Sequence[Sourced], others: set[str]) -> Iterator[FieldError]:
+    """Yield an error for each pod on a node that does not exist; `others` are further nodes."""
+    nodes = others | {entry.object.name for entry in sourced if entry.object.kind == Node.kind}
     for entry in sourced:
         pod = entry.object
         if isinstance(pod, Pod) and (node := pod.spec.node_name) and node not in nodes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Unpack, get_args
+from typing import Any, NamedTuple, Unpack, get_args
 
 import msgspec
 
@@ -16,7 +16,10 @@ from podwright.config import (
 from podwright.files import (
     FieldValidation,
     LoadedObjects,
+    ObjectReader,
     OpenbGpus,
+    PartialObjects,
+    Place,
     Sourced,
     count_openb_gpus,
     file_lines,
@@ -199,7 +202,9 @@ def simulate(  # noqa: PLR0913 - the options of a run
     job_duration_ns = (
         None if job_duration is None else duration_ns("job_duration", job_duration, errors)
     )
-    loaded, files = _loaded(objects, validate, openb_gpus, errors)
+    loaded, files, is_complete = _loaded(objects, validate, errors)
+    if is_complete:
+        loaded = _with_openb_gpus(loaded, openb_gpus, errors)
     event_files, more = _events(events, errors)
     start_ns = time_ns("start", start, errors) if start else start_of(loaded, event_files)
     until_ns = None if until is None else moment_ns("until", until, start_ns, errors)
@@ -211,25 +216,26 @@ def simulate(  # noqa: PLR0913 - the options of a run
     elif ending != "at_deletion_time" and not has_openb_times(loaded):
         why = "has no effect without pods of the openb trace that have times"
         errors.append(option_error("ending", why))
-    if errors:
-        raise InputError(errors)
-    configured = scheduler.configuration
-    if configured is None and loaded.configuration is not None:
-        found = loaded.configuration
-        configured = read_configuration(found.document, source=found.source)
-    scheduler = msgspec.structs.replace(scheduler, configuration=configured, start_ns=start_ns)
-    idle = idle_arguments(scheduler)
-    if idle:
-        raise InputError(idle)
-    inputs = Inputs(
-        loaded,
-        event_files,
-        start_ns=start_ns,
-        ending=ending,
-        is_endless=until_ns is None,
-        validate=validate,
-        job_duration_ns=job_duration_ns,
+    scheduler = msgspec.structs.replace(
+        scheduler, configuration=_configured(scheduler, loaded, errors), start_ns=start_ns
     )
+    errors += idle_arguments(scheduler)
+    inputs: Inputs | None = None
+    try:
+        inputs = Inputs(
+            loaded,
+            event_files,
+            start_ns=start_ns,
+            ending=ending,
+            is_endless=until_ns is None,
+            validate=validate,
+            job_duration_ns=job_duration_ns,
+            is_complete=is_complete,
+        )
+    except InputError as error:
+        errors += error.errors
+    if errors or inputs is None:
+        raise InputError(errors)
     options = RunOptions(
         scheduler=scheduler,
         until_ns=until_ns,
@@ -255,6 +261,20 @@ def simulate(  # noqa: PLR0913 - the options of a run
     run = simulation.result()
     run.warnings = (*loaded.warnings, *inputs.warnings, *run.warnings)
     return run
+
+
+def _configured(
+    scheduler: SchedulerOptions, loaded: LoadedObjects, errors: list[FieldError]
+) -> KubeSchedulerConfiguration | None:
+    """Return the configuration of the options, or else the one among the files."""
+    found = loaded.configuration
+    if scheduler.configuration is not None or found is None:
+        return scheduler.configuration
+    try:
+        return read_configuration(found.document, source=found.source)
+    except InputError as error:
+        errors += error.errors
+        return None
 
 
 def has_openb_times(loaded: LoadedObjects) -> bool:
@@ -296,15 +316,21 @@ def manifest_of(
 def _several(given: Any, what: str) -> list[Any]:
     if isinstance(given, str | KubernetesObject | Mapping | PathLike):
         return [given]
-    if isinstance(given, LoadedObjects):
-        return list(given.objects)
     require_type(given, Iterable, what, "a path or several")
     return list(given)
 
 
-def _loaded(
-    given: Any, validate: FieldValidation, openb_gpus: OpenbGpus | None, errors: list[FieldError]
-) -> tuple[LoadedObjects, list[InputFile]]:
+class _Loaded(NamedTuple):
+    """What `objects` stands for; `is_complete` as in `PartialObjects`."""
+
+    objects: LoadedObjects
+    files: list[InputFile]
+    is_complete: bool
+
+
+def _loaded(given: Any, validate: FieldValidation, errors: list[FieldError]) -> _Loaded:
+    if isinstance(given, LoadedObjects):
+        return _Loaded(given, [_digest(given.objects)], is_complete=True)
     objects: list[Object] = []
     paths: list[Any] = []
     for index, one in enumerate(_several(given, "objects")):
@@ -313,23 +339,51 @@ def _loaded(
             require_type(one, (str, PathLike), f"objects[{index}]", "a path or an object")
         (objects if is_object else paths).append(one)
     files: list[InputFile] = []
-    loaded = LoadedObjects()
+    loaded, is_complete = LoadedObjects(), True
     try:
         contents = read_paths(paths)
-        loaded = load_bytes(contents, validate=validate)
         files = [InputFile("objects", name, sha256_of(data)) for name, data in contents]
+        loaded = load_bytes(contents, validate=validate)
+    except PartialObjects as error:
+        errors += error.errors
+        loaded, is_complete = error.loaded, error.is_complete
     except InputError as error:
         errors += error.errors
+        is_complete = False
     if objects:
-        data = msgspec.json.encode([encode(obj) for obj in objects])
-        files.append(InputFile("objects", "objects", sha256_of(data)))
-    sourced = [Sourced(f"object {index}", obj) for index, obj in enumerate(objects)]
-    loaded = msgspec.structs.replace(loaded, sourced=(*loaded.sourced, *sourced))
+        files.append(_digest(objects))
+    reader = ObjectReader(validate)
+    sourced = [
+        Sourced(str(place), read)
+        for index, obj in enumerate(objects)
+        if (read := reader.read(encode(obj), place := _place(index, obj))) is not None
+    ]
+    errors += reader.errors
+    found = msgspec.structs.replace(
+        loaded,
+        sourced=(*loaded.sourced, *sourced),
+        warnings=(*loaded.warnings, *reader.warnings()),
+    )
+    return _Loaded(found, files, is_complete and len(sourced) == len(objects))
+
+
+def _with_openb_gpus(
+    loaded: LoadedObjects, gpus: OpenbGpus | None, errors: list[FieldError]
+) -> LoadedObjects:
     try:
-        loaded = count_openb_gpus(loaded, openb_gpus, option_error("openb_gpus", ""))
+        return count_openb_gpus(loaded, gpus, option_error("openb_gpus", ""))
     except InputError as error:
         errors += error.errors
-    return loaded, files
+        return loaded
+
+
+def _place(index: int, obj: Object) -> Place:
+    return Place(f"objects[{index}] ({obj.kind} {obj.key})")
+
+
+def _digest(objects: Iterable[Object]) -> InputFile:
+    data = msgspec.json.encode([encode(obj) for obj in objects])
+    return InputFile("objects", "objects", sha256_of(data))
 
 
 def _events(given: Any, errors: list[FieldError]) -> tuple[list[EventFile], list[InputFile]]:

@@ -168,6 +168,16 @@ def test_a_snapshot_of_the_simulator_is_objects_and_a_configuration():
             ['f: duplicate key "name"'],
             id="a key twice in JSON",
         ),
+        pytest.param(
+            b'{"apiVersion": "v1",\n "kind": "Pod", "metadata": {"name": "p",\n "name": "q"},'
+            b'\n "spec": {"containers": [{"name": "main"}], "containers": []}}',
+            [
+                'f: line 3: duplicate key "name"',
+                'f: line 4: duplicate key "containers"',
+                "f: line 4: spec.containers: Required value",
+            ],
+            id="keys twice in lines of JSON",
+        ),
         pytest.param(b"a: *b\n", ['f: line 1: unknown alias "b"'], id="an unknown alias"),
         pytest.param(b"\x1f\x8bxx", ["f: cannot be unpacked: "], id="broken gzip"),
         pytest.param(b"\xff\xfe\x00", ["f: not UTF-8 text: "], id="not text"),

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from podwright.files import ObjectReader, Place, read_manifest
-from podwright.objects import InputError, Object
+from podwright.objects import InputError, Object, Unknown
 
 
 def document(spec: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def read(one: dict[str, Any], **options: Any) -> tuple[Object | None, list[str],
 
 def test_an_unknown_field_of_a_manifest_is_an_error() -> None:
     obj, errors, warnings = read(document(spec={"tolerationz": []}))
-    assert obj is None
+    assert obj is not None
     assert errors == ['f: spec.tolerationz: unknown field; did you mean "tolerations"?']
     assert not warnings
 
@@ -49,7 +49,8 @@ def test_the_error_is_a_warning_with_warn_and_nothing_with_ignore() -> None:
 @pytest.mark.parametrize("validate", ["warn", "ignore"])
 def test_a_value_that_cannot_be_decoded_is_always_an_error(validate: str) -> None:
     obj, errors, _ = read(document(spec={"nodeName": 5}), validate=validate)
-    assert obj is None
+    assert obj is not None
+    assert obj.raw["spec"]["nodeName"] == "5"
     assert errors == ["f: spec.nodeName: Invalid value: 5: a string is expected; put it in quotes"]
 
 
@@ -58,6 +59,20 @@ def test_problems_of_decoding_and_of_values_are_reported_together() -> None:
     _, errors, _ = read(document(spec=wrong))
     paths = {error.partition(": ")[2].partition(":")[0] for error in errors}
     assert paths == {"spec.foo", "spec.preemptionPolicy"}
+
+
+def test_an_object_that_cannot_be_decoded_keeps_its_name() -> None:
+    obj, errors, _ = read(document(spec={"preemptionPolicy": "Nver", "priority": []}))
+    assert len(errors) == 2
+    assert isinstance(obj, Unknown)
+    assert (obj.kind, obj.key) == ("Pod", "default/web")
+    assert "priority" not in obj.raw["spec"]
+    obj, errors, _ = read(document(metadata={"name": "web", "labels": []}))
+    assert obj is not None
+    assert obj.name == "web"
+    obj, errors, _ = read(document(metadata=[1]))
+    assert obj is None
+    assert errors == ["f: metadata: Invalid value: [1]: an object is expected"]
 
 
 def test_unknown_fields_of_stored_objects_are_one_warning_for_each_kind() -> None:

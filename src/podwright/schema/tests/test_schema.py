@@ -262,6 +262,55 @@ def test_all_problems_are_reported_in_document_order() -> None:
     assert [path for path, _, _ in problems] == ["spec.a", "spec.b", "c"]
 
 
+@pytest.mark.parametrize(
+    ("document", "paths"),
+    [
+        pytest.param(
+            pod(nodeName=5, restartPolicy="Alway", containers=[{"name": "A", "image": 1}]),
+            [
+                "spec.containers[0].image",
+                "spec.nodeName",
+                "spec.restartPolicy",
+                "spec.containers[0].name",
+            ],
+            id="values beside those of a wrong type",
+        ),
+        pytest.param(
+            pod(containers=[5, {"name": "a", "ports": [{"containerPort": "70000"}, {}]}]),
+            [
+                "spec.containers[0]",
+                "spec.containers[1].ports[0].containerPort",
+                "spec.containers[1].image",
+                "spec.containers[1].ports[1].containerPort",
+            ],
+            id="indexes stay",
+        ),
+        pytest.param(
+            pod(volumes=[{"name": "v", "hostPath": 5}], containers="none", overhead={"cpu": "x"}),
+            ["spec.containers", "spec.overhead[cpu]", "spec.volumes[0].hostPath"],
+            id="consequences are not reported",
+        ),
+        pytest.param(
+            pod() | {"metadata": {"name": "web", "labels": {"a": 5, "b": "%"}}},
+            ["metadata.labels[a]", "metadata.labels"],
+            id="a number as a string has its text",
+        ),
+        pytest.param(pod() | {"metadata": [1]}, ["metadata"], id="no metadata"),
+        pytest.param(
+            pod(overhead={"cpu": float("inf")}, containers=[]),
+            ["spec.overhead[cpu]", "spec.containers"],
+            id="an infinite quantity",
+        ),
+    ],
+)
+def test_what_is_left_of_an_object_with_wrong_types_is_validated(
+    document: dict[str, Any], paths: list[str]
+) -> None:
+    made, problems = kind("v1", "Pod").checked(document)
+    assert made is document
+    assert sorted(path for path, _, _ in problems) == sorted(paths)
+
+
 def test_times_and_base64_are_decoded() -> None:
     secret = {"metadata": {"creationTimestamp": "today"}, "data": {"key": "not base64!"}}
     paths = [path for path, _, _ in kind("v1", "Secret").decoding_problems(secret)]

@@ -297,3 +297,33 @@ def test_a_run_warns_of_options_without_effect():
     assert warning.startswith("the feature gate TopologyAwareWorkloadScheduling has no effect")
     assert World(gates=gates).run().warnings == run.warnings
     assert pw.simulate([make_node("n", cpu="2")]).warnings == ()
+
+
+def unknown_field(name: str) -> KubernetesObject:
+    pod = pw.testing.make_pod(name)
+    return decode(pod.raw | {"spec": pod.raw["spec"] | {"tolerationz": []}})
+
+
+def test_objects_are_validated_as_those_of_files_are():
+    wrong = [make_node("n1"), make_pod("Web"), unknown_field("batch"), make_pod("x", priority=5)]
+    with pytest.raises(InputError) as refused:
+        pw.simulate(wrong)
+    first, second = str(refused.value).splitlines()
+    assert first.startswith('objects[1] (Pod default/Web): metadata.name: Invalid value: "Web": ')
+    assert second == (
+        "objects[2] (Pod default/batch): spec.tolerationz: unknown field; did you mean"
+        ' "tolerations"?'
+    )
+    run = pw.simulate([make_node("n1"), unknown_field("batch")], validate="warn")
+    assert run.warnings == (second.replace("objects[2]", "objects[1]"),)
+    run = pw.simulate([make_node("n1"), unknown_field("batch")], validate="ignore")
+    assert run.warnings == ()
+
+
+def test_what_load_returns_keeps_its_configuration(tmp_path):
+    config = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    profile = "profiles: [{schedulerName: other}]\n"
+    pod = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: c}]}\n"
+    (tmp_path / "f.yaml").write_text(f"{config}{profile}{pod}")
+    loaded = pw.load(tmp_path)
+    assert pw.simulate(loaded).summary.pending == {"for another scheduler": 1}
