@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -248,3 +249,37 @@ def test_plugins_of_the_configuration_count_for_the_modern_side_only(
 def test_nothing_pending_is_exit_status_2(write: Callable[[str, str], str]) -> None:
     files = write("nodes.yaml", CLUSTER.partition("---")[0])
     assert "nothing to compare: no pending pods" in run(f"compare-rules {files}", status=2).stderr
+
+
+# ---------------------------------------------------------------- help
+
+V116_OPTIONS = {
+    "schedule": {"--algorithm-provider", "--policy", "--workers"},
+    "explain": {"--algorithm-provider", "--policy", "--workers"},
+    "compare-rules": {"--algorithm-provider", "--policy", "--workers"},
+    "simulate": {"--algorithm-provider", "--policy"},
+    "config show": {"--algorithm-provider", "--policy"},
+    "config check": {"--algorithm-provider", "--policy"},
+}
+
+
+@pytest.mark.parametrize("command", V116_OPTIONS)
+def test_options_of_the_v116_rules_have_a_page(command):
+    usual = run(f"{command} --help").stdout
+    page = run(f"{command} --help-v1.16").stdout
+    assert set(re.findall(r"^  (--[a-z-]+)", page, re.MULTILINE)) == V116_OPTIONS[command]
+    assert page.startswith(f"Usage: podwright {command} [OPTIONS]")
+    listed = set(re.findall(r"^  (--[a-z-]+)", usual, re.MULTILINE))
+    assert listed
+    assert not listed & V116_OPTIONS[command]
+    assert re.search(r"^  --help-v1.16 +Show the options of the v1.16 rules.$", usual, re.MULTILINE)
+
+
+def test_commands_without_such_options_have_no_page():
+    assert "--help-v1.16" not in run("convert --help").stdout
+    assert "No such option" in run("convert --help-v1.16", status=2).stderr
+
+
+def test_the_page_needs_no_files_and_two_dashes_end_options():
+    assert "--policy" in run(f"schedule {QUICKSTART} --help-v1.16").stdout
+    assert "--help-v1.16: " in run("schedule -- --help-v1.16", status=2).stderr

@@ -39,7 +39,13 @@ LINES = (
 )
 SILENT = ("warm-up",)
 """Commands that print nothing on stdout."""
-HELPS = ("--help", *(f"{name} --help" for name in COMMANDS), "run show --help", "config show -h")
+HELPS = (
+    "--help",
+    *(f"{name} --help" for name in COMMANDS),
+    "run show --help",
+    "config show -h",
+    "schedule --help-v1.16",
+)
 REFUSED = (
     "",
     "no-such-command",

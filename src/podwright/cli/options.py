@@ -12,7 +12,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from podwright.cli.usage import CommandApp
+from podwright.cli.usage import V116_PANEL, CommandApp
 
 
 def command_app() -> typer.Typer:
@@ -161,14 +161,18 @@ Provider = Annotated[
     typer.Option(
         "--algorithm-provider",
         metavar="NAME",
-        help="v1.16 rules: DefaultProvider spreads pods, ClusterAutoscalerProvider packs them.",
+        help="DefaultProvider spreads pods, ClusterAutoscalerProvider packs them.",
+        rich_help_panel=V116_PANEL,
         show_default=False,
     ),
 ]
 PolicyFile = Annotated[
     Path | None,
     typer.Option(
-        "--policy", metavar="FILE", help="v1.16 rules: a Policy file, instead of a provider."
+        "--policy",
+        metavar="FILE",
+        help="A Policy file, instead of a provider.",
+        rich_help_panel=V116_PANEL,
     ),
 ]
 Workers = Annotated[
@@ -177,7 +181,9 @@ Workers = Annotated[
         "--workers",
         metavar="NUMBER",
         min=1,
-        help="v1.16 rules: number of threads that filter and score nodes. Does not affect results.",
+        help="Number of threads that filter and score nodes. Does not affect results. Requires the "
+        "v1.16 rules, and does not imply them.",
+        rich_help_panel=V116_PANEL,
     ),
 ]
 Namespace = Annotated[

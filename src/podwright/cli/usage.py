@@ -5,6 +5,9 @@ Typer includes Python types (`FILE <list[str]>`, `[[FILE]]`) and the names of it
 
 As kubectl does, every command that reads files accepts them as `-f FILE` too, and every command
 that prints JSON accepts `-o jsonpath=TEMPLATE` and `-o custom-columns=SPEC`.
+
+Options of the v1.16 rules have a help page of their own, `--help-v1.16`; the help of a command has
+a pointer to it.
 """
 
 from __future__ import annotations
@@ -30,6 +33,16 @@ _FILENAME = re.compile(r"--filename(?:=(.*))?|-f=?(.*)", re.DOTALL)
 _FIELDS = re.compile(r"(?:--output=|-o=?)?((?:jsonpath|custom-columns)=.*)", re.DOTALL)
 _FILENAME_HELP = ("-f, --filename FILE", "The same as FILE, as for kubectl. Repeatable.")
 
+V116_PANEL = "v1.16 rules"
+"""The panel of options that only the v1.16 rules use."""
+
+_V116_HELP_OPTION = "--help-v1.16"
+_V116_HELP = (_V116_HELP_OPTION, "Show the options of the v1.16 rules.")
+_V116_TEXT = (
+    "Options of the v1.16 rules, besides the other options of the command. A provider or a policy"
+    " implies these rules; so does --rules classic, where the command has it."
+)
+
 _FIELDS_HELP = "Also jsonpath=TEMPLATE and custom-columns=HEAD:.path,..., as for kubectl."
 
 
@@ -54,8 +67,10 @@ class PlainCommand(TyperCommand):
                 arguments.append((_shown(param), getattr(param, "help", None) or ""))
                 continue
             record = param.get_help_record(ctx)
-            if record is not None:
+            if record is not None and not _is_v116(param):
                 options.append(self._with_fields(param, record))
+        if self._v116_options:
+            options.insert(len(options) - 1, _V116_HELP)
         if self._reads_files:
             options.insert(0, _FILENAME_HELP)
         for heading, records in (("Arguments", arguments), ("Options", options)):
@@ -66,6 +81,9 @@ class PlainCommand(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the command line; rewrite Typer's error messages."""
         selected_fields.set("")
+        if self._v116_options and _V116_HELP_OPTION in _before_dashes(args):
+            typer.echo(self._v116_page(ctx))
+            raise typer.Exit
         if "json" in self._output_formats:
             args = _without_fields(args)
         if self._reads_files:
@@ -76,6 +94,22 @@ class PlainCommand(TyperCommand):
             for pattern, words in _AS_CHECKED:
                 error.message = pattern.sub(words, error.message)
             raise
+
+    def _v116_page(self, ctx: Any) -> str:
+        formatter = ctx.make_formatter()
+        self.format_usage(ctx, formatter)
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(_V116_TEXT)
+        records = [param.get_help_record(ctx) for param in self._v116_options]
+        with formatter.section("Options"):
+            formatter.write_dl([record for record in records if record is not None])
+        page: str = formatter.getvalue()
+        return page.rstrip("\n")
+
+    @property
+    def _v116_options(self) -> list[Any]:
+        return [param for param in self.params if _is_v116(param)]
 
     def _with_fields(self, param: Any, record: tuple[str, str]) -> tuple[str, str]:
         """Mention `jsonpath=` and `custom-columns=` in the help of `--output`."""
@@ -95,6 +129,14 @@ class PlainCommand(TyperCommand):
             if param.name == "output":
                 return frozenset(getattr(type(param.default), "__members__", ()))
         return frozenset()
+
+
+def _is_v116(param: Any) -> bool:
+    return getattr(param, "rich_help_panel", None) == V116_PANEL
+
+
+def _before_dashes(args: list[str]) -> list[str]:
+    return args[: args.index("--")] if "--" in args else args
 
 
 def _without_fields(args: list[str]) -> list[str]:
