@@ -7,6 +7,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
+from podwright import patching
 from podwright.api.invalid import Invalid
 from podwright.objects import Document, KubernetesObject, Unknown, encode
 from podwright.schema import UNKNOWN_FIELD, Kind, Problem, built_in, decode
@@ -99,20 +100,8 @@ def merge_patched(obj: T, patch: Document) -> T:
     -----
     Upstream: the patch type `application/merge-patch+json`.
     """
-    return cast(T, decode(_merged(encode(obj), patch), source=f"{obj.kind} {obj.key}"))
-
-
-def _merged(document: Document, patch: Document) -> Document:
-    merged = dict(document)
-    for name, value in patch.items():
-        if value is None:
-            merged.pop(name, None)
-        elif isinstance(value, dict):
-            inner = merged.get(name)
-            merged[name] = _merged(inner if isinstance(inner, dict) else {}, value)
-        else:
-            merged[name] = value
-    return merged
+    merged = patching.merge_patched(encode(obj), patch)
+    return cast(T, decode(merged, source=f"{obj.kind} {obj.key}"))
 
 
 def annotations_patch(obj: KubernetesObject, **changes: str | None) -> Document:

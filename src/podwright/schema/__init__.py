@@ -28,7 +28,6 @@ Start with `table.py` (the format), then `kind.py`.
 
 from podwright.schema.decoding import Problem
 from podwright.schema.defaults.pods import template_with_defaults
-from podwright.schema.field_sets import FieldSet
 from podwright.schema.field_suggestions import UNKNOWN_FIELD
 from podwright.schema.kind import Kind, SetDefaults, Validate, ValidateUpdate
 from podwright.schema.printing.conversions import Cell, human_duration
@@ -43,7 +42,6 @@ __all__ = [
     "Cell",
     "Column",
     "Field",
-    "FieldSet",
     "Kind",
     "KindRow",
     "Problem",

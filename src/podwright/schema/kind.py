@@ -11,7 +11,6 @@ import msgspec
 
 from podwright.objects import Document
 from podwright.schema.decoding import Problem, decodable, decoding_problems
-from podwright.schema.field_sets import FieldSet, field_set
 from podwright.schema.field_suggestions import UNKNOWN_FIELD
 from podwright.schema.printing.cells import CellFunction, cell_function
 from podwright.schema.printing.conversions import Cell
@@ -268,12 +267,6 @@ class Kind:
             The time for ages, in nanoseconds since 1970.
         """
         return [cell(document, now_ns) for cell in self._cells]
-
-    # ------------------------------------------------------------------------- merging
-
-    def field_set(self, document: Document) -> FieldSet:
-        """Return the fields of a document in the form of `managedFields`."""
-        return field_set(document, self.struct, self._type_of)
 
 
 def _contains(outer: str, inner: str) -> bool:

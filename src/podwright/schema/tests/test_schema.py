@@ -373,35 +373,6 @@ def test_a_merge_key_depends_on_the_name_of_the_list_only() -> None:
     assert not {name: several for name, several in keys.items() if len(several) > 1}
 
 
-def test_a_field_set_has_the_form_of_managed_fields() -> None:
-    document = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "web", "labels": {"app": "web"}, "finalizers": ["example.com/a"]},
-        "spec": {
-            "containers": [{"name": "main", "ports": [{"containerPort": 80}]}],
-            "nodeSelector": {"zone": "a"},
-        },
-    }
-    port = 'k:{"containerPort":80,"protocol":"TCP"}'
-    assert kind("v1", "Pod").field_set(document) == {
-        "f:metadata": {
-            "f:labels": {"f:app": {}},
-            "f:finalizers": {'v:"example.com/a"': {}},
-        },
-        "f:spec": {
-            "f:containers": {
-                'k:{"name":"main"}': {
-                    ".": {},
-                    "f:name": {},
-                    "f:ports": {port: {".": {}, "f:containerPort": {}}},
-                }
-            },
-            "f:nodeSelector": {},
-        },
-    }
-
-
 # --------------------------------------------------------------------- facts of the table
 
 

@@ -1,0 +1,61 @@
+"""Patches of objects, server-side apply, and who manages which fields.
+
+Pure functions over documents (dictionaries as in JSON), the types of `schema` and the time of the
+request. The room knows no requests, storage, defaults or admission. Results share what did not
+change with their arguments; no argument is ever changed.
+
+- `json_patched`, `merge_patched` and `strategic_merged` return a document after a patch.
+- `applied` returns an object after server-side apply.
+- `with_managed_fields` returns an object of any other write with its entries.
+- `scale_entries` and `object_entries` convert entries between an object and its Scale.
+
+What is wrong with a patch is a `PatchError` with the code, reason and message of the Status;
+conflicts of an apply are `ApplyConflictError` with the causes.
+
+Start with `apply.py`, then `typed_values.py` and `field_sets.py`.
+"""
+
+from podwright.patching.apply import applied, with_managed_fields
+from podwright.patching.errors import ApplyConflictError, Conflict, PatchError
+from podwright.patching.field_sets import FieldSet
+from podwright.patching.json_patch import MOST_OPERATIONS, json_patch_warnings, json_patched
+from podwright.patching.managed_fields import (
+    EntriesError,
+    read_entries,
+    with_entries,
+    with_unchanged_times,
+)
+from podwright.patching.merge_patch import merge_patched
+from podwright.patching.object_types import (
+    Convert,
+    ObjectType,
+    custom_object_type,
+    object_type,
+)
+from podwright.patching.scale_fields import SCALE_API_VERSION, object_entries, scale_entries
+from podwright.patching.strategic_merge import strategic_merged
+
+__all__ = [
+    "MOST_OPERATIONS",
+    "SCALE_API_VERSION",
+    "ApplyConflictError",
+    "Conflict",
+    "Convert",
+    "EntriesError",
+    "FieldSet",
+    "ObjectType",
+    "PatchError",
+    "applied",
+    "custom_object_type",
+    "json_patch_warnings",
+    "json_patched",
+    "merge_patched",
+    "object_entries",
+    "object_type",
+    "read_entries",
+    "scale_entries",
+    "strategic_merged",
+    "with_entries",
+    "with_managed_fields",
+    "with_unchanged_times",
+]

@@ -1,0 +1,112 @@
+"""What is wrong with a patch, as the API server answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+REJECTED: Final = "the server rejected our request due to an error in our request"
+"""The message of an error whose own text upstream does not pass on."""
+
+_JSON_KIND: Final = {list: "array", str: "string", bool: "bool", int: "number", float: "number"}
+
+
+class PatchError(Exception):
+    """A patch that cannot be applied.
+
+    Attributes
+    ----------
+    code : int
+        The status code of HTTP.
+    reason : str
+        The reason of the Status, such as `BadRequest`.
+    message : str
+        The text of the Status.
+    has_details : bool
+        Whether the Status has (empty) details.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: int = 400,
+        reason: str = "BadRequest",
+        has_details: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.has_details = has_details
+
+
+class Conflict(msgspec.Struct, frozen=True):
+    """One field of a configuration that another manager owns.
+
+    Attributes
+    ----------
+    manager : str
+        The owner as messages name it, such as `"hpa" with subresource "scale" using apps/v1`.
+    field : str
+        The path, such as `.spec.template.spec.containers[name="c"].image`.
+    """
+
+    manager: str
+    field: str
+
+
+class ApplyConflictError(PatchError):
+    """Fields of a configuration that other managers own with other values.
+
+    Parameters
+    ----------
+    conflicts : sequence of Conflict
+        In the order of the managers, those of one manager together.
+
+    Notes
+    -----
+    Upstream: k8s.io/apimachinery/pkg/util/managedfields/internal/conflict.go
+    """
+
+    def __init__(self, conflicts: Sequence[Conflict]) -> None:
+        super().__init__(_conflict_message(conflicts), code=409, reason="Conflict")
+        self.conflicts = tuple(conflicts)
+
+    @property
+    def causes(self) -> list[dict[str, str]]:
+        """The causes in the details of the Status."""
+        return [
+            {
+                "reason": "FieldManagerConflict",
+                "message": f"conflict with {one.manager}",
+                "field": one.field,
+            }
+            for one in self.conflicts
+        ]
+
+
+def _conflict_message(conflicts: Sequence[Conflict]) -> str:
+    if len(conflicts) == 1:
+        (one,) = conflicts
+        return f"Apply failed with 1 conflict: conflict with {one.manager}: {one.field}"
+    fields: dict[str, list[str]] = {}
+    for one in conflicts:
+        fields.setdefault(one.manager, []).append(f"- {one.field}")
+    lines = [
+        line for manager, paths in fields.items() for line in (f"conflicts with {manager}:", *paths)
+    ]
+    return f"Apply failed with {len(conflicts)} conflicts: " + "\n".join(lines)
+
+
+def rejected() -> PatchError:
+    """Return the error of a patch that does not fit the object."""
+    return PatchError(REJECTED, code=422, reason="Invalid", has_details=True)
+
+
+def wrong_json(value: Any, go_type: str) -> str:
+    """Return encoding/json's message for a value that does not fit a type of Go."""
+    kind = _JSON_KIND.get(type(value), "object")
+    return f"json: cannot unmarshal {kind} into Go {go_type}"

@@ -1,0 +1,256 @@
+"""The kinds of objects whose fields have managers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from podwright.objects import Document, api_group
+from podwright.patching.field_sets import LEAF, SELF, FieldSet, is_member, without
+from podwright.patching.typed_values import difference_of, field_set, type_errors
+from podwright.patching.value_types import (
+    DEDUCED,
+    ValueType,
+    struct_type,
+    structural_type,
+    zero_struct,
+)
+from podwright.schema import Kind
+
+_MOST_SETS: Final = 4_096
+_UNOWNED: Final = ("f:apiVersion", "f:kind")
+_UNOWNED_METADATA: Final = frozenset(
+    f"f:{name}"
+    for name in (
+        "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation",
+        "managedFields", "resourceVersion",
+    )
+)  # fmt: skip
+"""The fields of the metadata without managers. Upstream: managedfields/internal/stripmeta.go"""
+
+_STATUS_RESETS: Final[Mapping[tuple[str, str], FieldSet]] = {
+    ("", "Pod"): {"f:metadata": {"f:deletionTimestamp": LEAF, "f:ownerReferences": LEAF}},
+    ("apps", "Deployment"): {"f:metadata": {"f:labels": LEAF}},
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): {"f:metadata": LEAF},
+    ("storage.k8s.io", "VolumeAttachment"): {"f:metadata": LEAF},
+}
+"""What writes to `status` reset besides the spec. Upstream: GetResetFields of the strategies"""
+
+_ONLY: Final[Mapping[tuple[str, str], FieldSet]] = {
+    ("Pod", "ephemeralcontainers"): {"f:spec": {"f:ephemeralContainers": LEAF}},
+    ("Pod", "resize"): {
+        "f:spec": {
+            "f:containers": {"*": {"f:resizePolicy": LEAF, "f:resources": LEAF}},
+            "f:initContainers": {"*": {"f:resizePolicy": LEAF, "f:resources": LEAF}},
+        }
+    },
+}
+"""The only fields that writes to some subresources set; `*` is any item.
+
+Upstream: pkg/registry/core/pod/strategy.go, GetResetFieldsFilter
+"""
+
+
+class ObjectType:
+    """The type of the objects of one kind in one version.
+
+    Parameters
+    ----------
+    api_version, kind : str
+    root : ValueType
+        The type of the whole object.
+    empty : dict
+        An object without values, as Go writes it.
+    is_custom : bool
+        Whether it is a custom resource.
+    has_status : bool
+        Whether `status` is a subresource.
+    """
+
+    def __init__(
+        self,
+        api_version: str,
+        kind: str,
+        root: ValueType,
+        *,
+        empty: Document | None = None,
+        is_custom: bool = False,
+        has_status: bool = False,
+    ) -> None:
+        self.api_version = api_version
+        self.kind = kind
+        self.root = root
+        self.empty: Document = empty or {}
+        self.is_custom = is_custom
+        self.has_status = has_status
+        self._applied_sets: dict[tuple[str, bytes], tuple[FieldSet, list[str]]] = {}
+        self._created_sets: dict[tuple[str, bytes], FieldSet] = {}
+
+    @property
+    def gvk(self) -> str:
+        """The kind as messages name it: `apps/v1, Kind=Deployment`."""
+        return gvk_text(self.api_version, self.kind)
+
+    # ------------------------------------------------------------------------ resets
+
+    def tracked(self, found: FieldSet, subresource: str) -> FieldSet:
+        """Return the fields of a set that a write to a subresource does not reset."""
+        only = _ONLY.get((self.kind, subresource))
+        if only is not None and not self.is_custom:
+            return _matching(found, only)
+        return without(found, self._resets(subresource))
+
+    def _resets(self, subresource: str) -> FieldSet:
+        if subresource != "status":
+            return {"f:status": LEAF} if self.has_status else LEAF
+        group = api_group(self.api_version)
+        extra = LEAF if self.is_custom else _STATUS_RESETS.get((group, self.kind), LEAF)
+        return {"f:spec": LEAF, **extra}
+
+    # ------------------------------------------------------------------------ field sets
+
+    def applied_fields(self, configuration: Document) -> tuple[FieldSet, list[str]]:
+        """Return the fields that a configuration sets, and its type errors.
+
+        Specs of equal content share the result.
+        """
+        found: FieldSet = {}
+        errors: list[str] = []
+        for name in sorted(configuration):
+            value = configuration[name]
+            child = self._top_level(name)
+            if child is None:
+                errors.append(f".{name}: field not declared in schema")
+                continue
+            if name != "spec" or not isinstance(value, dict):
+                inside, wrong = _applied(value, child, name)
+            else:
+                key = (name, msgspec.json.encode(value))
+                known = self._applied_sets.get(key)
+                if known is None:
+                    known = _applied(value, child, name)
+                    if len(self._applied_sets) >= _MOST_SETS:
+                        self._applied_sets.clear()
+                    self._applied_sets[key] = known
+                inside, wrong = known
+            found |= inside
+            errors += wrong
+        return found, errors
+
+    def created_fields(self, document: Document, subresource: str = "") -> FieldSet:
+        """Return the fields that the creation of an object sets.
+
+        These are the differences from an object without values. Specs of equal content share
+        the result.
+        """
+        found: FieldSet = {}
+        for name in sorted(document):
+            value, empty = document[name], self.empty.get(name)
+            if name != "spec" or not isinstance(value, dict):
+                found |= self._created(name, value, empty)
+                continue
+            key = (name, msgspec.json.encode(value))
+            known = self._created_sets.get(key)
+            if known is None:
+                known = self._created(name, value, empty)
+                if len(self._created_sets) >= _MOST_SETS:
+                    self._created_sets.clear()
+                self._created_sets[key] = known
+            found |= known
+        return owned(self.tracked(found, subresource))
+
+    def _created(self, name: str, value: object, empty: object) -> FieldSet:
+        before = {} if empty is None and name not in self.empty else {name: empty}
+        return difference_of(before, {name: value}, self.root).changed
+
+    def _top_level(self, name: str) -> ValueType | None:
+        if self.root.form == "deduced":
+            return self.root
+        return self.root.fields.get(name) or self.root.element
+
+
+def _applied(value: object, of: ValueType, name: str) -> tuple[FieldSet, list[str]]:
+    errors = type_errors(value, of, f".{name}")
+    if errors:
+        return LEAF, errors
+    root = ValueType("map", fields=lambda: {name: of})
+    return field_set({name: value}, root), errors
+
+
+def owned(found: FieldSet) -> FieldSet:
+    """Return the fields of a set that can have managers."""
+    metadata = found.get("f:metadata")
+    if metadata is None and not any(name in found for name in _UNOWNED):
+        return found
+    kept = {key: node for key, node in found.items() if key not in _UNOWNED}
+    if metadata is not None:
+        inside = {
+            key: node
+            for key, node in metadata.items()
+            if key != SELF and (node or key not in _UNOWNED_METADATA)
+        }
+        if inside:
+            kept["f:metadata"] = inside
+        else:
+            del kept["f:metadata"]
+    return kept
+
+
+def _matching(found: FieldSet, only: FieldSet) -> FieldSet:
+    """Return the fields of a set that match a pattern, with what is below them."""
+    kept: FieldSet = {}
+    for key, node in found.items():
+        pattern = only.get(key, only.get("*")) if key != SELF else None
+        if pattern is None:
+            continue
+        if not pattern:
+            kept[key] = node
+            continue
+        inside = _matching(node, pattern)
+        if is_member(node):
+            kept[key] = {SELF: LEAF, **inside} if inside else LEAF
+        elif inside:
+            kept[key] = inside
+    return kept
+
+
+def gvk_text(api_version: str, kind: str) -> str:
+    """Return a group, version and kind as Go prints them."""
+    group, slash, version = api_version.rpartition("/")
+    return f"{group if slash else ''}/{version}, Kind={kind}"
+
+
+@cache
+def object_type(kind: Kind) -> ObjectType:
+    """Return the type of the objects of a built-in kind."""
+    return ObjectType(
+        kind.api_version,
+        kind.row.kind,
+        struct_type(kind.row.type),
+        empty=zero_struct(kind.row.type),
+        has_status=kind.has_status,
+    )
+
+
+def custom_object_type(
+    api_version: str, kind: str, schema: Mapping[str, Any] | None, *, has_status: bool = False
+) -> ObjectType:
+    """Return the type of the objects of a custom resource.
+
+    Parameters
+    ----------
+    api_version, kind : str
+    schema : mapping or None
+        `openAPIV3Schema` of the version. Without one, lists are atomic and maps are not.
+    has_status : bool
+        Whether the resource has the subresource `status`.
+    """
+    root = DEDUCED if schema is None else structural_type(schema)
+    return ObjectType(api_version, kind, root, is_custom=True, has_status=has_status)
+
+
+Convert: TypeAlias = Callable[[Document, str], "tuple[Document, ObjectType] | None"]
+"""Converts an object to another version of its kind; None if there is no such version."""

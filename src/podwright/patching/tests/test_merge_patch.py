@@ -1,0 +1,72 @@
+"""JSON merge patches: the table of RFC 7386, and what is shared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.patching import PatchError, merge_patched
+
+
+@pytest.mark.parametrize(
+    ("original", "patch", "result"),
+    [
+        # Appendix A of RFC 7386, its rows with objects; `x` wraps values that are none.
+        ({"a": "b"}, {"a": "c"}, {"a": "c"}),
+        ({"a": "b"}, {"b": "c"}, {"a": "b", "b": "c"}),
+        ({"a": "b"}, {"a": None}, {}),
+        ({"a": "b", "b": "c"}, {"a": None}, {"b": "c"}),
+        ({"a": ["b"]}, {"a": "c"}, {"a": "c"}),
+        ({"a": "c"}, {"a": ["b"]}, {"a": ["b"]}),
+        ({"a": {"b": "c"}}, {"a": {"b": "d", "c": None}}, {"a": {"b": "d"}}),
+        ({"a": [{"b": "c"}]}, {"a": [1]}, {"a": [1]}),
+        ({"x": ["a", "b"]}, {"x": ["c", "d"]}, {"x": ["c", "d"]}),
+        ({"x": {"a": "b"}}, {"x": ["c"]}, {"x": ["c"]}),
+        ({"x": {"a": "foo"}}, {"x": None}, {}),
+        ({"x": {"a": "foo"}}, {"x": "bar"}, {"x": "bar"}),
+        ({"e": None}, {"a": 1}, {"e": None, "a": 1}),
+        ({"x": [1, 2]}, {"x": {"a": "b", "c": None}}, {"x": {"a": "b"}}),
+        ({}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
+    ],
+)
+def test_a_patch_gives_what_the_rfc_gives(original: Any, patch: Any, result: Any) -> None:
+    assert merge_patched(original, patch) == result
+
+
+def test_what_does_not_change_is_shared() -> None:
+    original = {"spec": {"a": 1}, "metadata": {"labels": {"x": "y"}}}
+    patched = merge_patched(original, {"metadata": {"labels": {"x": "z"}}})
+    assert patched["spec"] is original["spec"]
+    assert original["metadata"] == {"labels": {"x": "y"}}
+
+
+@pytest.mark.parametrize("patch", [{}, {"metadata": {}}, {"other": None}])
+def test_a_patch_that_changes_nothing_gives_the_document_itself(patch: Any) -> None:
+    original = {"metadata": {"name": "a"}}
+    assert merge_patched(original, patch) is original
+
+
+@pytest.mark.parametrize(
+    ("patch", "message"),
+    [
+        pytest.param(
+            [1],
+            "error decoding patch: json: cannot unmarshal array into Go value of type "
+            "map[string]interface {}",
+            id="a list",
+        ),
+        pytest.param(
+            "x",
+            "error decoding patch: json: cannot unmarshal string into Go value of type "
+            "map[string]interface {}",
+            id="a string",
+        ),
+        pytest.param(None, "Invalid JSON Patch", id="null"),
+    ],
+)
+def test_a_patch_must_be_an_object(patch: Any, message: str) -> None:
+    with pytest.raises(PatchError) as caught:
+        merge_patched({}, patch)
+    assert (caught.value.code, caught.value.reason) == (400, "BadRequest")
+    assert caught.value.message == message
