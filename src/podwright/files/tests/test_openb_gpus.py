@@ -119,10 +119,10 @@ def test_an_annotation_that_is_no_number_is_an_error():
     with pytest.raises(pw.InputError) as raised:
         pw.simulate(pod, openb_gpus="milli")
     assert str(raised.value).splitlines() == [
-        'object 0: metadata.annotations[alibabacloud.com/gpu-count]: Invalid value: "two": a whole'
-        " number is expected",
-        'object 0: metadata.annotations[alibabacloud.com/gpu-milli]: Invalid value: "-1": a whole'
-        " number is expected",
+        f"objects[0] (Pod default/p): metadata.annotations[{COUNT}]: Invalid value:"
+        ' "two": a whole number is expected',
+        f"objects[0] (Pod default/p): metadata.annotations[{MILLI}]: Invalid value:"
+        ' "-1": a whole number is expected',
     ]
 
 
