@@ -71,6 +71,11 @@ class Kind:
         return "status" in self.row.subresources
 
     @property
+    def is_stored(self) -> bool:
+        """Whether its objects have names and are kept; a review is only answered."""
+        return "get" in self.row.verbs
+
+    @property
     def struct(self) -> StructType:
         """The type of the whole object."""
         return self._type_of(self.row.type)
@@ -143,10 +148,18 @@ class Kind:
         """Return the document with upstream's defaults; the types must be right."""
         return document if self._set_defaults is None else self._set_defaults(document)
 
+    def metadata_problems(self, document: Document) -> list[Problem]:
+        """Return what upstream's validation reports for the metadata of a new object."""
+        if not self.is_stored:
+            return []
+        metadata = document.get("metadata") or {}
+        rule, is_namespaced = self.row.name_rule, self.row.namespaced
+        return validate_object_meta(metadata, name_rule=rule, is_namespaced=is_namespaced)
+
     def validation_problems(self, document: Document) -> list[Problem]:
         """Return what upstream's validation reports for a new object with its defaults.
 
-        Metadata is validated by `validate_object_meta`.
+        Metadata is validated by `metadata_problems`.
         """
         errors = FieldErrors()
         if self._validate is not None:
@@ -173,7 +186,7 @@ class Kind:
             problems = self.decoding_problems({**document, "spec": None})
         if not all(problem[1].startswith(UNKNOWN_FIELD) for problem in problems):
             return document, problems + self._problems_of_the_rest(document, problems)
-        problems += self._metadata_problems(document)
+        problems += self.metadata_problems(document)
         if known is not None:
             spec, of_spec = known
             return {**document, "spec": spec}, problems + of_spec
@@ -189,13 +202,6 @@ class Kind:
         """Return the document without its values of wrong types."""
         return decodable(document, self.struct, self._type_of, [])
 
-    def _metadata_problems(self, document: Document) -> list[Problem]:
-        return validate_object_meta(
-            document.get("metadata") or {},
-            name_rule=self.row.name_rule,
-            is_namespaced=self.row.namespaced,
-        )
-
     def _problems_of_the_rest(self, document: Document, wrong: list[Problem]) -> list[Problem]:
         """Return what validation reports about a document that has values of wrong types.
 
@@ -205,7 +211,7 @@ class Kind:
         """
         removed: list[str] = []
         rest = decodable(document, self.struct, self._type_of, removed)
-        found = self._metadata_problems(rest)
+        found = self.metadata_problems(rest)
         found += self.validation_problems(self.with_defaults(self.with_canonical_quantities(rest)))
         reported = [path for path, _, _ in wrong]
         return [

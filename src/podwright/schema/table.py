@@ -84,7 +84,7 @@ class KindRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     is_graceful : bool
         Whether deletion has a grace period.
     name_rule : str
-        The format of names: `subdomain` (RFC 1123), `label`, `dns1035`, `path`.
+        The format of names: `subdomain` (RFC 1123), `label`, `dns1035`, `path`, `address`.
     selectable : dict of str to str
         The fields of field selectors besides the name and the namespace, with the value of an
         absent field.

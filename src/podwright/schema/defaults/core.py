@@ -216,5 +216,14 @@ def _network_policy(spec: Document) -> Document:
     return spec
 
 
+def set_ingress_class_defaults(ingress_class: Document) -> Document:
+    """Set the defaults of an IngressClass."""
+    return with_part(ingress_class, "spec", _ingress_class)
+
+
+def _ingress_class(spec: Document) -> Document:
+    return with_part(spec, "parameters", lambda each: with_absent(each, {"scope": "Cluster"}))
+
+
 def _policy_port(port: Document) -> Document:
     return with_absent(port, {"protocol": "TCP"})

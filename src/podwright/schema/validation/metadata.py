@@ -17,6 +17,7 @@ from podwright.schema.validation.names import (
     dns_1035_label,
     dns_label,
     dns_subdomain,
+    ip_address,
     label_value,
     path_segment,
     qualified_name,
@@ -29,6 +30,7 @@ NAME_RULES: Final[dict[str, NameRule]] = {
     "label": dns_label,
     "dns1035": dns_1035_label,
     "path": path_segment,
+    "address": ip_address,
 }
 """The rules of names, by `KindRow.name_rule`."""
 
@@ -52,7 +54,7 @@ def validate_object_meta(
     Parameters
     ----------
     name_rule : str
-        The format of names: `subdomain`, `label`, `dns1035` or `path`.
+        The format of names; see `NAME_RULES`.
     is_namespaced : bool
         Whether the object's namespace is checked; the server ignores the one of other objects.
     path : str

@@ -27,6 +27,7 @@ _HTTP_PATH: Final = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 
 _LABEL_RE: Final = re.compile(_LABEL)
 _SUBDOMAIN_RE: Final = re.compile(_SUBDOMAIN)
+_WILDCARD_RE: Final = re.compile(rf"\*\.{_SUBDOMAIN}")
 _LABEL_1035_RE: Final = re.compile(_LABEL_1035)
 _UNDERSCORED_RE: Final = re.compile(rf"{_UNDERSCORED}(\.{_UNDERSCORED})*")
 _CONFIG_KEY_RE: Final = re.compile(_CONFIG_KEY)
@@ -95,6 +96,18 @@ def dns_subdomain(name: str) -> Details:
         )
         errors.append(_regex_text(text, _SUBDOMAIN, "example.com"))
     return errors
+
+
+def wildcard_subdomain(name: str) -> Details:
+    """Return the errors of a subdomain whose first label is `*`."""
+    if _WILDCARD_RE.fullmatch(name):
+        return []
+    text = (
+        "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain,"
+        " which must consist of lower case alphanumeric characters, '-' or '.' and end with an"
+        " alphanumeric character"
+    )
+    return [_regex_text(text, rf"\*\.{_SUBDOMAIN}", "*.example.com")]
 
 
 def dns_search_path(name: str) -> Details:
@@ -231,6 +244,18 @@ def cidr(text: str) -> Details:
         ipaddress.ip_network(text, strict=False)
     except ValueError:
         return invalid
+    return []
+
+
+def strict_cidr(text: str) -> Details:
+    """Return the errors of an IP network in canonical form."""
+    if errors := cidr(text):
+        return errors
+    interface = ipaddress.ip_interface(text)
+    if isinstance(interface, ipaddress.IPv6Interface) and interface.ip.ipv4_mapped is not None:
+        return ["must not be an IPv4-mapped IPv6 address"]
+    if interface.ip != interface.network.network_address:
+        return ["must not have bits set beyond the prefix length"]
     return []
 
 

@@ -1,0 +1,161 @@
+"""Validation of roles, bindings and reviews: upstream's paths and texts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.schema import Kind, built_in
+
+Document = dict[str, Any]
+
+GROUP = "rbac.authorization.k8s.io"
+ROLE = {"kind": "Role", "name": "reader"}
+ALICE = {"kind": "User", "name": "alice"}
+TEXT = "supported values"
+
+
+def kind(api_version: str, name: str) -> Kind:
+    found = built_in().find(api_version, name)
+    assert found is not None
+    return found
+
+
+def problems(api_version: str, name: str, **fields: Any) -> list[str]:
+    of = kind(api_version, name)
+    document = of.with_defaults({"apiVersion": api_version, "kind": name, **fields})
+    assert of.decoding_problems(document) == []
+    return [f"{path}: {message}" for path, message, _ in of.validation_problems(document)]
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "expected"),
+    [
+        pytest.param("Role", {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}, [],
+            id="a rule"),
+        pytest.param("Role", {}, [
+            "rules[0].verbs: Required value: verbs must contain at least one value",
+            "rules[0].apiGroups: Required value: resource rules must supply at least one api group",
+            "rules[0].resources: Required value: resource rules must supply at least one resource",
+        ], id="an empty rule"),
+        pytest.param("Role", {"verbs": ["get"], "nonResourceURLs": ["/x"]}, [
+            'rules[0].nonResourceURLs: Invalid value: ["/x"]: namespaced rules cannot apply to'
+            " non-resource URLs"], id="a path in a namespace"),
+        pytest.param("ClusterRole", {"verbs": ["get"], "nonResourceURLs": ["/x"]}, [], id="a path"),
+        pytest.param("ClusterRole", {
+            "verbs": ["get"], "nonResourceURLs": ["/x"], "resources": ["pods"]}, [
+            'rules[0].nonResourceURLs: Invalid value: ["/x"]: rules cannot apply to both regular'
+            " resources and non-resource URLs"], id="a path and resources"),
+        pytest.param("ClusterRole", {"verbs": ["get"], "apiGroups": [""],
+            "resources": ["pods", "nodes"], "resourceNames": ["a"]}, [
+            "rules[0].resourceNames: Required value: resource names cannot apply to multiple"
+            " resources"], id="names of two resources"),
+    ],
+)  # fmt: skip
+def test_a_role_has_upstreams_errors(name: str, rule: Document, expected: list[str]) -> None:
+    assert problems(f"{GROUP}/v1", name, rules=[rule]) == expected
+    changed = {"metadata": {}, "rules": [rule]}
+    found = kind(f"{GROUP}/v1", name).update_problems(changed, {"metadata": {}})
+    assert [f"{path}: {message}" for path, message, _ in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "role", "subject", "expected"),
+    [
+        pytest.param("RoleBinding", ROLE, ALICE, [], id="groups by default"),
+        pytest.param("ClusterRoleBinding", ROLE, ALICE,
+            [f'roleRef.kind: Unsupported value: "Role": {TEXT}: "ClusterRole"'],
+            id="a role of a namespace"),
+        pytest.param("RoleBinding", {"kind": "Group", "name": "", "apiGroup": "x"}, ALICE, [
+            f'roleRef.apiGroup: Unsupported value: "x": {TEXT}: "{GROUP}"',
+            f'roleRef.kind: Unsupported value: "Group": {TEXT}: "Role", "ClusterRole"',
+            "roleRef.name: Required value"], id="no role"),
+        pytest.param("RoleBinding", {"kind": "Role", "name": "a%b"}, ALICE,
+            ['roleRef.name: Invalid value: "a%b": may not contain \'%\''], id="a wrong name"),
+        pytest.param("RoleBinding", ROLE, {"kind": "User", "name": "", "apiGroup": "x"}, [
+            "subjects[0].name: Required value",
+            'subjects[0].name: Invalid value: "": user name cannot be empty',
+            f'subjects[0].apiGroup: Unsupported value: "x": {TEXT}: "{GROUP}"'], id="no user"),
+        pytest.param("ClusterRoleBinding", {"kind": "ClusterRole", "name": "a"},
+            {"kind": "ServiceAccount", "name": "a", "apiGroup": "x"}, [
+            f'subjects[0].apiGroup: Unsupported value: "x": {TEXT}: ""',
+            "subjects[0].namespace: Required value"], id="an account without a namespace"),
+        pytest.param("RoleBinding", ROLE, {"kind": "Robot", "name": "a"}, [
+            f'subjects[0].kind: Unsupported value: "Robot": {TEXT}: "ServiceAccount", "User",'
+            ' "Group"'], id="an unknown subject"),
+    ],
+)  # fmt: skip
+def test_a_binding_has_upstreams_errors(
+    name: str, role: Document, subject: Document, expected: list[str]
+) -> None:
+    assert problems(f"{GROUP}/v1", name, roleRef=role, subjects=[subject]) == expected
+
+
+@pytest.mark.parametrize("name", ["RoleBinding", "ClusterRoleBinding"])
+def test_a_binding_keeps_its_role(name: str) -> None:
+    of = kind(f"{GROUP}/v1", name)
+    role = {"kind": "ClusterRole", "name": "reader"}
+    old = of.with_defaults({"metadata": {}, "roleRef": role})
+    new = of.with_defaults({"metadata": {}, "roleRef": role | {"name": "writer"}})
+    assert of.update_problems(old, old) == []
+    (problem,) = of.update_problems(new, old)
+    printed = f'{{"APIGroup":"{GROUP}","Kind":"ClusterRole","Name":"writer"}}'
+    assert problem[:2] == ("roleRef", f"Invalid value: {printed}: cannot change roleRef")
+
+
+RESOURCE = {"resourceAttributes": {"verb": "get", "resource": "pods"}}
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "expected"),
+    [
+        pytest.param("SelfSubjectAccessReview", {"spec": RESOURCE}, [], id="about oneself"),
+        pytest.param("SelfSubjectAccessReview", {"spec": RESOURCE, "metadata": {"name": "a"}},
+            ['metadata: Invalid value: {"name":"a"}: must be empty'], id="with a name"),
+        pytest.param("SubjectAccessReview", {"spec": {**RESOURCE, "groups": ["a"]}}, [],
+            id="about a group"),
+        pytest.param("LocalSubjectAccessReview", {
+            "metadata": {"namespace": "a", "name": "b"}, "spec": {
+                "user": "u", "nonResourceAttributes": {"path": "/x"}}}, [
+            'metadata: Invalid value: {"name":"b"}: must be empty except for namespace',
+            'spec.nonResourceAttributes: Invalid value: {"Path":"/x","Verb":""}: disallowed on this'
+            " kind of request"], id="about a path in a namespace"),
+    ],
+)  # fmt: skip
+def test_a_review_has_upstreams_errors(name: str, fields: Document, expected: list[str]) -> None:
+    assert problems("authorization.k8s.io/v1", name, **fields) == expected
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        pytest.param({}, [], id="an hour by default"),
+        pytest.param({"expirationSeconds": 599}, ["spec.expirationSeconds: Invalid value: 599: may"
+            " not specify a duration less than 10 minutes"], id="too short"),
+        pytest.param({"expirationSeconds": 2**32 + 1}, ["spec.expirationSeconds: Invalid value:"
+            " 4294967297: may not specify a duration larger than 2^32 seconds"], id="too long"),
+    ],
+)  # fmt: skip
+def test_a_request_for_a_token_has_a_duration(spec: Document, expected: list[str]) -> None:
+    assert problems("authentication.k8s.io/v1", "TokenRequest", spec=spec) == expected
+
+
+def test_a_review_needs_no_name_and_a_role_does() -> None:
+    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}
+    assert kind(review["apiVersion"], review["kind"]).metadata_problems(review) == []
+    assert kind(f"{GROUP}/v1", "Role").metadata_problems({"metadata": {}}) != []
+
+
+def test_defaults_of_a_custom_resource_definition() -> None:
+    of = kind("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+    webhook = {"clientConfig": {"service": {"namespace": "a", "name": "b"}}}
+    spec = {"names": {"kind": "Widget"}, "conversion": {"strategy": "Webhook", "webhook": webhook}}
+    made = of.with_defaults({"spec": spec})
+    assert made["spec"]["names"] == {
+        "kind": "Widget",
+        "singular": "widget",
+        "listKind": "WidgetList",
+    }
+    assert made["spec"]["conversion"]["webhook"]["clientConfig"]["service"]["port"] == 443
+    assert of.with_defaults(made) is made
