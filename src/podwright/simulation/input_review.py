@@ -22,7 +22,7 @@ from podwright.objects import (
     quantity_value,
 )
 from podwright.schema import built_in
-from podwright.stages import RUN_DELAY
+from podwright.stages import RUN_DELAY, Stage, fast_stages
 from podwright.store import GroupKind, kind_of
 
 WITHOUT_EFFECT: Final[dict[GroupKind, str]] = {
@@ -113,6 +113,12 @@ class InputReview(msgspec.Struct, frozen=True, kw_only=True):
             f"{', '.join(jobs[:_NAMES_SHOWN])}{more}: no duration, so the pods complete as soon as"
             f" they run (0s); set --job-duration, or the annotation {RUN_DELAY} of the pod template"
         )
+
+
+def starts_at_once(stages: Iterable[Stage] | None) -> bool:
+    """Tell whether pods start without delay: by the built-in stage, or without stages of a user."""
+    pod_ready = next(stage for stage in fast_stages() if stage.name == "pod-ready")
+    return stages is None or any(stage is pod_ready for stage in stages)
 
 
 def ignored_kinds(

@@ -39,7 +39,12 @@ from podwright.simulation.event_lines import (
     Timed,
     first_recorded_ns,
 )
-from podwright.simulation.input_review import InputReview, ignored_kinds, load_estimate
+from podwright.simulation.input_review import (
+    InputReview,
+    ignored_kinds,
+    load_estimate,
+    starts_at_once,
+)
 from podwright.simulation.job_durations import jobs_without_duration, with_job_duration
 from podwright.simulation.openb_arrivals import Arrival, Ending, openb_arrivals
 from podwright.simulation.operations import Apply, Delete, Operation, Put
@@ -233,17 +238,15 @@ class Inputs:
 
     def _review(self, objects: Sequence[Object], added: Sequence[Object]) -> InputReview:
         staged = {(stage.group, stage.kind) for stage in self.stages}
-        default = default_stages(trace_start_ns=self._start_ns)
-        pod_ready = next(stage for stage in default if stage.name == "pod-ready")
-        has_default_pod_stages = any(stage is pod_ready for stage in self.stages)
+        is_at_once = starts_at_once(self.stages)
         jobs: tuple[str, ...] = ()
-        if has_default_pod_stages and self._job_duration_ns is None:
+        if is_at_once and self._job_duration_ns is None:
             jobs = jobs_without_duration([*objects, *added])
         return InputReview(
             ignored_kinds=ignored_kinds([*objects, *added], staged),
             estimate=load_estimate(objects),
             jobs_without_duration=jobs,
-            starts_at_once=has_default_pod_stages,
+            starts_at_once=is_at_once,
             missing_owners=_missing_owners(objects),
         )
 

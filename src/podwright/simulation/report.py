@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
 from podwright.objects import NamespacedName
-from podwright.recording import RunTables
 from podwright.simulation.disruptions import (
     Disruptions,
     DisruptionsState,
@@ -79,22 +79,21 @@ class ReportState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReportObservers:
-    """The observers of a run that the report needs.
+    """The observers of a world that the report needs.
 
     Parameters
     ----------
-    review : InputReview
-        The review of the inputs of the run.
+    missing_owners : mapping of str to str
+        The owner of each pod whose owner is not among the inputs.
     """
 
-    def __init__(self, review: InputReview) -> None:
-        self._review = review
-        self._disruptions = Disruptions(review.missing_owners)
+    def __init__(self, missing_owners: Mapping[NamespacedName, str]) -> None:
+        self._disruptions = Disruptions(missing_owners)
         self._health = WorkloadHealth()
 
     @property
     def observers(self) -> tuple[Disruptions, WorkloadHealth]:
-        """The observers to pass to the world."""
+        """The observers that receive the changes and the removals of pods."""
         return self._disruptions, self._health
 
     def attach(self, world: ObservedWorld) -> None:
@@ -105,19 +104,18 @@ class ReportObservers:
         """Receive that time advances."""
         self._disruptions.passed(before_ns)
 
-    def report(self, tables: RunTables, now_ns: int) -> Report:
-        """Return the report at the end of a run."""
+    def report(self, review: InputReview, now_ns: int) -> Report:
+        """Return the report so far; pods that were never tried are left to the tables."""
         self._disruptions.passed(now_ns)
         availability = self._health.availability(now_ns)
-        review = self._review
         return Report(
             drains=self._disruptions.drains,
-            evictions=self._disruptions.evictions,
+            # A copy: the world may continue.
+            evictions=msgspec.structs.replace(self._disruptions.evictions),
             availability=availability,
             rollouts=self._health.rollouts(now_ns),
             lost_pods=self._disruptions.lost,
             missing_owners=review.missing_owners,
-            never_tried=tables.never_tried(),
             ignored_kinds=review.ignored_kinds,
             estimate=review.estimate,
             notes=_notes(review, has_workloads=bool(availability)),

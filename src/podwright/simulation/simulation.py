@@ -40,7 +40,7 @@ from podwright.recording import (
 )
 from podwright.simulation.inputs import Inputs
 from podwright.simulation.operations import Operation
-from podwright.simulation.report import Report, ReportObservers, ReportState
+from podwright.simulation.report import Report, ReportState
 from podwright.simulation.run import Run, warnings_of
 from podwright.simulation.run_options import RunOptions
 from podwright.simulation.summary import Summary, summary_of
@@ -108,7 +108,7 @@ class Simulation:
         self._all_rows: Rows | None = None
         self._report: Report | None = None
         self.tables = RunTables(options.sample_ns)
-        self.report_observers = ReportObservers(inputs.review)
+        self._review = inputs.review
         if checkpoint is not None:
             state = _decoded(checkpoint.state)
             # The input that was due is read again.
@@ -119,12 +119,12 @@ class Simulation:
                 options.scheduler,
                 stages=inputs.stages,
                 call_extender=options.call_extender,
-                observers=(self.tables, *self.report_observers.observers),
+                observers=(self.tables,),
+                review=inputs.review,
                 log=None if folder is None else folder.log_path,
                 checkpoint_events=None if folder is None else LOG_CHECKPOINT_EVENTS,
             )
             self.tables.attach(self.world.machine)
-            self.report_observers.attach(self.world)
             self.world.add_inputs(inputs)
         self._checkpoint_due = self._next_checkpoint()
 
@@ -183,7 +183,6 @@ class Simulation:
 
     def _steps(self) -> Iterator[int]:
         count, until_ns, tables = 0, self._options.until_ns, self.tables
-        report_observers = self.report_observers
         has_folder = self._folder is not None
         world = self.world
         while True:
@@ -191,7 +190,6 @@ class Simulation:
             has_stepped = world.step(until_ns)
             if world.now_ns != before_ns:
                 tables.passed(before_ns, world.now_ns)
-                report_observers.passed(before_ns)
             if not has_stepped:
                 break
             if has_folder and len(world.log) >= self._checkpoint_due:
@@ -204,7 +202,6 @@ class Simulation:
         # No event is left: this only advances the time to the end of the run.
         world.run_until(until_ns)
         tables.passed(before_ns, world.now_ns)
-        report_observers.passed(before_ns)
 
     def run(self) -> None:
         """Run to the end."""
@@ -226,7 +223,7 @@ class Simulation:
             return
         rows = self.tables.take_rows()
         state = SimulationState(
-            world_state(world), self.tables.state(), self.report_observers.state()
+            world_state(world), self.tables.state(), world.report_observers.state()
         )
         data = msgspec.msgpack.encode(state)
         # The log first: the checkpoint counts its events, and must find them after a crash.
@@ -237,7 +234,6 @@ class Simulation:
     def _restored(self, state: SimulationState, inputs: Iterable[tuple[int, Operation]]) -> World:
         assert self._folder is not None, "a run in memory cannot be resumed"
         self.tables = RunTables.restore(state.tables)
-        self.report_observers.restore(state.report)
         recorder = resume(
             self._folder.log_path,
             until=state.world.event_count,
@@ -247,12 +243,13 @@ class Simulation:
         world_options = WorldOptions(
             stages=self._stages,
             call_extender=options.call_extender,
-            observers=(self.tables, *self.report_observers.observers),
+            observers=(self.tables,),
             plugins=options.scheduler.plugins,
+            review=self._review,
         )
         world = restored_world(state.world, recorder, world_options, inputs)
+        world.report_observers.restore(state.report)
         self.tables.attach(world.machine)
-        self.report_observers.attach(world)
         return world
 
     # -------------------------------------------------------------------------- the end
@@ -294,7 +291,7 @@ class Simulation:
     def _end(self, *, is_interrupted: bool, with_tables: bool) -> Summary:
         world, folder = self.world, self._folder
         self.tables.end(world.now_ns)
-        self._report = self.report_observers.report(self.tables, world.now_ns)
+        self._report = world.report()
         # The end removes the parts from the folder.
         rows = self._all_rows = self.rows()
         summary = summary_of(

@@ -76,8 +76,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     utilisation : dict of str to Use
         Per resource.
     report : Report, optional
-        Drains, evictions, availability, rollouts, lost pods; None for a run of a `World`, and in
-        run folders of earlier versions.
+        Drains, evictions, availability, rollouts, lost pods; None in run folders of earlier
+        versions.
     """
 
     start: str
@@ -106,8 +106,16 @@ def summary_of(
     is_interrupted: bool = False,
     report: Report | None = None,
 ) -> Summary:
-    """Return the summary of a run that is over."""
+    """Return the summary of a run that is over.
+
+    Parameters
+    ----------
+    report : Report, optional
+        Without the pods that were never tried, which the tables know.
+    """
     pending = tables.pending_by_reason()
+    if report is not None:
+        report = msgspec.structs.replace(report, never_tried=tables.never_tried())
     return Summary(
         start=timestamp_text_nano(start_ns),
         end=timestamp_text_nano(end_ns),

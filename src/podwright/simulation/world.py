@@ -103,6 +103,7 @@ from podwright.recording import DecisionLog, record
 from podwright.schema import decode
 from podwright.simulation.change_dispatch import ChangeDispatcher, WorldAction
 from podwright.simulation.clock import START_NS, Turn, check_start
+from podwright.simulation.input_review import InputReview
 from podwright.simulation.observers import (
     ChangeObserver,
     DecisionObserver,
@@ -121,8 +122,10 @@ from podwright.simulation.operations import (
     FailNode,
     InputOperation,
     Operation,
+    Put,
     RestoreNode,
 )
+from podwright.simulation.report import Report, ReportObservers
 from podwright.simulation.run import Run
 from podwright.simulation.world_components import (
     DueEvent,
@@ -130,6 +133,7 @@ from podwright.simulation.world_components import (
     WorldOptions,
     build_components,
 )
+from podwright.simulation.world_review import WorldReview
 from podwright.stages import ScheduleStage, Stage, StageDue
 from podwright.store import ObjectError, ObjectStore, kind_of
 
@@ -179,6 +183,8 @@ class World:
         The folder of the decision log; in memory without it.
     checkpoint_events : int, optional
         As for `record`.
+    review : InputReview, optional
+        The review of the inputs, for the report; without it, the added objects are reviewed.
     components : WorldComponents, optional
         The components of a restored world; all other arguments are ignored then.
 
@@ -192,6 +198,8 @@ class World:
         The scheduler; to read.
     log : DecisionLog
         The events that the scheduler handled, and its actions.
+    report_observers : ReportObservers
+        What the report is made of.
 
     Examples
     --------
@@ -203,7 +211,7 @@ class World:
     'n1'
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the options of a world
         self,
         configuration: KubeSchedulerConfiguration | SchedulerOptions | None = None,
         *,
@@ -213,6 +221,7 @@ class World:
         observers: Iterable[Observer] = (),
         log: str | None = None,
         checkpoint_events: int | None = None,
+        review: InputReview | None = None,
         components: WorldComponents | None = None,
         **keywords: Unpack[MachineKeywords],
     ) -> None:
@@ -226,11 +235,12 @@ class World:
                 None if log is None else str(log), scheduler, checkpoint_events=checkpoint_events
             )
             options = WorldOptions(
-                stages=stages,
+                stages=None if stages is None else tuple(stages),
                 controllers=controllers,
                 call_extender=call_extender,
                 observers=checked_observers(observers),
                 plugins=scheduler.plugins,
+                review=review,
             )
             components = build_components(
                 recorder, options, seed=scheduler.seed, start_ns=scheduler.start_ns
@@ -248,7 +258,15 @@ class World:
         self._lifecycle = components.lifecycle
         self._controllers = components.controllers
         self._call_extender = components.options.call_extender
-        all_observers = components.options.observers
+        given_review = components.options.review
+        self._given_review = given_review
+        self._review = WorldReview(components.options.stages)
+        self._is_load_reviewed = not is_new or given_review is not None
+        self.report_observers = ReportObservers(
+            {} if given_review is None else given_review.missing_owners
+        )
+        self.report_observers.attach(self)
+        all_observers = (*components.options.observers, *self.report_observers.observers)
         self._decision_observers = [e for e in all_observers if isinstance(e, DecisionObserver)]
         self._event_observers = [e for e in all_observers if isinstance(e, EventObserver)]
         self._removal_observers = [e for e in all_observers if isinstance(e, RemovalObserver)]
@@ -315,6 +333,8 @@ class World:
 
     def do(self, operation: Operation, *, at_ns: int | None = None) -> None:
         """Execute an operation now, or at a later time."""
+        if self._given_review is None and isinstance(operation, Apply | Put):
+            self._review.add(operation.obj)
         if at_ns is None:
             self.unproductive_cycles = 0
             self._operate(operation)
@@ -356,14 +376,21 @@ class World:
             start_ns=self.start_ns,
             end_ns=self.now_ns,
             plugins=self.components.options.plugins,
+            report=self.report(),
         )
+
+    def report(self) -> Report:
+        """Return the report so far, without the pods that were never tried."""
+        self._review_load()
+        review = self._given_review or self._review.review()
+        return self.report_observers.report(review, self.now_ns)
 
     def run_until(self, until_ns: int | None = None) -> None:
         """Process events as `run` does, without results."""
         while self.step(until_ns):
             pass
         if until_ns is not None and until_ns > self.now_ns:
-            self._heap.advance(until_ns)
+            self._advance_to(until_ns)
 
     def steps(self, until_ns: int | None = None) -> Iterator[int]:
         """Process events as `run` does; yields the virtual time after every step."""
@@ -408,11 +435,23 @@ class World:
             next_ns = flush_ns
         if next_ns is None or (until_ns is not None and next_ns > until_ns):
             return False
-        self._heap.advance(next_ns)
+        self._advance_to(next_ns)
         self._count_at_once = 0
         if next_ns == flush_ns:
             self._flush(next_ns)
         return True
+
+    def _advance_to(self, next_ns: int) -> None:
+        self._review_load()
+        self.report_observers.passed(self.now_ns)
+        self._heap.advance(next_ns)
+
+    def _review_load(self) -> None:
+        """Estimate the initial load, once: before time advances first."""
+        if not self._is_load_reviewed:
+            self._is_load_reviewed = True
+            kinds = self.store.kinds()
+            self._review.begin(obj for kind in kinds for obj in self.store.list(kind).objects)
 
     def _next_flush_ns(self, *, is_over: bool) -> int | None:
         """Return the first whole second at which a flush of the queue would move a pod."""

@@ -13,6 +13,7 @@ from podwright.framework import CallExtender, Plugin
 from podwright.machine import TimerFired
 from podwright.recording import Recorder
 from podwright.simulation.clock import EventHeap
+from podwright.simulation.input_review import InputReview
 from podwright.simulation.observers import Observer
 from podwright.simulation.operations import InputOperation, Operation
 from podwright.stages import Lifecycle, Stage, StageDue
@@ -28,11 +29,12 @@ _HISTORY_WINDOW: Final = 100
 class WorldOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of a world that its decision log does not hold; see `World`."""
 
-    stages: Iterable[Stage] | None = None
+    stages: tuple[Stage, ...] | None = None
     controllers: Iterable[Callable[[Lister], Controller]] | None = None
     call_extender: CallExtender | None = None
     observers: tuple[Observer, ...] = ()
     plugins: tuple[type[Plugin], ...] = ()
+    review: InputReview | None = None
 
 
 class WorldComponents(msgspec.Struct, frozen=True, kw_only=True):

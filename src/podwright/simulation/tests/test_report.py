@@ -12,6 +12,7 @@ from podwright.objects import KubernetesObject
 from podwright.recording import RunTables
 from podwright.schema import decode
 from podwright.simulation import Report, simulation
+from podwright.simulation.operations import Drain
 from podwright.testing import make_node, make_pod
 
 SECOND = 1_000_000_000
@@ -420,3 +421,48 @@ def test_the_report_is_the_same_after_an_interruption(tmp_path, monkeypatch, sto
     assert (tmp_path / "run/summary.json").read_bytes() == (
         tmp_path / "whole/summary.json"
     ).read_bytes()
+
+
+# --------------------------------------------------------------------------------- worlds
+
+
+def test_a_world_reports_as_a_simulation_does():
+    """The same objects and operations at the same times give the same report."""
+    objects = [*nodes(2), decode(deployment()), budget("web", 3), job("train")]
+    objects += [make_pod("alone", cpu="1", node="n1")]
+    events = [{"at": "10m", "drain": "n1"}, {"at": "20m", "drain": "n2"}]
+    expected = report_of(objects, events, until="1h")
+    world = pw.World()
+    world.add(*objects)
+    for number, minutes in ((1, 10), (2, 20)):
+        world.do(Drain(f"n{number}"), at_ns=world.now_ns + minutes * 60 * SECOND)
+    report = world.run(world.now_ns + 3600 * SECOND).summary.report
+    assert report is not None
+    assert report == expected
+    assert [each.status for each in report.drains] == ["blocked", "blocked"]
+    assert len(report.lost_pods) == len(report.notes[:1]) == 1
+
+
+def test_a_world_reports_what_its_objects_do_not_do():
+    limits = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "l"}}
+    world = pw.World()
+    world.add(*nodes(1, cpu="2"), *(make_pod(f"p{n}", cpu="1") for n in range(3)), decode(limits))
+    report = world.run().summary.report
+    assert report is not None
+    assert [each.kind for each in report.ignored_kinds] == ["LimitRange"]
+    assert report.estimate is not None
+    assert (report.estimate.pods, report.estimate.fitting) == (3, 2)
+    world.add(job("train"))
+    later = world.run().summary.report
+    assert later is not None
+    assert later.notes[0].startswith("job/default/train: no duration")
+    assert report.notes == (), "the first report is of the world as it was"
+
+
+def test_the_summary_of_a_world_counts_pods_that_were_never_tried():
+    world = pw.World()
+    world.add(*nodes(1), make_pod("p", cpu="1"))
+    world.run(world.now_ns)
+    tried = world.run().summary.report
+    assert tried is not None
+    assert tried.never_tried == ()

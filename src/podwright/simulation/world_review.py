@@ -1,0 +1,60 @@
+"""The review of a world whose objects come from Python, instead of from files.
+
+A simulation reviews its inputs before it begins. A world receives objects at any time: those that
+can be in a review are kept, and the load is estimated before virtual time advances first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from podwright.objects import KubernetesObject, NamespacedName, Node, Pod
+from podwright.simulation.input_review import (
+    InputReview,
+    LoadEstimate,
+    ignored_kinds,
+    load_estimate,
+    starts_at_once,
+)
+from podwright.simulation.job_durations import jobs_without_duration
+from podwright.stages import Stage
+from podwright.store import GroupKind, kind_of
+
+_NEVER_IN_REVIEWS: Final = (Node, Pod)
+
+
+class WorldReview:
+    """Collects the review of a world.
+
+    Parameters
+    ----------
+    stages : sequence of Stage, optional
+        The stages of the world; the built-in ones if left out.
+    """
+
+    def __init__(self, stages: Sequence[Stage] | None) -> None:
+        self._staged = {(stage.group, stage.kind) for stage in stages or ()}
+        self._starts_at_once = starts_at_once(stages)
+        self._given: dict[tuple[GroupKind, NamespacedName], KubernetesObject] = {}
+        self._estimate: LoadEstimate | None = None
+
+    def add(self, obj: KubernetesObject) -> None:
+        """Receive an object that a user creates or replaces."""
+        # The many pods and nodes of a world are in no review, so they are not kept.
+        if not isinstance(obj, _NEVER_IN_REVIEWS):
+            self._given[kind_of(obj), obj.key] = obj
+
+    def begin(self, objects: Iterable[KubernetesObject]) -> None:
+        """Estimate the load of the initial objects."""
+        self._estimate = load_estimate(objects)
+
+    def review(self) -> InputReview:
+        """Return the review of the objects so far."""
+        given = tuple(self._given.values())
+        return InputReview(
+            ignored_kinds=ignored_kinds(given, self._staged),
+            estimate=self._estimate,
+            jobs_without_duration=jobs_without_duration(given) if self._starts_at_once else (),
+            starts_at_once=self._starts_at_once,
+        )
