@@ -160,6 +160,7 @@ def loaded_lazily() -> set[str]:
     columns = (
         ("validation", "validation"),
         ("validation_of_update", "validation"),
+        ("validation_of_status", "validation"),
         ("defaults", "defaults"),
     )
     for column, folder in columns:

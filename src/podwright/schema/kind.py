@@ -144,6 +144,11 @@ class Kind:
         name = self.row.validation_of_update
         return cast(ValidateUpdate | None, _function("validation", name))
 
+    @cached_property
+    def _validate_status(self) -> ValidateUpdate | None:
+        name = self.row.validation_of_status
+        return cast(ValidateUpdate | None, _function("validation", name))
+
     def with_defaults(self, document: Document) -> Document:
         """Return the document with upstream's defaults; the types must be right."""
         return document if self._set_defaults is None else self._set_defaults(document)
@@ -254,6 +259,14 @@ class Kind:
         else:
             for path in self.row.immutable:
                 errors.immutable(path, _value_at(new, path), _value_at(old, path))
+        return errors.problems
+
+    def status_problems(self, new: Document, old: Document) -> list[Problem]:
+        """Return what upstream's validation reports for a changed status, metadata included."""
+        errors = FieldErrors()
+        validate_metadata_update(errors, new.get("metadata") or {}, old.get("metadata") or {})
+        if self._validate_status is not None:
+            self._validate_status(errors, new, old)
         return errors.problems
 
     # -------------------------------------------------------------------------- tables

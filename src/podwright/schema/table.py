@@ -98,6 +98,8 @@ class KindRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         The function that validates a new object: `module:function` in `schema.validation`.
     validation_of_update : str
         The function that validates a changed object, in the same form.
+    validation_of_status : str
+        The function that validates a changed status, in the same form.
     defaults : str
         The function that sets defaults: `module:function` in `schema.defaults`.
     is_spec_only : bool
@@ -128,6 +130,7 @@ class KindRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     immutable: tuple[str, ...] = ()
     validation: str = ""
     validation_of_update: str = ""
+    validation_of_status: str = ""
     defaults: str = ""
     is_spec_only: bool = False
     metadata_read: dict[str, str] = {}

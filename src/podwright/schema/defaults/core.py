@@ -197,10 +197,15 @@ def _device_request(request: Document) -> Document:
 
 
 def _device_count(request: Document) -> Document:
+    request = with_items(request, "tolerations", _device_toleration)
     request = with_empty(request, {"allocationMode": "ExactCount"})
     if request["allocationMode"] != "ExactCount":
         return request
     return with_empty(request, {"count": 1})
+
+
+def _device_toleration(toleration: Document) -> Document:
+    return with_empty(toleration, {"operator": "Equal"})
 
 
 def set_network_policy_defaults(policy: Document) -> Document:

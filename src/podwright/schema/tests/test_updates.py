@@ -297,7 +297,17 @@ VOLUME = {
             "ResourceClaim",
             {"spec": {"devices": {"requests": [{"name": "a", "exactly": {}}]}}},
             {"spec__devices": {}},
-            ['spec: Invalid value: {"devices":{}}: field is immutable'],
+            [
+                'spec: Invalid value: {"Devices":{"Requests":null,"Constraints":null,'
+                '"Config":null}}: field is immutable'
+            ],
+            id="the spec of a claim",
+        ),
+        pytest.param(
+            "VolumeAttributesClass",
+            {"driverName": "ebs"},
+            {"driverName": "disk"},
+            ['driverName: Invalid value: "disk": field is immutable'],
             id="immutable by the table",
         ),
     ],

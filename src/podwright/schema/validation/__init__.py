@@ -14,6 +14,7 @@ nothing. Metadata is validated by `metadata.py`, apart from the metadata of embe
 
 `validation_of_update = "pod_update:validate_pod_update"` names the function for a changed object;
 it also receives the stored object, and validates the new one as a whole.
+`validation_of_status` names the function for a changed status.
 
 Values whose feature gate is off by default in the API server are valid: the gates of a simulated
 scheduler are no matter of the object.

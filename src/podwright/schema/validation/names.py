@@ -25,11 +25,14 @@ _UNDERSCORED: Final = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _CONFIG_KEY: Final = "[-._a-zA-Z0-9]+"
 _HTTP_PATH: Final = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 
+_IDENTIFIER: Final = "[A-Za-z_][A-Za-z0-9_]*"
+
 _LABEL_RE: Final = re.compile(_LABEL)
 _SUBDOMAIN_RE: Final = re.compile(_SUBDOMAIN)
 _WILDCARD_RE: Final = re.compile(rf"\*\.{_SUBDOMAIN}")
 _LABEL_1035_RE: Final = re.compile(_LABEL_1035)
 _UNDERSCORED_RE: Final = re.compile(rf"{_UNDERSCORED}(\.{_UNDERSCORED})*")
+_IDENTIFIER_RE: Final = re.compile(_IDENTIFIER)
 _CONFIG_KEY_RE: Final = re.compile(_CONFIG_KEY)
 _HTTP_PATH_RE: Final = re.compile(_HTTP_PATH)
 _HEADER_RE: Final = re.compile("[-A-Za-z0-9]+")
@@ -164,6 +167,17 @@ def env_name(name: str) -> Details:
             " other than '='"
         )
     return errors
+
+
+def c_identifier(name: str) -> Details:
+    """Return the errors of a name of letters, digits and underscores."""
+    if _IDENTIFIER_RE.fullmatch(name):
+        return []
+    text = (
+        "a valid C identifier must start with alphabetic character or '_', followed by a string of"
+        " alphanumeric characters or '_'"
+    )
+    return [_regex_text(text, _IDENTIFIER, "my_name", "MY_NAME", "MyName")]
 
 
 def http_header(name: str) -> Details:
