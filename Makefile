@@ -13,6 +13,7 @@ MUTANTS ?=
 SEEDS  ?= 0-199
 BENCH_ONLY ?=
 BENCH_JSON ?=
+FILES ?=
 # Tests run side by side; ARGS=-n0 runs them in one process, as a debugger needs it.
 PYTEST = $(BIN)/python -m pytest
 SIDE_BY_SIDE = -n auto --maxprocesses=4 --dist=worksteal
@@ -21,7 +22,7 @@ REPORTS = .reports
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: mutants mutants-ci help run test test-all lint types imports check ci share format docs soak bench coverage wheel clean
+.PHONY: conformance mutants mutants-ci help run test test-all lint types imports check ci share format docs soak bench coverage wheel clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*##"} /^[a-z-]+:.*##/ {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +70,9 @@ docs: $(VENV)/.installed  ## Run every example of the documentation (PODWRIGHT_U
 
 soak: $(VENV)/.installed  ## Play whole clusters with faults, many seeds (SEEDS=0-999)
 	PODWRIGHT_SEEDS=$(SEEDS) $(BIN)/python -m pytest tests/world $(ARGS)
+
+conformance: $(VENV)/.installed  ## Replay recorded API exchanges (FILES="a.jsonl.gz ..."; default: all)
+	$(BIN)/python -m tests.conformance $(FILES) $(ARGS)
 
 bench: $(VENV)/.installed  ## Benchmarks beside the last release's (BENCH_ONLY=a,b BENCH_JSON=file)
 	$(BIN)/python -m tests.perf.bench --only "$(BENCH_ONLY)" --json "$(BENCH_JSON)" $(ARGS)

@@ -158,7 +158,7 @@ class Admission:
         if known is None:
             complete = self._completed(pod, written)
             spec = decode_as({"metadata": {"name": "x"}, "spec": complete}, Pod).spec
-            pending: Document = {"phase": "Pending", "qosClass": _qos_class(complete)}
+            pending: Document = {"phase": "Pending", "qosClass": qos_class(complete)}
             if len(self._specs) >= _SPECS_MAX:
                 self._specs.clear()
             known = self._specs[id(written)] = (written, spec, complete, pending)
@@ -243,7 +243,7 @@ def _covers(toleration: Document, key: str) -> bool:
     )
 
 
-def _qos_class(spec: Document) -> str:
+def qos_class(spec: Document) -> str:
     """Return the QoS class of a pod.
 
     Upstream: pkg/apis/core/v1/helper/qos/qos.go, ComputePodQOS

@@ -27,6 +27,7 @@ from podwright.store import (
     KindLike,
     ObjectStore,
     Stored,
+    at_version,
     change_of,
     group_kind,
     kind_of,
@@ -57,7 +58,7 @@ class ResourceStorage:
     def _strategy(self, kind: GroupKind) -> KindStrategy:
         return self._custom.get(kind) or strategy_of(kind)
 
-    def create(self, obj: KubernetesObject, now_ns: int) -> Stored:
+    def create(self, obj: KubernetesObject, now_ns: int, *, is_dry_run: bool = False) -> Stored:
         """Store a new object, its status included.
 
         Parameters
@@ -66,6 +67,8 @@ class ResourceStorage:
             An object with a name or a `generateName`. The server replaces its own metadata.
         now_ns : int
             The time of creation.
+        is_dry_run : bool
+            Whether nothing is stored.
 
         Raises
         ------
@@ -97,7 +100,8 @@ class ResourceStorage:
             version=version,
             now_ns=now_ns,
         )
-        store.commit(change_of(version, kind, key, None, made))
+        if not is_dry_run:
+            store.commit(change_of(version, kind, key, None, made))
         return Stored(made, version, "created")
 
     def update(
@@ -148,11 +152,41 @@ class ResourceStorage:
             return Stored(current, int(current.metadata.resource_version), "unchanged")
         if validate is not None:
             validate(new, current)
-        if is_released(kind, current, new):
-            self.store.commit(change_of(version, kind, key, current, None))
-            return Stored(new, version, "deleted")
-        self.store.commit(change_of(version, kind, key, current, new))
-        return Stored(new, version, "updated")
+        return self._commit_update(kind, current, new, version)
+
+    def replace(
+        self, current: KubernetesObject, new: KubernetesObject, *, is_dry_run: bool = False
+    ) -> Stored:
+        """Replace a stored object by a new version that is complete but for its version number.
+
+        Parameters
+        ----------
+        current : KubernetesObject
+            The stored object.
+        new : KubernetesObject
+            The new object, with all of its metadata and the version of the stored one.
+        is_dry_run : bool
+            Whether nothing is stored.
+
+        Returns
+        -------
+        Stored
+            As `update`.
+        """
+        if new.raw == current.raw:
+            return Stored(current, int(current.metadata.resource_version), "unchanged")
+        version = self.store.resource_version + 1
+        if is_dry_run:
+            return Stored(new, version, "updated")
+        return self._commit_update(kind_of(current), current, at_version(new, version), version)
+
+    def _commit_update(
+        self, kind: GroupKind, current: KubernetesObject, new: KubernetesObject, version: int
+    ) -> Stored:
+        is_last = is_released(kind, current, new)
+        after = None if is_last else new
+        self.store.commit(change_of(version, kind, current.key, current, after))
+        return Stored(new, version, "deleted" if is_last else "updated")
 
     def bind(
         self,
@@ -195,6 +229,7 @@ class ResourceStorage:
         expected: int | None = None,
         grace_seconds: int | None = None,
         propagation: Propagation | None = None,
+        is_dry_run: bool = False,
     ) -> Stored:
         """Delete an object, or mark it as terminating.
 
@@ -213,6 +248,8 @@ class ResourceStorage:
             The grace period of a pod; by default its `terminationGracePeriodSeconds`.
         propagation : str, optional
             Foreground and Orphan add their finalizers, Background removes them.
+        is_dry_run : bool
+            Whether nothing is stored.
 
         Returns
         -------
@@ -250,5 +287,6 @@ class ResourceStorage:
             changes.append(change_of(version, kind, key, last, None))
         if not changes:
             return Stored(current, int(current.metadata.resource_version), "unchanged")
-        self.store.commit(*changes)
+        if not is_dry_run:
+            self.store.commit(*changes)
         return Stored(changes[-1].object, version, "deleted" if effect.is_removed else "updated")

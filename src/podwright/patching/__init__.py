@@ -18,6 +18,7 @@ Start with `apply.py`, then `typed_values.py` and `field_sets.py`.
 from podwright.patching.apply import applied, with_managed_fields
 from podwright.patching.errors import ApplyConflictError, Conflict, PatchError
 from podwright.patching.field_sets import FieldSet
+from podwright.patching.go_text import printed
 from podwright.patching.json_patch import MOST_OPERATIONS, json_patch_warnings, json_patched
 from podwright.patching.managed_fields import (
     EntriesError,
@@ -52,6 +53,7 @@ __all__ = [
     "merge_patched",
     "object_entries",
     "object_type",
+    "printed",
     "read_entries",
     "scale_entries",
     "strategic_merged",

@@ -12,6 +12,7 @@ import msgspec
 from podwright.objects import Document
 from podwright.schema.decoding import Problem, decodable, decoding_problems
 from podwright.schema.field_suggestions import UNKNOWN_FIELD
+from podwright.schema.go_form import GoForms
 from podwright.schema.printing.cells import CellFunction, cell_function
 from podwright.schema.printing.conversions import Cell
 from podwright.schema.quantities import with_canonical_quantities
@@ -45,14 +46,21 @@ class Kind:
         Returns a struct type of the table by its name.
     structs : StrictStructs
         The structs of the fast path.
+    forms : GoForms
+        The form in which upstream writes the structs.
     """
 
     def __init__(
-        self, row: KindRow, type_of: Callable[[str], StructType], structs: StrictStructs
+        self,
+        row: KindRow,
+        type_of: Callable[[str], StructType],
+        structs: StrictStructs,
+        forms: GoForms,
     ) -> None:
         self.row = row
         self._type_of = type_of
         self._structs = structs
+        self._forms = forms
         self._specs: dict[Hashable, tuple[Document, list[Problem]]] = {}
 
     @property
@@ -128,6 +136,10 @@ class Kind:
     def with_canonical_quantities(self, document: Document) -> Document:
         """Return the document with its quantities in upstream's canonical form."""
         return cast(Document, with_canonical_quantities(document, self.struct, self._type_of))
+
+    def go_form(self, document: Document) -> Document:
+        """Return the document as upstream's structs write it; the types must be right."""
+        return self._forms.convert(document, self.row.type)
 
     # ---------------------------------------------------------- defaults and validation
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from podwright import objects
 from podwright.objects import DEFAULT_NAMESPACE, TYPE_OF, Object, api_group, nearest, quoted
+from podwright.schema.go_form import GoForms
 from podwright.schema.kind import Kind
 from podwright.schema.strict_structs import StrictStructs
 from podwright.schema.table import Table, built_in_table
@@ -31,6 +32,7 @@ class Schema:
         self._table = table
         self._types: dict[str, StructType] = {}
         self._structs = StrictStructs(self.type)
+        self._forms = GoForms(self.type)
         self._kinds: dict[str, Kind] = {}
         self._versions: dict[tuple[str, str], list[str]] = {}
         for key, row in table.kinds.items():
@@ -63,7 +65,9 @@ class Schema:
     def _kind(self, key: str) -> Kind:
         found = self._kinds.get(key)
         if found is None:
-            found = self._kinds[key] = Kind(self._table.kinds[key], self.type, self._structs)
+            found = self._kinds[key] = Kind(
+                self._table.kinds[key], self.type, self._structs, self._forms
+            )
         return found
 
     def find(self, api_version: str, kind: str) -> Kind | None:

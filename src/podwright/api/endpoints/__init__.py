@@ -1,0 +1,41 @@
+"""The HTTP semantics of kube-apiserver, without a socket.
+
+`ApiServer.handle(request, user, now_ns)` returns the reply to a request, or a `Watch`, which the
+driver polls. Writes end in the same storage functions as those of `podwright.api.Api`.
+
+Start with `server.py`, then `paths.py`, `read.py`, `watch.py` and `write.py`.
+
+Words used here: *served* is an object in the version of the request, *stored* in the version of
+the store. *Go's form* is a document as upstream's structs write it. A *transformation* is a Table
+or PartialObjectMetadata instead of the object.
+"""
+
+from podwright.api.endpoints.admission_chain import AdmissionPlugin, Attributes
+from podwright.api.endpoints.authentication import Authenticator, static_tokens
+from podwright.api.endpoints.authorization import AlwaysAllow, Authorizer
+from podwright.api.endpoints.bare import BARE_TOKENS, bare_options, bare_store, bare_tokens
+from podwright.api.endpoints.request import ANONYMOUS, HttpReply, HttpRequest, User
+from podwright.api.endpoints.server import ApiServer, ServerOptions
+from podwright.api.endpoints.status_errors import ApiError
+from podwright.api.endpoints.watch import Watch
+
+__all__ = [
+    "ANONYMOUS",
+    "BARE_TOKENS",
+    "AdmissionPlugin",
+    "AlwaysAllow",
+    "ApiError",
+    "ApiServer",
+    "Attributes",
+    "Authenticator",
+    "Authorizer",
+    "HttpReply",
+    "HttpRequest",
+    "ServerOptions",
+    "User",
+    "Watch",
+    "bare_options",
+    "bare_store",
+    "bare_tokens",
+    "static_tokens",
+]

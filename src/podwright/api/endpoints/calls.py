@@ -1,0 +1,94 @@
+"""What the handlers of one request share: the server's parts, and the request's facts."""
+
+from __future__ import annotations
+
+import msgspec
+
+from podwright.api.endpoints.admission_chain import AdmissionChain
+from podwright.api.endpoints.field_management import FieldManagement
+from podwright.api.endpoints.negotiation import MediaType
+from podwright.api.endpoints.paths import RequestInfo
+from podwright.api.endpoints.request import HttpRequest, User
+from podwright.api.endpoints.resources import Resource, Resources
+from podwright.api.endpoints.status_errors import ApiError, not_found
+from podwright.api.resource_storage import ResourceStorage
+from podwright.objects import Document, KubernetesObject
+from podwright.store import ObjectStore
+
+
+class Backend(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """The parts of a server that handlers use.
+
+    Attributes
+    ----------
+    store : ObjectStore
+        The stored objects; handlers read it.
+    storage : ResourceStorage
+        Writes objects.
+    resources : Resources
+        The served resources.
+    admission : AdmissionChain
+        The admission plugins.
+    field_management : FieldManagement
+        Keeps `managedFields`.
+    """
+
+    store: ObjectStore
+    storage: ResourceStorage
+    resources: Resources
+    admission: AdmissionChain
+    field_management: FieldManagement
+
+
+class Call(msgspec.Struct, kw_only=True, eq=False):
+    """One resource request.
+
+    Attributes
+    ----------
+    request : HttpRequest
+    info : RequestInfo
+    resource : Resource
+    user : User
+    now_ns : int
+    media : MediaType
+        The representation of the reply.
+    warnings : list of str
+        The warnings of the reply.
+    """
+
+    request: HttpRequest
+    info: RequestInfo
+    resource: Resource
+    user: User
+    now_ns: int
+    media: MediaType
+    warnings: list[str] = []
+
+    @property
+    def key(self) -> str:
+        """The key of the named object in the store."""
+        info = self.info
+        return f"{info.namespace}/{info.name}" if self.resource.namespaced else info.name
+
+    def missing(self) -> ApiError:
+        """Return the error of a named object that does not exist."""
+        return not_found(self.resource.group, self.resource.plural, self.info.name)
+
+
+def find(backend: Backend, call: Call) -> KubernetesObject:
+    """Return the named object.
+
+    Raises
+    ------
+    ApiError
+        It does not exist.
+    """
+    found = backend.store.get(call.resource.storage, call.key)
+    if found is None:
+        raise call.missing()
+    return found
+
+
+def served(call: Call, obj: KubernetesObject) -> Document:
+    """Return an object as the version of the request has it."""
+    return call.resource.served(obj.raw)

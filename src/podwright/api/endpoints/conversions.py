@@ -1,0 +1,158 @@
+"""Conversions between the versions of one kind, which is stored in one of them.
+
+Upstream: pkg/apis/core/v1/conversion.go, pkg/apis/events/v1/conversion.go,
+pkg/apis/autoscaling/v1/conversion.go
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from podwright.objects import Document
+from podwright.schema import Kind, built_in
+
+Conversion: TypeAlias = Callable[[Document], Document]
+
+
+class VersionConversion(msgspec.Struct, frozen=True):
+    """How the objects of a version are converted to the stored version and back."""
+
+    storage_kind: Kind
+    to_storage: Conversion
+    from_storage: Conversion
+
+
+_EVENT_FIELDS: Final = (
+    ("involvedObject", "regarding"),
+    ("message", "note"),
+    ("source", "deprecatedSource"),
+    ("firstTimestamp", "deprecatedFirstTimestamp"),
+    ("lastTimestamp", "deprecatedLastTimestamp"),
+    ("count", "deprecatedCount"),
+    ("reportingComponent", "reportingController"),
+)
+
+
+def conversion_of(kind: Kind) -> VersionConversion | None:
+    """Return the conversion of a kind; None if its objects are stored as they are."""
+    key = (kind.api_version, kind.row.kind)
+    if key == ("events.k8s.io/v1", "Event"):
+        return VersionConversion(_kind("v1", "Event"), core_event, new_event)
+    if key == ("autoscaling/v1", "HorizontalPodAutoscaler"):
+        storage = _kind("autoscaling/v2", "HorizontalPodAutoscaler")
+        return VersionConversion(storage, autoscaler_v2, autoscaler_v1)
+    return None
+
+
+def _kind(api_version: str, name: str) -> Kind:
+    found = built_in().find(api_version, name)
+    assert found is not None, f"the table has no {api_version} {name}"
+    return found
+
+
+def _converted(document: Document, target: Kind, fields: dict[str, str]) -> Document:
+    renamed = {fields.get(name, name): value for name, value in document.items()}
+    return target.go_form(renamed | {"apiVersion": target.api_version})
+
+
+def core_event(document: Document) -> Document:
+    """Return an Event of events.k8s.io/v1 as an Event of v1."""
+    return _converted(document, _kind("v1", "Event"), {new: old for old, new in _EVENT_FIELDS})
+
+
+def new_event(document: Document) -> Document:
+    """Return an Event of v1 as an Event of events.k8s.io/v1."""
+    return _converted(document, _kind("events.k8s.io/v1", "Event"), dict(_EVENT_FIELDS))
+
+
+# ------------------------------------------------------------------------- autoscalers
+
+_METRICS: Final = "autoscaling.alpha.kubernetes.io/metrics"
+_CONDITIONS: Final = "autoscaling.alpha.kubernetes.io/conditions"
+_CURRENT_METRICS: Final = "autoscaling.alpha.kubernetes.io/current-metrics"
+_BEHAVIOR: Final = "autoscaling.alpha.kubernetes.io/behavior"
+
+
+def autoscaler_v2(document: Document) -> Document:
+    """Return a HorizontalPodAutoscaler of autoscaling/v1 in the version v2.
+
+    What v1 has no fields for is in annotations.
+    """
+    document = dict(document) | {"apiVersion": "autoscaling/v2"}
+    metadata = dict(document.get("metadata") or {})
+    annotations = dict(metadata.get("annotations") or {})
+    spec, status = dict(document.get("spec") or {}), dict(document.get("status") or {})
+    metrics: list[Any] = []
+    if (target := spec.pop("targetCPUUtilizationPercentage", None)) is not None:
+        metrics.append(_cpu_metric("target", {"type": "Utilization", "averageUtilization": target}))
+    metrics += _parsed(annotations.pop(_METRICS, "")) or []
+    if metrics:
+        spec["metrics"] = metrics
+    if behavior := _parsed(annotations.pop(_BEHAVIOR, "")):
+        spec["behavior"] = behavior
+    current: list[Any] = []
+    if (used := status.pop("currentCPUUtilizationPercentage", None)) is not None:
+        current.append(_cpu_metric("current", {"averageUtilization": used}))
+    current += _parsed(annotations.pop(_CURRENT_METRICS, "")) or []
+    if current:
+        status["currentMetrics"] = current
+    if conditions := _parsed(annotations.pop(_CONDITIONS, "")):
+        status["conditions"] = conditions
+    metadata["annotations"] = annotations
+    document |= {"metadata": metadata, "spec": spec, "status": status}
+    return _kind("autoscaling/v2", "HorizontalPodAutoscaler").go_form(document)
+
+
+def autoscaler_v1(document: Document) -> Document:
+    """Return a HorizontalPodAutoscaler of autoscaling/v2 in the version v1."""
+    document = dict(document) | {"apiVersion": "autoscaling/v1"}
+    metadata = dict(document.get("metadata") or {})
+    annotations = dict(metadata.get("annotations") or {})
+    spec, status = dict(document.get("spec") or {}), dict(document.get("status") or {})
+    others: list[Any] = []
+    for metric in spec.pop("metrics", None) or ():
+        target = (metric.get("resource") or {}).get("target") or {}
+        if _is_cpu(metric) and target.get("averageUtilization") is not None:
+            spec["targetCPUUtilizationPercentage"] = target["averageUtilization"]
+        else:
+            others.append(metric)
+    _annotate(annotations, _METRICS, others)
+    _annotate(annotations, _BEHAVIOR, spec.pop("behavior", None))
+    others = []
+    for metric in status.pop("currentMetrics", None) or ():
+        current = (metric.get("resource") or {}).get("current") or {}
+        if _is_cpu(metric) and current.get("averageUtilization") is not None:
+            status["currentCPUUtilizationPercentage"] = current["averageUtilization"]
+        else:
+            others.append(metric)
+    _annotate(annotations, _CURRENT_METRICS, others)
+    _annotate(annotations, _CONDITIONS, status.pop("conditions", None))
+    metadata["annotations"] = annotations
+    document |= {"metadata": metadata, "spec": spec, "status": status}
+    return _kind("autoscaling/v1", "HorizontalPodAutoscaler").go_form(document)
+
+
+def _cpu_metric(part: str, values: Document) -> Document:
+    return {"type": "Resource", "resource": {"name": "cpu", part: values}}
+
+
+def _is_cpu(metric: Document) -> bool:
+    return metric.get("type") == "Resource" and (metric.get("resource") or {}).get("name") == "cpu"
+
+
+def _parsed(text: str) -> Any:
+    if not text:
+        return None
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _annotate(annotations: dict[str, str], name: str, value: Any) -> None:
+    if value:
+        annotations[name] = json.dumps(value, separators=(",", ":"))

@@ -1,0 +1,170 @@
+"""Which representation a client gets: Accept headers, transformations, content types of bodies.
+
+A transformation is the part `;as=Table;v=v1;g=meta.k8s.io` of a media type. Protobuf is accepted
+in bodies and never returned: every client that prefers it accepts JSON too.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/negotiation/negotiate.go;
+github.com/emicklei/go-restful, route.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from podwright.api.endpoints.status_errors import ApiError, no_representation, not_acceptable
+
+JSON: Final = "application/json"
+YAML: Final = "application/yaml"
+PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
+MEDIA_TYPES: Final = (JSON, YAML, PROTOBUF)
+CUSTOM_MEDIA_TYPES: Final = (JSON, YAML)
+_STREAMS: Final = (
+    "application/json;stream=watch",
+    "application/vnd.kubernetes.protobuf;stream=watch",
+)
+
+Transformation: TypeAlias = Literal[
+    "", "Table", "PartialObjectMetadata", "PartialObjectMetadataList"
+]
+Format: TypeAlias = Literal["json", "yaml"]
+
+_META_VERSIONS: Final = ("v1", "v1beta1")
+
+
+class MediaType(msgspec.Struct, frozen=True):
+    """The representation that a client gets.
+
+    Attributes
+    ----------
+    format : str
+    transformation : str
+        "" for the object itself.
+    version : str
+        The version of meta.k8s.io for a transformation.
+    is_pretty : bool
+        Whether JSON is indented.
+    """
+
+    format: Format = "json"
+    transformation: Transformation = ""
+    version: str = "v1"
+    is_pretty: bool = False
+
+    @property
+    def content_type(self) -> str:
+        """The Content-Type of the reply."""
+        return JSON if self.format == "json" else YAML
+
+
+class _Clause(msgspec.Struct, frozen=True):
+    type: str
+    subtype: str
+    quality: float
+    parameters: dict[str, str]
+
+
+def negotiate(accept: str, *, streams: bool = False) -> MediaType:
+    """Return the representation for an Accept header.
+
+    Parameters
+    ----------
+    accept : str
+        The header; "" accepts everything.
+    streams : bool
+        Whether the path can be watched, which adds to the listed representations.
+
+    Raises
+    ------
+    ApiError
+        No representation is acceptable.
+    """
+    if not accept:
+        return MediaType()
+    produced = (*MEDIA_TYPES, *_STREAMS) if streams else MEDIA_TYPES
+    if not _is_produced(accept, produced):
+        raise no_representation(produced)
+    for clause in _clauses(accept):
+        for offered in MEDIA_TYPES:
+            found = _match(clause, offered)
+            if found is not None:
+                return found
+    raise only_accepts(MEDIA_TYPES)
+
+
+def only_accepts(types: Iterable[str]) -> ApiError:
+    """Return the error of a header that no offered type satisfies."""
+    return not_acceptable(f"only the following media types are accepted: {', '.join(types)}")
+
+
+def _is_produced(accept: str, produced: Iterable[str]) -> bool:
+    for part in accept.split(","):
+        name = part.partition(";")[0].strip(" ")
+        if name == "*/*" or name in produced:
+            return True
+    return False
+
+
+def _match(clause: _Clause, offered: str) -> MediaType | None:
+    main, _, sub = offered.partition("/")
+    is_any = clause.type == "*" and clause.subtype == "*"
+    if not (is_any or (clause.type == main and clause.subtype in (sub, "*"))):
+        return None
+    parameters = clause.parameters
+    transformation = ""
+    version = "v1"
+    if parameters.keys() & {"as", "g", "v"}:
+        transformation, version = parameters.get("as", ""), parameters.get("v", "")
+        if not _is_transformation(transformation, parameters.get("g", ""), version):
+            return None
+    if parameters.get("stream") not in (None, "", "watch"):
+        return None
+    return MediaType(
+        "yaml" if offered == YAML else "json",
+        transformation,  # type: ignore[arg-type]  # checked by `_is_transformation`
+        version or "v1",
+        parameters.get("pretty") == "1",
+    )
+
+
+def _is_transformation(kind: str, group: str, version: str) -> bool:
+    if group != "meta.k8s.io" or version not in _META_VERSIONS:
+        return False
+    return kind in ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
+
+
+def _clauses(accept: str) -> list[_Clause]:
+    """Return the clauses of a header, the preferred one first."""
+    found: list[_Clause] = []
+    for part in accept.split(","):
+        fields = part.split(";")
+        main, slash, sub = fields[0].strip().partition("/")
+        if not slash and main != "*":
+            continue
+        parameters: dict[str, str] = {}
+        quality = 1.0
+        for field in fields[1:]:
+            name, equals, value = field.strip().partition("=")
+            if not equals:
+                continue
+            if name == "q":
+                quality = _quality(value)
+            else:
+                parameters[name] = value
+        found.append(_Clause(main, sub if slash else "*", quality, parameters))
+    # A wildcard comes after the types that have the same quality.
+    return sorted(found, key=lambda each: (-each.quality, each.type == "*", each.subtype == "*"))
+
+
+def _quality(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 1.0
+
+
+def body_media_type(content_type: str) -> str:
+    """Return the media type of a body, without its parameters; an absent one is JSON."""
+    return content_type.partition(";")[0].strip().lower() if content_type else JSON

@@ -1,0 +1,354 @@
+"""The options of requests: ListOptions, CreateOptions and so on, from the query.
+
+Upstream: staging/src/k8s.io/apimachinery/pkg/apis/meta/internalversion/validation/validation.go;
+pkg/apis/meta/v1/validation/validation.go; pkg/runtime/converter.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Literal, TypeAlias, cast
+
+import msgspec
+
+from podwright.api.endpoints.bodies import FieldValidation
+from podwright.api.endpoints.query import is_true
+from podwright.api.endpoints.request import HttpRequest
+from podwright.api.endpoints.status_errors import ApiError, bad_request, invalid_options
+from podwright.objects import (
+    EVERYTHING,
+    FieldSelector,
+    Selector,
+    SelectorError,
+    parse_field_selector,
+    parse_int64,
+    parse_label_selector,
+)
+from podwright.schema import Problem
+
+VersionMatch: TypeAlias = Literal["", "Exact", "NotOlderThan"]
+
+_FIELD_VALIDATIONS: Final = ("Ignore", "Strict", "Warn")
+_MANAGER_MAX_BYTES: Final = 128
+SELECTOR_MAX_BYTES: Final = 256 * 1024
+
+
+class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What a list, a watch or a deletion of a collection selects.
+
+    Attributes
+    ----------
+    labels : Selector
+    fields : FieldSelector
+    limit : int
+        0 for no limit.
+    continue_token : str
+    resource_version : str
+        "" for the most recent state.
+    version_match : str
+    sends_initial_events : bool or None
+        None if the parameter is absent.
+    allows_bookmarks : bool
+    timeout_seconds : int or None
+    """
+
+    labels: Selector
+    fields: FieldSelector
+    limit: int
+    continue_token: str
+    resource_version: str
+    version_match: VersionMatch
+    sends_initial_events: bool | None
+    allows_bookmarks: bool
+    timeout_seconds: int | None
+
+
+class WriteOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of a create, update or patch request.
+
+    Attributes
+    ----------
+    is_dry_run : bool
+    field_manager : str
+        "" if the parameter is absent.
+    field_validation : str
+    force : bool or None
+        Whether an apply request takes fields over from other managers.
+    """
+
+    is_dry_run: bool = False
+    field_manager: str = ""
+    field_validation: FieldValidation = "Warn"
+    force: bool | None = None
+
+
+def integer(request: HttpRequest, name: str) -> int | None:
+    """Return an integer parameter; None if it is absent or empty.
+
+    Raises
+    ------
+    ApiError
+        The value is not an integer.
+    """
+    text = request.parameter(name)
+    if not text:
+        return None
+    number = parse_int64(text)
+    if number is None:
+        kind = "value out of range" if text.lstrip("+-").isdigit() else "invalid syntax"
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": {kind}')
+    return number
+
+
+def list_options(request: HttpRequest, *, is_watch: bool) -> ListOptions:
+    """Return the options of a list or a watch.
+
+    Raises
+    ------
+    ApiError
+        A parameter cannot be parsed, or the parameters contradict each other.
+    """
+    parameters = request.parameters
+    label_text, field_text = request.parameter("labelSelector"), request.parameter("fieldSelector")
+    if max(len(label_text), len(field_text)) > SELECTOR_MAX_BYTES:
+        raise bad_request(f"selector is too long: may not be more than {SELECTOR_MAX_BYTES} bytes")
+    try:
+        labels = parse_label_selector(label_text) if label_text else EVERYTHING
+        fields = parse_field_selector(field_text) if field_text else FieldSelector()
+    except SelectorError as error:
+        raise bad_request(str(error)) from None
+    limit = integer(request, "limit") or 0
+    timeout = integer(request, "timeoutSeconds")
+    initial = parameters.get("sendInitialEvents")
+    options = ListOptions(
+        labels=labels,
+        fields=fields,
+        limit=max(limit, 0),
+        continue_token=request.parameter("continue"),
+        resource_version=request.parameter("resourceVersion"),
+        version_match=cast(VersionMatch, request.parameter("resourceVersionMatch")),
+        sends_initial_events=None if initial is None else is_true(initial),
+        allows_bookmarks=is_true(parameters.get("allowWatchBookmarks")),
+        timeout_seconds=timeout,
+    )
+    problems = list(_watch_problems(options) if is_watch else _list_problems(options))
+    if problems:
+        raise invalid_options("ListOptions", problems)
+    return options
+
+
+def _match_problem(match: str) -> Problem:
+    return (
+        "resourceVersionMatch",
+        f'Unsupported value: "{match}": supported values: "Exact", "NotOlderThan", ""',
+        match,
+    )
+
+
+def _list_problems(options: ListOptions) -> Iterable[Problem]:
+    match, version = options.version_match, options.resource_version
+    path = "resourceVersionMatch"
+    if match:
+        if not version:
+            text = "resourceVersionMatch is forbidden unless resourceVersion is provided"
+            yield path, f"Forbidden: {text}", None
+        if options.continue_token:
+            text = "resourceVersionMatch is forbidden when continue is provided"
+            yield path, f"Forbidden: {text}", None
+        if match not in ("Exact", "NotOlderThan"):
+            yield _match_problem(match)
+        if match == "Exact" and version == "0":
+            text = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
+            yield path, f"Forbidden: {text}", None
+    if options.sends_initial_events is not None:
+        text = "sendInitialEvents is forbidden for list"
+        yield "sendInitialEvents", f"Forbidden: {text}", None
+
+
+def _watch_problems(options: ListOptions) -> Iterable[Problem]:
+    path = "resourceVersionMatch"
+    if options.sends_initial_events is not None:
+        if options.version_match != "NotOlderThan":
+            text = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+            yield path, f"Forbidden: {text}", None
+        if options.continue_token:
+            text = "sendInitialEvents is forbidden with continue"
+            yield "continue", f"Forbidden: {text}", None
+        return
+    if options.version_match:
+        text = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        yield path, f"Forbidden: {text}", None
+
+
+def write_options(request: HttpRequest, kind: str, *, is_apply: bool = False) -> WriteOptions:
+    """Return the options of a write.
+
+    Parameters
+    ----------
+    kind : str
+        `CreateOptions`, `UpdateOptions` or `PatchOptions`.
+    is_apply : bool
+        Whether the write is an apply request, which needs a field manager.
+
+    Raises
+    ------
+    ApiError
+        The options are not valid.
+    """
+    parameters = request.parameters
+    dry_run = [each for each in parameters.get("dryRun", ()) if each]
+    manager = request.parameter("fieldManager")
+    validation = request.parameter("fieldValidation")
+    force = parameters.get("force")
+    problems: list[Problem] = []
+    if kind == "PatchOptions":
+        problems += _apply_problems(force, manager, is_apply=is_apply)
+    problems += manager_problems(manager)
+    problems += dry_run_problems(dry_run)
+    if validation and validation not in _FIELD_VALIDATIONS:
+        listed = ", ".join(f'"{each}"' for each in ("", "Ignore", "Strict", "Warn"))
+        text = f'Unsupported value: "{validation}": supported values: {listed}'
+        problems.append(("fieldValidation", text, validation))
+    if problems:
+        raise invalid_options(kind, problems)
+    return WriteOptions(
+        is_dry_run=bool(dry_run),
+        field_manager=manager,
+        field_validation=cast(FieldValidation, validation or "Warn"),
+        force=None if force is None else is_true(force),
+    )
+
+
+def _apply_problems(force: list[str] | None, manager: str, *, is_apply: bool) -> list[Problem]:
+    if is_apply:
+        if not manager:
+            return [("fieldManager", "Required value: is required for apply patch", None)]
+        return []
+    if force is not None:
+        return [("force", "Forbidden: may not be specified for non-apply patch", None)]
+    return []
+
+
+def manager_problems(manager: str) -> list[Problem]:
+    """Return what is wrong with a field manager."""
+    problems: list[Problem] = []
+    if len(manager.encode()) > _MANAGER_MAX_BYTES:
+        text = f"Too long: may not be more than {_MANAGER_MAX_BYTES} bytes"
+        problems.append(("fieldManager", text, manager))
+    for index, letter in enumerate(manager):
+        if not letter.isprintable():
+            text = f'Invalid value: "{manager}": should only contain printable characters'
+            del index
+            problems.append(("fieldManager", text, manager))
+            break
+    return problems
+
+
+def dry_run_problems(values: Sequence[str]) -> list[Problem]:
+    """Return what is wrong with the values of `dryRun`."""
+    if all(value == "All" for value in values):
+        return []
+    listed = "[" + ",".join(f'"{each}"' for each in values) + "]"
+    return [("dryRun", f'Unsupported value: {listed}: supported values: "All"', list(values))]
+
+
+class DeleteOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The options of a deletion, from the body or the query.
+
+    Attributes
+    ----------
+    grace_seconds : int or None
+    propagation : str or None
+    orphans : bool or None
+        The deprecated `orphanDependents`.
+    uid, resource_version : str or None
+        Preconditions.
+    is_dry_run : bool
+    document : dict
+        The options as admission sees them.
+    """
+
+    grace_seconds: int | None = None
+    propagation: str | None = None
+    orphans: bool | None = None
+    uid: str | None = None
+    resource_version: str | None = None
+    is_dry_run: bool = False
+    document: dict[str, Any] = {}
+
+
+def delete_options(body: dict[str, Any] | None, request: HttpRequest) -> DeleteOptions:
+    """Return the options of a deletion.
+
+    Parameters
+    ----------
+    body : dict or None
+        The decoded DeleteOptions; without one the query has the options.
+
+    Raises
+    ------
+    ApiError
+        The options are not valid.
+    """
+    if body is None:
+        body = {}
+        if (grace := integer(request, "gracePeriodSeconds")) is not None:
+            body["gracePeriodSeconds"] = grace
+        if propagation := request.parameter("propagationPolicy"):
+            body["propagationPolicy"] = propagation
+        if (orphans := request.parameters.get("orphanDependents")) is not None:
+            body["orphanDependents"] = is_true(orphans)
+        if dry_run := [each for each in request.parameters.get("dryRun", ()) if each]:
+            body["dryRun"] = dry_run
+    preconditions = body.get("preconditions") or {}
+    options = DeleteOptions(
+        grace_seconds=body.get("gracePeriodSeconds"),
+        propagation=body.get("propagationPolicy"),
+        orphans=body.get("orphanDependents"),
+        uid=preconditions.get("uid"),
+        resource_version=preconditions.get("resourceVersion"),
+        is_dry_run=bool(body.get("dryRun")),
+        document=body,
+    )
+    problems = _delete_problems(options, body.get("dryRun") or ())
+    if problems:
+        raise invalid_options("DeleteOptions", problems)
+    return options
+
+
+def _delete_problems(options: DeleteOptions, dry_run: Sequence[str]) -> list[Problem]:
+    problems: list[Problem] = []
+    policy = options.propagation
+    path = "propagationPolicy"
+    if options.orphans is not None and policy is not None:
+        text = "orphanDependents and deletionPropagation cannot be both set"
+        problems.append((path, f'Invalid value: "{policy}": {text}', policy))
+    if policy not in (None, "Foreground", "Background", "Orphan"):
+        listed = '"Foreground", "Background", "Orphan", "nil"'
+        problems.append(
+            (path, f'Unsupported value: "{policy}": supported values: {listed}', policy)
+        )
+    return problems + dry_run_problems(dry_run)
+
+
+def parsed_version(text: str) -> int:
+    """Return the `resourceVersion` of a get or list request as a number; 0 for "".
+
+    Raises
+    ------
+    ApiError
+        The text is not a number.
+    """
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdigit()) or int(text) >= 2**64:
+        raise invalid_version(text)
+    return int(text)
+
+
+def invalid_version(text: str) -> ApiError:
+    """Return the error of a `resourceVersion` that is not a number."""
+    kind = "value out of range" if text.isdigit() else "invalid syntax"
+    return bad_request(
+        f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": {kind}'
+    )

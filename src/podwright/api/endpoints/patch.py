@@ -1,0 +1,243 @@
+"""Patch: JSON patch, merge patch, strategic merge patch and server-side apply.
+
+The room `patching` computes the patched document; here it is decoded as if it had been sent.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from podwright.api.endpoints.bodies import (
+    Decoded,
+    JsonError,
+    StrictDecodingError,
+    TypeMismatchError,
+    check_fields,
+    check_size,
+    read_json,
+    read_yaml_value,
+)
+from podwright.api.endpoints.calls import Backend, Call
+from podwright.api.endpoints.negotiation import body_media_type
+from podwright.api.endpoints.options import WriteOptions, write_options
+from podwright.api.endpoints.request import HttpReply, HttpRequest
+from podwright.api.endpoints.resources import Resource
+from podwright.api.endpoints.responses import object_reply
+from podwright.api.endpoints.status_errors import (
+    ApiError,
+    bad_request,
+    invalid,
+    unsupported_content_type,
+    unsupported_media_type,
+)
+from podwright.api.endpoints.write import check_name, completed, in_namespace, update_document
+from podwright.objects import Document
+from podwright.patching import (
+    ApplyConflictError,
+    PatchError,
+    json_patch_warnings,
+    json_patched,
+    merge_patched,
+    printed,
+    strategic_merged,
+)
+from podwright.schema import Kind
+
+JSON_PATCH: Final = "application/json-patch+json"
+MERGE_PATCH: Final = "application/merge-patch+json"
+STRATEGIC_MERGE_PATCH: Final = "application/strategic-merge-patch+json"
+APPLY_PATCH: Final = "application/apply-patch+yaml"
+_TYPES: Final = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH)
+_CUSTOM_TYPES: Final = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
+
+Patched: TypeAlias = Callable[[Document, Any], Document]
+
+
+def check_patch_type(request: HttpRequest, resource: Resource) -> None:
+    """Reject a patch of an unknown type.
+
+    Raises
+    ------
+    ApiError
+        The Content-Type is not that of a patch.
+    """
+    media_type = body_media_type(request.header("content-type") or "application/octet-stream")
+    if media_type not in _TYPES:
+        raise unsupported_content_type()
+    if resource.is_custom and media_type not in _CUSTOM_TYPES:
+        raise unsupported_media_type(_CUSTOM_TYPES)
+
+
+def patch(backend: Backend, call: Call) -> HttpReply:
+    """Patch the named object, or the part of it that a subresource is.
+
+    Raises
+    ------
+    ApiError
+        The patch cannot be applied, or the result is not valid.
+    """
+    media_type = body_media_type(call.request.header("content-type"))
+    is_apply = media_type == APPLY_PATCH
+    options = write_options(call.request, "PatchOptions", is_apply=is_apply)
+    check_size(call.request)
+    try:
+        if is_apply:
+            document, is_new = _apply(backend, call, options)
+        else:
+            document, is_new = _patch(backend, call, options, media_type)
+    except PatchError as error:
+        raise status_of(error) from None
+    return object_reply(call, document, 201 if is_new else 200)
+
+
+def status_of(error: PatchError) -> ApiError:
+    """Return the error of a patch as a Status."""
+    details: Document | None = {} if error.has_details else None
+    if isinstance(error, ApplyConflictError):
+        details = {"causes": error.causes}
+    return ApiError(error.code, error.reason, error.message, details)
+
+
+# ----------------------------------------------------------------------------- patches
+
+
+def _patch(
+    backend: Backend, call: Call, options: WriteOptions, media_type: str
+) -> tuple[Document, bool]:
+    decoded = _read(call.request, media_type)
+    duplicates = [f'duplicate field "{path}"' for path in decoded.duplicates]
+
+    def make(current: Document | None) -> Document:
+        assert current is not None, "a patch creates nothing"
+        patched = patched_document(call.resource, current, decoded.document, media_type)
+        found = list(duplicates)
+        if media_type == JSON_PATCH:
+            found += json_patch_warnings(decoded.document)
+        shown = _shown(patched, decoded.document, media_type)
+        return decoded_patch(call, patched, options, found, shown)
+
+    return update_document(backend, call, make, options, may_create=False)
+
+
+def patched_document(
+    resource: Resource, current: Document, patch_value: Any, media_type: str
+) -> Document:
+    """Return a document after a patch of a type.
+
+    Raises
+    ------
+    PatchError
+        The patch cannot be applied.
+    """
+    if media_type == JSON_PATCH:
+        return json_patched(current, patch_value)
+    if media_type == MERGE_PATCH:
+        return merge_patched(current, patch_value)
+    kind = resource.kind
+    assert isinstance(kind, Kind), "custom resources have no strategic merge patches"
+    return strategic_merged(kind, current, patch_value)
+
+
+def decoded_patch(
+    call: Call,
+    patched: Document,
+    options: WriteOptions,
+    found: Sequence[str],
+    shown: str,
+) -> Document:
+    """Return a patched document in Go's form and with defaults.
+
+    Parameters
+    ----------
+    found : sequence of str
+        Unknown and duplicate fields of the patch itself.
+    shown : str
+        The invalid value in messages.
+
+    Raises
+    ------
+    ApiError
+        The document is not an object of the kind.
+    """
+    resource = call.resource
+    own = (resource.kind.api_version, resource.name)
+    if (patched.get("apiVersion"), patched.get("kind")) != own:
+        raise _invalid_patch(shown, _other_kind(resource, patched))
+    validation = options.field_validation
+    try:
+        warnings = check_fields(patched, resource.kind, validation=validation)
+    except StrictDecodingError as error:
+        raise _invalid_patch(shown, StrictDecodingError([*found, *error.found])) from None
+    except TypeMismatchError as error:
+        raise _invalid_patch(shown, error) from None
+    if found and validation == "Strict":
+        raise _invalid_patch(shown, StrictDecodingError(list(found)))
+    if validation == "Warn":
+        call.warnings += [*found, *warnings]
+    document = completed(resource, patched)
+    in_namespace(call, document)
+    check_name(call, document)
+    return document
+
+
+def _other_kind(resource: Resource, patched: Document) -> ValueError:
+    version, kind = patched.get("apiVersion"), patched.get("kind")
+    return ValueError(
+        f"unable to decode {version}, Kind={kind} into {resource.kind.api_version},"
+        f" Kind={resource.name}"
+    )
+
+
+def _invalid_patch(shown: str, error: ValueError) -> ApiError:
+    message = f"Invalid value: {msgspec.json.encode(shown).decode()}: {error}"
+    return invalid("", "", "", [("patch", message, shown)])
+
+
+def _shown(patched: Document, patch_value: Any, media_type: str) -> str:
+    if media_type == STRATEGIC_MERGE_PATCH:
+        return printed(patch_value)
+    return msgspec.json.encode(dict(sorted(patched.items()))).decode()
+
+
+def _read(request: HttpRequest, media_type: str) -> Decoded:
+    try:
+        return read_json(request.body)
+    except JsonError as error:
+        prefix = "" if media_type == STRATEGIC_MERGE_PATCH else "error decoding patch: "
+        raise bad_request(f"{prefix}{error}") from None
+
+
+# ------------------------------------------------------------------------------- apply
+
+
+def _apply(backend: Backend, call: Call, options: WriteOptions) -> tuple[Document, bool]:
+    resource, info = call.resource, call.info
+    decoded = read_yaml_value(call.request.body, resource.name)
+    configuration = decoded.document
+    if not isinstance(configuration, dict):
+        raise bad_request("error decoding YAML: an object is expected")
+
+    def make(current: Document | None) -> Document:
+        metadata = configuration.get("metadata")
+        if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
+            raise bad_request("metadata.managedFields must be nil")
+        found = backend.field_management.applied(
+            resource,
+            current,
+            configuration,
+            manager=options.field_manager,
+            force=bool(options.force),
+            subresource=info.subresource,
+            now_ns=call.now_ns,
+        )
+        duplicates = [f'duplicate field "{path}"' for path in decoded.duplicates]
+        return decoded_patch(call, found, options, duplicates, _shown(found, None, APPLY_PATCH))
+
+    return update_document(
+        backend, call, make, options, may_create=not info.subresource, tracks_fields=False
+    )

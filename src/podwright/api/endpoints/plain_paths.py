@@ -1,0 +1,58 @@
+"""The paths that are no resources: version, health, and the list of paths.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/server/{routes,healthz}
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from podwright.api.endpoints.request import HttpReply, HttpRequest
+from podwright.api.endpoints.responses import CACHE_CONTROL
+from podwright.api.endpoints.status_errors import method_not_allowed
+from podwright.objects import Document
+
+VERSION: Final[Document] = {
+    "major": "1",
+    "minor": "36",
+    "emulationMajor": "1",
+    "emulationMinor": "36",
+    "minCompatibilityMajor": "1",
+    "minCompatibilityMinor": "35",
+    "gitVersion": "v1.36.0",
+    "gitCommit": "",
+    "gitTreeState": "clean",
+    "buildDate": "2026-01-01T00:00:00Z",
+    "goVersion": "",
+    "compiler": "",
+    "platform": "linux/amd64",
+}
+"""The version of the API that the server implements; it has no build of its own."""
+
+_HEALTH: Final = ("/healthz", "/livez", "/readyz")
+_JSON: Final = (CACHE_CONTROL, ("content-type", "application/json"))
+_TEXT: Final = (CACHE_CONTROL, ("content-type", "text/plain; charset=utf-8"))
+_PATHS: Final = ("/api", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz",
+                 "/version")  # fmt: skip
+
+
+def plain_path(request: HttpRequest) -> HttpReply | None:
+    """Return the reply to a path that is no resource; None if it is not one of these.
+
+    Raises
+    ------
+    ApiError
+        The path does not have the method.
+    """
+    path = request.path
+    if path in _HEALTH:
+        return HttpReply(200, _TEXT, b"ok")
+    if path in ("/version", "/version/"):
+        if request.method != "GET":
+            raise method_not_allowed()
+        return HttpReply(200, _JSON, msgspec.json.encode(VERSION))
+    if path == "/":
+        return HttpReply(200, _JSON, msgspec.json.encode({"paths": _PATHS}))
+    return None

@@ -1,0 +1,137 @@
+"""Get and list.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/get.go;
+pkg/registry/generic/registry/store.go, ListPredicate; pkg/storage/cacher/cacher.go
+"""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from typing import Final
+
+from podwright.api.endpoints.calls import Backend, Call, find, served
+from podwright.api.endpoints.options import ListOptions, list_options, parsed_version
+from podwright.api.endpoints.request import HttpReply
+from podwright.api.endpoints.responses import list_reply, object_reply
+from podwright.api.endpoints.selectable import stored_fields
+from podwright.api.endpoints.status_errors import ApiError, bad_request, expired, version_too_large
+from podwright.objects import Document, SelectorError
+from podwright.store import Expired, FutureVersion, InvalidContinue, Page
+
+_CONTINUE_EXPIRED: Final = (
+    "The provided continue parameter is too old to display a consistent list result. You can start"
+    " a new list without the continue parameter, or use the continue token in this response to"
+    " retrieve the remainder of the results. Continuing with the provided token results in an"
+    " inconsistent list - objects that were created, modified, or deleted between the time the"
+    " first chunk was returned and now may show up in the list."
+)
+_EXACT_EXPIRED: Final = "The resourceVersion for the provided list is too old."
+
+
+def get(backend: Backend, call: Call) -> HttpReply:
+    """Return the named object."""
+    version = parsed_version(call.request.parameter("resourceVersion"))
+    current = backend.store.resource_version
+    if version > current:
+        raise version_too_large(version, current)
+    return object_reply(call, served(call, find(backend, call)))
+
+
+def list_objects(backend: Backend, call: Call) -> HttpReply:
+    """Return the objects of a collection, or one page of them."""
+    options = list_options(call.request, is_watch=False)
+    page = page_of(backend, call, options)
+    resource = call.resource
+    items = [resource.served(each.raw) for each in page.objects]
+    return list_reply(call, items, list_metadata(page))
+
+
+def list_metadata(page: Page) -> Document:
+    """Return the metadata of a list."""
+    metadata: Document = {"resourceVersion": str(page.resource_version)}
+    if page.continue_token:
+        metadata["continue"] = page.continue_token
+    if page.remaining_count is not None:
+        metadata["remainingItemCount"] = page.remaining_count
+    return metadata
+
+
+def page_of(backend: Backend, call: Call, options: ListOptions) -> Page:
+    """Return the selected objects of a collection, or one page of them.
+
+    Raises
+    ------
+    ApiError
+        A version is too old, too large or not valid, or a selector has an unknown field.
+    """
+    store, resource = backend.store, call.resource
+    limit = options.limit
+    at: int | None = None
+    if options.continue_token:
+        if options.resource_version not in ("", "0"):
+            raise bad_request("specifying resource version is not allowed when using continue")
+        check_token(options.continue_token)
+    else:
+        version = parsed_version(options.resource_version)
+        if version > store.resource_version:
+            raise version_too_large(version, store.resource_version)
+        if options.resource_version == "0" and options.version_match != "Exact":
+            limit = 0
+        is_exact = options.version_match == "Exact" or (
+            not options.version_match and bool(version) and bool(limit)
+        )
+        at = version if is_exact and version else None
+    try:
+        return store.list(
+            resource.storage,
+            namespace=call.info.namespace or None,
+            labels=options.labels,
+            fields=stored_fields(resource, options.fields),
+            limit=limit or None,
+            continue_token=options.continue_token,
+            at=at,
+        )
+    except SelectorError as error:
+        raise bad_request(str(error)) from None
+    except FutureVersion as error:
+        raise version_too_large(error.requested, error.current) from None
+    except InvalidContinue as error:
+        raise bad_request(f"invalid continue token: {error}") from None
+    except Expired as error:
+        raise _expired(error) from None
+
+
+def _expired(error: Expired) -> ApiError:
+    if error.continue_token:
+        return expired(_CONTINUE_EXPIRED, error.continue_token)
+    return expired(_EXACT_EXPIRED)
+
+
+def check_token(token: str) -> None:
+    """Reject a continue token that is not base64, with Go's message.
+
+    Raises
+    ------
+    ApiError
+        The token is not base64.
+    """
+    try:
+        b64decode(token.encode("ascii") + b"=" * (-len(token) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        position = len(token) - len(token) % 4 if _is_base64(token) else _first_invalid(token)
+        raise bad_request(
+            "invalid continue token: continue key is not valid: illegal base64 data at input byte"
+            f" {position}"
+        ) from None
+
+
+def _is_base64(token: str) -> bool:
+    return _first_invalid(token) == len(token)
+
+
+def _first_invalid(token: str) -> int:
+    for index, letter in enumerate(token):
+        if not (letter.isascii() and (letter.isalnum() or letter in "-_")):
+            return index
+    return len(token)

@@ -1,0 +1,28 @@
+"""The keys under which upstream stores objects in etcd; they occur in error messages.
+
+Upstream: pkg/kubeapiserver/default_storage_factory_builder.go, SpecialDefaultResourcePrefixes
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from podwright.api.endpoints.resources import Resource
+
+_SPECIAL: Final = {
+    ("", "endpoints"): "services/endpoints",
+    ("", "nodes"): "minions",
+    ("", "replicationcontrollers"): "controllers",
+    ("", "services"): "services/specs",
+    ("networking.k8s.io", "ingresses"): "ingress",
+    ("networking.k8s.io", "networkpolicies"): "networkpolicies",
+}
+_QUALIFIED: Final = frozenset({"apiextensions.k8s.io", "apiregistration.k8s.io"})
+
+
+def registry_key(resource: Resource, key: str) -> str:
+    """Return the key of an object in etcd."""
+    plural = _SPECIAL.get((resource.group, resource.plural), resource.plural)
+    if resource.is_custom or resource.group in _QUALIFIED:
+        plural = f"{resource.group}/{plural}"
+    return f"/registry/{plural}/{key}"

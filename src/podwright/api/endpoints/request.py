@@ -1,0 +1,95 @@
+"""HTTP requests and replies as values, and users; nothing here opens a socket."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Final, TypeAlias
+
+import msgspec
+
+from podwright.api.endpoints.query import parse_query
+
+Parameters: TypeAlias = Mapping[str, list[str]]
+"""The values of each query parameter, in order."""
+
+Headers: TypeAlias = tuple[tuple[str, str], ...]
+"""Names in lower case, and values; a name may occur more than once."""
+
+ANONYMOUS_NAME: Final = "system:anonymous"
+
+
+class User(msgspec.Struct, frozen=True):
+    """An authenticated user.
+
+    Attributes
+    ----------
+    name, uid : str
+    groups : tuple of str
+    extra : mapping of str to tuple of str
+        Further facts from the authenticator.
+    """
+
+    name: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: Mapping[str, tuple[str, ...]] = {}
+
+
+ANONYMOUS: Final = User(ANONYMOUS_NAME, groups=("system:unauthenticated",))
+"""The user of a request without credentials."""
+
+
+class HttpRequest(msgspec.Struct, frozen=True, dict=True):
+    """A request as the wire has it.
+
+    Attributes
+    ----------
+    method, path : str
+        The path is percent-decoded.
+    query : str
+        The raw query, without the question mark.
+    headers : mapping of str to str
+        Names in lower case.
+    body : bytes
+    """
+
+    method: str
+    path: str
+    query: str = ""
+    headers: Mapping[str, str] = {}
+    body: bytes = b""
+
+    @cached_property
+    def parameters(self) -> Parameters:
+        """The query parameters."""
+        return parse_query(self.query)
+
+    def parameter(self, name: str) -> str:
+        """Return the first value of a query parameter; "" if there is none."""
+        values = self.parameters.get(name)
+        return values[0] if values else ""
+
+    def header(self, name: str) -> str:
+        """Return a header by its lower-case name; "" if it is absent."""
+        return self.headers.get(name, "")
+
+
+class HttpReply(msgspec.Struct, frozen=True):
+    """A complete reply.
+
+    Attributes
+    ----------
+    status : int
+    headers : tuple of pairs
+    body : bytes
+    """
+
+    status: int
+    headers: Headers
+    body: bytes = b""
+
+    def header(self, name: str) -> str | None:
+        """Return the values of a header, joined by commas; None if it is absent."""
+        values = [value for key, value in self.headers if key == name]
+        return ", ".join(values) if values else None

@@ -1,0 +1,206 @@
+"""The resources that a server has: how a path finds the kind, and how its objects are stored.
+
+A kind that several versions serve is stored once: the objects of the other versions are converted.
+Custom resources are added and removed while the server runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from podwright.objects import Document
+from podwright.patching import ObjectType
+from podwright.schema import Kind, KindRow, Problem, built_in
+from podwright.store import GroupKind
+
+DEFAULT_GROUP_VERSIONS: Final = (
+    "v1",
+    "apiregistration.k8s.io/v1",
+    "apps/v1",
+    "events.k8s.io/v1",
+    "authentication.k8s.io/v1",
+    "authorization.k8s.io/v1",
+    "autoscaling/v2",
+    "autoscaling/v1",
+    "batch/v1",
+    "certificates.k8s.io/v1",
+    "networking.k8s.io/v1",
+    "policy/v1",
+    "rbac.authorization.k8s.io/v1",
+    "storage.k8s.io/v1",
+    "admissionregistration.k8s.io/v1",
+    "apiextensions.k8s.io/v1",
+    "scheduling.k8s.io/v1",
+    "coordination.k8s.io/v1",
+    "node.k8s.io/v1",
+    "discovery.k8s.io/v1",
+    "resource.k8s.io/v1",
+    "flowcontrol.apiserver.k8s.io/v1",
+)
+"""The group versions that kube-apiserver 1.36 serves by default, in the order of discovery."""
+
+
+class ObjectKind(Protocol):
+    """What a server needs to know about a kind; `schema.Kind` has it for the built-in ones."""
+
+    @property
+    def row(self) -> KindRow:
+        """The facts of the kind."""
+
+    @property
+    def api_version(self) -> str:
+        """`apiVersion` of its objects."""
+
+    def decoding_problems(self, document: Document) -> list[Problem]:
+        """Return every unknown field and every value of a wrong type."""
+
+    def go_form(self, document: Document) -> Document:
+        """Return the document as it is stored."""
+
+    def with_defaults(self, document: Document) -> Document:
+        """Return the document with defaults."""
+
+    def validation_problems(self, document: Document) -> list[Problem]:
+        """Return what is wrong with a new object, except its metadata."""
+
+    def update_problems(self, new: Document, old: Document) -> list[Problem]:
+        """Return what is wrong with a changed object."""
+
+    def cells(self, document: Document, now_ns: int) -> list[Any]:
+        """Return the cells of an object in its table."""
+
+    def metadata_update_problems(self, new: Document, old: Document) -> list[Problem]:
+        """Return what is wrong with an object whose metadata changed."""
+
+
+Conversion = Callable[[Document], Document]
+
+
+class Resource(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """A resource of one group version.
+
+    Attributes
+    ----------
+    kind : ObjectKind
+        The kind of its objects in this version.
+    storage : GroupKind
+        The kind under which the store keeps them.
+    storage_kind : ObjectKind
+        The kind in the stored version.
+    to_storage, from_storage : callable, optional
+        The conversions between the two; None if they are the same.
+    is_custom : bool
+        Whether a CustomResourceDefinition defines it.
+    object_type : ObjectType, optional
+        The type of the objects for server-side apply; a custom resource has its own.
+    """
+
+    kind: ObjectKind
+    storage: GroupKind
+    storage_kind: ObjectKind
+    to_storage: Conversion | None = None
+    from_storage: Conversion | None = None
+    is_custom: bool = False
+    object_type: ObjectType | None = None
+
+    @property
+    def group(self) -> str:
+        """The API group."""
+        return self.kind.row.group
+
+    @property
+    def version(self) -> str:
+        """The version."""
+        return self.kind.row.version
+
+    @property
+    def plural(self) -> str:
+        """The name in URLs."""
+        return self.kind.row.resource
+
+    @property
+    def name(self) -> str:
+        """The kind, such as `Pod`."""
+        return self.kind.row.kind
+
+    @property
+    def namespaced(self) -> bool:
+        """Whether the objects are in namespaces."""
+        return self.kind.row.namespaced
+
+    @property
+    def list_kind(self) -> str:
+        """The kind of a list."""
+        return f"{self.name}List"
+
+    def served(self, document: Document) -> Document:
+        """Return a stored document in this version."""
+        return document if self.from_storage is None else self.from_storage(document)
+
+    def stored(self, document: Document) -> Document:
+        """Return a document of this version in the stored version."""
+        return document if self.to_storage is None else self.to_storage(document)
+
+
+class Resources:
+    """All resources of a server.
+
+    Parameters
+    ----------
+    group_versions : iterable of str
+        The served group versions, in the order of discovery.
+    """
+
+    def __init__(self, group_versions: Iterable[str] = DEFAULT_GROUP_VERSIONS) -> None:
+        self.group_versions = list(group_versions)
+        self._found: dict[tuple[str, str, str], Resource] = {}
+        for kind in built_in():
+            if kind.row.resource and kind.api_version in self.group_versions:
+                self.add(built_in_resource(kind))
+
+    def __iter__(self) -> Iterator[Resource]:
+        return iter(self._found.values())
+
+    def add(self, resource: Resource) -> None:
+        """Serve a resource."""
+        row = resource.kind.row
+        self._found[row.group, row.version, row.resource] = resource
+
+    def remove(self, group: str, version: str, plural: str) -> None:
+        """Stop serving a resource."""
+        self._found.pop((group, version, plural), None)
+
+    def find(self, group: str, version: str, plural: str) -> Resource | None:
+        """Return a resource; None if the version does not serve it."""
+        return self._found.get((group, version, plural))
+
+    def has_group(self, group: str) -> bool:
+        """Whether any version of a group is served."""
+        return any(key[0] == group for key in self._found)
+
+    def has_version(self, group: str, version: str) -> bool:
+        """Whether a version of a group is served."""
+        return any(key[:2] == (group, version) for key in self._found)
+
+    def of_storage(self, storage: GroupKind) -> Resource | None:
+        """Return a resource by the kind under which its objects are stored."""
+        return next((each for each in self._found.values() if each.storage == storage), None)
+
+
+def built_in_resource(kind: Kind) -> Resource:
+    """Return the resource of a built-in kind."""
+    from podwright.api.endpoints.conversions import conversion_of
+
+    found = conversion_of(kind)
+    if found is None:
+        return Resource(kind=kind, storage=kind.group_kind, storage_kind=kind)
+    return Resource(
+        kind=kind,
+        storage=found.storage_kind.group_kind,
+        storage_kind=found.storage_kind,
+        to_storage=found.to_storage,
+        from_storage=found.from_storage,
+    )

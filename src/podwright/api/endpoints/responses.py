@@ -1,0 +1,226 @@
+"""Replies: transformation to Table or metadata, and encoding as JSON or YAML.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/response.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+import yaml
+
+from podwright.api.endpoints.bodies import internal_package
+from podwright.api.endpoints.calls import Call
+from podwright.api.endpoints.negotiation import MediaType
+from podwright.api.endpoints.request import HttpReply
+from podwright.api.endpoints.resources import Resource
+from podwright.api.endpoints.status_errors import ApiError, PlainError, bad_request, not_acceptable
+from podwright.api.endpoints.tables import table
+from podwright.objects import Document
+
+CACHE_CONTROL: Final = ("cache-control", "no-cache, private")
+_INCLUDES: Final = ("", "Metadata", "Object", "None")
+_WARNING_MAX: Final = 4096
+
+
+def encoded(document: Any, media: MediaType) -> bytes:
+    """Return a document as the body of a reply."""
+    if media.format == "yaml":
+        text: str = yaml.dump(
+            document, Dumper=_Dumper, default_flow_style=False, allow_unicode=True, width=10**9
+        )
+        return text.encode()
+    body = msgspec.json.encode(document)
+    if media.is_pretty:
+        body = msgspec.json.format(body, indent=2)
+    return body + b"\n"
+
+
+class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+    """Quotes text as upstream's encoder does, and writes no anchors."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Write shared parts in full."""
+        del data
+        return True
+
+
+def _text(dumper: Any, value: str) -> Any:
+    tag = "tag:yaml.org,2002:str"
+    if "\n" in value:
+        return dumper.represent_scalar(tag, value, style="|")
+    is_plain = dumper.resolve(yaml.ScalarNode, value, (True, False)) == tag
+    return dumper.represent_scalar(tag, value, style=None if is_plain else '"')
+
+
+_Dumper.add_representer(str, _text)
+
+
+def reply(document: Any, media: MediaType, status: int, warnings: Iterable[str] = ()) -> HttpReply:
+    """Return a reply with a document as its body."""
+    headers = [CACHE_CONTROL, ("content-type", media.content_type)]
+    headers += [("warning", warning_header(text)) for text in dict.fromkeys(warnings)]
+    return HttpReply(status, tuple(headers), encoded(document, media))
+
+
+def warning_header(text: str) -> str:
+    """Return a warning as the value of a header."""
+    plain = "".join(each if each.isprintable() else " " for each in text)[:_WARNING_MAX]
+    escaped = plain.replace("\\", "\\\\").replace('"', '\\"')
+    return f'299 - "{escaped}"'
+
+
+def error_reply(
+    error: ApiError | PlainError, media: MediaType, warnings: Iterable[str] = ()
+) -> HttpReply:
+    """Return an error as a reply."""
+    if isinstance(error, PlainError):
+        headers = (CACHE_CONTROL, ("content-type", "text/plain; charset=utf-8"))
+        return HttpReply(error.code, headers, error.text.encode())
+    plain = msgspec.structs.replace(media, transformation="")
+    found = reply(error.status, plain, error.code, warnings)
+    if not error.retry_after_seconds:
+        return found
+    retry = ("retry-after", str(error.retry_after_seconds))
+    return HttpReply(found.status, (*found.headers, retry), found.body)
+
+
+def object_reply(call: Call, document: Document, status: int = 200) -> HttpReply:
+    """Return an object, transformed as the client requests.
+
+    Raises
+    ------
+    ApiError
+        The transformation is not possible.
+    """
+    shown = document
+    if call.media.transformation and document.get("kind") != "Status":
+        shown = _transformed(call, document)
+    return reply(shown, call.media, status, call.warnings)
+
+
+def list_reply(
+    call: Call, items: Sequence[Document], metadata: Document, status: int = 200
+) -> HttpReply:
+    """Return a list, transformed as the client requests.
+
+    Parameters
+    ----------
+    items : sequence of dict
+        The objects in the version of the request.
+    metadata : dict
+        The metadata of the list.
+
+    Raises
+    ------
+    ApiError
+        The transformation is not possible.
+    """
+    resource, media = call.resource, call.media
+    match media.transformation:
+        case "":
+            document = list_document(resource, items, metadata)
+        case "Table":
+            document = table_of(call, items, metadata)
+        case "PartialObjectMetadataList":
+            document = {
+                "kind": "PartialObjectMetadataList",
+                "apiVersion": f"meta.k8s.io/{media.version}",
+                "metadata": metadata,
+                "items": [partial(each, media.version) for each in items],
+            }
+        case _:
+            raise not_acceptable(
+                "you requested PartialObjectMetadata, but the requested object is a list"
+                f" ({internal_type(resource, is_list=True)})"
+            )
+    return reply(document, media, status, call.warnings)
+
+
+def list_document(resource: Resource, items: Iterable[Document], metadata: Document) -> Document:
+    """Return a list of objects as a document."""
+    bare = (
+        items
+        if resource.is_custom
+        else [
+            {name: part for name, part in each.items() if name not in ("kind", "apiVersion")}
+            for each in items
+        ]
+    )
+    return {
+        "kind": resource.list_kind,
+        "apiVersion": resource.kind.api_version,
+        "metadata": metadata,
+        "items": list(bare),
+    }
+
+
+def internal_type(resource: Resource, *, is_list: bool = False) -> str:
+    """Return Go's name of the internal type of a resource, for messages."""
+    if resource.is_custom:
+        return "*unstructured.UnstructuredList" if is_list else "*unstructured.Unstructured"
+    name = resource.list_kind if is_list else resource.name
+    return f"*{internal_package(resource.group)}.{name}"
+
+
+def partial(document: Document, version: str) -> Document:
+    """Return the metadata of an object as PartialObjectMetadata."""
+    return {
+        "kind": "PartialObjectMetadata",
+        "apiVersion": f"meta.k8s.io/{version}",
+        "metadata": document.get("metadata") or {},
+    }
+
+
+def table_of(
+    call: Call, items: Sequence[Document], metadata: Document, *, has_columns: bool = True
+) -> Document:
+    """Return objects as a Table.
+
+    Raises
+    ------
+    ApiError
+        The parameter `includeObject` is not valid.
+    """
+    include = call.request.parameter("includeObject")
+    if include not in _INCLUDES:
+        raise bad_request(
+            "Unable to convert to Table as requested: includeObject: Invalid value:"
+            f" \"{include}\": must be 'Metadata', 'Object', 'None', or empty"
+        )
+    found = table(call.resource, items, call.now_ns)
+    version = call.media.version
+    rows = []
+    for cells, item in zip(found.rows, items, strict=True):
+        row: Document = {"cells": cells}
+        if include == "Object":
+            row["object"] = item
+        elif include != "None":
+            row["object"] = partial(item, version)
+        else:
+            row["object"] = None
+        rows.append(row)
+    return {
+        "kind": "Table",
+        "apiVersion": f"meta.k8s.io/{version}",
+        "metadata": metadata,
+        "columnDefinitions": found.columns if has_columns else None,
+        "rows": rows,
+    }
+
+
+def _transformed(call: Call, document: Document) -> Document:
+    media = call.media
+    match media.transformation:
+        case "Table":
+            version = (document.get("metadata") or {}).get("resourceVersion")
+            return table_of(call, [document], {"resourceVersion": version} if version else {})
+        case "PartialObjectMetadata":
+            return partial(document, media.version)
+        case _:
+            raise not_acceptable(
+                "you requested PartialObjectMetadataList, but the requested object is not a list"
+                f" ({internal_type(call.resource)})"
+            )

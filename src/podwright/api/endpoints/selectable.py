@@ -1,0 +1,46 @@
+"""Field selectors in the version of a request: which fields, and what they are in the store.
+
+Upstream: the conversions of field labels in pkg/apis/*/v1/conversion.go
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from podwright.api.endpoints.resources import Resource
+from podwright.api.endpoints.status_errors import bad_request
+from podwright.objects import FieldSelector
+
+_EVENT_FIELDS: Final = {
+    "reportingController": "reportingComponent",
+}
+
+
+def stored_fields(resource: Resource, selector: FieldSelector) -> FieldSelector:
+    """Return a field selector with the names of the stored version.
+
+    Raises
+    ------
+    ApiError
+        The version does not have a field.
+    """
+    if selector.is_empty or resource.from_storage is None:
+        return selector
+    own = resource.kind.row.selectable
+    requirements = []
+    for each in selector.requirements:
+        name = each.field
+        if own and name not in own and not name.startswith("metadata."):
+            raise bad_request(f"field label not supported: {name}")
+        requirements.append(msgspec.structs.replace(each, field=_stored_name(resource, name)))
+    return FieldSelector(tuple(requirements))
+
+
+def _stored_name(resource: Resource, name: str) -> str:
+    if resource.group != "events.k8s.io":
+        return name
+    if name.startswith("regarding."):
+        return f"involvedObject.{name.removeprefix('regarding.')}"
+    return _EVENT_FIELDS.get(name, name)

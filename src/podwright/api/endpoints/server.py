@@ -1,0 +1,233 @@
+"""The API server as a function: a request, its user and the time go in, a reply comes out.
+
+Theory of operation
+-------------------
+`ApiServer.handle` parses the path, asks the authorizers, finds the resource, negotiates the
+representation, and calls the handler of the verb. Errors are replies. Nothing here reads a clock,
+opens a socket or waits: a watch is an object that the driver polls.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/server/config.go, DefaultBuildHandlerChain;
+pkg/endpoints/installer.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
+
+import msgspec
+
+from podwright.api.endpoints import read, subresources, write
+from podwright.api.endpoints.admission_chain import AdmissionChain, AdmissionPlugin
+from podwright.api.endpoints.authorization import (
+    PUBLIC_PATHS,
+    Authorizer,
+    PathAuthorizer,
+    SuperuserAuthorizer,
+    decide,
+    rejection,
+)
+from podwright.api.endpoints.calls import Backend, Call
+from podwright.api.endpoints.custom_resources import definition_changed
+from podwright.api.endpoints.discovery import discovery
+from podwright.api.endpoints.field_management import FieldManagement
+from podwright.api.endpoints.negotiation import MediaType, negotiate
+from podwright.api.endpoints.openapi import openapi
+from podwright.api.endpoints.patch import check_patch_type, patch
+from podwright.api.endpoints.paths import RequestInfo, request_info
+from podwright.api.endpoints.plain_paths import plain_path
+from podwright.api.endpoints.request import HttpReply, HttpRequest, User
+from podwright.api.endpoints.resources import DEFAULT_GROUP_VERSIONS, Resource, Resources
+from podwright.api.endpoints.responses import error_reply
+from podwright.api.endpoints.status_errors import (
+    ApiError,
+    PlainError,
+    method_not_allowed,
+    unknown_path,
+    unknown_resource,
+)
+from podwright.api.endpoints.watch import Watch, watch
+from podwright.api.resource_storage import ResourceStorage
+from podwright.store import ObjectStore
+
+Handler: TypeAlias = Callable[[Backend, Call], HttpReply | Watch]
+
+_OBJECT_HANDLERS: Final[dict[str, Handler]] = {
+    "get": read.get,
+    "update": write.update,
+    "patch": patch,
+    "delete": write.delete,
+}
+_COLLECTION_HANDLERS: Final[dict[str, Handler]] = {
+    "list": read.list_objects,
+    "watch": watch,
+    "create": write.create,
+    "deletecollection": write.delete_collection,
+}
+_ALL_NAMESPACES: Final = frozenset({"list", "watch"})
+
+
+class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The set-up of a server.
+
+    Attributes
+    ----------
+    group_versions : sequence of str
+        The served group versions, in the order of discovery.
+    authorizers : sequence of Authorizer
+        Consulted in order.
+    admission : sequence of AdmissionPlugin
+        Run in order.
+    keeps_managed_fields : bool
+        Whether writes keep `managedFields`.
+    """
+
+    group_versions: Sequence[str] = DEFAULT_GROUP_VERSIONS
+    authorizers: Sequence[Authorizer] = (SuperuserAuthorizer(), PathAuthorizer(PUBLIC_PATHS))
+    admission: Sequence[AdmissionPlugin] = ()
+    keeps_managed_fields: bool = True
+
+
+class ApiServer:
+    """The Kubernetes API over the objects of one store.
+
+    Parameters
+    ----------
+    store : ObjectStore
+        The objects of the cluster.
+    options : ServerOptions, optional
+
+    Attributes
+    ----------
+    resources : Resources
+        The served resources.
+    """
+
+    def __init__(self, store: ObjectStore, options: ServerOptions | None = None) -> None:
+        options = options or ServerOptions()
+        self.resources = Resources(options.group_versions)
+        self._authorizers = options.authorizers
+        # Definitions of custom resources take effect before the next request.
+        self._changes = store.follow()
+        self._backend = Backend(
+            store=store,
+            storage=ResourceStorage(store),
+            resources=self.resources,
+            admission=AdmissionChain(options.admission),
+            field_management=FieldManagement(self.resources, is_on=options.keeps_managed_fields),
+        )
+
+    def handle(self, request: HttpRequest, user: User, now_ns: int) -> HttpReply | Watch:
+        """Execute a request.
+
+        Parameters
+        ----------
+        request : HttpRequest
+        user : User
+            The authenticated user.
+        now_ns : int
+            The time of the request, in nanoseconds since 1970.
+
+        Returns
+        -------
+        HttpReply or Watch
+        """
+        media = MediaType()
+        self.catch_up()
+        try:
+            info = request_info(request)
+            is_allowed, reason = decide(self._authorizers, info, user)
+            if not is_allowed:
+                raise rejection(info, user, reason)
+            if not info.is_resource:
+                return self._plain(request)
+            resource, handler = self._route(info)
+            if request.method == "HEAD":
+                raise method_not_allowed()
+            if info.verb == "patch":
+                check_patch_type(request, resource)
+            media = negotiate(request.header("accept"), streams=not info.name)
+            call = Call(
+                request=request,
+                info=info,
+                resource=resource,
+                user=user,
+                now_ns=now_ns,
+                media=media,
+                warnings=[],
+            )
+        except (ApiError, PlainError) as error:
+            return _without_body(request, error_reply(error, media))
+        try:
+            return handler(self._backend, call)
+        except (ApiError, PlainError) as error:
+            return error_reply(error, media, call.warnings)
+
+    def catch_up(self) -> None:
+        """Serve the custom resources as the store has their definitions."""
+        for change in self._changes:
+            definition_changed(self.resources, change)
+        self._changes.clear()
+
+    def _plain(self, request: HttpRequest) -> HttpReply:
+        found = (
+            plain_path(request)
+            or discovery(self.resources, request)
+            or openapi(self.resources, request)
+        )
+        if found is not None:
+            return found
+        raise _unknown(self.resources, request.path)
+
+    def _route(self, info: RequestInfo) -> tuple[Resource, Handler]:
+        """Return the resource and the handler of a request.
+
+        Raises
+        ------
+        ApiError or PlainError
+            Nothing serves the path, or it does not have the method.
+        """
+        resource = self.resources.find(info.group, info.version, info.resource)
+        if resource is None or not _is_path_of(info, resource):
+            raise _unknown(self.resources, info.path)
+        if info.subresource:
+            handlers: dict[str, Handler] = dict(subresources.HANDLERS.get(info.subresource, {}))
+            if info.subresource not in resource.kind.row.subresources or not handlers or info.rest:
+                raise unknown_resource()
+        else:
+            verbs = resource.kind.row.verbs
+            known = _OBJECT_HANDLERS if info.name else _COLLECTION_HANDLERS
+            handlers = {verb: handler for verb, handler in known.items() if verb in verbs}
+            if not info.name and resource.namespaced and not info.namespace:
+                handlers = {
+                    verb: handler for verb, handler in handlers.items() if verb in _ALL_NAMESPACES
+                }
+            if not handlers:
+                raise unknown_resource()
+        handler = handlers.get(info.verb)
+        if handler is None:
+            raise method_not_allowed()
+        return resource, handler
+
+
+def _is_path_of(info: RequestInfo, resource: Resource) -> bool:
+    """Whether the form of the path fits the scope of the resource."""
+    if resource.namespaced:
+        return bool(info.namespace) or not info.name
+    return not info.namespace or info.resource == "namespaces"
+
+
+def _unknown(resources: Resources, path: str) -> ApiError | PlainError:
+    """Return the error of a path that nothing serves: a Status below a known group."""
+    parts = path.split("/")[1:]
+    if parts[0] == "api" and len(parts) > 1:
+        return unknown_resource()
+    if parts[0] == "apis" and len(parts) > 2 and resources.has_group(parts[1]):
+        return unknown_resource()
+    return unknown_path()
+
+
+def _without_body(request: HttpRequest, reply: HttpReply) -> HttpReply:
+    if request.method != "HEAD":
+        return reply
+    return msgspec.structs.replace(reply, body=b"")

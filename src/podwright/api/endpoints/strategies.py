@@ -1,0 +1,287 @@
+"""How the objects of each kind are prepared for a write, as upstream's registries do it.
+
+A create request drops the status where it is a subresource, an update keeps the stored one, and a
+status update keeps the rest. The functions of single kinds are in `KIND_PREPARATIONS`.
+
+Upstream: pkg/registry/*/*/strategy.go; staging/src/k8s.io/apiserver/pkg/registry/rest/update.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from podwright.api.admission import qos_class
+from podwright.api.endpoints.resources import Resource
+from podwright.objects import Document, timestamp_text
+from podwright.schema import Problem
+
+CreatePreparation: TypeAlias = Callable[[Document, int], Document]
+"""Returns a new object as it is stored; the second argument is the time."""
+
+UpdatePreparation: TypeAlias = Callable[[Document, Document, int], Document]
+"""Returns a changed object as it is stored, from the sent and the stored one, and the time."""
+
+
+class Preparation(msgspec.Struct, frozen=True, kw_only=True):
+    """The functions of one kind; None for the general rule."""
+
+    create: CreatePreparation | None = None
+    update: UpdatePreparation | None = None
+    update_status: UpdatePreparation | None = None
+
+
+CREATED_ON_UPDATE: Final = frozenset(
+    {("", "Endpoints"), ("", "Event"), ("", "LimitRange"), ("", "Service"),
+     ("events.k8s.io", "Event"), ("coordination.k8s.io", "Lease"), ("node.k8s.io", "RuntimeClass"),
+     ("rbac.authorization.k8s.io", "ClusterRole"),
+     ("rbac.authorization.k8s.io", "ClusterRoleBinding"), ("rbac.authorization.k8s.io", "Role"),
+     ("rbac.authorization.k8s.io", "RoleBinding")}
+)  # fmt: skip
+"""The kinds for which a PUT of an absent object creates it."""
+
+NEEDS_VERSION: Final = frozenset(
+    {("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
+     ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
+     ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
+     ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
+     ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
+     ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
+     ("apiextensions.k8s.io", "CustomResourceDefinition"),
+     ("apiregistration.k8s.io", "APIService"), ("coordination.k8s.io", "Lease"),
+     ("coordination.k8s.io", "LeaseCandidate"), ("discovery.k8s.io", "EndpointSlice"),
+     ("node.k8s.io", "RuntimeClass"), ("policy", "PodDisruptionBudget"),
+     ("storage.k8s.io", "CSIDriver"), ("storage.k8s.io", "CSINode"),
+     ("storage.k8s.io", "CSIStorageCapacity"), ("storage.k8s.io", "VolumeAttachment")}
+)  # fmt: skip
+"""The kinds whose updates need a `resourceVersion`."""
+
+_RETURNED_GROUPS: Final = frozenset({"storage.k8s.io", "resource.k8s.io"})
+_RETURNED: Final = frozenset(
+    {("", "Namespace"), ("", "PersistentVolume"), ("", "PersistentVolumeClaim"), ("", "Pod"),
+     ("", "PodTemplate"), ("", "ResourceQuota"), ("", "Service"), ("", "ServiceAccount")}
+)  # fmt: skip
+
+_WITHOUT_COUNT: Final = frozenset({("scheduling.k8s.io", "PriorityClass")})
+"""Kinds whose generation does not count changes."""
+
+_STATUS_ON_CREATE: Final = frozenset({("", "Node")})
+_OWN_METADATA: Final = (
+    "deletionTimestamp", "deletionGracePeriodSeconds", "finalizers", "generation", "labels",
+    "annotations", "ownerReferences", "selfLink",
+)  # fmt: skip
+"""What a status update of most newer kinds takes from the stored object."""
+
+_STATUS_WITHOUT_METADATA: Final = frozenset(
+    {("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
+     ("apiextensions.k8s.io", "CustomResourceDefinition"),
+     ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
+     ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"),
+     ("networking.k8s.io", "ServiceCIDR"), ("resource.k8s.io", "ResourceClaim"),
+     ("scheduling.k8s.io", "PodGroup"), ("storage.k8s.io", "VolumeAttachment")}
+)  # fmt: skip
+
+
+def key_of(resource: Resource) -> tuple[str, str]:
+    """Return the group and the kind of a resource."""
+    return resource.group, resource.name
+
+
+def creates_on_update(resource: Resource) -> bool:
+    """Whether a PUT of an absent object creates it."""
+    return key_of(resource) in CREATED_ON_UPDATE
+
+
+def allows_unconditional_update(resource: Resource) -> bool:
+    """Whether an update may come without a `resourceVersion`."""
+    return not resource.is_custom and key_of(resource) not in NEEDS_VERSION
+
+
+def returns_deleted_object(resource: Resource) -> bool:
+    """Whether the reply to a deletion is the object and not a Status."""
+    return resource.group in _RETURNED_GROUPS or key_of(resource) in _RETURNED
+
+
+def has_status(resource: Resource) -> bool:
+    """Whether `status` is a subresource."""
+    return "status" in resource.kind.row.subresources
+
+
+def prepared_for_create(resource: Resource, document: Document, now_ns: int) -> Document:
+    """Return a new object as it is stored, except its metadata."""
+    prepare = KIND_PREPARATIONS.get(key_of(resource), _GENERAL).create
+    if prepare is not None:
+        return prepare(document, now_ns)
+    if has_status(resource) and key_of(resource) not in _STATUS_ON_CREATE:
+        return _without(document, "status")
+    return document
+
+
+def prepared_for_update(
+    resource: Resource, new: Document, old: Document, now_ns: int, subresource: str = ""
+) -> Document:
+    """Return a changed object as it is stored, with its generation."""
+    preparation = KIND_PREPARATIONS.get(key_of(resource), _GENERAL)
+    if subresource == "status":
+        if preparation.update_status is not None:
+            return preparation.update_status(new, old, now_ns)
+        return with_status_of(resource, new, old)
+    if preparation.update is not None:
+        new = preparation.update(new, old, now_ns)
+    elif has_status(resource):
+        new = with_part(new, "status", old.get("status"))
+    return counted(resource, new, old)
+
+
+def with_status_of(resource: Resource, new: Document, old: Document) -> Document:
+    """Return the stored object with the sent status and metadata."""
+    metadata = dict(new.get("metadata") or {})
+    if key_of(resource) in _STATUS_WITHOUT_METADATA or resource.is_custom:
+        stored = old.get("metadata") or {}
+        for name in _OWN_METADATA:
+            if name in stored:
+                metadata[name] = stored[name]
+            else:
+                metadata.pop(name, None)
+    elif key_of(resource) == ("apps", "Deployment"):
+        metadata = with_part(metadata, "labels", (old.get("metadata") or {}).get("labels"))
+    return with_part(old | {"metadata": metadata}, "status", new.get("status"))
+
+
+def counted(resource: Resource, new: Document, old: Document) -> Document:
+    """Return a changed object with its generation, which counts changes of the spec."""
+    row = resource.kind.row
+    stored: Document = old.get("metadata") or {}
+    if not row.has_generation or key_of(resource) in _WITHOUT_COUNT:
+        return new
+    metadata: Document = new.get("metadata") or {}
+    is_other = _without_state(new) != _without_state(old) or (
+        row.counts_annotations
+        and (metadata.get("annotations") or {}) != (stored.get("annotations") or {})
+    )
+    if not is_other:
+        return new
+    generation = int(stored.get("generation") or 0) + 1
+    return new | {"metadata": metadata | {"generation": generation}}
+
+
+def _without_state(document: Document) -> Document:
+    return {name: value for name, value in document.items() if name not in ("metadata", "status")}
+
+
+def _without(document: Document, *names: str) -> Document:
+    return {name: value for name, value in document.items() if name not in names}
+
+
+def with_part(document: Document, name: str, value: Any) -> Document:
+    """Return a document with a field set; None removes it."""
+    if value is None:
+        return _without(document, name)
+    return document | {name: value}
+
+
+# ------------------------------------------------------------------------- single kinds
+
+
+def _new_pod(pod: Document, now_ns: int) -> Document:
+
+    del now_ns
+    spec = pod.get("spec") or {}
+    status: Document = {"phase": "Pending", "qosClass": qos_class(spec)}
+    if spec.get("schedulingGates"):
+        status["conditions"] = [
+            {
+                "type": "PodScheduled",
+                "status": "False",
+                "lastProbeTime": None,
+                "lastTransitionTime": None,
+                "reason": "SchedulingGated",
+                "message": "Scheduling is blocked due to non-empty scheduling gates",
+            }
+        ]
+    return pod | {"status": status}
+
+
+def _pod_status(new: Document, old: Document, now_ns: int) -> Document:
+    del now_ns
+    metadata = dict(new.get("metadata") or {})
+    stored = old.get("metadata") or {}
+    metadata = with_part(metadata, "ownerReferences", stored.get("ownerReferences"))
+    status = dict(new.get("status") or {})
+    if not status.get("qosClass") and (old.get("status") or {}).get("qosClass"):
+        status["qosClass"] = old["status"]["qosClass"]
+    return old | {"metadata": metadata, "status": status}
+
+
+def _new_claim(claim: Document, now_ns: int) -> Document:
+    del now_ns
+    return claim | {"status": {"phase": "Pending"}}
+
+
+def _new_volume(volume: Document, now_ns: int) -> Document:
+    status = {"phase": "Pending", "lastPhaseTransitionTime": timestamp_text(now_ns)}
+    return volume | {"status": status}
+
+
+def _volume_status(new: Document, old: Document, now_ns: int) -> Document:
+    status = dict(new.get("status") or {})
+    before = old.get("status") or {}
+    time = "lastPhaseTransitionTime"
+    if status.get("phase") != before.get("phase") and status.get(time) == before.get(time):
+        status[time] = timestamp_text(now_ns)
+    return old | {"metadata": new.get("metadata") or {}, "status": status}
+
+
+def _new_namespace(namespace: Document, now_ns: int) -> Document:
+    del now_ns
+    spec = dict(namespace.get("spec") or {})
+    finalizers = list(spec.get("finalizers") or ())
+    if "kubernetes" not in finalizers:
+        finalizers.append("kubernetes")
+    return namespace | {
+        "spec": spec | {"finalizers": finalizers},
+        "status": {"phase": "Active"},
+    }
+
+
+def _namespace(new: Document, old: Document, now_ns: int) -> Document:
+    del now_ns
+    spec = dict(new.get("spec") or {})
+    spec = with_part(spec, "finalizers", (old.get("spec") or {}).get("finalizers"))
+    return with_part(new | {"spec": spec}, "status", old.get("status"))
+
+
+_GENERAL: Final = Preparation()
+
+KIND_PREPARATIONS: Final[dict[tuple[str, str], Preparation]] = {
+    ("", "Pod"): Preparation(create=_new_pod, update_status=_pod_status),
+    ("", "PersistentVolumeClaim"): Preparation(create=_new_claim),
+    ("", "PersistentVolume"): Preparation(create=_new_volume, update_status=_volume_status),
+    ("", "Namespace"): Preparation(create=_new_namespace, update=_namespace),
+}
+"""The preparations of kinds that differ from the general rule."""
+
+
+# --------------------------------------------------------------------------- validation
+
+
+def update_problems(
+    resource: Resource, new: Document, old: Document, subresource: str = ""
+) -> list[Problem]:
+    """Return what is wrong with a changed object, metadata first."""
+    kind = resource.kind
+    if subresource == "status":
+        problems = kind.metadata_update_problems(new, old)
+        validate = STATUS_VALIDATIONS.get(key_of(resource))
+        return problems if validate is None else problems + validate(new, old)
+    if kind.row.validation_of_update or resource.to_storage is None:
+        return kind.update_problems(new, old)
+    return resource.storage_kind.update_problems(resource.stored(new), resource.stored(old))
+
+
+StatusValidation: TypeAlias = Callable[[Document, Document], list[Problem]]
+
+STATUS_VALIDATIONS: Final[dict[tuple[str, str], StatusValidation]] = {}
+"""Validation of status updates."""

@@ -1,0 +1,55 @@
+"""Subresources other than `status`: binding, eviction, scale, and what needs a running container.
+
+Upstream: pkg/registry/core/pod/storage/{storage,eviction}.go;
+pkg/registry/apps/*/storage/storage.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from podwright.api.endpoints.calls import Backend, Call, find, served
+from podwright.api.endpoints.patch import patch
+from podwright.api.endpoints.request import HttpReply
+from podwright.api.endpoints.responses import object_reply
+from podwright.api.endpoints.status_errors import ApiError, bad_request
+from podwright.api.endpoints.write import update
+
+Handler: TypeAlias = Callable[[Backend, Call], HttpReply]
+
+SIMULATED: Final = (
+    "containers are simulated: they have no processes, so that there are no logs, and nothing to"
+    " connect to"
+)
+
+
+def get_parent(backend: Backend, call: Call) -> HttpReply:
+    """Return the object of which the subresource is a part."""
+    return object_reply(call, served(call, find(backend, call)))
+
+
+def simulated(backend: Backend, call: Call) -> HttpReply:
+    """Refuse a request for which a container would have to run."""
+    find(backend, call)
+    raise not_implemented(call.info.subresource)
+
+
+def not_implemented(subresource: str) -> ApiError:
+    """Return the error of a subresource that simulated containers do not have."""
+    return bad_request(f"{subresource} is not possible, because {SIMULATED}")
+
+
+_PARTS: Final[dict[str, Handler]] = {"get": get_parent, "update": update, "patch": patch}
+
+HANDLERS: Final[dict[str, dict[str, Handler]]] = {
+    "status": _PARTS,
+    "ephemeralcontainers": _PARTS,
+    "resize": _PARTS,
+    "approval": _PARTS,
+    "log": {"get": simulated},
+    "exec": {"get": simulated, "create": simulated},
+    "attach": {"get": simulated, "create": simulated},
+    "portforward": {"get": simulated, "create": simulated},
+}
+"""The handlers of each subresource, by verb."""

@@ -1,0 +1,195 @@
+"""Watches: initial events, changes, bookmarks, and the end by time or by an error.
+
+A `Watch` is polled; it reads no clock and has no thread.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/watch.go;
+pkg/storage/cacher/{cacher,cache_watcher}.go
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from podwright.api.endpoints.calls import Backend, Call
+from podwright.api.endpoints.negotiation import MediaType
+from podwright.api.endpoints.options import ListOptions, list_options
+from podwright.api.endpoints.request import Headers, HttpReply
+from podwright.api.endpoints.responses import CACHE_CONTROL, partial, table_of
+from podwright.api.endpoints.selectable import stored_fields
+from podwright.api.endpoints.status_errors import (
+    ApiError,
+    bad_request,
+    expired,
+    version_too_large,
+)
+from podwright.objects import Document, SelectorError
+from podwright.store import Cursor, Expired, WatchEvent
+
+INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
+BOOKMARK_PERIOD_NS: Final = 60_000_000_000
+BOOKMARK_BEFORE_END_NS: Final = 2_000_000_000
+DEFAULT_TIMEOUT_SECONDS: Final = 1_800
+"""The shortest timeout that upstream chooses; it draws up to twice as much."""
+
+_SECOND_NS: Final = 1_000_000_000
+_POLL_MAX: Final = 1_000
+
+
+class Watch:
+    """A stream of events, which the driver polls and sends.
+
+    Parameters
+    ----------
+    call : Call
+    cursor : Cursor or None
+        The changes; None for a stream that is only an error.
+    options : ListOptions
+    error : ApiError, optional
+        The error that ends the stream at once.
+
+    Attributes
+    ----------
+    status : int
+    headers : tuple of pairs
+        What is sent before the first event.
+    deadline_ns : int
+        When the stream ends.
+    """
+
+    def __init__(
+        self,
+        call: Call,
+        cursor: Cursor | None,
+        options: ListOptions,
+        error: ApiError | None = None,
+    ) -> None:
+        self.status = 200
+        self.headers: Headers = (CACHE_CONTROL, ("content-type", call.media.content_type))
+        seconds = options.timeout_seconds or DEFAULT_TIMEOUT_SECONDS
+        self.deadline_ns = call.now_ns + seconds * _SECOND_NS
+        self._call = call
+        self._cursor = cursor
+        self._error = error
+        self._allows_bookmarks = options.allows_bookmarks
+        self._next_bookmark_ns = self._bookmark_after(call.now_ns)
+        self._has_columns = True
+        self._is_closed = call.media.transformation == "PartialObjectMetadataList"
+
+    def is_closed(self, now_ns: int) -> bool:
+        """Whether the stream has ended; `poll` returned the last events."""
+        return self._is_closed or now_ns >= self.deadline_ns
+
+    @property
+    def next_due_ns(self) -> int:
+        """When the stream needs to be polled although nothing has changed."""
+        if not self._allows_bookmarks:
+            return self.deadline_ns
+        return min(self.deadline_ns, self._next_bookmark_ns)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether there are changes that were not polled."""
+        return self._error is not None or (self._cursor is not None and self._cursor.is_behind)
+
+    def _bookmark_after(self, now_ns: int) -> int:
+        """Return the time of the next bookmark: once a period, and shortly before the end."""
+        last_ns = self.deadline_ns - BOOKMARK_BEFORE_END_NS
+        if now_ns >= last_ns:
+            return self.deadline_ns
+        return min(now_ns + BOOKMARK_PERIOD_NS, last_ns)
+
+    def poll(self, now_ns: int) -> list[bytes]:
+        """Return the events since the last call, each a line of JSON."""
+        if self._is_closed:
+            return []
+        if self._error is not None or self._cursor is None:
+            assert self._error is not None, "a stream without changes has an error"
+            self._is_closed = True
+            return [_line("ERROR", self._error.status)]
+        lines: list[bytes] = []
+        try:
+            while events := self._cursor.poll(_POLL_MAX):
+                lines.extend(line for event in events if (line := self._event(event)))
+                if not self._cursor.is_behind:
+                    break
+        except Expired as error:
+            self._is_closed = True
+            return [*lines, _line("ERROR", too_old(error).status)]
+        if self._allows_bookmarks and now_ns >= self._next_bookmark_ns:
+            self._next_bookmark_ns = self._bookmark_after(now_ns)
+            lines.append(self._bookmark(self._cursor.bookmark()))
+        return lines
+
+    def _event(self, event: WatchEvent) -> bytes | None:
+        if event.object is None:
+            return self._bookmark(event) if self._allows_bookmarks else None
+        return _line(event.type, self._shown(self._call.resource.served(event.object.raw)))
+
+    def _bookmark(self, event: WatchEvent) -> bytes:
+        metadata: Document = {"resourceVersion": str(event.resource_version)}
+        if event.ends_initial:
+            metadata["annotations"] = {INITIAL_EVENTS_END: "true"}
+        kind = self._call.resource.kind
+        empty = {"kind": kind.row.kind, "apiVersion": kind.api_version, "metadata": metadata}
+        return _line("BOOKMARK", self._shown(kind.go_form(empty)))
+
+    def _shown(self, document: Document) -> Document:
+        media: MediaType = self._call.media
+        if media.transformation == "PartialObjectMetadata":
+            return partial(document, media.version)
+        if media.transformation == "Table":
+            version = (document.get("metadata") or {}).get("resourceVersion")
+            metadata = {"resourceVersion": version}
+            has_columns, self._has_columns = self._has_columns, False
+            return table_of(self._call, [document], metadata, has_columns=has_columns)
+        return document
+
+
+def _line(type_: str, obj: Document) -> bytes:
+    return msgspec.json.encode({"type": type_, "object": obj}) + b"\n"
+
+
+def too_old(error: Expired) -> ApiError:
+    """Return the error of a watch from a version whose history was discarded."""
+    return expired(f"too old resource version: {error.requested} ({error.oldest})")
+
+
+def watch(backend: Backend, call: Call) -> Watch | HttpReply:
+    """Return a watch of a collection.
+
+    Raises
+    ------
+    ApiError
+        A parameter is not valid.
+    """
+    options = list_options(call.request, is_watch=True)
+    text = options.resource_version
+    if text and not (text.isascii() and text.isdigit()):
+        raise bad_request(
+            f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}":'
+            " invalid syntax"
+        )
+    version = int(text or 0)
+    store = backend.store
+    if options.sends_initial_events and version > store.resource_version:
+        raise version_too_large(version, store.resource_version)
+    since: int | None = version or None
+    if options.sends_initial_events:
+        since = None
+    elif options.sends_initial_events is False and not version:
+        since = store.resource_version
+    try:
+        cursor = store.watch(
+            call.resource.storage,
+            since=since,
+            namespace=call.info.namespace or None,
+            labels=options.labels,
+            fields=stored_fields(call.resource, options.fields),
+        )
+    except SelectorError as error:
+        raise bad_request(str(error)) from None
+    except Expired as error:
+        return Watch(call, None, options, too_old(error))
+    return Watch(call, cursor, options)

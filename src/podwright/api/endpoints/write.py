@@ -1,0 +1,555 @@
+"""Create, update, patch and delete of objects.
+
+Each write runs through the same steps: decode, complete (`managedFields`, admission), prepare by
+the strategy of the kind, validate, admission again, store. A dry run leaves out the last one.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,update,patch,delete}.go;
+pkg/registry/rest/{create,update,delete}.go; pkg/registry/generic/registry/store.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias, cast
+
+from podwright.api.deletion import Propagation
+from podwright.api.endpoints import strategies
+from podwright.api.endpoints.admission_chain import Attributes, Operation
+from podwright.api.endpoints.bodies import (
+    FieldValidation,
+    StrictDecodingError,
+    TypeMismatchError,
+    cannot_be_handled,
+    check_fields,
+    check_kind,
+    read_object,
+)
+from podwright.api.endpoints.calls import Backend, Call
+from podwright.api.endpoints.field_management import manager_of
+from podwright.api.endpoints.negotiation import CUSTOM_MEDIA_TYPES, MEDIA_TYPES
+from podwright.api.endpoints.options import (
+    DeleteOptions,
+    WriteOptions,
+    delete_options,
+    list_options,
+    write_options,
+)
+from podwright.api.endpoints.read import page_of
+from podwright.api.endpoints.registry_keys import registry_key
+from podwright.api.endpoints.request import HttpReply
+from podwright.api.endpoints.resources import Resource
+from podwright.api.endpoints.responses import list_reply, object_reply
+from podwright.api.endpoints.status_errors import (
+    ApiError,
+    already_exists,
+    bad_request,
+    conflict,
+    invalid,
+    not_found,
+    success,
+)
+from podwright.api.identity import generated_name, uid_at
+from podwright.objects import Document, InvalidObject, KubernetesObject, timestamp_text
+from podwright.schema import Problem, built_in, decode, validate_object_meta
+from podwright.store import AlreadyExists, Stored
+
+MODIFIED: Final = (
+    "the object has been modified; please apply your changes to the latest version and try again"
+)
+_OTHER_NAMESPACE: Final = (
+    "the namespace of the provided object does not match the namespace sent on the request"
+)
+_SYSTEM_METADATA: Final = (
+    "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation",
+    "resourceVersion", "selfLink", "uid",
+)  # fmt: skip
+
+MakeNew: TypeAlias = Callable[[Document | None], Document]
+"""Returns the new object in the version of the request; the argument is the stored one, or None
+if it does not exist."""
+
+
+# ---------------------------------------------------------------------------- decoding
+
+
+def body_of(call: Call, validation: FieldValidation) -> Document:
+    """Return the body of a write, in Go's form and with defaults.
+
+    Raises
+    ------
+    ApiError
+        The body is not an object of the kind.
+    """
+    resource = call.resource
+    types = CUSTOM_MEDIA_TYPES if resource.is_custom else MEDIA_TYPES
+    decoded = read_object(call.request, resource.name, types)
+    document = check_kind(decoded.document, resource.kind)
+    try:
+        call.warnings += check_fields(
+            document, resource.kind, decoded.duplicates, validation=validation
+        )
+    except (StrictDecodingError, TypeMismatchError) as error:
+        raise cannot_be_handled(resource.kind, error) from None
+    return completed(resource, document)
+
+
+def completed(resource: Resource, document: Document) -> Document:
+    """Return a document whose types are right in Go's form and with defaults."""
+    kind = resource.kind
+    return kind.go_form(kind.with_defaults(kind.go_form(document)))
+
+
+def in_namespace(call: Call, document: Document) -> Document:
+    """Return a document with the namespace of the path.
+
+    Raises
+    ------
+    ApiError
+        The document has another namespace.
+    """
+    metadata: Document = document.get("metadata") or {}
+    requested, own = (
+        call.info.namespace if call.resource.namespaced else "",
+        metadata.get("namespace") or "",
+    )
+    if own == requested:
+        return document
+    if own and requested:
+        raise bad_request(_OTHER_NAMESPACE)
+    metadata = dict(metadata)
+    if requested:
+        metadata["namespace"] = requested
+    else:
+        metadata.pop("namespace", None)
+    return document | {"metadata": metadata}
+
+
+# ---------------------------------------------------------------------------- creation
+
+
+def create(backend: Backend, call: Call) -> HttpReply:
+    """Create an object from the body of a request."""
+    options = write_options(call.request, "CreateOptions")
+    document = in_namespace(call, body_of(call, options.field_validation))
+    made = create_document(backend, call, document, options)
+    return object_reply(call, made, 201)
+
+
+def create_document(
+    backend: Backend,
+    call: Call,
+    document: Document,
+    options: WriteOptions,
+    *,
+    tracks_fields: bool = True,
+) -> Document:
+    """Create an object and return it in the version of the request.
+
+    Parameters
+    ----------
+    tracks_fields : bool
+        Whether the write owns its fields; an apply request has set their owners itself.
+
+    Raises
+    ------
+    ApiError
+        The object is not valid, exists, or admission rejects it.
+    """
+    resource = call.resource
+    document = _with_new_metadata(backend, call, document)
+    if tracks_fields:
+        document = backend.field_management.updated(
+            resource,
+            None,
+            document,
+            manager=manager_of(call.request, options.field_manager),
+            subresource="",
+            now_ns=call.now_ns,
+        )
+    attributes = attributes_of(call, "CREATE", document, None, options)
+    backend.admission.admit(attributes)
+    assert attributes.object is not None, "admission keeps the object of a creation"
+    document = strategies.prepared_for_create(resource, attributes.object, call.now_ns)
+    document = resource.kind.go_form(document)
+    if problems := _problems_of_new(resource, document):
+        raise invalid(resource.group, resource.name, _name_of(document), problems)
+    attributes.object = document
+    backend.admission.validate(attributes)
+    call.warnings += attributes.warnings
+    stored = _store_new(backend, call, document, is_dry_run=options.is_dry_run)
+    made = resource.served(stored.object.raw)
+    return _without_version(made) if options.is_dry_run else made
+
+
+def _with_new_metadata(backend: Backend, call: Call, document: Document) -> Document:
+    metadata = dict(document.get("metadata") or {})
+    for name in _SYSTEM_METADATA:
+        metadata.pop(name, None)
+    store = backend.store
+    version = store.resource_version + 1
+    if not metadata.get("name") and (prefix := metadata.get("generateName")):
+        metadata["name"] = generated_name(
+            prefix,
+            namespace=metadata.get("namespace", ""),
+            taken=store.keys(call.resource.storage),
+            seed=store.seed,
+            version=version,
+        )
+    metadata["uid"] = uid_at(store.seed, version)
+    metadata["creationTimestamp"] = timestamp_text(call.now_ns)
+    if call.resource.kind.row.has_generation or call.resource.is_custom:
+        metadata["generation"] = 1
+    return document | {"metadata": metadata}
+
+
+def _problems_of_new(resource: Resource, document: Document) -> list[Problem]:
+    row = resource.kind.row
+    problems = validate_object_meta(
+        document.get("metadata") or {}, name_rule=row.name_rule, is_namespaced=row.namespaced
+    )
+    if row.validation or resource.to_storage is None:
+        return problems + resource.kind.validation_problems(document)
+    return problems + resource.storage_kind.validation_problems(resource.stored(document))
+
+
+def _store_new(backend: Backend, call: Call, document: Document, *, is_dry_run: bool) -> Stored:
+    resource = call.resource
+    obj = stored_object(resource, document)
+    try:
+        return backend.storage.create(obj, call.now_ns, is_dry_run=is_dry_run)
+    except AlreadyExists as error:
+        raise already_exists(
+            resource.group, resource.plural, obj.name, is_terminating=error.is_terminating
+        ) from None
+
+
+def stored_object(resource: Resource, document: Document) -> KubernetesObject:
+    """Return a document of the request's version as the store keeps it.
+
+    Raises
+    ------
+    ApiError
+        The document violates a rule of the typed objects.
+    """
+    try:
+        return decode(resource.stored(document))
+    except InvalidObject as error:
+        problems = [(each.path, each.message, each.value) for each in error.errors]
+        raise invalid(resource.group, resource.name, _name_of(document), problems) from None
+
+
+def attributes_of(
+    call: Call,
+    operation: Operation,
+    new: Document | None,
+    old: Document | None,
+    options: WriteOptions | DeleteOptions,
+) -> Attributes:
+    """Return a write as admission sees it."""
+    name = call.info.name or _name_of(new or {})
+    return Attributes(
+        operation=operation,
+        resource=call.resource,
+        subresource=call.info.subresource,
+        namespace=call.info.namespace,
+        name=name,
+        object=new,
+        old=old,
+        user=call.user,
+        options=options.document if isinstance(options, DeleteOptions) else {},
+        is_dry_run=options.is_dry_run,
+        now_ns=call.now_ns,
+        warnings=[],
+    )
+
+
+def _name_of(document: Document) -> str:
+    return str((document.get("metadata") or {}).get("name") or "")
+
+
+def _without_version(document: Document) -> Document:
+    metadata = {
+        name: value for name, value in document["metadata"].items() if name != "resourceVersion"
+    }
+    return document | {"metadata": metadata}
+
+
+# ------------------------------------------------------------------------------ update
+
+
+def update(backend: Backend, call: Call) -> HttpReply:
+    """Replace the named object, or the part of it that a subresource is."""
+    options = write_options(call.request, "UpdateOptions")
+    document = in_namespace(call, body_of(call, options.field_validation))
+    check_name(call, document)
+    uid = (document.get("metadata") or {}).get("uid") or ""
+    made, is_new = update_document(backend, call, lambda _current: document, options, uid=uid)
+    return object_reply(call, made, 201 if is_new else 200)
+
+
+def check_name(call: Call, document: Document) -> None:
+    """Reject a body whose name is not the one on the path.
+
+    Raises
+    ------
+    ApiError
+        The names differ.
+    """
+    name = _name_of(document)
+    if not name:
+        raise bad_request("name must be provided")
+    if name != call.info.name:
+        raise bad_request(
+            f"the name of the object ({name}) does not match the name on the URL ({call.info.name})"
+        )
+
+
+def update_document(
+    backend: Backend,
+    call: Call,
+    make: MakeNew,
+    options: WriteOptions,
+    *,
+    uid: str = "",
+    may_create: bool | None = None,
+    tracks_fields: bool = True,
+) -> tuple[Document, bool]:
+    """Update the named object and return it, and whether it is new.
+
+    Parameters
+    ----------
+    make : callable
+        Returns the new object.
+    uid : str
+        A precondition; "" for none.
+    may_create : bool, optional
+        Whether an absent object is created; by default as its kind allows for an update.
+    tracks_fields : bool
+        Whether the write owns the fields that it changes; an apply request has done that itself.
+
+    Raises
+    ------
+    ApiError
+        The object does not exist, does not fit, or is not valid.
+    """
+    resource, info = call.resource, call.info
+    current = backend.store.get(resource.storage, call.key)
+    if current is None:
+        if may_create is None:
+            may_create = not info.subresource and strategies.creates_on_update(resource)
+        if not may_create:
+            raise call.missing()
+        made = create_document(backend, call, make(None), options, tracks_fields=tracks_fields)
+        return made, True
+    if uid and uid != current.uid:
+        raise _other_uid(resource, call, uid, current.uid)
+    old = resource.served(current.raw)
+    new = in_namespace(call, make(old))
+    if tracks_fields:
+        new = backend.field_management.updated(
+            resource,
+            old,
+            new,
+            manager=manager_of(call.request, options.field_manager),
+            subresource=info.subresource,
+            now_ns=call.now_ns,
+        )
+    attributes = attributes_of(call, "UPDATE", new, old, options)
+    backend.admission.admit(attributes)
+    assert attributes.object is not None, "admission keeps the object of an update"
+    new = _checked_version(resource, attributes.object, current)
+    new = with_stored_metadata(new, old)
+    new = strategies.prepared_for_update(resource, new, old, call.now_ns, info.subresource)
+    new = resource.kind.go_form(new)
+    if problems := strategies.update_problems(resource, new, old, info.subresource):
+        raise invalid(resource.group, resource.name, _name_of(new), problems)
+    attributes.object = new
+    backend.admission.validate(attributes)
+    call.warnings += attributes.warnings
+    new = backend.field_management.settled(old, new)
+    replaced = backend.storage.replace(
+        current, stored_object(resource, new), is_dry_run=options.is_dry_run
+    )
+    made = resource.served(replaced.object.raw)
+    return made, False
+
+
+def _checked_version(resource: Resource, new: Document, current: KubernetesObject) -> Document:
+    metadata: Document = new.get("metadata") or {}
+    sent, stored = metadata.get("resourceVersion") or "", current.metadata.resource_version
+    if sent == stored:
+        return new
+    name = current.name
+    if sent and sent != "0":
+        raise conflict(resource.group, resource.plural, name, MODIFIED)
+    if not strategies.allows_unconditional_update(resource):
+        text = "Invalid value: 0: must be specified for an update"
+        problem = ("metadata.resourceVersion", text, 0)
+        raise invalid(resource.group, resource.name, name, [problem])
+    return new | {"metadata": metadata | {"resourceVersion": stored}}
+
+
+def with_stored_metadata(new: Document, old: Document) -> Document:
+    """Return a changed object with the metadata that no update changes."""
+    metadata = dict(new.get("metadata") or {})
+    stored: Document = old.get("metadata") or {}
+    metadata.pop("selfLink", None)
+    if not metadata.get("uid"):
+        metadata["uid"] = stored.get("uid")
+    for name in ("generation", "creationTimestamp"):
+        if name in stored:
+            metadata[name] = stored[name]
+        else:
+            metadata.pop(name, None)
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):
+        if name in stored:
+            metadata[name] = stored[name]
+    if "deletionTimestamp" not in stored:
+        metadata.pop("deletionGracePeriodSeconds", None)
+    return new | {"metadata": metadata}
+
+
+def _other_uid(resource: Resource, call: Call, sent: str, stored: str) -> ApiError:
+    return conflict(
+        resource.group,
+        resource.plural,
+        call.info.name,
+        f"StorageError: invalid object, Code: 4, Key: {registry_key(resource, call.key)},"
+        " ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition:"
+        f" {sent}, UID in object meta: {stored}",
+    )
+
+
+# ---------------------------------------------------------------------------- deletion
+
+
+def delete(backend: Backend, call: Call) -> HttpReply:
+    """Delete the named object, or mark it as terminating."""
+    options = delete_options(_options_body(call), call.request)
+    current = backend.store.get(call.resource.storage, call.key)
+    if current is None:
+        raise call.missing()
+    stored = delete_object(backend, call, current, options)
+    return _deleted(call, stored)
+
+
+def _options_body(call: Call) -> dict[str, Any] | None:
+    """Return the DeleteOptions in the body; None if it has none."""
+    request = call.request
+    if not request.body:
+        return None
+    decoded = read_object(request, "DeleteOptions")
+    document = decoded.document
+    kind = built_in().type("meta.v1.DeleteOptions")
+    del kind
+    name = document.get("kind") or "DeleteOptions"
+    if name != "DeleteOptions":
+        raise bad_request(f"decoded object cannot be converted to DeleteOptions: {name}")
+    return cast(dict[str, Any], document)
+
+
+def delete_object(
+    backend: Backend, call: Call, current: KubernetesObject, options: DeleteOptions
+) -> Stored:
+    """Delete an object, or mark it as terminating.
+
+    Raises
+    ------
+    ApiError
+        A precondition does not hold, or admission rejects the deletion.
+    """
+    resource = call.resource
+    old = resource.served(current.raw)
+    attributes = attributes_of(call, "DELETE", None, old, options)
+    attributes.name = current.name
+    backend.admission.admit(attributes)
+    backend.admission.validate(attributes)
+    call.warnings += attributes.warnings
+    _check_preconditions(resource, current, options)
+    return backend.storage.delete(
+        resource.storage,
+        current.key,
+        call.now_ns,
+        grace_seconds=options.grace_seconds,
+        propagation=_propagation(options),
+        is_dry_run=options.is_dry_run,
+    )
+
+
+def _propagation(options: DeleteOptions) -> Propagation | None:
+    if options.propagation is not None:
+        return cast(Propagation, options.propagation)
+    if options.orphans is None:
+        return None
+    return "Orphan" if options.orphans else "Background"
+
+
+def _check_preconditions(
+    resource: Resource, current: KubernetesObject, options: DeleteOptions
+) -> None:
+    """Check the uid and the version of an object to delete.
+
+    Upstream: pkg/registry/rest/delete.go, BeforeDelete
+    """
+    if options.uid is not None and options.uid != current.uid:
+        raise conflict(
+            resource.group,
+            resource.name,
+            current.name,
+            f"the UID in the precondition ({options.uid}) does not match the UID in record"
+            f" ({current.uid}). The object might have been deleted and then recreated",
+        )
+    version = current.metadata.resource_version
+    if options.resource_version is not None and options.resource_version != version:
+        raise conflict(
+            resource.group,
+            resource.name,
+            current.name,
+            f"the ResourceVersion in the precondition ({options.resource_version}) does not match"
+            f" the ResourceVersion in record ({version}). The object might have been modified",
+        )
+
+
+def _deleted(call: Call, stored: Stored) -> HttpReply:
+    resource, obj = call.resource, stored.object
+    if stored.outcome == "deleted" and not strategies.returns_deleted_object(resource):
+        details = {
+            "name": obj.name,
+            "group": resource.group,
+            "kind": resource.plural,
+            "uid": obj.uid,
+        }
+        found = {name: value for name, value in details.items() if value}
+        return object_reply(call, success(found))
+    return object_reply(call, resource.served(obj.raw))
+
+
+def delete_collection(backend: Backend, call: Call) -> HttpReply:
+    """Delete the selected objects of a collection and return them."""
+    deleting = delete_options(_options_body(call), call.request)
+    options = list_options(call.request, is_watch=False)
+    page = page_of(backend, call, options)
+    resource = call.resource
+    items: list[Document] = []
+    for obj in page.objects:
+        current = backend.store.get(resource.storage, obj.key)
+        if current is None:
+            continue
+        stored = delete_object(backend, call, current, deleting)
+        items.append(resource.served(stored.object.raw))
+    metadata = {"resourceVersion": str(page.resource_version)}
+    return list_reply(call, items, metadata)
+
+
+def require_namespace(backend: Backend, namespace: str) -> KubernetesObject:
+    """Return a namespace.
+
+    Raises
+    ------
+    ApiError
+        It does not exist.
+    """
+    found = backend.store.get(("", "Namespace"), namespace)
+    if found is None:
+        raise not_found("", "namespaces", namespace)
+    return found

@@ -1,0 +1,1 @@
+"""Recorded exchanges with a real kube-apiserver, replayed without a socket."""

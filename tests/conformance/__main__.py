@@ -1,0 +1,54 @@
+"""Replay recordings: ``python -m tests.conformance [FILE ...] [--differences N]``.
+
+Without files it replays those of tests/golden/api. The exit status is 1 if anything
+differs, or if nothing was replayed, and 2 if a file cannot be read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from tests.conformance.replay import RECORDINGS, Compared, replay
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Replay files, print what differs, and return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tests.conformance")
+    parser.add_argument("files", nargs="*", type=Path, help="recordings (*.jsonl.gz)")
+    parser.add_argument(
+        "--differences", type=int, default=5, metavar="N", help="how many exchanges to show a file"
+    )
+    parsed = parser.parse_args(arguments)
+    files = parsed.files or sorted(RECORDINGS.glob("*.jsonl.gz"))
+    agreed = total = 0
+    for path in files:
+        try:
+            compared = replay(path)
+        except (OSError, ValueError, KeyError) as error:
+            print(f"{path}: not a recording that can be replayed: {error!r}", file=sys.stderr)
+            return 2
+        same = sum(not each.differences for each in compared)
+        agreed, total = agreed + same, total + len(compared)
+        print(f"{path.name}: {same} of {len(compared)} agree")
+        differing = [each for each in compared if each.differences]
+        for each in differing[: parsed.differences]:
+            print_differences(each)
+    print(f"{agreed} of {total} exchanges in {len(files)} files agree")
+    return 0 if total and agreed == total else 1
+
+
+def print_differences(compared: Compared) -> None:
+    """Print the first differences of an exchange."""
+    exchange = compared.exchange
+    request = exchange.request
+    query = f"?{request['query']}" if request["query"] else ""
+    where = f"{request['path']}{query}"[:110]
+    print(f"  {exchange.id} {request['method']} {where}  {exchange.note}".rstrip())
+    for each in compared.differences[:4]:
+        print(f"     {each}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
