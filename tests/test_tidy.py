@@ -192,6 +192,7 @@ def test_every_room_has_content() -> None:
 
 USED_AS = {
     "cosmic-ray": "cosmic_ray",
+    "google-re2": "re2",
     "import-linter": "lint-imports",
     "prometheus-client": "prometheus_client",
     "pytest-cov": "--cov",

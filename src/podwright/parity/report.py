@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
+from podwright.parity.cel import check_cel
 from podwright.parity.classic_decision import (
     check_classic_decision,
     check_classic_preemption,
@@ -34,6 +35,7 @@ from podwright.parity.trace import check_gang, check_trace
 
 CHECKS: dict[str, Callable[[Case], Check]] = {
     "batching": check_trace,
+    "cel": check_cel,
     "classic_decision": check_classic_decision,
     "classic_events": check_classic_events,
     "classic_node_tree": check_classic_node_tree,
@@ -73,6 +75,7 @@ _STEPS = ("steps",)
 _DECISION = ("objects", "pod", "expect")
 _REQUIRED: dict[str, tuple[str, ...]] = {
     "batching": ("start", "objects", "steps"),
+    "cel": ("expression", "devices", "expect"),
     "classic_decision": _DECISION,
     "classic_events": ("event", "expect"),
     "classic_node_tree": ("tree_steps", "nodes_to_find", "expect"),

@@ -1,0 +1,39 @@
+"""Expressions of the Common Expression Language, as Kubernetes evaluates them.
+
+The room compiles an expression in an environment, estimates its cost, and evaluates it with a
+limit. It reads no objects itself: callers pass decoded values. Start with `environment`; the way of
+an expression is `lexer`, `parser` (with `macros`), `checker`, `validators`, `estimate`, `program`
+and its `steps`. The functions are in libraries: `standard`, `string_functions`, `list_functions`,
+`quantities`, `addresses`, `formats`.
+"""
+
+from podwright.cel.device_selectors import (
+    MAX_SELECTOR_COST,
+    UNBOUNDED,
+    DeviceError,
+    DeviceResult,
+    DeviceSelector,
+    SelectorError,
+    check_new_selector,
+    compile_selector,
+    device_value,
+)
+from podwright.cel.environment import KUBERNETES_BASE, Compiled, Environment
+from podwright.cel.errors import CompileError, ProgramError
+
+__all__ = [
+    "KUBERNETES_BASE",
+    "MAX_SELECTOR_COST",
+    "UNBOUNDED",
+    "CompileError",
+    "Compiled",
+    "DeviceError",
+    "DeviceResult",
+    "DeviceSelector",
+    "Environment",
+    "ProgramError",
+    "SelectorError",
+    "check_new_selector",
+    "compile_selector",
+    "device_value",
+]

@@ -1,0 +1,412 @@
+"""Source to expression, by recursive descent; macros are expanded as calls are met.
+
+The grammar is that of the language definition: a conditional of disjunctions of conjunctions of
+relations of sums of products of signed members. A syntax error ends the parse; its text is that
+of upstream's parser generator where one token decides it.
+
+Upstream: cel-go parser/parser.go, parser/gen/CEL.g4, parser/helper.go (balancing)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from podwright.cel.errors import CompileError, Issue
+from podwright.cel.expressions import (
+    Call,
+    Constant,
+    CreateList,
+    CreateMap,
+    CreateStruct,
+    Entry,
+    Expression,
+    Identifier,
+    Select,
+)
+from podwright.cel.lexer import Token, bytes_of, text_of, tokenize
+from podwright.cel.macros import MacroError, Macros
+from podwright.cel.values import INT_MAX, INT_MIN, UINT_MAX, Uint
+
+MAX_SOURCE_LENGTH: Final = 100_000
+MAX_NESTING: Final = 250
+
+_RELATIONS = {"==", "!=", "<", "<=", ">", ">=", "in"}
+_FUNCTION_OF = {"in": "@in"}
+_BINARY: tuple[frozenset[str], ...] = (
+    frozenset(_RELATIONS),
+    frozenset({"+", "-"}),
+    frozenset({"*", "/", "%"}),
+)
+_RESERVED = frozenset({
+    "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop",
+    "package", "namespace", "return", "var", "void", "while",
+})  # fmt: skip
+# The order of the grammar's tokens, in which messages list what was expected.
+_TOKEN_ORDER = (
+    "[", "]", "{", "}", "(", ")", ".", ",", "-", "!", "?", ":", "true", "false", "null",
+    "NUM_FLOAT", "NUM_INT", "NUM_UINT", "STRING", "BYTES", "IDENTIFIER", "ESC_IDENTIFIER", "<EOF>",
+)  # fmt: skip
+_NAMED_TOKENS = frozenset({
+    "NUM_FLOAT", "NUM_INT", "NUM_UINT", "STRING", "BYTES", "IDENTIFIER", "ESC_IDENTIFIER", "<EOF>",
+})  # fmt: skip
+_OPERAND = frozenset({
+    "[", "{", "(", ".", "-", "!", "true", "false", "null", "NUM_FLOAT", "NUM_INT", "NUM_UINT",
+    "STRING", "BYTES", "IDENTIFIER",
+})  # fmt: skip
+
+
+def parse(source: str, macros: Macros) -> Expression:
+    """Parse an expression.
+
+    Raises
+    ------
+    CompileError
+        The source does not follow the grammar, or a macro is used wrongly.
+    """
+    if len(source) > MAX_SOURCE_LENGTH:
+        size = f"size: {len(source)}, limit {MAX_SOURCE_LENGTH}"
+        raise CompileError("", [Issue(0, f"expression code point size exceeds limit: {size}")])
+    tokens, issues = tokenize(source)
+    parser = _Parser(tokens, macros)
+    try:
+        expression = parser.whole()
+    except _SyntaxError as error:
+        raise CompileError(source, [*issues, *parser.issues, error.issue]) from None
+    except RecursionError:
+        limit = f"expression recursion limit exceeded: {MAX_NESTING}"
+        raise CompileError(source, [Issue(0, limit)]) from None
+    issues += parser.issues
+    if issues:
+        raise CompileError(source, issues)
+    return expression
+
+
+class _SyntaxError(Exception):
+    def __init__(self, issue: Issue) -> None:
+        super().__init__(issue.message)
+        self.issue = issue
+
+
+class _Parser:
+    def __init__(self, tokens: list[Token], macros: Macros) -> None:
+        self.issues: list[Issue] = []
+        self._tokens = tokens
+        self._position = 0
+        self._nesting = 0
+        self._macros = macros
+
+    # ------------------------------------------------------------------ tokens
+
+    @property
+    def _token(self) -> Token:
+        return self._tokens[self._position]
+
+    def _peek(self, ahead: int) -> str:
+        return self._tokens[min(self._position + ahead, len(self._tokens) - 1)].kind
+
+    def _take(self) -> Token:
+        token = self._token
+        self._position += 1
+        return token
+
+    def _accept(self, kind: str) -> Token | None:
+        return self._take() if self._token.kind == kind else None
+
+    def _expect(self, kind: str) -> Token:
+        token = self._token
+        if token.kind == kind:
+            return self._take()
+        if self._peek(1) == kind and token.kind != "<EOF>":
+            self._report(f"extraneous input '{token.text}' expecting {_expected([kind])}")
+            self._take()
+            return self._take()
+        if kind in (")", "]", "}") and token.kind == "<EOF>" and not self._nesting_left():
+            raise self._error(f"missing {_expected([kind])} at '<EOF>'")
+        raise self._error(f"mismatched input '{token.text}' expecting {_expected([kind])}")
+
+    def _nesting_left(self) -> bool:
+        return self._nesting > 2
+
+    def _report(self, message: str) -> None:
+        self.issues.append(Issue(self._token.offset, f"Syntax error: {message}"))
+
+    def _error(self, message: str) -> _SyntaxError:
+        return _SyntaxError(Issue(self._token.offset, f"Syntax error: {message}"))
+
+    # ------------------------------------------------------------------ operators
+
+    def whole(self) -> Expression:
+        """Parse an expression and the end of the source."""
+        expression = self._expression()
+        if self._token.kind != "<EOF>":
+            kind = "extraneous" if self._peek(1) == "<EOF>" else "mismatched"
+            raise self._error(f"{kind} input '{self._token.text}' expecting <EOF>")
+        return expression
+
+    def _expression(self, *, optional: bool = False) -> Expression:
+        self._nesting += 1
+        if self._nesting > MAX_NESTING:
+            limit = f"expression recursion limit exceeded: {MAX_NESTING}"
+            raise _SyntaxError(Issue(self._token.offset, limit))
+        self._check_operand(optional=optional)
+        condition = self._logical("||", "_||_")
+        question = self._accept("?")
+        if question:
+            truthy = self._logical("||", "_||_")
+            self._expect(":")
+            falsy = self._expression()
+            condition = Call("_?_:_", [condition, truthy, falsy], offset=question.offset)
+        self._nesting -= 1
+        return condition
+
+    def _check_operand(self, *, optional: bool = False) -> None:
+        token = self._token
+        if token.kind in _OPERAND or token.kind == "ESC_IDENTIFIER":
+            return
+        expected = _expected(_OPERAND | {"?"} if optional else _OPERAND)
+        if self._peek(1) in _OPERAND and token.kind != "<EOF>":
+            self._report(f"extraneous input '{token.text}' expecting {expected}")
+            self._take()
+            return
+        if token.kind != "<EOF>" and self._peek(1) == "<EOF>":
+            # Upstream passes over the token, and misses the operand once more at the end.
+            self._report(f"mismatched input '{token.text}' expecting {expected}")
+            self._take()
+        raise self._error(f"mismatched input '{self._token.text}' expecting {expected}")
+
+    def _logical(self, symbol: str, function: str) -> Expression:
+        def operand() -> Expression:
+            return self._logical("&&", "_&&_") if symbol == "||" else self._binary(0)
+
+        terms, offsets = [operand()], []
+        while operator := self._accept(symbol):
+            offsets.append(operator.offset)
+            terms.append(operand())
+        return _balanced(function, terms, offsets, 0, len(offsets) - 1)
+
+    def _binary(self, level: int) -> Expression:
+        if level == len(_BINARY):
+            return self._unary()
+        left = self._binary(level + 1)
+        while self._token.kind in _BINARY[level]:
+            operator = self._take()
+            right = self._binary(level + 1)
+            function = _FUNCTION_OF.get(operator.kind, f"_{operator.kind}_")
+            left = Call(function, [left, right], offset=operator.offset)
+        return left
+
+    def _unary(self) -> Expression:
+        self._check_operand()
+        token = self._token
+        if token.kind not in ("!", "-"):
+            return self._member(self._primary())
+        if token.kind == "-" and self._peek(1) in ("NUM_INT", "NUM_FLOAT"):
+            self._take()
+            return self._member(self._number(self._take(), token))
+        count = 0
+        while self._accept(token.kind):
+            count += 1
+            if token.kind == "-" and self._peek(1) in ("NUM_INT", "NUM_FLOAT"):
+                break
+        operand = self._unary() if self._token.kind == "-" else self._operand_of_sign()
+        # An even number of signs cancels out.
+        if count % 2 == 0:
+            return operand
+        return Call(f"{token.kind}_", [operand], offset=token.offset)
+
+    def _operand_of_sign(self) -> Expression:
+        self._check_operand()
+        return self._member(self._primary())
+
+    # ------------------------------------------------------------------ members
+
+    def _member(self, operand: Expression) -> Expression:
+        while True:
+            token = self._token
+            if token.kind == ".":
+                operand = self._selection(operand)
+            elif token.kind == "[":
+                self._take()
+                is_optional = self._accept("?") is not None
+                index = self._expression(optional=not is_optional)
+                self._expect("]")
+                function = "_[?_]" if is_optional else "_[_]"
+                operand = Call(function, [operand, index], offset=token.offset)
+            else:
+                return operand
+
+    def _selection(self, operand: Expression) -> Expression:
+        dot = self._take()
+        is_optional = self._accept("?") is not None
+        if self._token.kind not in ("IDENTIFIER", "ESC_IDENTIFIER"):
+            expected = _expected(
+                ["IDENTIFIER", "ESC_IDENTIFIER"]
+                if is_optional
+                else ["?", "IDENTIFIER", "ESC_IDENTIFIER"]
+            )
+            text = self._token.text
+            if text == "in" or not is_optional:
+                raise self._error(f"no viable alternative at input '.{text}'")
+            raise self._error(f"mismatched input '{text}' expecting {expected}")
+        name = self._take()
+        field = name.text.strip("`")
+        if is_optional:
+            constant = Constant(field, offset=name.offset)
+            return Call("_?._", [operand, constant], offset=dot.offset)
+        parenthesis = self._accept("(") if name.kind == "IDENTIFIER" else None
+        if parenthesis is None:
+            return Select(operand, field, offset=dot.offset)
+        args = self._arguments()
+        return self._call(field, operand, args, parenthesis.offset)
+
+    def _arguments(self) -> list[Expression]:
+        args: list[Expression] = []
+        if self._token.kind != ")":
+            args.append(self._expression())
+            while self._accept(","):
+                args.append(self._expression())
+        self._expect(")")
+        return args
+
+    def _call(
+        self, function: str, target: Expression | None, args: list[Expression], offset: int
+    ) -> Expression:
+        try:
+            expanded = self._macros.expand(function, target, args, offset)
+        except MacroError as error:
+            self.issues.append(Issue(error.offset, str(error)))
+            expanded = None
+        return expanded or Call(function, args, target, offset=offset)
+
+    # ------------------------------------------------------------------ primaries
+
+    def _primary(self) -> Expression:
+        token = self._token
+        match token.kind:
+            case "(":
+                self._take()
+                inner = self._expression()
+                self._expect(")")
+                return inner
+            case "[":
+                return self._list()
+            case "{":
+                self._take()
+                return CreateMap(self._entries(), offset=token.offset)
+            case "." | "IDENTIFIER":
+                return self._name()
+            case "NUM_INT" | "NUM_UINT" | "NUM_FLOAT":
+                return self._number(self._take())
+            case "STRING":
+                return Constant(text_of(self._take().text), offset=token.offset)
+            case "BYTES":
+                return Constant(bytes_of(self._take().text), offset=token.offset)
+            case "true" | "false" | "null":
+                self._take()
+                value = {"true": True, "false": False, "null": None}[token.kind]
+                return Constant(value, offset=token.offset)
+            case _:
+                pass
+        raise self._error(f"mismatched input '{token.text}' expecting {_expected(_OPERAND)}")
+
+    def _name(self) -> Expression:
+        dot = self._accept(".")
+        if self._token.kind != "IDENTIFIER":
+            raise self._error(f"mismatched input '{self._token.text}' expecting IDENTIFIER")
+        struct = self._struct_name()
+        if struct:
+            brace = self._expect("{")
+            return CreateStruct(
+                ("." if dot else "") + struct, self._entries(fields=True), offset=brace.offset
+            )
+        token = self._take()
+        if token.text in _RESERVED:
+            self.issues.append(Issue(token.offset, f"reserved identifier: {token.text}"))
+        name = ("." if dot else "") + token.text
+        parenthesis = self._accept("(")
+        if parenthesis is None:
+            return Identifier(name, offset=token.offset)
+        return self._call(name, None, self._arguments(), parenthesis.offset)
+
+    def _struct_name(self) -> str:
+        """Return the dotted name before a brace and pass over it; empty if there is no brace."""
+        ahead, names = 0, [self._token.text]
+        while self._peek(ahead + 1) == "." and self._peek(ahead + 2) == "IDENTIFIER":
+            ahead += 2
+            names.append(self._tokens[self._position + ahead].text)
+        if self._peek(ahead + 1) != "{":
+            return ""
+        self._position += ahead + 1
+        return ".".join(names)
+
+    def _list(self) -> Expression:
+        start = self._take()
+        elements: list[Expression] = []
+        optional: set[int] = set()
+        while self._token.kind != "]":
+            if self._accept("?"):
+                optional.add(len(elements))
+            elements.append(self._expression(optional=True))
+            if not self._accept(","):
+                break
+        self._expect("]")
+        return CreateList(elements, frozenset(optional), offset=start.offset)
+
+    def _entries(self, *, fields: bool = False) -> list[Entry]:
+        entries: list[Entry] = []
+        while self._token.kind != "}":
+            is_optional = self._accept("?") is not None
+            key: Expression | str
+            if fields:
+                if self._token.kind not in ("IDENTIFIER", "ESC_IDENTIFIER"):
+                    raise self._error(f"mismatched input '{self._token.text}' expecting IDENTIFIER")
+                key = self._take().text.strip("`")
+            else:
+                key = self._expression(optional=True)
+            colon = self._expect(":")
+            entries.append(Entry(key, self._expression(), colon.offset, is_optional))
+            if not self._accept(","):
+                break
+        self._expect("}")
+        return entries
+
+    def _number(self, token: Token, sign: Token | None = None) -> Expression:
+        text = ("-" if sign else "") + token.text
+        offset = sign.offset if sign else token.offset
+        value: int | float | Uint
+        if token.kind == "NUM_FLOAT":
+            return Constant(float(text), offset=offset)
+        is_unsigned = token.kind == "NUM_UINT"
+        value = int(text.rstrip("uU"), 16 if "0x" in text else 10)
+        if is_unsigned:
+            if value > UINT_MAX:
+                self.issues.append(Issue(offset, "invalid uint literal"))
+            return Constant(Uint(value), offset=offset)
+        if not INT_MIN <= value <= INT_MAX:
+            self.issues.append(Issue(offset, "invalid int literal"))
+        return Constant(value, offset=offset)
+
+
+def _balanced(
+    function: str, terms: list[Expression], offsets: list[int], low: int, high: int
+) -> Expression:
+    """Return a tree of a logical operator that is as deep to the left as to the right."""
+    if high < low:
+        return terms[low]
+    middle = (low + high + 1) // 2
+    left = _balanced(function, terms, offsets, low, middle - 1)
+    right = (
+        terms[middle + 1]
+        if middle == high
+        else _balanced(function, terms, offsets, middle + 1, high)
+    )
+    return Call(function, [left, right], offset=offsets[middle])
+
+
+def _expected(kinds: Iterable[str]) -> str:
+    names = [
+        kind if kind in _NAMED_TOKENS else f"'{kind}'"
+        for kind in sorted(kinds, key=_TOKEN_ORDER.index)
+    ]
+    return names[0] if len(names) == 1 else "{" + ", ".join(names) + "}"

@@ -1,0 +1,597 @@
+"""Steps: the parts of a program that evaluate one node each and count its cost.
+
+A step returns a value, an `ErrorValue` included. Its cost is counted where upstream's observer of
+evaluations counts it: names, fields and indices cost 1 each, calls what `call_costs` says, and a
+call whose arguments were not all evaluated nothing.
+
+Upstream: cel-go interpreter/interpretable.go, attributes.go, runtimecost.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from podwright.cel.declarations import Function, Overload, no_such_overload
+from podwright.cel.errors import CostLimitError
+from podwright.cel.values import (
+    NONE,
+    ErrorValue,
+    Optional,
+    Struct,
+    Uint,
+    Value,
+    equals,
+    find_key,
+    present,
+    type_name,
+)
+
+CallCost: TypeAlias = Callable[[tuple[Value, ...], Value], int]
+"""The cost of a call, for its arguments and its result."""
+
+
+class Frame:
+    """The state of one evaluation.
+
+    Attributes
+    ----------
+    cost, limit : int
+        In units of upstream's cost.
+    """
+
+    __slots__ = ("cost", "limit", "locals", "variables")
+
+    def __init__(self, variables: dict[str, Value], limit: int, local_count: int) -> None:
+        self.variables = variables
+        self.locals: list[Value] = [None] * local_count
+        self.cost = 0
+        self.limit = limit
+
+    def spend(self, cost: int) -> None:
+        """Add a cost.
+
+        Raises
+        ------
+        CostLimitError
+            The limit is exceeded.
+        """
+        self.cost += cost
+        if self.cost > self.limit:
+            raise CostLimitError
+
+
+class Step:
+    """Evaluates a node."""
+
+    __slots__ = ()
+
+    def run(self, frame: Frame) -> Value:
+        """Return the value of the node."""
+        raise NotImplementedError
+
+    def resolve(self, frame: Frame) -> Value:
+        """Return the value without the cost of a name, as a branch of a conditional does."""
+        return self.run(frame)
+
+
+class ConstantStep(Step):
+    """A literal, or a part that is constant. Costs nothing."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+    def run(self, frame: Frame) -> Value:
+        """Return the constant."""
+        return self.value
+
+
+# --------------------------------------------------------------------------- attributes
+
+
+class VariableStep(Step):
+    """A variable of the environment."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def run(self, frame: Frame) -> Value:
+        """Return its value."""
+        value = self.resolve(frame)
+        frame.spend(1)
+        return value
+
+    def resolve(self, frame: Frame) -> Value:
+        """Return its value; a value that is computed on demand is computed once."""
+        try:
+            value = frame.variables[self.name]
+        except KeyError:
+            return ErrorValue(f"no such attribute(s): {self.name}")
+        return value() if isinstance(value, Lazy) else value
+
+
+class Lazy:
+    """A variable whose value is computed when it is first read."""
+
+    __slots__ = ("_compute", "_value")
+
+    def __init__(self, compute: Callable[[], Value]) -> None:
+        self._compute: Callable[[], Value] | None = compute
+        self._value: Value = None
+
+    def __call__(self) -> Value:
+        """Return the value."""
+        if self._compute is not None:
+            self._value, self._compute = self._compute(), None
+        return self._value
+
+
+class LocalStep(Step):
+    """A variable of a loop."""
+
+    __slots__ = ("slot",)
+
+    def __init__(self, slot: int) -> None:
+        self.slot = slot
+
+    def run(self, frame: Frame) -> Value:
+        """Return its value."""
+        value = self.resolve(frame)
+        frame.spend(1)
+        return value
+
+    def resolve(self, frame: Frame) -> Value:
+        """Return its value; that of a binding is computed when it is first read."""
+        value = frame.locals[self.slot]
+        return value() if value.__class__ is Lazy else value
+
+
+class PathStep(Step):
+    """Fields and indices of a root: `device.attributes["x"].model`."""
+
+    __slots__ = ("qualifiers", "root")
+
+    def __init__(self, root: Step, qualifiers: tuple[Qualifier, ...]) -> None:
+        self.root = root
+        self.qualifiers = qualifiers
+
+    def run(self, frame: Frame) -> Value:
+        """Return the value at the end of the path."""
+        value = self.resolve(frame)
+        frame.spend(1)
+        return value
+
+    def resolve(self, frame: Frame) -> Value:
+        """Return the value at the end of the path, without the cost of the root's name."""
+        value = self.root.resolve(frame)
+        was_optional = False
+        for qualifier in self.qualifiers:
+            if value.__class__ is ErrorValue:
+                return value
+            if value.__class__ is Optional:
+                if not value.is_present:
+                    return NONE
+                value, was_optional = value.value, True
+            found, value = qualifier.apply(frame, value, was_optional=was_optional)
+            if not found:
+                return NONE
+            was_optional = was_optional or qualifier.is_optional
+        if was_optional and value.__class__ is not ErrorValue:
+            return value if value.__class__ is Optional else present(value)
+        return value
+
+
+class Qualifier:
+    """A field or index of a path."""
+
+    __slots__ = ("is_optional", "key")
+
+    def __init__(self, key: Step, *, is_optional: bool = False) -> None:
+        self.key = key
+        self.is_optional = is_optional
+
+    def apply(self, frame: Frame, value: Value, *, was_optional: bool) -> tuple[bool, Value]:
+        """Return whether there is a value, and the value; what is missing is an error.
+
+        After an optional qualifier the others are optional too.
+        """
+        key = self.key.resolve(frame)
+        if key.__class__ is ErrorValue:
+            frame.spend(1)
+            return True, key
+        found, item = lookup(value, key)
+        if found or not (self.is_optional or was_optional):
+            frame.spend(1)
+            return True, item
+        return item.__class__ is ErrorValue and not _is_missing(item), item
+
+
+def _is_missing(error: ErrorValue) -> bool:
+    return error.message.startswith(("no such key", "index out of bounds"))
+
+
+def lookup(container: Value, key: Value) -> tuple[bool, Value]:
+    """Return whether a map or list has an entry, and the entry or the error of its absence."""
+    if isinstance(container, dict):
+        found, value = find_key(container, key)
+        return (True, value) if found else (False, ErrorValue(f"no such key: {display(key)}"))
+    if isinstance(container, list):
+        index = _list_index(key)
+        if isinstance(index, ErrorValue):
+            return False, index
+        if 0 <= index < len(container):
+            return True, container[index]
+        return False, ErrorValue(f"index out of bounds: {index}")
+    return False, ErrorValue(f"no such key: {display(key)}")
+
+
+def _list_index(key: Value) -> int | ErrorValue:
+    if key.__class__ in (int, Uint):
+        return int(key)
+    if key.__class__ is float:
+        if key == int(key):
+            return int(key)
+        return ErrorValue(f"unsupported index value {key} in list")
+    return ErrorValue(f"unsupported index type '{type_name(key)}' in list")
+
+
+def display(value: Value) -> str:
+    """Return a key as messages write it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+class PresenceStep(Step):
+    """`has(operand.field)`: the operand has its cost, the test none."""
+
+    __slots__ = ("field", "operand")
+
+    def __init__(self, operand: Step, field: str) -> None:
+        self.operand = operand
+        self.field = field
+
+    def run(self, frame: Frame) -> Value:
+        """Return whether the operand has the field."""
+        value = self.operand.run(frame)
+        if value.__class__ is ErrorValue:
+            return value
+        if value.__class__ is Optional:
+            if not value.is_present:
+                return False
+            value = value.value
+        return lookup(value, self.field)[0]
+
+
+# --------------------------------------------------------------------------- logic
+
+
+class ConditionalStep(Step):
+    """`condition ? truthy : falsy`."""
+
+    __slots__ = ("condition", "falsy", "truthy")
+
+    def __init__(self, condition: Step, truthy: Step, falsy: Step) -> None:
+        self.condition = condition
+        self.truthy = truthy
+        self.falsy = falsy
+
+    def run(self, frame: Frame) -> Value:
+        """Return the value of one of the branches."""
+        condition = self.condition.run(frame)
+        if condition is True:
+            return self.truthy.resolve(frame)
+        if condition is False:
+            return self.falsy.resolve(frame)
+        return condition if condition.__class__ is ErrorValue else ErrorValue("no such overload")
+
+
+class LogicalStep(Step):
+    """`&&` or `||`: one side decides, also if the other fails."""
+
+    __slots__ = ("deciding", "function", "left", "right")
+
+    def __init__(self, function: str, left: Step, right: Step) -> None:
+        self.function = function
+        self.left = left
+        self.right = right
+        self.deciding = function == "_||_"
+
+    def run(self, frame: Frame) -> Value:
+        """Return the conjunction or disjunction."""
+        left = self.left.run(frame)
+        if left is self.deciding:
+            return left
+        right = self.right.run(frame)
+        if right is self.deciding:
+            return right
+        if isinstance(left, bool) and isinstance(right, bool):
+            return right
+        for value in (left, right):
+            if value.__class__ is ErrorValue:
+                return value
+        return no_such_overload(self.function, (left, right))
+
+
+# --------------------------------------------------------------------------- calls
+
+
+class CallStep(Step):
+    """A call of a function that is known: all arguments are evaluated, then errors are seen."""
+
+    __slots__ = ("args", "cost", "implementation", "is_strict")
+
+    def __init__(
+        self,
+        implementation: Callable[..., Value],
+        args: tuple[Step, ...],
+        cost: CallCost,
+        *,
+        is_strict: bool = True,
+    ) -> None:
+        self.implementation = implementation
+        self.args = args
+        self.cost = cost
+        self.is_strict = is_strict
+
+    def run(self, frame: Frame) -> Value:
+        """Return the result."""
+        values = tuple([arg.run(frame) for arg in self.args])
+        result: Value = None
+        for value in values:
+            if value.__class__ is ErrorValue and self.is_strict:
+                result = value
+                break
+        else:
+            result = self.implementation(*values)
+        frame.spend(self.cost(values, result))
+        return result
+
+
+class ManyArgumentsStep(Step):
+    """A call that ends with the first argument that fails: of three or more, or by type."""
+
+    __slots__ = ("args", "cost", "implementation")
+
+    def __init__(
+        self, implementation: Callable[..., Value], args: tuple[Step, ...], cost: CallCost
+    ) -> None:
+        self.implementation = implementation
+        self.args = args
+        self.cost = cost
+
+    def run(self, frame: Frame) -> Value:
+        """Return the result."""
+        values: list[Value] = []
+        for arg in self.args:
+            value = arg.run(frame)
+            values.append(value)
+            if value.__class__ is ErrorValue:
+                # Upstream counts a call only if it has seen all the arguments.
+                if len(values) == len(self.args):
+                    frame.spend(self.cost(tuple(values), value))
+                return value
+        arguments = tuple(values)
+        result = self.implementation(*arguments)
+        frame.spend(self.cost(arguments, result))
+        return result
+
+
+def guarded(function: Function, overload: Overload) -> Callable[..., Value]:
+    """Return the implementation of an overload that checks the types of its arguments."""
+    implementation = overload.implementation
+
+    def call(*values: Value) -> Value:
+        if overload.accepts(values):
+            return implementation(*values)
+        if function.is_guarded:
+            return no_such_overload(function.name, values)
+        return ErrorValue("no such overload")
+
+    return call
+
+
+def with_trait(function: Function) -> Callable[..., Value]:
+    """Return the implementation of a function whose first argument must have a trait."""
+    implementation, trait = function.singleton, function.trait
+    assert implementation is not None
+    if trait is None:
+        return implementation
+
+    def call(*values: Value) -> Value:
+        if trait(values[0]):
+            return implementation(*values)
+        return ErrorValue(f"no such overload: {function.name}")
+
+    return call
+
+
+def by_type(function: Function) -> Callable[..., Value]:
+    """Return an implementation that selects the overload by the types of the arguments."""
+    overloads = tuple(function.overloads.values())
+
+    def call(*values: Value) -> Value:
+        for overload in overloads:
+            if overload.accepts(values):
+                return overload.implementation(*values)
+        return no_such_overload(function.name, values)
+
+    return call
+
+
+class MembershipStep(Step):
+    """`x in [1, 2]` with a constant list. Costs nothing."""
+
+    __slots__ = ("element", "elements", "strings")
+
+    def __init__(self, element: Step, elements: list[Value]) -> None:
+        self.element = element
+        self.elements = elements
+        self.strings = frozenset(item for item in elements if isinstance(item, str))
+
+    def run(self, frame: Frame) -> Value:
+        """Return whether the list contains the element."""
+        value = self.element.run(frame)
+        if value.__class__ is ErrorValue:
+            return value
+        if value.__class__ is str:
+            return value in self.strings
+        return any(equals(value, item) is True for item in self.elements)
+
+
+class OptionalOrStep(Step):
+    """`optional.or(other)` and `optional.orValue(value)`: the other is evaluated if needed."""
+
+    __slots__ = ("fallback", "operand", "unwraps")
+
+    def __init__(self, operand: Step, fallback: Step, *, unwraps: bool) -> None:
+        self.operand = operand
+        self.fallback = fallback
+        self.unwraps = unwraps
+
+    def run(self, frame: Frame) -> Value:
+        """Return the operand's value, or the other."""
+        value = self.operand.run(frame)
+        if value.__class__ is ErrorValue:
+            return value
+        if value.__class__ is not Optional:
+            return ErrorValue("no such overload")
+        if not value.is_present:
+            return self.fallback.run(frame)
+        return value.value if self.unwraps else value
+
+
+# --------------------------------------------------------------------------- literals and loops
+
+
+class ListStep(Step):
+    """A list literal; an absent element marked with `?` is left out."""
+
+    __slots__ = ("elements", "optional")
+
+    def __init__(self, elements: tuple[Step, ...], optional: frozenset[int]) -> None:
+        self.elements = elements
+        self.optional = optional
+
+    def run(self, frame: Frame) -> Value:
+        """Return the list."""
+        result: list[Value] = []
+        failed: Value = None
+        for index, step in enumerate(self.elements):
+            value = step.run(frame)
+            if value.__class__ is ErrorValue:
+                failed = value
+                break
+            if index in self.optional:
+                if value.__class__ is not Optional:
+                    failed = ErrorValue(
+                        "cannot initialize optional list element from non-optional value "
+                        f"{display(value)}"
+                    )
+                    break
+                if not value.is_present:
+                    continue
+                value = value.value
+            result.append(value)
+        frame.spend(10)
+        return result if failed is None else failed
+
+
+class MapStep(Step):
+    """A map literal, or a struct literal if it has a name."""
+
+    __slots__ = ("entries", "struct")
+
+    def __init__(self, entries: tuple[tuple[Step, Step, bool], ...], struct: str = "") -> None:
+        self.entries = entries
+        self.struct = struct
+
+    def run(self, frame: Frame) -> Value:
+        """Return the map."""
+        result = self._build(frame)
+        frame.spend(40 if self.struct else 30)
+        return result
+
+    def _build(self, frame: Frame) -> Value:
+        result: dict[Value, Value] = {}
+        for key_step, value_step, is_optional in self.entries:
+            key = key_step.run(frame)
+            if key.__class__ is ErrorValue:
+                return key
+            value = value_step.run(frame)
+            if value.__class__ is ErrorValue:
+                return value
+            if is_optional:
+                if value.__class__ is not Optional:
+                    return ErrorValue(
+                        f"cannot initialize optional entry '{display(key)}' from non-optional value"
+                    )
+                if not value.is_present:
+                    continue
+                value = value.value
+            if not isinstance(key, bool | int | str):
+                return ErrorValue(f"unsupported key type: {type_name(key)}")
+            result[key] = value
+        return Struct(self.struct, result) if self.struct else result
+
+
+class LoopStep(Step):
+    """A comprehension: a loop over a list or map, or a binding if the range is empty."""
+
+    __slots__ = (
+        "accumulator", "condition", "initial", "range", "result", "second", "step", "variable",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        *,
+        over: Step,
+        initial: Step,
+        condition: Step,
+        step: Step,
+        result: Step,
+        variable: int,
+        second: int,
+        accumulator: int,
+    ) -> None:
+        self.range = over
+        self.initial = initial
+        self.condition = condition
+        self.step = step
+        self.result = result
+        self.variable = variable
+        self.second = second
+        self.accumulator = accumulator
+
+    def run(self, frame: Frame) -> Value:
+        """Return the result of the loop."""
+        container = self.range.run(frame)
+        if container.__class__ is ErrorValue:
+            return container
+        if not isinstance(container, list | dict):
+            return ErrorValue(f"got '{type_name(container)}', expected iterable type")
+        # The value of a binding is computed when it is first read, the start of a loop too.
+        frame.locals[self.accumulator] = (
+            self.initial.value
+            if isinstance(self.initial, ConstantStep)
+            else Lazy(lambda: self.initial.run(frame))
+        )
+        for first, second in self._items(container):
+            frame.locals[self.variable] = first
+            if self.second >= 0:
+                frame.locals[self.second] = second
+            if self.condition.run(frame) is False:
+                break
+            frame.locals[self.accumulator] = self.step.run(frame)
+        return self.result.run(frame)
+
+    def _items(self, container: Value) -> Iterator[tuple[Value, Value]]:
+        if isinstance(container, dict):
+            return iter(container.items())
+        if self.second >= 0:
+            return iter(enumerate(container))
+        return ((item, None) for item in container)
