@@ -61,4 +61,4 @@ def test_a_pod_that_backs_off_is_waited_for():
         queued = blocking.pop()
         queue.move_all_to_active_queue(time.time_ns())
         assert blocking.park(queued) is QueueName.BACKOFF
-        assert blocking.pop(timeout_ns=10 * S).key == "default/a"
+        assert blocking.pop(timeout=10 * S).key == "default/a"

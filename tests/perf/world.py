@@ -133,18 +133,18 @@ def _fill(world: World, scale: int) -> None:
     nodes = templates.nodes(_NODES // scale, zones=("a", "b", "c"))
     world.add(*nodes)
     for index in range(_DEPLOYMENTS):
-        world.add(_deployment(index, "v1", _REPLICAS // scale), at_ns=minute[0])
+        world.add(_deployment(index, "v1", _REPLICAS // scale), at=minute[0])
     for index in range(_JOBS):
-        world.add(_job(index, _COMPLETIONS // scale), at_ns=minute[0])
+        world.add(_job(index, _COMPLETIONS // scale), at=minute[0])
     for index in range(0, _DEPLOYMENTS, 4):
-        world.add(_deployment(index, "v2", _REPLICAS // scale), at_ns=minute[10])
+        world.add(_deployment(index, "v2", _REPLICAS // scale), at=minute[10])
     for index, node in enumerate(nodes[:: _NODES // _FAILED]):
-        world.do(FailNode(node.name), at_ns=minute[20])
+        world.do(FailNode(node.name), at=minute[20])
         if index % 2:
-            world.do(RestoreNode(node.name), at_ns=minute[30])
+            world.do(RestoreNode(node.name), at=minute[30])
         else:
-            world.do(Delete(("", "Node"), node.key), at_ns=minute[30])
-    world.do(Apply(_urgent(1_000 // scale)), at_ns=minute[40])
+            world.do(Delete(("", "Node"), node.key), at=minute[30])
+    world.do(Apply(_urgent(1_000 // scale)), at=minute[40])
 
 
 def _check(world: World, counted: Counted, scale: int) -> None:

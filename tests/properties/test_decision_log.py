@@ -73,7 +73,7 @@ def recorded(history: list[tuple[Any, ...]], plugins: Sequence[type[Plugin]]) ->
     variant = Variant("default")
     document = variant.configuration()
     configuration = read_configuration(document, source="test") if plugins else None
-    recorder = record(None, configuration, plugins=plugins, start_ns=START_NS, checkpoint_events=3)
+    recorder = record(None, configuration, plugins=plugins, start=START_NS, checkpoint_events=3)
     around = Surroundings(variant)
     around.machine = Recorded(recorder)  # type: ignore[assignment]  # has the same interface
     for number, operation in enumerate(history):

@@ -68,8 +68,8 @@ def recorded(variant: Variant, history: list[tuple[Any, ...]]) -> DecisionLog:
         read_configuration(variant.configuration(), source="test"),
         plugins=OWN,
         gates=parse_gates(variant.gates),
-        start_ns=START_NS,
-        assumed_pod_expiry_ns=variant.assumed_pod_expiry_ns,
+        start=START_NS,
+        assumed_pod_expiry=variant.assumed_pod_expiry_ns,
     )
     around = Surroundings(variant)
     around.machine = Recorded(recorder)  # type: ignore[assignment]  # has the same interface

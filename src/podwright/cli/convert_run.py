@@ -12,7 +12,7 @@ from podwright.cli.console import print_document, print_message, print_warnings,
 from podwright.cli.input_errors import ErrorCollector
 from podwright.cli.inputs import with_counted_gpus
 from podwright.cli.options import Setup
-from podwright.cli.recorded_run import moment_since, start_of_run
+from podwright.cli.recorded_run import start_of_run
 from podwright.files import (
     DEFAULT_CONFIGURATION,
     LoadedObjects,
@@ -34,8 +34,7 @@ from podwright.objects import (
     Object,
     Pod,
     encode,
-    invalid,
-    timestamp_ns,
+    read_time,
 )
 from podwright.recording import (
     SUFFIX,
@@ -120,9 +119,9 @@ def run_convert(
         with collected:
             contents = _read(files, setup)
         with collected:
-            at_ns = _moment(at, contents.start_ns) if at else None
+            at_ns = read_time(at, "--at", start_ns=contents.start_ns) if at else None
         with collected:
-            start_ns = _time("--start", start)
+            start_ns = read_time(start, "--start", start_ns=None)
         with collected:
             if at and contents.record is None:
                 message = "requires a record of changes or a run"
@@ -203,22 +202,6 @@ def _is_record(data: bytes, source: str) -> bool:
     return False
 
 
-def _moment(text: str, start_ns: int) -> int:
-    found = moment_since(text, start_ns)
-    if found is None:
-        message = invalid(text, "expected a duration since the start, such as 1h30m, or a time")
-        raise InputError([FieldError(source="--at", path="", message=message, value=text)])
-    return found
-
-
-def _time(option: str, text: str) -> int:
-    found = timestamp_ns(text)
-    if found is None:
-        message = invalid(text, "expected a time, such as 2026-03-02T10:11:12Z")
-        raise InputError([FieldError(source=option, path="", message=message, value=text)])
-    return found
-
-
 def _warn_of_unterminated_line(record: Record | None) -> None:
     if record is not None and record.unterminated_line:
         print_message(
@@ -264,7 +247,7 @@ def _write_record(contents: _Contents, at_ns: int | None, start_ns: int) -> None
 
 def _arrivals(loaded: LoadedObjects, start_ns: int) -> Iterator[bytes]:
     """Yield Adds of objects at the start, and Adds and Deletes of openb pods at their times."""
-    arrivals = openb_arrivals(loaded.of(Pod), trace_start_ns=start_ns)
+    arrivals = openb_arrivals(loaded.of(Pod), trace_start=start_ns)
     timed = [one for one in arrivals if one.gone_ns is not None or one.due_ns != start_ns]
     later = {id(one.pod) for one in timed}
     yield from initial_lines([o for o in loaded.objects if id(o) not in later], start_ns)

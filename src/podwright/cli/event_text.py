@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from podwright.cli.recorded_run import when
 from podwright.machine import (
     Action,
     Bind,
@@ -25,7 +24,7 @@ from podwright.machine import (
     UpdateVolume,
     WakeAt,
 )
-from podwright.objects import Condition, Object, Pod
+from podwright.objects import Condition, Object, Pod, shortest_time_text
 from podwright.recording import Moment
 
 
@@ -81,7 +80,7 @@ def describe_action(action: Action) -> str:  # noqa: PLR0911 - one return for ea
         case EmitEvent():
             return f"{action.type} Event {action.reason} of pod {action.pod}: {action.note}"
         case WakeAt(due_ns):
-            return f"wake at {when(due_ns)}"
+            return f"wake at {shortest_time_text(due_ns)}"
 
 
 def _put(obj: Object, *, is_new: bool) -> str:

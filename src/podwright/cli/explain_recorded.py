@@ -12,9 +12,10 @@ from podwright.cli.console import announce_compilation
 from podwright.cli.explanation_output import print_view
 from podwright.cli.explanation_view import ExplanationView, RecordedOutcome
 from podwright.cli.inputs import find_key, find_node, load_plugins
-from podwright.cli.recorded_run import RecordedRun, open_for_command, when
+from podwright.cli.recorded_run import RecordedRun, open_for_command
 from podwright.config import Gates, format_duration
 from podwright.framework import Plugin
+from podwright.objects import shortest_time_text
 from podwright.queueing import QueueName
 from podwright.recording import (
     AttemptOutcome,
@@ -60,7 +61,7 @@ def run_explain_recorded(  # noqa: PLR0913 - the options of the command
         cycles = Cycles(run.log)
         key = find_recorded_pod(text, run.log, cycles, namespace=namespace, plugins=own)
         at_ns = run.moment(at) if at else None
-        past = find_cycle(run.log, key, attempt or -1, at_ns=at_ns, plugins=own, cycles=cycles)
+        past = find_cycle(run.log, key, attempt or -1, at=at_ns, plugins=own, cycles=cycles)
         view = recorded_view(run, past, nodes=nodes)
         return print_view(view, shown=shown, output=output)
 
@@ -138,21 +139,23 @@ def _recorded_outcome(run: RecordedRun, past: PastCycle, after: AttemptOutcome) 
         then += f"; no further attempt before the end of the run, {_later(run.end_ns - began_ns)}"
     document: dict[str, Any] = {
         "event": past.end + 1,
-        "time": when(began_ns),
+        "time": shortest_time_text(began_ns),
         "sinceStart": run.since_start(began_ns),
         "attempt": number,
         "attempts": count,
         "then": {
             "fate": after.kind.value,
-            "time": when(after.now_ns),
+            "time": shortest_time_text(after.now_ns),
             "node": after.node or None,
             "error": after.error or None,
             "queue": camel_case(after.place) or None,
             "waitsFor": list(after.waits_for),
-            "backoffEnd": None if after.backoff_end_ns < 0 else when(after.backoff_end_ns),
+            "backoffEnd": None
+            if after.backoff_end_ns < 0
+            else shortest_time_text(after.backoff_end_ns),
             "nominatedNode": after.nominated_node or None,
         },
-        "nextAttempt": None if next_ns is None else when(next_ns),
+        "nextAttempt": None if next_ns is None else shortest_time_text(next_ns),
     }
     text = f"{number} of {count}, {run.describe(began_ns)}, event {past.end + 1}"
     return RecordedOutcome(when=text, then=then, document=document)

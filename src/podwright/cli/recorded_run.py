@@ -12,9 +12,15 @@ import typer
 
 from podwright.cli.input_errors import read_text
 from podwright.cli.installed_plugins import installed_plugins
-from podwright.config import format_duration, parse_duration
+from podwright.config import format_duration
 from podwright.framework import Plugin
-from podwright.objects import FieldError, InputError, timestamp_ns, timestamp_text_nano
+from podwright.objects import (
+    FieldError,
+    InputError,
+    read_time,
+    shortest_time_text,
+    timestamp_ns,
+)
 from podwright.recording import DecisionLog, LogError, RunFolder, class_name, gc_paused
 
 
@@ -74,7 +80,7 @@ class RecordedRun:
 
     def describe(self, now_ns: int) -> str:
         """Return a time as text: since the start of the run, and absolute."""
-        return f"{self.since_start(now_ns)} into the run ({when(now_ns)})"
+        return f"{self.since_start(now_ns)} into the run ({shortest_time_text(now_ns)})"
 
     def since_start(self, now_ns: int) -> str:
         """Return a time as a duration since the start of the run."""
@@ -88,27 +94,10 @@ class RecordedRun:
         BadParameter
             If it is neither, or before the run.
         """
-        now_ns = moment_since(text, self.start_ns)
-        if now_ns is None:
-            raise typer.BadParameter(
-                f'invalid time "{text}": expected a duration since the start of the run, such as'
-                " 1h30m, or a time such as 2026-01-01T12:00:00Z.",
-                param_hint="'--at'",
-            )
-        if now_ns < self.start_ns:
-            raise typer.BadParameter(
-                f"{when(now_ns)} is before the start of the run, {when(self.start_ns)}.",
-                param_hint="'--at'",
-            )
-        return now_ns
-
-
-def moment_since(text: str, start_ns: int) -> int | None:
-    """Parse RFC 3339, or a duration since a start; None if the text is neither."""
-    try:
-        return start_ns + parse_duration(text)
-    except ValueError:
-        return timestamp_ns(text.upper())
+        try:
+            return read_time(text, "", start_ns=self.start_ns, first_ns=self.start_ns)
+        except InputError as error:
+            raise typer.BadParameter(error.errors[0].message, param_hint="'--at'") from None
 
 
 def start_of_run(path: Path, log: DecisionLog) -> int:
@@ -126,13 +115,7 @@ def start_of_run(path: Path, log: DecisionLog) -> int:
     """
     if (path / "manifest.json").exists():
         return RunFolder.open(path).manifest.start_ns
-    return log.setup.start_ns or (log.time_of(0) if len(log) else 0)
-
-
-def when(now_ns: int) -> str:
-    """Return a time as RFC 3339, without trailing zeros."""
-    text = timestamp_text_nano(now_ns).removesuffix("Z")
-    return f"{text.rstrip('0').removesuffix('.')}Z"
+    return log.start_ns
 
 
 def _end_of(summary: Path) -> int:

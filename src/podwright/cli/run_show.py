@@ -23,10 +23,10 @@ from podwright.cli.console import (
 from podwright.cli.duration_text import duration_text
 from podwright.cli.explain_recorded import QUEUE_LABELS
 from podwright.cli.inputs import load_plugins
-from podwright.cli.recorded_run import RecordedRun, open_for_command, when
+from podwright.cli.recorded_run import RecordedRun, open_for_command
 from podwright.columns import PODS, NodeColumns
 from podwright.machine import Machine
-from podwright.objects import NamespacedName, Node, Pod
+from podwright.objects import NamespacedName, Node, Pod, shortest_time_text
 from podwright.recording import (
     ClusterAt,
     PendingPod,
@@ -96,7 +96,7 @@ class MomentView:
         resources = _used_resources(columns)
         return {
             "run": str(self._run.path),
-            "time": when(self._now_ns),
+            "time": shortest_time_text(self._now_ns),
             "sinceStart": self._run.since_start(self._now_ns),
             "event": self._index,
             "events": len(self._run.log),
@@ -143,8 +143,8 @@ class MomentView:
             "pod": pending.pod,
             "priority": pending.priority,
             "attempts": pending.attempts,
-            "since": when(pending.since_ns),
-            "backoffEnd": None if end_ns < 0 else when(end_ns),
+            "since": shortest_time_text(pending.since_ns),
+            "backoffEnd": None if end_ns < 0 else shortest_time_text(end_ns),
             "waitsFor": list(pending.waits_for),
         }
 

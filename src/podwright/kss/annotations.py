@@ -29,7 +29,7 @@ from podwright.framework import Explanation, Plugin, PluginCall, trace_plugins
 from podwright.kss.history import UnusableHistory, extend_history
 from podwright.kss.results import HISTORY, ExtenderAnswer, PlacementOutcome, attempt_results
 from podwright.machine import Action, Bind, CallExtender, EmitEvent, ExtenderReplied, ObjectDeleted
-from podwright.objects import NamespacedName
+from podwright.objects import NamespacedName, Time
 from podwright.recording import (
     Cycles,
     DecisionLog,
@@ -73,7 +73,7 @@ def kss_annotations(
     pod: NamespacedName,
     attempt: int = -1,
     *,
-    at_ns: int | None = None,
+    at: Time | None = None,
     plugins: Iterable[type[Plugin]] = (),
 ) -> dict[str, str]:
     """Return the annotations that a pod has after an attempt, history included.
@@ -88,7 +88,7 @@ def kss_annotations(
         `namespace/name`.
     attempt : int
         1 is the first cycle of the pod, -1 the last.
-    at_ns : int, optional
+    at : Time, optional
         Instead of `attempt`: the last attempt that was over at this time.
     plugins : iterable of type
         The user's plugin classes that the run was recorded with.
@@ -105,7 +105,7 @@ def kss_annotations(
     LogError
         The run cannot be replayed.
     """
-    return annotations_after(kss_history(log, pod, attempt, at_ns=at_ns, plugins=plugins))
+    return annotations_after(kss_history(log, pod, attempt, at=at, plugins=plugins))
 
 
 def kss_history(
@@ -113,7 +113,7 @@ def kss_history(
     pod: NamespacedName,
     attempt: int = -1,
     *,
-    at_ns: int | None = None,
+    at: Time | None = None,
     plugins: Iterable[type[Plugin]] = (),
 ) -> list[KssAttempt]:
     """Return the attempts of one pod up to one of them, oldest first.
@@ -123,9 +123,7 @@ def kss_history(
     """
     own = tuple(plugins)
     cycles = Cycles(log)
-    last = _attempt(
-        log, find_cycle(log, pod, attempt, at_ns=at_ns, plugins=own, cycles=cycles), own
-    )
+    last = _attempt(log, find_cycle(log, pod, attempt, at=at, plugins=own, cycles=cycles), own)
     attempts = [last]
     for number in range(last.attempt - 1, 0, -1):
         earlier = _attempt(log, find_cycle(log, pod, number, plugins=own, cycles=cycles), own)
@@ -140,12 +138,12 @@ def kss_attempt(
     pod: NamespacedName,
     attempt: int = -1,
     *,
-    at_ns: int | None = None,
+    at: Time | None = None,
     plugins: Iterable[type[Plugin]] = (),
 ) -> KssAttempt:
     """Return one attempt and its results; see `kss_annotations` for the parameters."""
     own = tuple(plugins)
-    return _attempt(log, find_cycle(log, pod, attempt, at_ns=at_ns, plugins=own), own)
+    return _attempt(log, find_cycle(log, pod, attempt, at=at, plugins=own), own)
 
 
 def first_profile_weights(setup: Setup, *, plugins: Iterable[type[Plugin]] = ()) -> dict[str, int]:

@@ -8,14 +8,24 @@ rule set.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
-from typing import Final, TypedDict, Unpack
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, Final, TypedDict, Unpack
 
 import msgspec
 
 from podwright.config import DEFAULT_GATES, Gates, KubeSchedulerConfiguration
 from podwright.framework import CalledExtender, Plugin, TieRule
-from podwright.objects import ArgumentError, described_type, require_type
+from podwright.objects import (
+    ArgumentError,
+    Duration,
+    Time,
+    described_type,
+    nearest,
+    read_duration,
+    read_time,
+    require_type,
+)
 from podwright.queueing import QueueSettings
 
 
@@ -33,9 +43,9 @@ class DecisionKeywords(TypedDict, total=False):
 class MachineKeywords(DecisionKeywords, total=False):
     """The keyword arguments of `World` and `record`; see `SchedulerOptions`."""
 
-    start_ns: int
+    start: Time
     batching: bool
-    assumed_pod_expiry_ns: int
+    assumed_pod_expiry: Duration
 
 
 class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,23 +108,26 @@ class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
         Raises
         ------
         ArgumentError
-            If an argument has the wrong type.
-        TypeError
-            If a keyword is not the name of an option.
+            If an argument has the wrong type, or a keyword is not the name of an option.
+        InputError
+            If a time or a duration is not valid.
         """
+        for name in keywords.keys() - MachineKeywords.__annotations__.keys():
+            near = nearest(name, MachineKeywords.__annotations__)
+            hint = f"; did you mean {near}?" if near else ""
+            raise ArgumentError(f"{name}: not a keyword argument{hint}")
         if not isinstance(given, SchedulerOptions):
             given = cls(configuration=_checked_configuration(given))
-        if "plugins" in keywords:
-            keywords["plugins"] = _checked_plugins(keywords["plugins"])
-        for name in _INTEGERS & keywords.keys():
-            keywords[name] = _checked_integer(name, keywords[name])  # type: ignore[literal-required]
         for name, (types, expected) in _TYPES.items():
             if name in keywords:
                 require_type(keywords[name], types, name, expected)  # type: ignore[literal-required]
-        return msgspec.structs.replace(given, **keywords)
+        fields: dict[str, Any] = dict(keywords)
+        for name, (field, read) in _READ.items():
+            if name in fields:
+                fields[field] = read(fields.pop(name))
+        return msgspec.structs.replace(given, **fields)
 
 
-_INTEGERS = frozenset({"seed", "start_ns", "assumed_pod_expiry_ns"})
 _TYPES: dict[str, tuple[type, str]] = {
     "gates": (Gates, 'the result of podwright.parse_gates("Name=true")'),
     "tie_rule": (TieRule, "a podwright.TieRule"),
@@ -149,5 +162,16 @@ def _checked_integer(name: str, value: object) -> int:
         raise ArgumentError(f"{name}: an integer is expected, not {described_type(value)}")
     return operator.index(value)
 
+
+_READ: dict[str, tuple[str, Callable[[Any], object]]] = {
+    "plugins": ("plugins", _checked_plugins),
+    "seed": ("seed", partial(_checked_integer, "seed")),
+    "start": ("start_ns", partial(read_time, what="start", start_ns=None)),
+    "assumed_pod_expiry": (
+        "assumed_pod_expiry_ns",
+        partial(read_duration, what="assumed_pod_expiry", least_ns=0),
+    ),
+}
+"""Keywords that are read: the name of the option, and the function that reads it."""
 
 DEFAULT_OPTIONS: Final = SchedulerOptions()

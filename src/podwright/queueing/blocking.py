@@ -23,7 +23,7 @@ from types import TracebackType
 from typing import Self
 
 from podwright.framework import ClusterEvent
-from podwright.objects import Pod, PodwrightError
+from podwright.objects import Duration, Pod, PodwrightError, read_duration
 from podwright.queueing.pod import QueuedPod, QueueName
 from podwright.queueing.queue import SchedulingQueue
 from podwright.queueing.rules import PodQueue
@@ -159,13 +159,13 @@ class BlockingQueue:
 
     # ------------------------------------------------------------------ out and back
 
-    def pop(self, timeout_ns: int | None = None) -> QueuedPod:
+    def pop(self, timeout: Duration | None = None) -> QueuedPod:
         """Pop the next pod; wait until there is one.
 
         Parameters
         ----------
-        timeout_ns : int or None
-            The longest time to wait; None waits without limit.
+        timeout : Duration, optional
+            The longest time to wait, such as `30s`; without it there is no limit.
 
         Raises
         ------
@@ -174,6 +174,7 @@ class BlockingQueue:
         TimeoutError
             No pod was available in time.
         """
+        timeout_ns = None if timeout is None else read_duration(timeout, "timeout", least_ns=0)
         with self._changed:
             give_up_ns = None if timeout_ns is None else self._clock_ns() + timeout_ns
             while True:

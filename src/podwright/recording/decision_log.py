@@ -19,7 +19,7 @@ from typing import Final, Self, TypeVar
 
 from podwright._version import __version__
 from podwright.machine import Action, Event, Machine, MachineSnapshot, ObjectPut
-from podwright.objects import KubernetesObject
+from podwright.objects import KubernetesObject, Time, read_time
 from podwright.recording.gc_pause import gc_paused
 from podwright.recording.log_checkpoints import (
     Chain,
@@ -524,8 +524,24 @@ class DecisionLog:
                 for place, pod in zip(columns.cycle_places, columns.cycle_pods, strict=True):
                     yield frame.head.first + place, pod
 
-    def index_at(self, at_ns: int) -> int:
+    @property
+    def start_ns(self) -> int:
+        """The start of the run: that of the setup, or else the time of the first event."""
+        return self.setup.start_ns or (self.time_of(0) if len(self) else 0)
+
+    def read_time(self, at: Time, what: str = "at") -> int:
+        """Return a time in nanoseconds since 1970; durations are relative to the start.
+
+        Raises
+        ------
+        InputError
+            If it is not a time.
+        """
+        return read_time(at, what, start_ns=self.start_ns)
+
+    def index_at(self, at: Time) -> int:
         """Return the number of the first event after a time."""
+        at_ns = at if type(at) is int else self.read_time(at)
         self._flush_to_read()
         index = 0
         for frame in self._frames:

@@ -16,7 +16,15 @@ from msgspec.structs import replace
 from podwright.config import ExtenderCall, ExtenderReply
 from podwright.framework import CallExtender, Explanation, Plugin, Runner
 from podwright.machine import CycleDue, ExtenderReplied, Machine
-from podwright.objects import NamespacedName, Pod, PodwrightError, nearest, timestamp_text
+from podwright.objects import (
+    ArgumentError,
+    NamespacedName,
+    Pod,
+    PodwrightError,
+    Time,
+    nearest,
+    timestamp_text,
+)
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.log_format import Entry
 from podwright.recording.replay import Replay
@@ -172,7 +180,7 @@ def find_cycle(
     pod: NamespacedName,
     attempt: int = -1,
     *,
-    at_ns: int | None = None,
+    at: Time | None = None,
     plugins: Iterable[type[Plugin]] = (),
     cycles: Cycles | None = None,
 ) -> PastCycle:
@@ -184,7 +192,7 @@ def find_cycle(
         `namespace/name`.
     attempt : int
         1 is the first cycle of the pod, -1 the last.
-    at_ns : int, optional
+    at : Time, optional
         Instead of `attempt`: the last cycle that had ended at this time.
     plugins : iterable of type
         The out-of-tree plugin classes that the run was recorded with.
@@ -199,7 +207,7 @@ def find_cycle(
         If the run cannot be replayed.
     """
     known = Cycles(log) if cycles is None else cycles
-    end = _end_of(log, known, pod, attempt, at_ns)
+    end = _end_of(log, known, pod, attempt, at)
     own = tuple(plugins)
     run = Replay(log, until=end, plugins=own)
     run.run_to(end)
@@ -296,14 +304,17 @@ def select_cycles(
 
 
 def _end_of(
-    log: DecisionLog, cycles: Cycles, pod: NamespacedName, attempt: int, at_ns: int | None
+    log: DecisionLog, cycles: Cycles, pod: NamespacedName, attempt: int, at: Time | None
 ) -> int:
     found = cycles.of(pod)
     if not found:
         near = nearest(pod, cycles.pods)
         hint = f"; did you mean {near}?" if near else ""
         raise UnknownCycle(f"pod {pod} has no scheduling attempt in this log{hint}")
-    if at_ns is not None:
+    if at is not None:
+        if attempt != -1:
+            raise ArgumentError("attempt and at: one of them is expected, not both")
+        at_ns = log.read_time(at)
         limit = log.index_at(at_ns)
         before = bisect_left(found, limit)
         if not before:
@@ -357,11 +368,11 @@ def explain_cycle(
     pod: NamespacedName,
     attempt: int = -1,
     *,
-    at_ns: int | None = None,
+    at: Time | None = None,
     plugins: Iterable[type[Plugin]] = (),
 ) -> Explanation:
     """Explain one past cycle of a pod in full; see `find_cycle` for the parameters."""
-    past = find_cycle(log, pod, attempt, at_ns=at_ns, plugins=plugins)
+    past = find_cycle(log, pod, attempt, at=at, plugins=plugins)
     explanation = past.explain()
     past.confirm()
     return explanation

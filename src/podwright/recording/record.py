@@ -122,8 +122,13 @@ def record(
         memory: events are encoded when the log is read, or by `flush` or `save`.
     configuration : KubeSchedulerConfiguration or SchedulerOptions, optional
         As `read_configuration` returns it; the default profile if left out.
-    plugins, gates, seed, tie_rule, draws_preemption_offset, start_ns, batching
-        As for `SchedulerOptions`, and `assumed_pod_expiry_ns`.
+    plugins, gates, seed, tie_rule, draws_preemption_offset, batching
+        As for `SchedulerOptions`.
+    start : Time
+        The time at which the machine starts; 0 without it.
+    assumed_pod_expiry : Duration
+        How long a bound pod stays assumed without confirmation by the API server; 0: for ever,
+        under the rules of 1.16 30 seconds.
     checkpoint_events : int, optional
         The number of events between checkpoints; left out it is 100,000 in a folder, more where
         there are many objects, and in memory there are none.

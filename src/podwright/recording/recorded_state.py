@@ -8,7 +8,7 @@ import msgspec
 
 from podwright.framework import Plugin
 from podwright.machine import Machine
-from podwright.objects import NamespacedName, Object
+from podwright.objects import NamespacedName, Object, Time
 from podwright.queueing import QueuedPod, QueueName
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.replay import replay
@@ -73,9 +73,16 @@ class QueueAt(msgspec.Struct, frozen=True, kw_only=True):
     nominated: Mapping[str, tuple[NamespacedName, ...]]
 
 
-def cluster_at(log: DecisionLog, at_ns: int, *, plugins: Iterable[type[Plugin]] = ()) -> ClusterAt:
-    """Return the cluster as it was after every event up to a time."""
-    return cluster_of(replay(log, at_ns=at_ns, plugins=plugins), at_ns)
+def cluster_at(log: DecisionLog, at: Time, *, plugins: Iterable[type[Plugin]] = ()) -> ClusterAt:
+    """Return the cluster as it was after every event up to a time.
+
+    Parameters
+    ----------
+    at : Time
+        A duration since the start of the run, such as `1h`, or a time.
+    """
+    at_ns = log.read_time(at)
+    return cluster_of(replay(log, at=at_ns, plugins=plugins), at_ns)
 
 
 def cluster_of(machine: Machine, now_ns: int) -> ClusterAt:
@@ -89,9 +96,10 @@ def cluster_of(machine: Machine, now_ns: int) -> ClusterAt:
     )
 
 
-def queue_at(log: DecisionLog, at_ns: int, *, plugins: Iterable[type[Plugin]] = ()) -> QueueAt:
-    """Return the queue as it was after every event up to a time."""
-    return queue_of(replay(log, at_ns=at_ns, plugins=plugins), at_ns)
+def queue_at(log: DecisionLog, at: Time, *, plugins: Iterable[type[Plugin]] = ()) -> QueueAt:
+    """Return the queue as it was after every event up to a time; see `cluster_at`."""
+    at_ns = log.read_time(at)
+    return queue_of(replay(log, at=at_ns, plugins=plugins), at_ns)
 
 
 def queue_of(machine: Machine, now_ns: int) -> QueueAt:

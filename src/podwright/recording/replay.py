@@ -15,7 +15,7 @@ import msgspec
 
 from podwright.framework import Plugin
 from podwright.machine import Action, Machine
-from podwright.objects import KubernetesObject
+from podwright.objects import ArgumentError, KubernetesObject, Time
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.gc_pause import gc_paused
 from podwright.recording.log_checkpoints import Start
@@ -122,7 +122,7 @@ def replay(
     log: DecisionLog,
     *,
     until: int | None = None,
-    at_ns: int | None = None,
+    at: Time | None = None,
     plugins: Iterable[type[Plugin]] = (),
 ) -> Machine:
     """Return the machine as it was at a time of a recorded run.
@@ -132,7 +132,7 @@ def replay(
     log : DecisionLog
     until : int, optional
         The number of events to handle; the default is all of them.
-    at_ns : int, optional
+    at : Time, optional
         Instead of `until`: handle every event up to this time.
     plugins : iterable of type
         The out-of-tree plugin classes that the run was recorded with.
@@ -142,9 +142,10 @@ def replay(
     LogError
         If the run cannot be replayed.
     """
-    assert until is None or at_ns is None, "until or at_ns, not both"
-    if at_ns is not None:
-        until = log.index_at(at_ns)
+    if until is not None and at is not None:
+        raise ArgumentError("until and at: one of them is expected, not both")
+    if at is not None:
+        until = log.index_at(at)
     if until is None:
         until = len(log)
     run = Replay(log, until=until, plugins=plugins)

@@ -14,7 +14,15 @@ import msgspec
 from podwright.assembly import assemble, prepare
 from podwright.config import KubeSchedulerConfiguration
 from podwright.framework import Explanation, Plugin, Runner
-from podwright.objects import NamespacedName, Node, PodwrightError, Taint, nearest, with_fields
+from podwright.objects import (
+    NamespacedName,
+    Node,
+    PodwrightError,
+    Taint,
+    Time,
+    nearest,
+    with_fields,
+)
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.explain import PastCycle, find_cycle
 from podwright.recording.log_format import Setup
@@ -47,7 +55,7 @@ def what_if(  # noqa: PLR0913 - one keyword for each kind of change
     pod: NamespacedName,
     attempt: int = -1,
     *,
-    at_ns: int | None = None,
+    at: Time | None = None,
     configuration: KubeSchedulerConfiguration | None = None,
     weights: Mapping[str, int] | None = None,
     taint: tuple[str, Taint, Literal["add", "remove"]] | None = None,
@@ -63,7 +71,7 @@ def what_if(  # noqa: PLR0913 - one keyword for each kind of change
         `namespace/name`.
     attempt : int
         1 is the first cycle of the pod, -1 the last.
-    at_ns : int, optional
+    at : Time, optional
         Instead of `attempt`: the last cycle that had ended at this time.
     configuration : KubeSchedulerConfiguration, optional
         The configuration to use instead of the recorded one.
@@ -91,8 +99,8 @@ def what_if(  # noqa: PLR0913 - one keyword for each kind of change
     own = tuple(plugins)
     if own:
         # On a machine of its own: confirming handles the cycle, and `past` has to stay before it.
-        find_cycle(log, pod, attempt, at_ns=at_ns, plugins=own).confirm()
-    past = find_cycle(log, pod, attempt, at_ns=at_ns, plugins=own)
+        find_cycle(log, pod, attempt, at=at, plugins=own).confirm()
+    past = find_cycle(log, pod, attempt, at=at, plugins=own)
     unrestorable = past.machine.unrestorable
     if configuration is not None and unrestorable:
         raise ImpossibleChange(

@@ -16,29 +16,12 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
-from podwright.objects import FieldError, InputError, invalid
+from podwright.objects import LAST_NS
 
 T = TypeVar("T")
 
-FIRST_NS: Final = -9214560000 * 1_000_000_000
-LAST_NS: Final = 9214646400 * 1_000_000_000
-"""The beginnings of 1678 and of 2262: the years that fit into 64 bits of nanoseconds."""
-POSSIBLE_YEARS: Final = "the years from 1678 to 2261"
-
 START_NS: Final = 1_767_225_600_000_000_000
 """The default initial virtual time: 2026-01-01T00:00:00Z."""
-
-
-def check_start(start_ns: int, *, source: str = "start_ns") -> None:
-    """Reject a start time that does not fit into 64 bits of nanoseconds.
-
-    Raises
-    ------
-    InputError
-    """
-    if not FIRST_NS <= start_ns < LAST_NS:
-        message = invalid(start_ns, f"{POSSIBLE_YEARS} can be simulated")
-        raise InputError([FieldError(source=source, path="", message=message, value=start_ns)])
 
 
 class Turn(IntEnum):

@@ -33,7 +33,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from podwright.config import format_duration, parse_duration
+from podwright.config import format_duration
 from podwright.files import (
     MAX_STEP_BACK_NS,
     FieldValidation,
@@ -54,6 +54,7 @@ from podwright.objects import (
     encode,
     invalid,
     quoted,
+    read_time,
     required,
     timestamp_ns,
     unsupported,
@@ -385,14 +386,15 @@ class _Reading:
 
     def _read_time(self, at: Any, place: str) -> None:
         start_ns = self._of.start_ns
-        due_ns = timestamp_ns(at) if isinstance(at, str) else None
-        if due_ns is None:
-            try:
-                due_ns = start_ns + parse_duration(at)
-            except (ValueError, TypeError):
-                detail = "a duration since the start is expected, such as 1h30m, or a time"
-                self._wrong(place, "at", invalid(at, detail))
-                return
+        if not isinstance(at, str):
+            detail = "a duration since the start such as 1h30m is expected, or a time"
+            self._wrong(place, "at", invalid(at, detail))
+            return
+        try:
+            due_ns = read_time(at, "at", start_ns=start_ns)
+        except InputError as error:
+            self._wrong(place, "at", error.errors[0].message)
+            return
         if due_ns < self._now_ns:
             what = "the start" if self._now_ns == start_ns else "the previous line"
             detail = f"{_since(self._now_ns - due_ns)} before {what}; times must not decrease"

@@ -19,6 +19,8 @@ import msgspec
 from podwright.api import object_problems
 from podwright.files import FieldValidation, LoadedObjects, Sourced, missing_priority_classes
 from podwright.objects import (
+    FIRST_NS,
+    LAST_NS,
     FieldError,
     InputError,
     KubernetesObject,
@@ -31,7 +33,7 @@ from podwright.objects import (
     timestamp_ns,
     with_fields,
 )
-from podwright.simulation.clock import FIRST_NS, LAST_NS, START_NS
+from podwright.simulation.clock import START_NS
 from podwright.simulation.event_lines import (
     EventLines,
     Lines,
@@ -175,7 +177,7 @@ class Inputs:
         arrivals: list[Arrival] = []
         pods = [obj for obj in objects if isinstance(obj, Pod)]
         try:
-            arrivals = openb_arrivals(pods, trace_start_ns=start_ns, ending=ending)
+            arrivals = openb_arrivals(pods, trace_start=start_ns, ending=ending)
         except InputError as error:
             # These errors name the pod; replace it by the place in the file.
             places = {f"pod {entry.object.key}": entry.source for entry in sourced}

@@ -23,15 +23,19 @@ from podwright.config import format_duration
 from podwright.objects import (
     CREATION_TIME,
     DELETION_TIME,
+    FIRST_NS,
+    LAST_NS,
+    POSSIBLE_YEARS,
     FieldError,
     InputError,
     OpenbTimes,
     Pod,
+    Time,
     invalid,
     openb_times,
+    read_time,
     with_fields,
 )
-from podwright.simulation.clock import FIRST_NS, LAST_NS, POSSIBLE_YEARS
 from podwright.stages import RUN_DELAY
 
 Ending: TypeAlias = Literal["at_deletion_time", "after_run_time"]
@@ -56,7 +60,7 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def openb_arrivals(
-    pods: Iterable[Pod], *, trace_start_ns: int = 0, ending: Ending = "at_deletion_time"
+    pods: Iterable[Pod], *, trace_start: Time = 0, ending: Ending = "at_deletion_time"
 ) -> list[Arrival]:
     """Return the arrivals of pods in order; pods without times arrive at the start.
 
@@ -64,7 +68,7 @@ def openb_arrivals(
     ----------
     pods : iterable of Pod
         Pods of the trace's table; other pods are not changed.
-    trace_start_ns : int
+    trace_start : Time
         The time of second 0 of the trace; the same as for `default_stages`.
     ending : str
         When pods end, see above.
@@ -74,6 +78,7 @@ def openb_arrivals(
     InputError
         With every invalid time.
     """
+    trace_start_ns = read_time(trace_start, "trace_start", start_ns=None)
     arrivals: list[Arrival] = []
     errors: list[FieldError] = []
     for pod in pods:

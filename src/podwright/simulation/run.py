@@ -17,6 +17,7 @@ from podwright.objects import (
     InputError,
     NamespacedName,
     Pod,
+    Time,
     require_type,
     timestamp_ns,
 )
@@ -241,7 +242,7 @@ class Run:
         self,
         pods: Iterable[NamespacedName] | None = None,
         *,
-        between: tuple[str | None, str | None] = (None, None),
+        between: tuple[Time | None, Time | None] = (None, None),
     ) -> Iterator[Explanation]:
         """Explain many attempts, in the order of their cycles, with one forward replay.
 
@@ -251,9 +252,8 @@ class Run:
         ----------
         pods : iterable of str, optional
             `namespace/name`; without it, all pods.
-        between : tuple of str or None
-            The first and the last time of cycles: durations since the start of the run, such as
-            `1h`, or times such as 2026-01-01T12:00:00Z; None is the start or the end of the run.
+        between : pair of Time or None
+            The first and the last time of cycles; None is the start or the end of the run.
 
         Raises
         ------
@@ -268,8 +268,8 @@ class Run:
             raise ArgumentError(f"between: a pair of times is expected, not {len(between)} values")
         errors: list[FieldError] = []
         times = [
-            None if text is None else moment_ns(f"between[{place}]", text, self._start_ns, errors)
-            for place, text in zip(_ENDS, between, strict=True)
+            None if at is None else moment_ns(f"between[{place}]", at, self._start_ns, errors)
+            for place, at in zip(_ENDS, between, strict=True)
         ]
         if errors:
             raise InputError(errors)

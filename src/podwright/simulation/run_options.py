@@ -6,13 +6,18 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
-from podwright.config import (
-    parse_duration,
-)
 from podwright.framework import CallExtender
 from podwright.machine import SchedulerOptions
-from podwright.objects import FieldError, invalid, timestamp_ns
-from podwright.simulation.clock import FIRST_NS, LAST_NS, POSSIBLE_YEARS, START_NS
+from podwright.objects import (
+    Duration,
+    FieldError,
+    InputError,
+    Time,
+    invalid,
+    read_duration,
+    read_time,
+)
+from podwright.simulation.clock import START_NS
 
 
 @runtime_checkable
@@ -45,53 +50,37 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint_events: int | None = None
 
 
-def moment_ns(what: str, text: str, start_ns: int, errors: list[FieldError]) -> int:
-    """Read a time or a duration since the start; an invalid one is added to the errors."""
-    found = timestamp_ns(text)
-    if found is None:
-        try:
-            found = start_ns + parse_duration(text)
-        except ValueError:
-            detail = "a duration such as 24h is expected, or a time such as 2026-01-02T00:00:00Z"
-            errors.append(option_error(what, invalid(text, detail)))
-            return start_ns
-    if found < start_ns:
-        errors.append(option_error(what, invalid(text, "must not be before the start")))
-    return _in_range(what, text, found, errors)
+def moment_ns(what: str, value: Time, start_ns: int, errors: list[FieldError]) -> int:
+    """Read a time at or after the start; an invalid one is added to the errors."""
+    try:
+        return read_time(value, what, start_ns=start_ns, first_ns=start_ns)
+    except InputError as error:
+        errors += error.errors
+        return start_ns
 
 
-def time_ns(what: str, text: str, errors: list[FieldError]) -> int:
-    """Read a time; an invalid one is added to the errors."""
-    found = timestamp_ns(text)
-    if found is None:
-        detail = "a time is expected, such as 2026-01-01T00:00:00Z"
-        errors.append(option_error(what, invalid(text, detail)))
+def time_ns(what: str, value: Time, errors: list[FieldError]) -> int:
+    """Read a time that is not relative; an invalid one is added to the errors."""
+    try:
+        return read_time(value, what, start_ns=None)
+    except InputError as error:
+        errors += error.errors
         return START_NS
-    return _in_range(what, text, found, errors)
+
+
+def duration_ns(what: str, value: Duration, errors: list[FieldError]) -> int:
+    """Read a positive duration; an invalid one is added to the errors."""
+    try:
+        return read_duration(value, what)
+    except InputError as error:
+        errors += error.errors
+        return 0
 
 
 def check_seed(what: str, seed: int, errors: list[FieldError]) -> None:
     """Add an error if a log cannot store the seed."""
     if not -(2**63) <= seed < 2**63:
         errors.append(option_error(what, invalid(seed, "a number of at most 64 bits is expected")))
-
-
-def _in_range(what: str, text: str, found_ns: int, errors: list[FieldError]) -> int:
-    if FIRST_NS <= found_ns < LAST_NS:
-        return found_ns
-    errors.append(option_error(what, invalid(text, f"{POSSIBLE_YEARS} can be simulated")))
-    return START_NS
-
-
-def duration_ns(what: str, text: str, errors: list[FieldError]) -> int:
-    """Read a positive duration; an invalid one is added to the errors."""
-    try:
-        found = parse_duration(text)
-    except ValueError:
-        found = 0
-    if found <= 0:
-        errors.append(option_error(what, invalid(text, "a duration is expected, such as 1m")))
-    return found
 
 
 def option_error(source: str, message: str) -> FieldError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any, NamedTuple, Unpack, get_args
 
 import msgspec
@@ -10,6 +11,7 @@ import msgspec
 from podwright.assembly import idle_arguments
 from podwright.config import (
     KubeSchedulerConfiguration,
+    format_duration,
     read_configuration,
     to_document,
 )
@@ -30,15 +32,19 @@ from podwright.framework import CallExtender
 from podwright.machine import DecisionKeywords, SchedulerOptions
 from podwright.objects import (
     CREATION_TIME,
+    Duration,
     FieldError,
     InputError,
     KubernetesObject,
     Object,
     Pod,
     PodwrightError,
+    Time,
+    delta_ns,
     encode,
     invalid,
     require_type,
+    shortest_time_text,
     unsupported,
 )
 from podwright.recording import (
@@ -113,13 +119,13 @@ def simulate(  # noqa: PLR0913 - the options of a run
     objects: Any,
     *,
     events: Any = (),
-    until: str | None = None,
+    until: Time | None = None,
     configuration: KubeSchedulerConfiguration | SchedulerOptions | None = None,
-    start: str | None = None,
-    sample: str = "1m",
+    start: Time | None = None,
+    sample: Duration = "1m",
     ending: Ending = "at_deletion_time",
     openb_gpus: OpenbGpus | None = None,
-    job_duration: str | None = None,
+    job_duration: Duration | None = None,
     call_extender: CallExtender | None = None,
     checkpoint_events: int | None = None,
     validate: FieldValidation = "strict",
@@ -135,7 +141,7 @@ def simulate(  # noqa: PLR0913 - the options of a run
         Files and folders of manifests, dumps, snapshots, KWOK's Stages, openb tables; objects.
     events : path, dict, or several of either
         Files of recorded changes and of lines of our own, or such lines as dicts.
-    until : str, optional
+    until : Time, optional
         The end time: a duration since the start, such as `24h`, or a time. Without it the run
         ends when no event is left.
     seed : int
@@ -144,16 +150,16 @@ def simulate(  # noqa: PLR0913 - the options of a run
         As `read_configuration` gives it; without it the one among the files, or the default.
     plugins, gates, tie_rule, draws_preemption_offset
         As for `Scheduler`.
-    start : str, optional
+    start : Time, optional
         The initial virtual time. Without it, the start of the record, or the creation time of
         the youngest object of a dump, or 2026-01-01T00:00:00Z.
-    sample : str
+    sample : Duration
         The minimum time between two samples in tables.
     ending : str
         When pods of the openb trace end: `at_deletion_time` or `after_run_time`.
     openb_gpus : str, optional
         Makes the GPUs of the openb trace a resource: `milli` or `count`; see `load`.
-    job_duration : str, optional
+    job_duration : Duration, optional
         How long the pods of Jobs run that have no duration, such as `10m`. Without it they
         complete as soon as they run.
     call_extender : callable, optional
@@ -206,7 +212,7 @@ def simulate(  # noqa: PLR0913 - the options of a run
     if is_complete:
         loaded = _with_openb_gpus(loaded, openb_gpus, errors)
     event_files, more = _events(events, errors)
-    start_ns = time_ns("start", start, errors) if start else start_of(loaded, event_files)
+    start_ns = start_of(loaded, event_files) if start is None else time_ns("start", start, errors)
     until_ns = None if until is None else moment_ns("until", until, start_ns, errors)
     if checkpoint_events is not None and output is None:
         why = "has no effect without output, the run folder"
@@ -251,7 +257,10 @@ def simulate(  # noqa: PLR0913 - the options of a run
         "plugins": [class_name(plugin) for plugin in scheduler.plugins],
     }
     # Runs of versions without these options are the same runs.
-    added = {"jobDuration": job_duration, "openbGpus": openb_gpus}
+    written = job_duration
+    if job_duration_ns is not None and not isinstance(job_duration, str):
+        written = format_duration(job_duration_ns)
+    added = {"jobDuration": written, "openbGpus": openb_gpus}
     other_options |= {k: v for k, v in added.items() if v is not None}
     manifest = manifest_of(options, (*files, *more), other_options)
     folder = None if output is None else str(output)
@@ -392,7 +401,7 @@ def _events(given: Any, errors: list[FieldError]) -> tuple[list[EventFile], list
     files: list[InputFile] = []
     for index, one in enumerate(_several(given, "events")):
         if isinstance(one, Mapping):
-            lines.append(msgspec.json.encode(one))
+            lines.append(msgspec.json.encode(_with_written_time(one, len(lines) + 1, errors)))
         else:
             require_type(one, (str, PathLike), f"events[{index}]", "a path or a dict")
             try:
@@ -406,6 +415,18 @@ def _events(given: Any, errors: list[FieldError]) -> tuple[list[EventFile], list
         events.append(EventFile("events", lambda: numbered))
         files.append(InputFile("events", "events", sha256_of(b"\n".join(lines))))
     return events, files
+
+
+def _with_written_time(
+    line: Mapping[str, Any], number: int, errors: list[FieldError]
+) -> Mapping[str, Any]:
+    """Return a line with its time as text, as in a file."""
+    at = line.get("at")
+    if isinstance(at, timedelta):
+        return {**line, "at": format_duration(delta_ns(at))}
+    if at is None or isinstance(at, str):
+        return line
+    return {**line, "at": shortest_time_text(time_ns(f"events: line {number}: at", at, errors))}
 
 
 def event_file(path: str) -> EventFile:

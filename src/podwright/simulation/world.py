@@ -95,6 +95,8 @@ from podwright.objects import (
     Node,
     Pod,
     PodwrightError,
+    Time,
+    read_time,
     require_objects,
     timestamp_text,
 )
@@ -102,7 +104,7 @@ from podwright.queueing import Touch
 from podwright.recording import DecisionLog, record
 from podwright.schema import decode
 from podwright.simulation.change_dispatch import ChangeDispatcher, WorldAction
-from podwright.simulation.clock import START_NS, Turn, check_start
+from podwright.simulation.clock import START_NS, Turn
 from podwright.simulation.input_review import InputReview
 from podwright.simulation.observers import (
     ChangeObserver,
@@ -169,8 +171,8 @@ class World:
         As for `record`.
     seed : int
         Of all random draws: ties, delays, names.
-    start_ns : int
-        The initial virtual time, in nanoseconds since 1970.
+    start : Time
+        The initial virtual time; without it 2026-01-01T00:00:00Z.
     stages : iterable of Stage, optional
         The stages of nodes and pods; the built-in ones if left out.
     controllers : iterable of callable, optional
@@ -228,9 +230,9 @@ class World:
         is_new = components is None
         if components is None:
             if not isinstance(configuration, SchedulerOptions):
-                keywords.setdefault("start_ns", START_NS)
+                keywords.setdefault("start", START_NS)
             scheduler = SchedulerOptions.of(configuration, **keywords)
-            check_start(scheduler.start_ns)
+            read_time(scheduler.start_ns, "start", start_ns=None)
             recorder = record(
                 None if log is None else str(log), scheduler, checkpoint_events=checkpoint_events
             )
@@ -303,36 +305,43 @@ class World:
         """Whether no action, change or reply is pending."""
         return not (self._actions or self._changes or self._replies)
 
-    def add(self, *objects: KubernetesObject, at_ns: int | None = None) -> None:
+    def add(self, *objects: KubernetesObject, at: Time | None = None) -> None:
         """Create objects, or replace those of the same names.
 
         Parameters
         ----------
-        at_ns : int, optional
+        at : Time, optional
             The virtual time of the operation; now without it.
 
         Raises
         ------
         Forbidden
             An object that the API server rejects, such as a pod of a priority class that does not
-            exist, or a new one in a namespace that is terminating. With `at_ns` it is raised when
+            exist, or a new one in a namespace that is terminating. With `at` it is raised when
             that time has come.
         InvalidObject
             An invalid object; none of the objects is written then.
+        InputError
+            If the time is not valid, or before the present time.
         """
         require_objects(objects)
         check_objects(objects)
+        at_ns = self._read_at(at)
         for obj in objects:
-            self.do(Apply(obj), at_ns=at_ns)
+            self._do(Apply(obj), at_ns)
 
-    def remove(self, *objects: KubernetesObject, at_ns: int | None = None) -> None:
+    def remove(self, *objects: KubernetesObject, at: Time | None = None) -> None:
         """Delete objects, or start their graceful deletion; missing objects are ignored."""
         require_objects(objects)
+        at_ns = self._read_at(at)
         for obj in objects:
-            self.do(Delete(kind_of(obj), obj.key), at_ns=at_ns)
+            self._do(Delete(kind_of(obj), obj.key), at_ns)
 
-    def do(self, operation: Operation, *, at_ns: int | None = None) -> None:
+    def do(self, operation: Operation, *, at: Time | None = None) -> None:
         """Execute an operation now, or at a later time."""
+        self._do(operation, self._read_at(at))
+
+    def _do(self, operation: Operation, at_ns: int | None) -> None:
         if self._given_review is None and isinstance(operation, Apply | Put):
             self._review.add(operation.obj)
         if at_ns is None:
@@ -341,6 +350,11 @@ class World:
             self._process_actions()
         else:
             self._heap.push(at_ns, Turn.INPUT, operation)
+
+    def _read_at(self, at: Time | None) -> int | None:
+        if at is None:
+            return None
+        return read_time(at, "at", start_ns=self.start_ns, first_ns=self.now_ns)
 
     def add_inputs(self, inputs: Iterable[tuple[int, Operation]]) -> None:
         """Add operations with their times, in order of time.
@@ -358,17 +372,24 @@ class World:
 
     # ------------------------------------------------------------------------------ the run
 
-    def run(self, until_ns: int | None = None) -> Run:
+    def run(self, until: Time | None = None) -> Run:
         """Process events until none is left, or until a time, and return the results.
+
+        Parameters
+        ----------
+        until : Time, optional
+            The end: a duration since the start of the world, or a time.
 
         Raises
         ------
+        InputError
+            If the time is not valid, or before the present time.
         WorldError
             If the events of one virtual time are endless.
         StageError
             If a stage cannot be applied.
         """
-        self.run_until(until_ns)
+        self.run_until(until)
         return Run(
             self.log,
             machine=self.machine,
@@ -385,19 +406,26 @@ class World:
         review = self._given_review or self._review.review()
         return self.report_observers.report(review, self.now_ns)
 
-    def run_until(self, until_ns: int | None = None) -> None:
+    def run_until(self, until: Time | None = None) -> None:
         """Process events as `run` does, without results."""
+        until_ns = self._read_until(until)
         while self.step(until_ns):
             pass
         if until_ns is not None and until_ns > self.now_ns:
             self._advance_to(until_ns)
 
-    def steps(self, until_ns: int | None = None) -> Iterator[int]:
+    def steps(self, until: Time | None = None) -> Iterator[int]:
         """Process events as `run` does; yields the virtual time after every step."""
+        until_ns = self._read_until(until)
         while self.step(until_ns):
             yield self.now_ns
 
-    def step(self, until_ns: int | None = None) -> bool:
+    def _read_until(self, until: Time | None) -> int | None:
+        if until is None:
+            return None
+        return read_time(until, "until", start_ns=self.start_ns, first_ns=self.now_ns)
+
+    def step(self, until: Time | None = None) -> bool:
         """Process the next events in a round, and all their consequences.
 
         Returns
@@ -405,6 +433,7 @@ class World:
         bool
             False if no event is left, or none until that time.
         """
+        until_ns = until if until is None or type(until) is int else self._read_until(until)
         heap = self._heap
         turn = heap.due_turn
         if self._changes:

@@ -89,10 +89,10 @@ def played(history: list[tuple[int, Any]]) -> tuple[Any, Any]:
     for second, what in history:
         at_ns = world.start_ns + second * SECOND
         if isinstance(what, KubernetesObject):
-            world.add(what, at_ns=at_ns)
+            world.add(what, at=at_ns)
         else:
             operation: Operation = what
-            world.do(operation, at_ns=at_ns)
+            world.do(operation, at=at_ns)
     while world.now_ns < world.start_ns + 900 * SECOND:
         with suppress(Forbidden):  # a pod in a terminating namespace
             world.run(world.start_ns + 900 * SECOND)

@@ -432,7 +432,7 @@ def test_attempts_of_an_earlier_pod_of_the_same_name_are_excluded():
 def test_attempts_are_found_by_number_and_by_time():
     recorded = retried(make_pod("web", cpu="4"))
     log = recorded.run.log
-    by_time = kss_annotations(log, "default/web", at_ns=25 * SECOND_NS)
+    by_time = kss_annotations(log, "default/web", at=25 * SECOND_NS)
     assert by_time == kss_annotations(log, "default/web", 2)
     with pytest.raises(UnknownCycle, match="did you mean default/web"):
         kss_annotations(log, "default/wev")

@@ -8,14 +8,19 @@ import pytest
 from podwright.config import KubeSchedulerConfiguration
 from podwright.framework import Plugin
 from podwright.machine import MachineKeywords, SchedulerOptions
+from podwright.objects import ArgumentError
 
 FILLED_IN = {"configuration", "queue", "parallelism", "extenders"}
 """Options that are no keywords: given by position, or filled in from the configuration."""
 
+NANOSECONDS = {"start": "start_ns", "assumed_pod_expiry": "assumed_pod_expiry_ns"}
+"""Keywords that are times or durations, which options have in nanoseconds."""
+
 
 def test_every_option_has_a_keyword_or_is_filled_in():
     fields = {field.name for field in msgspec.structs.fields(SchedulerOptions)}
-    assert fields == MachineKeywords.__annotations__.keys() | FILLED_IN
+    keywords = {NANOSECONDS.get(name, name) for name in MachineKeywords.__annotations__}
+    assert fields == keywords | FILLED_IN
 
 
 def test_a_configuration_and_keywords_become_options():
@@ -31,6 +36,10 @@ def test_keywords_change_given_options():
 
 
 def test_an_unknown_keyword_is_an_error():
-    keywords: Any = {"color": "red"}
-    with pytest.raises(TypeError, match="color"):
-        SchedulerOptions.of(None, **keywords)
+    for keywords, message in (
+        ({"color": "red"}, "color: not a keyword argument$"),
+        ({"start_ns": 5}, r"start_ns: not a keyword argument; did you mean start\?"),
+    ):
+        wrong: Any = keywords
+        with pytest.raises(ArgumentError, match=message):
+            SchedulerOptions.of(None, **wrong)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from podwright.objects import LAST_NS
 from podwright.simulation import Due, EventHeap, Turn
-from podwright.simulation.clock import LAST_NS
 
 
 class Incomparable:

@@ -435,7 +435,7 @@ def test_a_world_reports_as_a_simulation_does():
     world = pw.World()
     world.add(*objects)
     for number, minutes in ((1, 10), (2, 20)):
-        world.do(Drain(f"n{number}"), at_ns=world.now_ns + minutes * 60 * SECOND)
+        world.do(Drain(f"n{number}"), at=world.now_ns + minutes * 60 * SECOND)
     report = world.run(world.now_ns + 3600 * SECOND).summary.report
     assert report is not None
     assert report == expected

@@ -1,0 +1,237 @@
+"""Every public function with a time or a duration accepts the same forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import podwright as pw
+from podwright.simulation import START_NS, openb_arrivals
+from podwright.testing import make_node, make_pod
+
+SECOND_NS = 1_000_000_000
+FIVE_MINUTES_NS = 300 * SECOND_NS
+NODE = make_node("n1", cpu="2")
+WEB, LATE = make_pod("web", cpu="1"), make_pod("late", cpu="1")
+
+RELATIVE = ["5m", "300s", timedelta(minutes=5)]
+ABSOLUTE = [
+    "2026-01-01T00:05:00Z",
+    "2026-01-01t01:05:00+01:00",
+    datetime(2026, 1, 1, 0, 5, tzinfo=UTC),
+    datetime(2026, 1, 1, 2, 5, tzinfo=timezone(timedelta(hours=2))),
+    START_NS + FIVE_MINUTES_NS,
+    np.int64(START_NS + FIVE_MINUTES_NS),
+]
+DURATIONS = ["5m", timedelta(minutes=5), FIVE_MINUTES_NS]
+
+
+@pytest.fixture(scope="module")
+def log() -> pw.DecisionLog:
+    """A run with a pod at its start, and another one after five minutes."""
+    world = pw.World()
+    world.add(NODE, WEB)
+    world.add(LATE, at="5m")
+    return world.run(until="10m").log
+
+
+def until_of(call: Callable[[pw.World, Any], object]) -> Callable[[Any, pw.DecisionLog], object]:
+    def now_of(at: Any, _: pw.DecisionLog) -> int:
+        world = pw.World()
+        world.add(NODE, WEB)
+        world.add(LATE, at="10m")
+        call(world, at)
+        return world.now_ns - world.start_ns
+
+    return now_of
+
+
+def arrival_of(call: Callable[[pw.World, Any], object]) -> Callable[[Any, pw.DecisionLog], object]:
+    def decided_at(at: Any, _: pw.DecisionLog) -> int:
+        world = pw.World()
+        world.add(NODE)
+        call(world, at)
+        log = world.run().log
+        return log.time_of(log.cycles_of("default/late")[0]) - world.start_ns
+
+    return decided_at
+
+
+def removed(world: pw.World, at: Any) -> None:
+    # The pod gets room only when the other one is gone.
+    world.add(make_pod("first", cpu="2"))
+    world.remove(make_pod("first"), at=at)
+    world.add(LATE, at=at)
+
+
+TIMES: dict[str, tuple[Callable[[Any, pw.DecisionLog], object], object]] = {
+    "World.run": (until_of(lambda world, at: world.run(at)), FIVE_MINUTES_NS),
+    "World.run_until": (until_of(lambda world, at: world.run_until(until=at)), FIVE_MINUTES_NS),
+    "World.steps": (until_of(lambda world, at: list(world.steps(until=at))), 0),
+    "World.step": (until_of(lambda world, at: world.step(until=at)), 0),
+    "World.add": (arrival_of(lambda world, at: world.add(LATE, at=at)), FIVE_MINUTES_NS),
+    "World.remove": (arrival_of(removed), FIVE_MINUTES_NS),
+    "simulate(until)": (
+        lambda at, _: pw.simulate([NODE, WEB], until=at).summary.simulated_ns,
+        FIVE_MINUTES_NS,
+    ),
+    "simulate(events)": (
+        lambda at, _: pw.simulate([NODE, WEB], events={"at": at, "cordon": "n1"}).summary.end,
+        "2026-01-01T00:05:00.000000000Z",
+    ),
+    "cluster_at": (lambda at, log: sorted(pw.cluster_at(log, at).node_of), ["default/late",
+                                                                           "default/web"]),
+    "queue_at": (lambda at, log: pw.queue_at(log, at).now_ns, START_NS + FIVE_MINUTES_NS),
+    "replay": (lambda at, log: len(pw.replay(log, at=at).cluster.pods), 2),
+    "explain_cycle": (lambda at, log: pw.explain_cycle(log, "default/late", at=at).attempt, 1),
+    "what_if": (lambda at, log: pw.what_if(log, "default/late", at=at).is_same, True),
+    "kss_annotations": (lambda at, log: bool(pw.kss_annotations(log, "default/late", at=at)), True),
+    "DecisionLog.index_at": (lambda at, log: log.index_at(at) > log.index_at("4m"), True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("at", [*RELATIVE, *ABSOLUTE], ids=repr)
+@pytest.mark.parametrize("name", TIMES)
+def test_times_have_the_same_forms_everywhere(name: str, at: Any, log: pw.DecisionLog) -> None:
+    call, expected = TIMES[name]
+    assert call(at, log) == expected
+
+
+@pytest.mark.parametrize("at", [*RELATIVE, *ABSOLUTE], ids=repr)
+def test_the_times_between_which_cycles_are_explained_have_these_forms(at: Any) -> None:
+    events = [{"at": "5m", "apply": {"apiVersion": "v1", "kind": "Pod",
+                                     "metadata": {"name": "late"},
+                                     "spec": {"containers": [{"name": "c"}]}}}]  # fmt: skip
+    run = pw.simulate([NODE, WEB], events=events)
+    after = [explanation.pod.name for explanation in run.explain_all(between=(at, None))]
+    until = [explanation.pod.name for explanation in run.explain_all(between=(None, at))]
+    assert (after, until) == (["late"], ["web", "late"])
+
+
+@pytest.mark.parametrize("start", ABSOLUTE, ids=repr)
+def test_a_start_is_an_absolute_time(start: Any) -> None:
+    begins = START_NS + FIVE_MINUTES_NS
+    assert pw.World(start=start).start_ns == begins
+    assert pw.record(start=start).log.start_ns == begins
+    assert pw.simulate([NODE, WEB], start=start).summary.start == "2026-01-01T00:05:00.000000000Z"
+    assert openb_arrivals([WEB], trace_start=start)[0].due_ns == begins
+
+
+@pytest.mark.parametrize("duration", DURATIONS, ids=repr)
+def test_durations_have_the_same_forms_everywhere(duration: Any, tmp_path: Path) -> None:
+    job = tmp_path / "job.yaml"
+    job.write_text(
+        "{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {template: {spec: "
+        "{restartPolicy: Never, containers: [{name: c, image: i}]}}}}"
+    )
+    objects = [NODE, *pw.load(job).objects]
+    run = pw.simulate(objects, job_duration=duration, sample=duration)
+    assert FIVE_MINUTES_NS <= run.summary.simulated_ns < FIVE_MINUTES_NS + 30 * SECOND_NS
+    recorder = pw.record(assumed_pod_expiry=duration)
+    assert recorder.log.setup.assumed_pod_expiry_ns == FIVE_MINUTES_NS
+
+
+@pytest.mark.parametrize("timeout", ["1ms", timedelta(milliseconds=1), 1_000_000, 0], ids=repr)
+def test_a_timeout_is_a_duration(timeout: Any) -> None:
+    now_ns = iter(range(0, 10**12, 10**6))
+    queue = pw.BlockingQueue(lambda: next(now_ns))
+    with pytest.raises(TimeoutError):
+        queue.pop(timeout=timeout)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        pytest.param(
+            lambda: pw.World().run("soon"),
+            'until: Invalid value: "soon": a duration since the start such as 1h30m is expected, or'
+            " a time such as 2026-01-01T12:00:00Z",
+            id="neither",
+        ),
+        pytest.param(
+            lambda: pw.World().run(datetime(2026, 1, 1)),  # noqa: DTZ001
+            'until: Invalid value: "2026-01-01 00:00:00": a datetime with a time zone is expected',
+            id="no time zone",
+        ),
+        pytest.param(
+            lambda: pw.World().add(WEB, at="-5m"),
+            'at: Invalid value: "-5m": must not be before the start, 2026-01-01T00:00:00Z',
+            id="before the start",
+        ),
+        pytest.param(
+            lambda: pw.World().run(3600),
+            "until: Invalid value: 3600: must not be before the start, 2026-01-01T00:00:00Z",
+            id="seconds",
+        ),
+        pytest.param(
+            lambda: pw.World(start="5m"),
+            'start: Invalid value: "5m": a time such as 2026-01-01T12:00:00Z is expected',
+            id="a relative start",
+        ),
+        pytest.param(
+            lambda: pw.World(start=timedelta(minutes=5)),
+            'start: Invalid value: "0:05:00": a time such as 2026-01-01T12:00:00Z is expected, or a'
+            " datetime",
+            id="a timedelta as start",
+        ),
+        pytest.param(
+            lambda: pw.simulate([NODE], until="300y", start="2262-01-01T00:00:00Z"),
+            'start: Invalid value: "2262-01-01T00:00:00Z": the years from 1678 to 2261 can be'
+            " simulated",
+            id="too late",
+        ),
+        pytest.param(
+            lambda: pw.simulate([NODE], events={"at": datetime(2026, 1, 1), "cordon": "n1"}),  # noqa: DTZ001
+            'events: line 1: at: Invalid value: "2026-01-01 00:00:00": a datetime with a time zone'
+            " is expected",
+            id="an event",
+        ),
+        pytest.param(
+            lambda: pw.simulate([NODE], sample="0s"),
+            'sample: Invalid value: "0s": a duration such as 1h30m is expected, greater than 0',
+            id="no duration",
+        ),
+        pytest.param(
+            lambda: pw.BlockingQueue(lambda: 0).pop(timeout=-1),
+            "timeout: Invalid value: -1: a duration such as 1h30m is expected, 0 or more",
+            id="a negative timeout",
+        ),
+    ],
+)  # fmt: skip
+def test_an_invalid_time_is_an_error_that_names_what_is_expected(
+    call: Callable[[], object], message: str
+) -> None:
+    with pytest.raises(pw.InputError) as raised:
+        call()
+    assert str(raised.value).splitlines()[0] == message
+
+
+def test_a_time_before_the_present_is_an_error() -> None:
+    world = pw.World()
+    world.run_until("10m")
+    for call in (lambda: world.add(WEB, at="9m"), lambda: world.run("9m")):
+        with pytest.raises(pw.InputError, match="must not be before the present time, 2026-01-01T"):
+            call()
+
+
+@pytest.mark.parametrize("value", [1.5, None, [1], True, b"5m"], ids=repr)
+def test_another_type_is_an_error_that_names_the_types(value: Any, log: pw.DecisionLog) -> None:
+    for call in (
+        lambda: pw.cluster_at(log, value),
+        lambda: pw.World(start=value),
+        lambda: pw.simulate([NODE], sample=value),
+    ):
+        with pytest.raises(pw.ArgumentError, match=r"(at|start|sample): .* is expected, not "):
+            call()
+
+
+def test_an_attempt_and_a_time_exclude_each_other(log: pw.DecisionLog) -> None:
+    with pytest.raises(pw.ArgumentError, match="attempt and at: one of them is expected"):
+        pw.explain_cycle(log, "default/web", 1, at="1m")
+    with pytest.raises(pw.ArgumentError, match="until and at: one of them is expected"):
+        pw.replay(log, until=1, at="1m")
