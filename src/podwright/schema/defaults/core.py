@@ -232,3 +232,21 @@ def _ingress_class(spec: Document) -> Document:
 
 def _policy_port(port: Document) -> Document:
     return with_absent(port, {"protocol": "TCP"})
+
+
+def set_endpoints_defaults(endpoints: Document) -> Document:
+    """Set the defaults of Endpoints."""
+    return with_items(endpoints, "subsets", lambda each: with_items(each, "ports", _endpoint_port))
+
+
+def _endpoint_port(port: Document) -> Document:
+    return with_empty(port, {"protocol": "TCP"})
+
+
+def set_endpoint_slice_defaults(endpoint_slice: Document) -> Document:
+    """Set the defaults of an EndpointSlice."""
+    return with_items(endpoint_slice, "ports", _slice_port)
+
+
+def _slice_port(port: Document) -> Document:
+    return with_absent(port, {"name": "", "protocol": "TCP"})

@@ -399,7 +399,8 @@ def test_a_kind_is_added_by_data_only() -> None:
 
     widget = msgspec.structs.replace(
         row, group="example.com", version="v1", kind="Widget", type="example.v1.Widget",
-        resource="widgets", singular="widget", short_names=("wd",),
+        resource="widgets", singular="widget", short_names=("wd",), immutable=("mode",),
+        validation="", validation_of_update="",
     )  # fmt: skip
     fields = {"metadata": "meta.v1.ObjectMeta 1", "sizes": "{quantity} 2", "mode": "string 3"}
     schema = Schema(
@@ -415,6 +416,8 @@ def test_a_kind_is_added_by_data_only() -> None:
     assert schema.is_namespaced("example.com", "Widget")
     assert found.decoding_problems({"metadata": {"name": "a"}, "sizes": {"x": "1Gi"}}) == []
     assert [path for path, _, _ in found.decoding_problems({"mod": "a"})] == ["mod"]
+    (problem,) = found.update_problems({"mode": "b"}, {"mode": "a"})
+    assert problem[:2] == ("mode", 'Invalid value: "b": field is immutable')
     assert found.with_canonical_quantities({"sizes": {"x": "1024"}})["sizes"] == {"x": "1024"}
     assert schema.no_match("example.com/v1beta1", "Widget").endswith("; use example.com/v1")
     assert schema.no_match("example.com/v1", "Wodget").endswith('; did you mean "Widget"?')

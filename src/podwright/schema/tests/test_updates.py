@@ -305,10 +305,23 @@ VOLUME = {
         ),
         pytest.param(
             "VolumeAttributesClass",
-            {"driverName": "ebs"},
-            {"driverName": "disk"},
-            ['driverName: Invalid value: "disk": field is immutable'],
-            id="immutable by the table",
+            {"driverName": "ebs", "parameters": {"a": "b"}},
+            {"driverName": "disk", "parameters": {"a": "c"}},
+            [
+                "driverName: Forbidden: updates to driverName are forbidden.",
+                "parameters: Forbidden: updates to parameters are forbidden.",
+            ],
+            id="the driver of a class",
+        ),
+        pytest.param(
+            "ControllerRevision",
+            {"data": {"a": 1}, "revision": 1},
+            {"data": {"a": 2}, "revision": -1},
+            [
+                "revision: Invalid value: -1: must be greater than or equal to 0",
+                'data: Invalid value: {"a":2}: field is immutable',
+            ],
+            id="the data of a revision",
         ),
     ],
 )

@@ -420,3 +420,20 @@ def validate_volume_attachment_update(errors: FieldErrors, new: Document, old: D
     """Check a changed VolumeAttachment, whose spec is immutable."""
     validate_volume_attachment(errors, new)
     errors.immutable("spec", new.get("spec"), old.get("spec"))
+
+
+def validate_attributes_class(errors: FieldErrors, attributes_class: Document) -> None:
+    """Check a new VolumeAttributesClass."""
+    _validate_provisioner(errors, "driverName", attributes_class.get("driverName") or "")
+    parameters = attributes_class.get("parameters") or {}
+    if parameters:
+        _validate_parameters(errors, parameters)
+    else:
+        errors.required("parameters", "must contain at least one key/value pair")
+
+
+def validate_attributes_class_update(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check a changed VolumeAttributesClass, which keeps its driver and parameters."""
+    for name in ("driverName", "parameters"):
+        if not same(new.get(name), old.get(name)):
+            errors.forbidden(name, f"updates to {name} are forbidden.")

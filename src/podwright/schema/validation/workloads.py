@@ -369,3 +369,19 @@ def _validate_rolling_daemons(errors: FieldErrors, path: str, rolling: Document)
         errors.invalid(f"{path}.maxSurge", surge, text)
     elif not _share(unavailable) and not _share(surge):
         errors.required(f"{path}.maxUnavailable", "cannot be 0 when maxSurge is 0")
+
+
+def validate_controller_revision(errors: FieldErrors, revision: Document) -> None:
+    """Check a new ControllerRevision."""
+    data = revision.get("data")
+    if data is None:
+        errors.required("data", "data is mandatory")
+    elif not isinstance(data, dict):
+        errors.invalid("data", "<value omitted>", "must be a valid JSON object")
+    errors.not_negative("revision", revision.get("revision"))
+
+
+def validate_controller_revision_update(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check a changed ControllerRevision, which keeps its data."""
+    validate_controller_revision(errors, new)
+    errors.immutable("data", new.get("data"), old.get("data"))
