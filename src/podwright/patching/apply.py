@@ -191,13 +191,14 @@ class _Apply:
         found: Document = merged(live, configuration, of.root)
         last = managers.get(applier)
         after = dict(managers)
-        if last is None or last.fields != self._fields or last.api_version != of.api_version:
-            time = None if last is None else last.time
-            after[applier] = Owned(self._fields, of.api_version, time)
-        if last is not None and not (
-            last.api_version == of.api_version and contains(self._fields, last.fields)
-        ):
-            found = self._pruned(found, after, last)
+        if last is None:
+            after[applier] = Owned(self._fields, of.api_version, None)
+        elif last.fields != self._fields or last.api_version != of.api_version:
+            after[applier] = Owned(self._fields, of.api_version, last.time)
+            if last.api_version != of.api_version or not contains(self._fields, last.fields):
+                # An empty object of the configuration stays, whatever was removed from it.
+                pruned = self._pruned(found, after, last)
+                found = merged(pruned, configuration, of.root)
         changes = _Changes(of, live, found, self._subresource, self._convert)
         after = _without_changed(after, applier, changes, force=force)
         if not self._fields:
@@ -206,7 +207,7 @@ class _Apply:
 
     def _pruned(self, found: Document, managers: Managers, last: Owned) -> Document:
         """Return an object without what the manager owned and nobody owns now."""
-        source = self._at(found, last.api_version)
+        source = self._converted(found, last.api_version)
         if source is None:
             return found
         document, of = source
@@ -226,20 +227,21 @@ class _Apply:
             return found
         left: Document = removed_from(document, gone, of.root) or {}
         if of is not self._of:
-            converted = self._at(left, self._of.api_version)
+            converted = self._converted(left, self._of.api_version, source=of)
             left = left if converted is None else converted[0]
-        return left if self._of.is_custom else _without_nulls(left, gone)
+        return _without_nulls(left, gone)
 
     def _with_owned(
         self, document: Document, rest: Document, of: ObjectType, version: str, fields: FieldSet
     ) -> Document:
         """Return an object again with the removed fields that have owners in a version."""
         if version != of.api_version:
-            whole, part = self._at(document, version), self._at(rest, version)
+            whole = self._converted(document, version, source=of)
+            part = self._converted(rest, version, source=of)
             if whole is None or part is None:
                 return rest
             kept = self._with_owned(whole[0], part[0], whole[1], version, fields)
-            back = self._at(kept, of.api_version)
+            back = self._converted(kept, of.api_version, source=whole[1])
             return rest if back is None else back[0]
         root = of.root
         all_fields = with_named_fields(field_set(document, root), root)
@@ -247,9 +249,13 @@ class _Apply:
         kept_fields = union(rest_fields, with_named_fields(fields, root))
         return removed_from(document, difference(all_fields, kept_fields), root) or {}
 
-    def _at(self, document: Document, api_version: str) -> tuple[Document, ObjectType] | None:
-        if api_version == self._of.api_version:
-            return document, self._of
+    def _converted(
+        self, document: Document, api_version: str, *, source: ObjectType | None = None
+    ) -> tuple[Document, ObjectType] | None:
+        """Return a document of one version (the request's by default) in another one."""
+        of = source or self._of
+        if api_version == of.api_version:
+            return document, of
         return None if self._convert is None else self._convert(document, api_version)
 
 
@@ -390,7 +396,7 @@ class _Changes:
             if before is None or after is None:
                 return None
             (old, of), (new, _) = before, after
-        changed, removed = difference_of(old, new, of.root)
+        changed, removed = difference_of(of.completed(old), of.completed(new), of.root)
         return Difference(
             of.tracked(changed, self._subresource), of.tracked(removed, self._subresource)
         )

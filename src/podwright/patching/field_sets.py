@@ -167,7 +167,7 @@ def value_element(value: Any) -> str:
 
 def key_element(keys: dict[str, Any]) -> str:
     """Return the path element of an item with keys, which are sorted by their names."""
-    inside = ",".join(f"{_json(name)}:{_json(value)}" for name, value in keys.items())
+    inside = ",".join([f"{_string(name)}:{_json(value)}" for name, value in keys.items()])
     return f"k:{{{inside}}}"
 
 

@@ -139,10 +139,8 @@ def _checked(entry: Any, index: int) -> Document:
 
 def written_entries(managers: Managers) -> list[Document]:
     """Return the entries of managers: applies first, then by time, name and version."""
-    return [
-        owned.entry or _entry(manager, owned)
-        for manager, owned in sorted(managers.items(), key=_order)
-    ]
+    items = sorted(managers.items(), key=_order) if len(managers) > 1 else managers.items()
+    return [owned.entry or _entry(manager, owned) for manager, owned in items]
 
 
 def _order(item: tuple[Manager, Owned]) -> tuple[str, int, str, str, str]:
@@ -184,11 +182,13 @@ def is_reset(entries: Any) -> bool:
 
 def with_entries(document: Document, entries: list[Document] | None) -> Document:
     """Return an object with other `managedFields`; None or [] for none."""
-    metadata = document.get("metadata")
-    present = metadata.get("managedFields") if isinstance(metadata, dict) else None
-    if present is entries or (not present and not entries and present is None):
+    metadata = document.get("metadata") or {}
+    if entries:
+        if metadata.get("managedFields") is entries:
+            return document
+    elif "managedFields" not in metadata:
         return document
-    kept = {key: one for key, one in (metadata or {}).items() if key != "managedFields"}
+    kept = {key: one for key, one in metadata.items() if key != "managedFields"}
     if entries:
         kept["managedFields"] = entries
     return {**document, "metadata": kept}

@@ -21,13 +21,11 @@ from podwright.patching.value_types import (
 from podwright.schema import Kind
 
 _MOST_SETS: Final = 4_096
-_UNOWNED: Final = ("f:apiVersion", "f:kind")
+_UNOWNED_NAMES: Final = frozenset({"apiVersion", "kind"})
+_UNOWNED: Final = frozenset(f"f:{name}" for name in _UNOWNED_NAMES)
 _UNOWNED_METADATA: Final = frozenset(
-    f"f:{name}"
-    for name in (
-        "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation",
-        "managedFields", "resourceVersion",
-    )
+    {"name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation",
+     "managedFields", "resourceVersion"}
 )  # fmt: skip
 """The fields of the metadata without managers. Upstream: managedfields/internal/stripmeta.go"""
 
@@ -94,6 +92,12 @@ class ObjectType:
         """The kind as messages name it: `apps/v1, Kind=Deployment`."""
         return gvk_text(self.api_version, self.kind)
 
+    def completed(self, document: Document) -> Document:
+        """Return a document with the top-level fields that Go always writes."""
+        if self.empty.keys() <= document.keys():
+            return document
+        return {**self.empty, **document}
+
     # ------------------------------------------------------------------------ resets
 
     def tracked(self, found: FieldSet, subresource: str) -> FieldSet:
@@ -126,12 +130,12 @@ class ObjectType:
                 errors.append(f".{name}: field not declared in schema")
                 continue
             if name != "spec" or not isinstance(value, dict):
-                inside, wrong = _applied(value, child, name)
+                inside, wrong = self._applied(value, child, name)
             else:
                 key = (name, msgspec.json.encode(value))
                 known = self._applied_sets.get(key)
                 if known is None:
-                    known = _applied(value, child, name)
+                    known = self._applied(value, child, name)
                     if len(self._applied_sets) >= _MOST_SETS:
                         self._applied_sets.clear()
                     self._applied_sets[key] = known
@@ -143,41 +147,36 @@ class ObjectType:
     def created_fields(self, document: Document, subresource: str = "") -> FieldSet:
         """Return the fields that the creation of an object sets.
 
-        These are the differences from an object without values. Specs of equal content share
-        the result.
+        These are the differences from an object without values. Objects that differ in their
+        names only, such as the pods of a template, share the result.
         """
-        found: FieldSet = {}
-        for name in sorted(document):
-            value, empty = document[name], self.empty.get(name)
-            if name != "spec" or not isinstance(value, dict):
-                found |= self._created(name, value, empty)
-                continue
-            key = (name, msgspec.json.encode(value))
-            known = self._created_sets.get(key)
-            if known is None:
-                known = self._created(name, value, empty)
-                if len(self._created_sets) >= _MOST_SETS:
-                    self._created_sets.clear()
-                self._created_sets[key] = known
-            found |= known
-        return owned(self.tracked(found, subresource))
+        content = {key: value for key, value in document.items() if key not in _UNOWNED_NAMES}
+        if self.has_status and subresource != "status":
+            content.pop("status", None)
+        metadata = document.get("metadata")
+        if isinstance(metadata, dict):
+            content["metadata"] = {
+                key: value for key, value in metadata.items() if key not in _UNOWNED_METADATA
+            }
+        content = self.completed(content)
+        key = (subresource, msgspec.json.encode(content))
+        known = self._created_sets.get(key)
+        if known is None:
+            changed = difference_of(self.empty, content, self.root).changed
+            known = owned(self.tracked(changed, subresource))
+            if len(self._created_sets) >= _MOST_SETS:
+                self._created_sets.clear()
+            self._created_sets[key] = known
+        return known
 
-    def _created(self, name: str, value: object, empty: object) -> FieldSet:
-        before = {} if empty is None and name not in self.empty else {name: empty}
-        return difference_of(before, {name: value}, self.root).changed
+    def _applied(self, value: object, of: ValueType, name: str) -> tuple[FieldSet, list[str]]:
+        errors = type_errors(value, of, f".{name}")
+        return (LEAF if errors else field_set({name: value}, self.root)), errors
 
     def _top_level(self, name: str) -> ValueType | None:
         if self.root.form == "deduced":
             return self.root
         return self.root.fields.get(name) or self.root.element
-
-
-def _applied(value: object, of: ValueType, name: str) -> tuple[FieldSet, list[str]]:
-    errors = type_errors(value, of, f".{name}")
-    if errors:
-        return LEAF, errors
-    root = ValueType("map", fields=lambda: {name: of})
-    return field_set({name: value}, root), errors
 
 
 def owned(found: FieldSet) -> FieldSet:
@@ -190,7 +189,7 @@ def owned(found: FieldSet) -> FieldSet:
         inside = {
             key: node
             for key, node in metadata.items()
-            if key != SELF and (node or key not in _UNOWNED_METADATA)
+            if key != SELF and (node or key[2:] not in _UNOWNED_METADATA)
         }
         if inside:
             kept["f:metadata"] = inside

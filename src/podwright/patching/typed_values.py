@@ -10,6 +10,7 @@ compare.go, remove.go
 from __future__ import annotations
 
 import operator
+from collections.abc import Hashable
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -420,9 +421,16 @@ def _merged_maps(
     for name, value in configuration.items():
         present, made = live.get(name, ABSENT), value
         if present is not ABSENT:
-            made = merged(present, value, fields.get(name) or element or DEDUCED)
-            if made is present:
+            if present is value:
                 continue
+            child = fields.get(name) or element or DEDUCED
+            if child.form == "scalar":
+                if present == value and type(present) is type(value):
+                    continue
+            else:
+                made = merged(present, value, child)
+                if made is present:
+                    continue
         if found is live:
             found = dict(live)
         found[name] = made
@@ -434,38 +442,55 @@ def _merged_lists(live: Any, configuration: Any, of: ValueType) -> Any:
         return live if live or live == configuration else configuration
     if not live:
         return configuration
-    assert of.element is not None
-    before = [item_element(item, of) for item in live]
-    after = [item_element(item, of) for item in configuration]
+    element = of.element
+    assert element is not None
+    before = [_item_key(item, of) for item in live]
+    after = [_item_key(item, of) for item in configuration]
     set_items = dict(zip(after, configuration, strict=True))
-    live_items: dict[str, Any] = {}
-    for element, item in zip(before, live, strict=True):
+    live_items: dict[Hashable, Any] = {}
+    for key, item in zip(before, live, strict=True):
         # An item that is there twice is not merged but replaced.
-        live_items[element] = item if element not in live_items else ABSENT
-    found = [
-        _merged_item(element, index, live, live_items, set_items, of.element)
-        for element, index in _merged_order(before, after)
-    ]
+        live_items[key] = item if key not in live_items else ABSENT
+    if before == after and len(live_items) == len(before):
+        found = [merged(live_items[key], set_items[key], element) for key in before]
+    else:
+        found = [
+            _merged_item(key, index, live, live_items, set_items, element)
+            for key, index in _merged_order(before, after)
+        ]
     is_same = len(found) == len(live) and all(map(operator.is_, found, live))
     return live if is_same else found
 
 
 def _merged_item(
-    element: str,
+    key: Hashable,
     index: int,
     live: list[Any],
-    live_items: dict[str, Any],
-    set_items: dict[str, Any],
+    live_items: dict[Hashable, Any],
+    set_items: dict[Hashable, Any],
     of: ValueType,
 ) -> Any:
-    value = set_items.get(element, ABSENT)
+    value = set_items.get(key, ABSENT)
     if value is ABSENT:
         return live[index]
-    present = live_items.get(element, ABSENT)
+    present = live_items.get(key, ABSENT)
     return value if present is ABSENT else merged(present, value, of)
 
 
-def _merged_order(before: list[str], after: list[str]) -> list[tuple[str, int]]:
+def _item_key(item: Any, of: ValueType) -> Hashable:
+    """Return what identifies an item of a list, as values; None for one of a wrong form."""
+    if not of.keys:
+        return None if isinstance(item, dict | list) else item
+    if not isinstance(item, dict):
+        return None
+    if len(of.keys) == 1:
+        value = item.get(of.keys[0], of.key_defaults.get(of.keys[0]))
+        return None if isinstance(value, dict | list) else value
+    found = [item.get(key, of.key_defaults.get(key)) for key in of.keys]
+    return None if any(isinstance(one, dict | list) for one in found) else tuple(found)
+
+
+def _merged_order(before: list[Hashable], after: list[Hashable]) -> list[tuple[Hashable, int]]:
     """Return the order of the items of a merged list, each with its index among the live ones.
 
     Items of the configuration keep its order. Other items stay where they are relative to those
@@ -474,8 +499,8 @@ def _merged_order(before: list[str], after: list[str]) -> list[tuple[str, int]]:
     in_live, in_configuration = set(before), set(after)
     shared = [element for element in after if element in in_live]
     next_shared = 0
-    done: set[str] = set()
-    order: list[tuple[str, int]] = []
+    done: set[Hashable] = set()
+    order: list[tuple[Hashable, int]] = []
     left = right = 0
     while left < len(before) or right < len(after):
         if left < len(before) and right < len(after):

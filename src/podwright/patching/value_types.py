@@ -137,7 +137,12 @@ def zero_struct(name: str) -> Document:
 
 
 def _zero_fields(struct: StructType) -> Document:
-    return {each.name: _zero_value(each.type) for each in struct.fields.values() if each.is_zero}
+    # Go writes a mandatory list or map as null.
+    return {
+        each.name: _zero_value(each.type)
+        for each in struct.fields.values()
+        if each.is_zero or (each.is_required and each.type.container)
+    }
 
 
 def _zero_value(ref: TypeRef) -> Any:
