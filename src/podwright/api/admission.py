@@ -179,7 +179,7 @@ class Admission:
             raise Invalid(pod, problems)
         spec: Document = dict(_POD.with_defaults({"spec": written})["spec"])
         self._give_priority(pod, spec)
-        spec["tolerations"] = _tolerations(spec.get("tolerations") or [])
+        spec["tolerations"] = default_tolerations(spec.get("tolerations") or [])
         return spec
 
     def _give_priority(self, pod: Pod, spec: Document) -> None:
@@ -220,7 +220,7 @@ _SPECS_MAX = 10_000
 _PENDING = PodStatus(phase="Pending")
 
 
-def _tolerations(written: list[Document]) -> list[Document]:
+def default_tolerations(written: list[Document]) -> list[Document]:
     """Add the tolerations for not-ready and unreachable nodes, unless the pod has its own."""
     added = [
         {
@@ -253,6 +253,9 @@ def qos_class(spec: Document) -> str:
         *(spec.get("containers") or []),
         *(spec.get("initContainers") or []),
     ]
+    if spec.get("resources"):
+        # Resources of the pod as a whole take the place of those of its containers.
+        containers = [spec]
     is_guaranteed = bool(containers)
     has_resources = False
     for container in containers:

@@ -29,6 +29,9 @@ from podwright.objects import (
 DISRUPTED_PODS_MAX: Final = 2_000
 _RETRY_SECONDS: Final = 10
 
+VIOLATION: Final = "Cannot evict pod as it would violate the pod's disruption budget."
+"""The message of an eviction that a budget does not allow."""
+
 
 class Eviction(msgspec.Struct, frozen=True, kw_only=True):
     """The decision about an eviction.
@@ -39,6 +42,8 @@ class Eviction(msgspec.Struct, frozen=True, kw_only=True):
         The HTTP status: 201 allowed, 429 rejected for now, 403 and 500 rejected.
     message : str
         The reason for a rejection, with upstream's text.
+    cause : str
+        The part of the message that names the budget.
     retry_after_seconds : int
         The `Retry-After` header while the budget's status is outdated; otherwise 0.
     budget : PodDisruptionBudget, optional
@@ -49,6 +54,7 @@ class Eviction(msgspec.Struct, frozen=True, kw_only=True):
 
     code: int = 201
     message: str = ""
+    cause: str = ""
     retry_after_seconds: int = 0
     budget: PodDisruptionBudget | None = None
     rejected_by: tuple[str, ...] = ()
@@ -129,9 +135,11 @@ def _charged(budget: PodDisruptionBudget, pod_name: str, now_ns: int) -> Evictio
     """
     status = budget.status
     if status.observed_generation < budget.metadata.generation:
+        cause = f"The disruption budget {budget.name} is still being processed by the server."
         return Eviction(
             code=429,
-            message=f"The disruption budget {budget.name} is still being processed by the server.",
+            message=cause,
+            cause=cause,
             retry_after_seconds=_RETRY_SECONDS,
         )
     if status.disruptions_allowed < 0:
@@ -143,12 +151,14 @@ def _charged(budget: PodDisruptionBudget, pod_name: str, now_ns: int) -> Evictio
             " controller",
         )
     if status.disruptions_allowed == 0:
-        return Eviction(
-            code=429,
-            message="Cannot evict pod as it would violate the pod's disruption budget. The"
-            f" disruption budget {budget.name} needs {status.desired_healthy} healthy pods and has"
-            f" {status.current_healthy} currently",
-        )
+        if status.current_healthy <= status.desired_healthy:
+            cause = (
+                f"The disruption budget {budget.name} needs {status.desired_healthy} healthy pods"
+                f" and has {status.current_healthy} currently"
+            )
+        else:
+            cause = f"The disruption budget {budget.name} does not allow evicting pods currently"
+        return Eviction(code=429, message=f"{VIOLATION} {cause}", cause=cause)
     document = encode(budget)
     written: Document = dict(document.get("status") or {})
     left = status.disruptions_allowed - 1

@@ -51,6 +51,7 @@ VALUES: Final[dict[str, frozenset[str]]] = {
         ),
         "authentication.v1.TokenReviewStatus": "authenticated",
         "authorization.v1.SubjectAccessReviewStatus": "denied",
+        "autoscaling.v1.ScaleSpec": "replicas",
         "autoscaling.v2.HorizontalPodAutoscalerStatus": "currentReplicas",
         "batch.v1.JobStatus": "active failed succeeded",
         "core.v1.AWSElasticBlockStoreVolumeSource": f"partition {_READ_ONLY}",

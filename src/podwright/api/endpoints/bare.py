@@ -13,7 +13,7 @@ from podwright.api.endpoints.authentication import MASTERS, TokenLookup, static_
 from podwright.api.endpoints.request import User
 from podwright.api.endpoints.server import ServerOptions
 from podwright.api.resource_storage import ResourceStorage
-from podwright.objects import Document
+from podwright.objects import Document, timestamp_text
 from podwright.schema import built_in, decode
 from podwright.store import ObjectStore
 
@@ -47,11 +47,26 @@ KUBERNETES_SERVICE: Final[Document] = {
 """The Service of the API itself, which upstream creates at its start."""
 
 
+TOKEN_TRACKING: Final[Document] = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {
+        "name": "kube-apiserver-legacy-service-account-token-tracking",
+        "namespace": "kube-system",
+    },
+}
+"""Since when upstream tracks the use of old tokens; its data has the day of the first start.
+
+Upstream: pkg/controlplane/controller/legacytokentracking/controller.go
+"""
+
+
 def bare_store(now_ns: int, *, seed: int = 0) -> ObjectStore:
     """Return a store with the objects that an API server creates at its first start."""
     store = ObjectStore(seed=seed)
     storage = ResourceStorage(store)
-    for document in (*BOOTSTRAP_OBJECTS, KUBERNETES_SERVICE):
+    tracking = TOKEN_TRACKING | {"data": {"since": timestamp_text(now_ns)[:10]}}
+    for document in (*BOOTSTRAP_OBJECTS, KUBERNETES_SERVICE, tracking):
         kind = built_in().find(document["apiVersion"], document["kind"])
         assert kind is not None, f"no kind {document['kind']}"
         storage.create(decode(kind.go_form(document)), now_ns)

@@ -390,7 +390,7 @@ def check_fields(
         if message.startswith(UNKNOWN_FIELD):
             found.append(f'unknown field "{path}"')
         else:
-            raise TypeMismatchError(type_error(kind, (path, message, value)))
+            raise TypeMismatchError(kind, (path, message, value))
     if not found or validation == "Ignore":
         return []
     if validation == "Strict":
@@ -399,7 +399,16 @@ def check_fields(
 
 
 class TypeMismatchError(ValueError):
-    """A value of a wrong type; the message is that of Go's decoder."""
+    """A value of a wrong type; the message is that of Go's decoder.
+
+    Attributes
+    ----------
+    problem : Problem
+    """
+
+    def __init__(self, kind: ObjectKind, problem: Problem) -> None:
+        super().__init__(type_error(kind, problem))
+        self.problem = problem
 
 
 class StrictDecodingError(ValueError):
@@ -474,3 +483,31 @@ def _struct_and_type(kind: ObjectKind, path: str) -> tuple[str, str]:
     return struct, {"list": f"[]{go_type}", "map": f"map[string]{go_type}"}.get(
         field.type.container, go_type
     )
+
+
+def conversion_error(kind: ObjectKind, problem: Problem) -> str:
+    """Return the message of upstream's converter for a value of a wrong type.
+
+    Upstream: apimachinery pkg/runtime/converter.go, fromUnstructured
+    """
+    path, _, value = problem
+    plain = _PATH_INDEX.sub("", path)
+    find = getattr(kind, "field", None)
+    field = find(plain) if find is not None and plain else None
+    if field is None:
+        return type_error(kind, problem)
+    ref = field.type
+    given = {dict: "map", list: "slice", str: "string", bool: "bool"}.get(type(value), "int64")
+    if ref.container and not path.endswith("]"):
+        return f"cannot restore {'slice' if ref.container == 'list' else 'map'} from {given}"
+    inner = ref.innermost
+    if inner in ("quantity", "time", "micro-time", "bytes", "int-or-string"):
+        return type_error(kind, problem)
+    if "." in inner:
+        return f"cannot restore struct from: {given}"
+    names = {"double": "float64", "any": "interface"}
+    if inner == "string" and given == "int64" and isinstance(value, int):
+        return "cannot convert int64 to string"
+    if inner in ("int32", "int64") and isinstance(value, float):
+        return f"cannot convert float64 to {inner}"
+    return f"unrecognized type: {names.get(inner, inner)}"

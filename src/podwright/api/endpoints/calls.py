@@ -65,6 +65,12 @@ class Call(msgspec.Struct, kw_only=True, eq=False):
     warnings: list[str] = []
 
     @property
+    def namespace(self) -> str:
+        """The namespace of the object; "" for a cluster-scoped one."""
+        info = self.info
+        return "" if (info.group, info.resource) == ("", "namespaces") else info.namespace
+
+    @property
     def key(self) -> str:
         """The key of the named object in the store."""
         info = self.info
@@ -72,7 +78,7 @@ class Call(msgspec.Struct, kw_only=True, eq=False):
 
     def missing(self) -> ApiError:
         """Return the error of a named object that does not exist."""
-        return not_found(self.resource.group, self.resource.plural, self.info.name)
+        return not_found(self.resource.error_group, self.resource.plural, self.info.name)
 
 
 def find(backend: Backend, call: Call) -> KubernetesObject:

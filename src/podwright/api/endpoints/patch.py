@@ -19,6 +19,7 @@ from podwright.api.endpoints.bodies import (
     TypeMismatchError,
     check_fields,
     check_size,
+    conversion_error,
     read_json,
     read_yaml_value,
 )
@@ -46,7 +47,7 @@ from podwright.patching import (
     printed,
     strategic_merged,
 )
-from podwright.schema import Kind
+from podwright.schema import Kind, built_in
 
 JSON_PATCH: Final = "application/json-patch+json"
 MERGE_PATCH: Final = "application/merge-patch+json"
@@ -109,19 +110,47 @@ def status_of(error: PatchError) -> ApiError:
 def _patch(
     backend: Backend, call: Call, options: WriteOptions, media_type: str
 ) -> tuple[Document, bool]:
-    decoded = _read(call.request, media_type)
-    duplicates = [f'duplicate field "{path}"' for path in decoded.duplicates]
+    patched = patched_by(call, options, media_type)
 
     def make(current: Document | None) -> Document:
         assert current is not None, "a patch creates nothing"
-        patched = patched_document(call.resource, current, decoded.document, media_type)
-        found = list(duplicates)
-        if media_type == JSON_PATCH:
-            found += json_patch_warnings(decoded.document)
-        shown = _shown(patched, decoded.document, media_type)
-        return decoded_patch(call, patched, options, found, shown)
+        return patched(current)
 
     return update_document(backend, call, make, options, may_create=False)
+
+
+def patched_by(
+    call: Call, options: WriteOptions, media_type: str
+) -> Callable[[Document], Document]:
+    """Return the function that applies the patch in a body to a document.
+
+    Raises
+    ------
+    ApiError
+        The body is not JSON.
+    """
+    decoded = _read(call.request, media_type)
+    found = [f'duplicate field "{path}"' for path in decoded.duplicates]
+
+    def make(current: Document) -> Document:
+        patched = patched_document(call.resource, current, decoded.document, media_type)
+        problems = list(found)
+        if media_type == JSON_PATCH:
+            problems += json_patch_warnings(decoded.document)
+        if media_type == STRATEGIC_MERGE_PATCH:
+            shown = printed(decoded.document)
+        else:
+            shown = shown_patched(patched, decoded.document, media_type)
+        return decoded_patch(
+            call,
+            patched,
+            options,
+            problems,
+            shown,
+            is_converted=media_type == STRATEGIC_MERGE_PATCH,
+        )
+
+    return make
 
 
 def patched_document(
@@ -149,6 +178,8 @@ def decoded_patch(
     options: WriteOptions,
     found: Sequence[str],
     shown: str,
+    *,
+    is_converted: bool = False,
 ) -> Document:
     """Return a patched document in Go's form and with defaults.
 
@@ -158,6 +189,8 @@ def decoded_patch(
         Unknown and duplicate fields of the patch itself.
     shown : str
         The invalid value in messages.
+    is_converted : bool
+        Whether upstream converts the patched document instead of decoding it.
 
     Raises
     ------
@@ -174,7 +207,10 @@ def decoded_patch(
     except StrictDecodingError as error:
         raise _invalid_patch(shown, StrictDecodingError([*found, *error.found])) from None
     except TypeMismatchError as error:
-        raise _invalid_patch(shown, error) from None
+        mismatch: ValueError = error
+        if is_converted:
+            mismatch = ConversionError(conversion_error(resource.kind, error.problem))
+        raise _invalid_patch(shown, mismatch) from None
     if found and validation == "Strict":
         raise _invalid_patch(shown, StrictDecodingError(list(found)))
     if validation == "Warn":
@@ -183,6 +219,10 @@ def decoded_patch(
     in_namespace(call, document)
     check_name(call, document)
     return document
+
+
+class ConversionError(ValueError):
+    """A value that upstream's converter cannot convert."""
 
 
 def _other_kind(resource: Resource, patched: Document) -> ValueError:
@@ -198,10 +238,56 @@ def _invalid_patch(shown: str, error: ValueError) -> ApiError:
     return invalid("", "", "", [("patch", message, shown)])
 
 
-def _shown(patched: Document, patch_value: Any, media_type: str) -> str:
-    if media_type == STRATEGIC_MERGE_PATCH:
-        return printed(patch_value)
-    return msgspec.json.encode(dict(sorted(patched.items()))).decode()
+def shown_patched(patched: Document, patch_value: Any, media_type: str) -> str:
+    """Return a patched document as upstream's library for patches encodes it.
+
+    The library sorts the fields of the objects that the patch touches; the others have the order
+    of Go's structs.
+    """
+    shown = _in_go_order(patched)
+    if media_type == JSON_PATCH:
+        for operation in patch_value:
+            for field in ("path", "from"):
+                shown = _sorted_on_path(shown, str(operation.get(field) or "").split("/")[1:-1])
+        return _encoded(shown)
+    return _encoded(_sorted_by_patch(shown, patch_value))
+
+
+def shown_apply(document: Document) -> str:
+    """Return an applied document in messages."""
+    return _encoded(dict(sorted(_in_go_order(document).items())))
+
+
+def _encoded(document: Document) -> str:
+    return msgspec.json.encode(document).decode()
+
+
+def _in_go_order(document: Document) -> Document:
+    metadata = document.get("metadata")
+    if not isinstance(metadata, dict):
+        return document
+    known = built_in().type("meta.v1.ObjectMeta").fields
+    order = {name: field.number for name, field in known.items()}
+    ordered = dict(sorted(metadata.items(), key=lambda item: order.get(item[0], (999,))))
+    return document | {"metadata": ordered}
+
+
+def _sorted_by_patch(document: Any, patch_value: Any) -> Any:
+    if not isinstance(document, dict) or not isinstance(patch_value, dict):
+        return document
+    return {
+        name: _sorted_by_patch(document[name], patch_value.get(name)) for name in sorted(document)
+    }
+
+
+def _sorted_on_path(document: Any, names: Sequence[str]) -> Any:
+    if not isinstance(document, dict):
+        return document
+    first = names[0].replace("~1", "/").replace("~0", "~") if names else None
+    return {
+        name: _sorted_on_path(document[name], names[1:]) if name == first else document[name]
+        for name in sorted(document)
+    }
 
 
 def _read(request: HttpRequest, media_type: str) -> Decoded:
@@ -236,7 +322,7 @@ def _apply(backend: Backend, call: Call, options: WriteOptions) -> tuple[Documen
             now_ns=call.now_ns,
         )
         duplicates = [f'duplicate field "{path}"' for path in decoded.duplicates]
-        return decoded_patch(call, found, options, duplicates, _shown(found, None, APPLY_PATCH))
+        return decoded_patch(call, found, options, duplicates, shown_apply(found))
 
     return update_document(
         backend, call, make, options, may_create=not info.subresource, tracks_fields=False

@@ -26,3 +26,12 @@ def registry_key(resource: Resource, key: str) -> str:
     if resource.is_custom or resource.group in _QUALIFIED:
         plural = f"{resource.group}/{plural}"
     return f"/registry/{plural}/{key}"
+
+
+def precondition_failed(resource: Resource, key: str, field: str, sent: str, stored: str) -> str:
+    """Return the message of a precondition that the stored object does not meet."""
+    return (
+        f"StorageError: invalid object, Code: 4, Key: {registry_key(resource, key)},"
+        f" ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: {field} in precondition:"
+        f" {sent}, {field} in object meta: {stored}"
+    )

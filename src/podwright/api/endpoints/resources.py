@@ -112,6 +112,11 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         return self.kind.row.group
 
     @property
+    def error_group(self) -> str:
+        """The group that errors of the registry name: that of the stored version."""
+        return self.storage_kind.row.group
+
+    @property
     def version(self) -> str:
         """The version."""
         return self.kind.row.version

@@ -18,6 +18,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from podwright.api.endpoints import read, subresources, write
+from podwright.api.endpoints.admission import default_plugins
 from podwright.api.endpoints.admission_chain import AdmissionChain, AdmissionPlugin
 from podwright.api.endpoints.authorization import (
     PUBLIC_PATHS,
@@ -76,15 +77,15 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
         The served group versions, in the order of discovery.
     authorizers : sequence of Authorizer
         Consulted in order.
-    admission : sequence of AdmissionPlugin
-        Run in order.
+    admission : callable
+        Returns the admission plugins for a store, in the order in which they run.
     keeps_managed_fields : bool
         Whether writes keep `managedFields`.
     """
 
     group_versions: Sequence[str] = DEFAULT_GROUP_VERSIONS
     authorizers: Sequence[Authorizer] = (SuperuserAuthorizer(), PathAuthorizer(PUBLIC_PATHS))
-    admission: Sequence[AdmissionPlugin] = ()
+    admission: Callable[[ObjectStore], Sequence[AdmissionPlugin]] = default_plugins
     keeps_managed_fields: bool = True
 
 
@@ -113,7 +114,7 @@ class ApiServer:
             store=store,
             storage=ResourceStorage(store),
             resources=self.resources,
-            admission=AdmissionChain(options.admission),
+            admission=AdmissionChain(options.admission(store)),
             field_management=FieldManagement(self.resources, is_on=options.keeps_managed_fields),
         )
 
@@ -202,6 +203,9 @@ class ApiServer:
                 handlers = {
                     verb: handler for verb, handler in handlers.items() if verb in _ALL_NAMESPACES
                 }
+            virtual = subresources.COLLECTION_HANDLERS.get((info.group, info.resource))
+            if virtual is not None and "create" in handlers:
+                handlers["create"] = virtual
             if not handlers:
                 raise unknown_resource()
         handler = handlers.get(info.verb)

@@ -192,14 +192,12 @@ def invalid(group: str, kind: str, name: str, problems: Iterable[Problem]) -> Ap
     Parameters
     ----------
     problems : iterable of Problem
-        All errors, in upstream's order. The same error is listed once.
+        All errors, in upstream's order. The message has the same error once.
     """
     texts: dict[str, None] = {}
     causes: list[Document] = []
     for path, message, _ in problems:
         text = f"{path}: {message}" if path else message
-        if text in texts:
-            continue
         texts[text] = None
         cause = {"reason": reason_of(message), "message": message, "field": path}
         causes.append({key: value for key, value in cause.items() if value})

@@ -128,7 +128,9 @@ def prepared_for_update(
         if preparation.update_status is not None:
             return preparation.update_status(new, old, now_ns)
         return with_status_of(resource, new, old)
-    if preparation.update is not None:
+    if subresource == "finalize":
+        new = with_part(new, "status", old.get("status"))
+    elif preparation.update is not None:
         new = preparation.update(new, old, now_ns)
     elif has_status(resource):
         new = with_part(new, "status", old.get("status"))
@@ -186,8 +188,6 @@ def with_part(document: Document, name: str, value: Any) -> Document:
 
 
 def _new_pod(pod: Document, now_ns: int) -> Document:
-
-    del now_ns
     spec = pod.get("spec") or {}
     status: Document = {"phase": "Pending", "qosClass": qos_class(spec)}
     if spec.get("schedulingGates"):
@@ -196,7 +196,7 @@ def _new_pod(pod: Document, now_ns: int) -> Document:
                 "type": "PodScheduled",
                 "status": "False",
                 "lastProbeTime": None,
-                "lastTransitionTime": None,
+                "lastTransitionTime": timestamp_text(now_ns),
                 "reason": "SchedulingGated",
                 "message": "Scheduling is blocked due to non-empty scheduling gates",
             }
@@ -236,6 +236,7 @@ def _volume_status(new: Document, old: Document, now_ns: int) -> Document:
 
 def _new_namespace(namespace: Document, now_ns: int) -> Document:
     del now_ns
+    namespace = set_namespace_label(namespace)
     spec = dict(namespace.get("spec") or {})
     finalizers = list(spec.get("finalizers") or ())
     if "kubernetes" not in finalizers:
@@ -244,6 +245,13 @@ def _new_namespace(namespace: Document, now_ns: int) -> Document:
         "spec": spec | {"finalizers": finalizers},
         "status": {"phase": "Active"},
     }
+
+
+def set_namespace_label(namespace: Document) -> Document:
+    """Return a namespace with its name as a label."""
+    metadata: Document = namespace.get("metadata") or {}
+    labels = {**(metadata.get("labels") or {}), "kubernetes.io/metadata.name": metadata["name"]}
+    return namespace | {"metadata": metadata | {"labels": labels}}
 
 
 def _namespace(new: Document, old: Document, now_ns: int) -> Document:
@@ -272,13 +280,17 @@ def update_problems(
 ) -> list[Problem]:
     """Return what is wrong with a changed object, metadata first."""
     kind = resource.kind
+    # Upstream validates the metadata of all kinds, and then again with the rest.
+    problems = kind.metadata_update_problems(new, old)
     if subresource == "status":
-        problems = kind.metadata_update_problems(new, old)
+        problems += kind.metadata_update_problems(new, old)
         validate = STATUS_VALIDATIONS.get(key_of(resource))
         return problems if validate is None else problems + validate(new, old)
     if kind.row.validation_of_update or resource.to_storage is None:
-        return kind.update_problems(new, old)
-    return resource.storage_kind.update_problems(resource.stored(new), resource.stored(old))
+        return problems + kind.update_problems(new, old)
+    return problems + resource.storage_kind.update_problems(
+        resource.stored(new), resource.stored(old)
+    )
 
 
 StatusValidation: TypeAlias = Callable[[Document, Document], list[Problem]]

@@ -11,8 +11,11 @@ from typing import Final, TypeAlias
 
 from podwright.api.endpoints.calls import Backend, Call, find, served
 from podwright.api.endpoints.patch import patch
+from podwright.api.endpoints.pod_binding import bind, bind_by_collection
+from podwright.api.endpoints.pod_eviction import evict
 from podwright.api.endpoints.request import HttpReply
 from podwright.api.endpoints.responses import object_reply
+from podwright.api.endpoints.scale import get_scale, patch_scale, update_scale
 from podwright.api.endpoints.status_errors import ApiError, bad_request
 from podwright.api.endpoints.write import update
 
@@ -43,6 +46,10 @@ def not_implemented(subresource: str) -> ApiError:
 _PARTS: Final[dict[str, Handler]] = {"get": get_parent, "update": update, "patch": patch}
 
 HANDLERS: Final[dict[str, dict[str, Handler]]] = {
+    "binding": {"create": bind},
+    "eviction": {"create": evict},
+    "scale": {"get": get_scale, "update": update_scale, "patch": patch_scale},
+    "finalize": {"update": update},
     "status": _PARTS,
     "ephemeralcontainers": _PARTS,
     "resize": _PARTS,
@@ -53,3 +60,8 @@ HANDLERS: Final[dict[str, dict[str, Handler]]] = {
     "portforward": {"get": simulated, "create": simulated},
 }
 """The handlers of each subresource, by verb."""
+
+COLLECTION_HANDLERS: Final[dict[tuple[str, str], Handler]] = {
+    ("", "bindings"): bind_by_collection,
+}
+"""What a create request does for resources that store no objects, by group and resource."""

@@ -35,7 +35,7 @@ from podwright.api.endpoints.options import (
     write_options,
 )
 from podwright.api.endpoints.read import page_of
-from podwright.api.endpoints.registry_keys import registry_key
+from podwright.api.endpoints.registry_keys import precondition_failed
 from podwright.api.endpoints.request import HttpReply
 from podwright.api.endpoints.resources import Resource
 from podwright.api.endpoints.responses import list_reply, object_reply
@@ -108,10 +108,7 @@ def in_namespace(call: Call, document: Document) -> Document:
         The document has another namespace.
     """
     metadata: Document = document.get("metadata") or {}
-    requested, own = (
-        call.info.namespace if call.resource.namespaced else "",
-        metadata.get("namespace") or "",
-    )
+    requested, own = call.namespace, metadata.get("namespace") or ""
     if own == requested:
         return document
     if own and requested:
@@ -172,7 +169,7 @@ def create_document(
     document = strategies.prepared_for_create(resource, attributes.object, call.now_ns)
     document = resource.kind.go_form(document)
     if problems := _problems_of_new(resource, document):
-        raise invalid(resource.group, resource.name, _name_of(document), problems)
+        raise invalid(resource.error_group, resource.name, _name_of(document), problems)
     attributes.object = document
     backend.admission.validate(attributes)
     call.warnings += attributes.warnings
@@ -219,7 +216,7 @@ def _store_new(backend: Backend, call: Call, document: Document, *, is_dry_run: 
         return backend.storage.create(obj, call.now_ns, is_dry_run=is_dry_run)
     except AlreadyExists as error:
         raise already_exists(
-            resource.group, resource.plural, obj.name, is_terminating=error.is_terminating
+            resource.error_group, resource.plural, obj.name, is_terminating=error.is_terminating
         ) from None
 
 
@@ -235,7 +232,7 @@ def stored_object(resource: Resource, document: Document) -> KubernetesObject:
         return decode(resource.stored(document))
     except InvalidObject as error:
         problems = [(each.path, each.message, each.value) for each in error.errors]
-        raise invalid(resource.group, resource.name, _name_of(document), problems) from None
+        raise invalid(resource.error_group, resource.name, _name_of(document), problems) from None
 
 
 def attributes_of(
@@ -362,7 +359,7 @@ def update_document(
     new = strategies.prepared_for_update(resource, new, old, call.now_ns, info.subresource)
     new = resource.kind.go_form(new)
     if problems := strategies.update_problems(resource, new, old, info.subresource):
-        raise invalid(resource.group, resource.name, _name_of(new), problems)
+        raise invalid(resource.error_group, resource.name, _name_of(new), problems)
     attributes.object = new
     backend.admission.validate(attributes)
     call.warnings += attributes.warnings
@@ -381,11 +378,11 @@ def _checked_version(resource: Resource, new: Document, current: KubernetesObjec
         return new
     name = current.name
     if sent and sent != "0":
-        raise conflict(resource.group, resource.plural, name, MODIFIED)
+        raise conflict(resource.error_group, resource.plural, name, MODIFIED)
     if not strategies.allows_unconditional_update(resource):
         text = "Invalid value: 0: must be specified for an update"
         problem = ("metadata.resourceVersion", text, 0)
-        raise invalid(resource.group, resource.name, name, [problem])
+        raise invalid(resource.error_group, resource.name, name, [problem])
     return new | {"metadata": metadata | {"resourceVersion": stored}}
 
 
@@ -411,12 +408,10 @@ def with_stored_metadata(new: Document, old: Document) -> Document:
 
 def _other_uid(resource: Resource, call: Call, sent: str, stored: str) -> ApiError:
     return conflict(
-        resource.group,
+        resource.error_group,
         resource.plural,
         call.info.name,
-        f"StorageError: invalid object, Code: 4, Key: {registry_key(resource, call.key)},"
-        " ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition:"
-        f" {sent}, UID in object meta: {stored}",
+        precondition_failed(resource, call.key, "UID", sent, stored),
     )
 
 
@@ -465,7 +460,7 @@ def delete_object(
     backend.admission.admit(attributes)
     backend.admission.validate(attributes)
     call.warnings += attributes.warnings
-    _check_preconditions(resource, current, options)
+    check_preconditions(resource, current, options)
     return backend.storage.delete(
         resource.storage,
         current.key,
@@ -484,7 +479,7 @@ def _propagation(options: DeleteOptions) -> Propagation | None:
     return "Orphan" if options.orphans else "Background"
 
 
-def _check_preconditions(
+def check_preconditions(
     resource: Resource, current: KubernetesObject, options: DeleteOptions
 ) -> None:
     """Check the uid and the version of an object to delete.

@@ -114,11 +114,26 @@ def test_an_eviction_is_stored_in_its_budget():
     assert (condition["status"], condition["reason"]) == ("False", "InsufficientPods")
 
 
-def test_a_rejection_reports_the_needs_of_the_budget():
-    message = decide_eviction(a_web_pod(), [a_budget(**EXHAUSTED)], NOW).message
-    assert message == (
-        "Cannot evict pod as it would violate the pod's disruption budget. The disruption budget"
-        " b needs 2 healthy pods and has 3 currently"
+@pytest.mark.parametrize(
+    ("changes", "cause"),
+    [
+        pytest.param(
+            {"currentHealthy": 2},
+            "The disruption budget b needs 2 healthy pods and has 2 currently",
+            id="as many healthy pods as needed",
+        ),
+        pytest.param(
+            {},
+            "The disruption budget b does not allow evicting pods currently",
+            id="enough healthy pods, but no disruption left",
+        ),
+    ],
+)
+def test_a_rejection_reports_the_state_of_the_budget(changes, cause):
+    eviction = decide_eviction(a_web_pod(), [a_budget(**EXHAUSTED | changes)], NOW)
+    assert eviction.cause == cause
+    assert eviction.message == (
+        f"Cannot evict pod as it would violate the pod's disruption budget. {cause}"
     )
 
 

@@ -1,0 +1,64 @@
+"""No new objects in absent or terminating namespaces, and no deletion of the system's.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from podwright.api.endpoints.admission.mutation import Plugin, rejected
+from podwright.api.endpoints.admission_chain import Attributes
+from podwright.api.endpoints.status_errors import not_found
+from podwright.store import NAMESPACE, ObjectStore
+
+IMMORTAL: Final = frozenset({"default", "kube-public", "kube-system"})
+"""The namespaces that cannot be deleted."""
+
+_REVIEWS: Final = frozenset({("authorization.k8s.io", "localsubjectaccessreviews")})
+
+
+class NamespaceLifecycle(Plugin):
+    """Checks the namespace of writes.
+
+    Parameters
+    ----------
+    store : ObjectStore
+    """
+
+    name = "NamespaceLifecycle"
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+
+    def admit(self, attributes: Attributes) -> None:
+        """Reject a write in a namespace that is absent, terminating or needed."""
+        resource, namespace = attributes.resource, attributes.namespace
+        if (resource.group, resource.plural) == ("", "namespaces"):
+            if attributes.operation == "DELETE" and attributes.name in IMMORTAL:
+                raise rejected(attributes, "this namespace may not be deleted")
+            return
+        if not namespace or attributes.operation == "DELETE":
+            return
+        if (resource.group, resource.plural) in _REVIEWS:
+            return
+        found = self._store.get(NAMESPACE, namespace)
+        if found is None:
+            raise not_found("", "namespaces", namespace)
+        if attributes.operation != "CREATE":
+            return
+        phase = (found.raw.get("status") or {}).get("phase")
+        if phase != "Terminating":
+            return
+        error = rejected(
+            attributes,
+            f"unable to create new content in namespace {namespace} because it is being terminated",
+        )
+        error.status["details"]["causes"] = [
+            {
+                "reason": "NamespaceTerminating",
+                "message": f"namespace {namespace} is being terminated",
+                "field": "metadata.namespace",
+            }
+        ]
+        raise error

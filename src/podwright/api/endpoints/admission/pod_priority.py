@@ -1,0 +1,102 @@
+"""The priority of pods from their priority class, and at most one default class.
+
+Upstream: plugin/pkg/admission/priority/admission.go
+"""
+
+from __future__ import annotations
+
+from podwright.api.endpoints.admission.current_objects import CurrentObjects
+from podwright.api.endpoints.admission.mutation import Plugin, rejected, set_spec, spec_of
+from podwright.api.endpoints.admission_chain import Attributes
+from podwright.objects import Document
+from podwright.store import ObjectStore
+
+_POLICY = "PreemptLowerPriority"
+
+
+class Priority(Plugin):
+    """Sets the priority of pods, and checks priority classes.
+
+    Parameters
+    ----------
+    store : ObjectStore
+    """
+
+    name = "Priority"
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._classes = CurrentObjects(store, ("scheduling.k8s.io", "PriorityClass"))
+
+    def admit(self, attributes: Attributes) -> None:
+        """Set the priority of a pod."""
+        if not attributes.is_for("", "pods"):
+            return
+        if attributes.operation == "CREATE":
+            self._admit_new(attributes)
+        elif attributes.operation == "UPDATE":
+            stored, spec = (attributes.old or {}).get("spec") or {}, spec_of(attributes)
+            kept = {
+                name: stored[name]
+                for name in ("priority", "preemptionPolicy")
+                if name in stored and name not in spec
+            }
+            if kept:
+                set_spec(attributes, **kept)
+
+    def _admit_new(self, attributes: Attributes) -> None:
+        spec = spec_of(attributes)
+        name = spec.get("priorityClassName") or ""
+        found: Document | None
+        if not name:
+            found = self._default()
+        else:
+            found = self._classes.by_key().get(name)
+            if found is None:
+                raise rejected(attributes, f"no PriorityClass with name {name} was found")
+        priority = 0 if found is None else found.get("value", 0)
+        policy = _POLICY if found is None else found.get("preemptionPolicy") or _POLICY
+        given = spec.get("priority")
+        if given is not None and given != priority:
+            raise rejected(
+                attributes,
+                f"the integer value of priority ({given}) must not be provided in pod spec;"
+                f" priority admission controller computed {priority} from the given PriorityClass"
+                " name",
+            )
+        given = spec.get("preemptionPolicy")
+        if given is not None and given != policy:
+            raise rejected(
+                attributes,
+                f"the string value of PreemptionPolicy ({given}) must not be provided in pod spec;"
+                f" priority admission controller computed {policy} from the given PriorityClass"
+                " name",
+            )
+        fields: Document = {"priority": priority, "preemptionPolicy": policy}
+        if found is not None:
+            fields["priorityClassName"] = found["metadata"]["name"]
+        set_spec(attributes, **fields)
+
+    def _default(self) -> Document | None:
+        """Return the default class with the lowest value.
+
+        Upstream: getDefaultPriorityClass
+        """
+        defaults = [each for each in self._classes.by_key().values() if each.get("globalDefault")]
+        return min(defaults, key=lambda each: each.get("value", 0), default=None)
+
+    def validate(self, attributes: Attributes) -> None:
+        """Reject a second default class."""
+        if not attributes.is_for("scheduling.k8s.io", "priorityclasses"):
+            return
+        new = attributes.object
+        if attributes.operation not in ("CREATE", "UPDATE") or not (new or {}).get("globalDefault"):
+            return
+        default = self._default()
+        if default is None or new is None:
+            return
+        name = default["metadata"]["name"]
+        if attributes.operation == "CREATE" or name != attributes.name:
+            raise rejected(
+                attributes,
+                f"PriorityClass {name} is already marked as default. Only one default can exist",
+            )

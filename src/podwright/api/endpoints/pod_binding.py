@@ -1,0 +1,109 @@
+"""Binding of pods: the subresource `pods/binding`, and the older collection `bindings`.
+
+Upstream: pkg/registry/core/pod/storage/storage.go, BindingREST
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+import msgspec
+
+from podwright.api.binding import binding_error, bound
+from podwright.api.endpoints.calls import Backend, Call, find
+from podwright.api.endpoints.options import WriteOptions, write_options
+from podwright.api.endpoints.registry_keys import precondition_failed
+from podwright.api.endpoints.request import HttpReply
+from podwright.api.endpoints.resources import Resource
+from podwright.api.endpoints.responses import object_reply
+from podwright.api.endpoints.status_errors import bad_request, conflict, success
+from podwright.api.endpoints.write import attributes_of, body_of, in_namespace
+from podwright.objects import Document, Pod
+from podwright.schema import decode
+
+
+def bind(backend: Backend, call: Call) -> HttpReply:
+    """Bind the named pod to a node."""
+    options = write_options(call.request, "CreateOptions")
+    binding_call = _of_binding(backend, call)
+    binding = in_namespace(call, body_of(binding_call, options.field_validation))
+    name = (binding.get("metadata") or {}).get("name") or ""
+    if name != call.info.name:
+        raise bad_request("name in URL does not match name in Binding object")
+    return _bind(backend, call, binding, options)
+
+
+def bind_by_collection(backend: Backend, call: Call) -> HttpReply:
+    """Bind the pod that the body names."""
+    options = write_options(call.request, "CreateOptions")
+    binding = in_namespace(call, body_of(call, options.field_validation))
+    name = (binding.get("metadata") or {}).get("name") or ""
+    info = msgspec.structs.replace(call.info, resource="pods", subresource="binding", name=name)
+    pods = backend.resources.find("", "v1", "pods")
+    assert pods is not None, "pods are always served"
+    return _bind(backend, msgspec.structs.replace(call, info=info, resource=pods), binding, options)
+
+
+def _of_binding(backend: Backend, call: Call) -> Call:
+    resource = backend.resources.find("", "v1", "bindings")
+    assert resource is not None, "bindings are always served"
+    return msgspec.structs.replace(call, resource=resource)
+
+
+def _bind(backend: Backend, call: Call, binding: Document, options: WriteOptions) -> HttpReply:
+    attributes = attributes_of(call, "CREATE", binding, None, options)
+    backend.admission.admit(attributes)
+    _check(binding)
+    backend.admission.validate(attributes)
+    call.warnings += attributes.warnings
+    pod = cast(Pod, find(backend, call))
+    _check_preconditions(call.resource, pod, binding)
+    if error := binding_error(pod):
+        raise conflict("", "pods/binding", pod.name, error)
+    node = binding["target"]["name"]
+    version = backend.store.resource_version + 1
+    document = bound(pod, node, now_ns=call.now_ns, version=version).raw
+    document = _with_metadata(document, pod, binding)
+    changed = decode(call.resource.kind.go_form(document))
+    backend.storage.replace(pod, changed, is_dry_run=options.is_dry_run)
+    return object_reply(call, success(code=201), 201)
+
+
+def _check(binding: Document) -> None:
+    """Reject a binding to something that is not a node.
+
+    Upstream: pkg/apis/core/validation/validation.go, ValidatePodBinding
+    """
+    target = binding.get("target") or {}
+    problems = []
+    if target.get("kind") and target["kind"] != "Node":
+        problems.append(
+            f'target.kind: Unsupported value: "{target["kind"]}": supported values: "Node",'
+            ' "<empty>"'
+        )
+    if not target.get("name"):
+        problems.append("target.name: Required value")
+    if problems:
+        text = ", ".join(problems)
+        raise bad_request(text if len(problems) == 1 else f"[{text}]")
+
+
+def _check_preconditions(resource: Resource, pod: Pod, binding: Document) -> None:
+    metadata = binding.get("metadata") or {}
+    for field, sent, stored in (
+        ("UID", metadata.get("uid"), pod.uid),
+        ("ResourceVersion", metadata.get("resourceVersion"), pod.metadata.resource_version),
+    ):
+        if sent and sent != stored:
+            raise conflict(
+                "", "pods", pod.name, precondition_failed(resource, pod.key, field, sent, stored)
+            )
+
+
+def _with_metadata(document: Document, pod: Pod, binding: Document) -> Document:
+    sent = binding.get("metadata") or {}
+    metadata = document["metadata"] | {"resourceVersion": pod.metadata.resource_version}
+    for name in ("annotations", "labels"):
+        if sent.get(name):
+            metadata[name] = {**(metadata.get(name) or {}), **sent[name]}
+    return document | {"metadata": metadata}

@@ -1,0 +1,109 @@
+"""Eviction: the subresource `pods/eviction`, which respects disruption budgets.
+
+Upstream: pkg/registry/core/pod/storage/eviction.go
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+from podwright.api.endpoints.bodies import TypeMismatchError, cannot_be_handled, read_object
+from podwright.api.endpoints.calls import Backend, Call, find
+from podwright.api.endpoints.options import DeleteOptions, delete_options, write_options
+from podwright.api.endpoints.request import HttpReply
+from podwright.api.endpoints.responses import object_reply
+from podwright.api.endpoints.status_errors import (
+    ApiError,
+    bad_request,
+    forbidden,
+    success,
+    too_many_requests,
+)
+from podwright.api.endpoints.write import attributes_of, check_preconditions, in_namespace
+from podwright.api.eviction import VIOLATION, Eviction, decide_eviction, with_disruption_target
+from podwright.objects import Document, Pod, PodDisruptionBudget
+from podwright.schema import built_in, decode
+
+_VERSIONS: Final = ("policy/v1", "policy/v1beta1")
+
+
+def evict(backend: Backend, call: Call) -> HttpReply:
+    """Evict the named pod, if its disruption budget allows it."""
+    options = write_options(call.request, "CreateOptions")
+    eviction = in_namespace(call, _body(call))
+    name = (eviction.get("metadata") or {}).get("name") or ""
+    if name != call.info.name:
+        raise bad_request("name in URL does not match name in Eviction object")
+    deleting = delete_options(_delete_body(eviction, is_dry_run=options.is_dry_run), call.request)
+    attributes = attributes_of(call, "CREATE", eviction, None, options)
+    backend.admission.admit(attributes)
+    backend.admission.validate(attributes)
+    call.warnings += attributes.warnings
+    pod = cast(Pod, find(backend, call))
+    check_preconditions(call.resource, pod, deleting)
+    budgets = backend.store.list(PodDisruptionBudget, namespace=pod.namespace).objects
+    decision = decide_eviction(pod, cast("list[PodDisruptionBudget]", budgets), call.now_ns)
+    if not decision.is_allowed:
+        raise rejection(decision, pod)
+    _execute(backend, call, pod, decision, deleting)
+    return object_reply(call, success(code=201), 201)
+
+
+def _body(call: Call) -> Document:
+    document = read_object(call.request, "Eviction").document
+    version, kind = document.get("apiVersion"), document.get("kind")
+    known = built_in().find("policy/v1", "Eviction")
+    assert known is not None, "the table has no Eviction"
+    if (version and version not in _VERSIONS) or (kind and kind != "Eviction"):
+        text = "no kind" if kind == "Eviction" else "unknown conversion"
+        raise bad_request(f'{kind} in version "{version}" cannot be handled as a Eviction: {text}')
+    problems = [
+        each for each in known.decoding_problems(document) if "unknown field" not in each[1]
+    ]
+    if problems:
+        raise cannot_be_handled(known, TypeMismatchError(known, problems[0]))
+    assert isinstance(document, dict), "a body is an object"
+    return document | {"apiVersion": version or "policy/v1", "kind": "Eviction"}
+
+
+def _delete_body(eviction: Document, *, is_dry_run: bool) -> dict[str, Any]:
+    found: dict[str, Any] = dict(eviction.get("deleteOptions") or {})
+    if is_dry_run:
+        found["dryRun"] = ["All"]
+    return found
+
+
+def rejection(decision: Eviction, pod: Pod) -> ApiError:
+    """Return the error of an eviction that is not allowed."""
+    if decision.code == 429:
+        cause = {"reason": "DisruptionBudget", "message": decision.cause}
+        return too_many_requests(VIOLATION, cause=cause, retry_seconds=decision.retry_after_seconds)
+    if decision.code == 403:
+        return forbidden("policy", "poddisruptionbudgets", pod.name, decision.message)
+    return ApiError(decision.code, "", decision.message)
+
+
+def _execute(
+    backend: Backend, call: Call, pod: Pod, decision: Eviction, options: DeleteOptions
+) -> None:
+    if options.is_dry_run:
+        return
+    # As upstream: the budget first, so that concurrent evictions cannot exceed it; then the
+    # condition, so that watchers see the reason before the deletion.
+    if decision.budget is not None:
+        backend.storage.update(decision.budget, scope="status")
+    target = with_disruption_target(
+        pod,
+        "EvictionByEvictionAPI",
+        "Eviction API: evicting",
+        call.now_ns,
+        sets_observed_generation=False,
+    )
+    document = call.resource.kind.go_form(target.raw)
+    backend.storage.replace(pod, decode(document))
+    backend.storage.delete(
+        call.resource.storage,
+        pod.key,
+        call.now_ns,
+        grace_seconds=options.grace_seconds,
+    )

@@ -1,0 +1,211 @@
+"""The subresource `scale`: the number of replicas of a workload as an object of its own.
+
+Upstream: pkg/registry/apps/deployment/storage/storage.go, ScaleREST;
+staging/src/k8s.io/apimachinery/pkg/util/managedfields/scalehandler.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from podwright.api.endpoints.bodies import read_yaml_value
+from podwright.api.endpoints.calls import Backend, Call, find, served
+from podwright.api.endpoints.field_management import manager_of
+from podwright.api.endpoints.negotiation import body_media_type
+from podwright.api.endpoints.options import WriteOptions, write_options
+from podwright.api.endpoints.patch import (
+    APPLY_PATCH,
+    decoded_patch,
+    patched_by,
+    shown_apply,
+    status_of,
+)
+from podwright.api.endpoints.request import HttpReply
+from podwright.api.endpoints.resources import Resource
+from podwright.api.endpoints.responses import object_reply
+from podwright.api.endpoints.status_errors import bad_request, invalid
+from podwright.api.endpoints.write import body_of, check_name, in_namespace, update_document
+from podwright.objects import (
+    Document,
+    LabelSelector,
+    LabelSelectorRequirement,
+    label_selector,
+    labels_as_selector,
+)
+from podwright.patching import PatchError, object_entries, scale_entries
+from podwright.schema import built_in
+
+MakeScale: TypeAlias = Callable[[Document], Document]
+"""Returns the new Scale from the current one."""
+
+_PATH: Final = ("spec", "replicas")
+
+
+@cache
+def scale_resource() -> Resource:
+    """Return the Scale as a resource, for decoding."""
+    kind = built_in().find("autoscaling/v1", "Scale")
+    assert kind is not None, "the table has no Scale"
+    return Resource(kind=kind, storage=kind.group_kind, storage_kind=kind)
+
+
+def scale_of(resource: Resource, document: Document) -> Document:
+    """Return the Scale of a workload."""
+    metadata, spec = document.get("metadata") or {}, document.get("spec") or {}
+    status: Document = document.get("status") or {}
+    own = {
+        name: metadata[name]
+        for name in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+        if name in metadata
+    }
+    entries = scale_entries(metadata.get("managedFields"), {resource.kind.api_version: _PATH})
+    if entries:
+        own["managedFields"] = entries
+    kind = scale_resource().kind
+    scale: Document = {
+        "kind": "Scale",
+        "apiVersion": kind.api_version,
+        "metadata": own,
+        "spec": {"replicas": spec.get("replicas", 0)},
+        "status": {
+            "replicas": status.get("replicas", 0),
+            "selector": _selector_text(spec.get("selector")),
+        },
+    }
+    return kind.go_form(scale)
+
+
+def _selector_text(selector: Document | None) -> str:
+    if selector is None:
+        return ""
+    if selector.keys() <= {"matchLabels", "matchExpressions"} and all(
+        isinstance(value, dict | list) for value in selector.values()
+    ):
+        expressions = tuple(
+            LabelSelectorRequirement(each["key"], each["operator"], tuple(each.get("values") or ()))
+            for each in selector.get("matchExpressions") or ()
+        )
+        found = LabelSelector(selector.get("matchLabels") or {}, expressions)
+        return str(label_selector(found))
+    return str(labels_as_selector(selector))
+
+
+def get_scale(backend: Backend, call: Call) -> HttpReply:
+    """Return the Scale of the named object."""
+    return object_reply(call, scale_of(call.resource, served(call, find(backend, call))))
+
+
+def update_scale(backend: Backend, call: Call) -> HttpReply:
+    """Replace the Scale of the named object."""
+    options = write_options(call.request, "UpdateOptions")
+    scale_call = _of_scale(call)
+    sent = in_namespace(call, body_of(scale_call, options.field_validation))
+    check_name(call, sent)
+    uid = (sent.get("metadata") or {}).get("uid") or ""
+    return _write(backend, call, options, lambda _current: sent, uid=uid)
+
+
+def patch_scale(backend: Backend, call: Call) -> HttpReply:
+    """Patch the Scale of the named object."""
+    media_type = body_media_type(call.request.header("content-type"))
+    is_apply = media_type == APPLY_PATCH
+    options = write_options(call.request, "PatchOptions", is_apply=is_apply)
+    scale_call = _of_scale(call)
+    if is_apply:
+        return _apply(backend, call, options)
+    patched = patched_by(scale_call, options, media_type)
+    try:
+        return _write(backend, call, options, patched)
+    except PatchError as error:
+        raise status_of(error) from None
+
+
+def _apply(backend: Backend, call: Call, options: WriteOptions) -> HttpReply:
+    scale_call = _of_scale(call)
+    configuration: Any = read_yaml_value(call.request.body, "Scale").document
+    if not isinstance(configuration, dict):
+        raise bad_request("error decoding YAML: an object is expected")
+
+    def make(current: Document) -> Document:
+        found = backend.field_management.applied(
+            scale_call.resource,
+            current,
+            configuration,
+            manager=options.field_manager,
+            force=bool(options.force),
+            subresource="scale",
+            now_ns=call.now_ns,
+        )
+        return decoded_patch(scale_call, found, options, (), shown_apply(found))
+
+    try:
+        return _write(backend, call, options, make, tracks_fields=False)
+    except PatchError as error:
+        raise status_of(error) from None
+
+
+def _of_scale(call: Call) -> Call:
+    return msgspec.structs.replace(call, resource=scale_resource())
+
+
+def _write(
+    backend: Backend,
+    call: Call,
+    options: WriteOptions,
+    make_scale: MakeScale,
+    *,
+    uid: str = "",
+    tracks_fields: bool = True,
+) -> HttpReply:
+    """Write the Scale of the named object and return it."""
+    resource, fields = call.resource, backend.field_management
+
+    def make(current: Document | None) -> Document:
+        assert current is not None, "a Scale creates nothing"
+        before = scale_of(resource, current)
+        after = make_scale(before)
+        if tracks_fields:
+            after = fields.updated(
+                scale_resource(),
+                before,
+                after,
+                manager=manager_of(call.request, options.field_manager),
+                subresource="scale",
+                now_ns=call.now_ns,
+            )
+        _check(after, call.info.name)
+        return _with_scale(resource, current, after, is_tracked=fields.is_on)
+
+    document, _ = update_document(
+        backend, call, make, options, uid=uid, may_create=False, tracks_fields=False
+    )
+    return object_reply(call, scale_of(resource, document))
+
+
+def _check(scale: Document, name: str) -> None:
+    replicas = (scale.get("spec") or {}).get("replicas", 0)
+    if replicas < 0:
+        text = f"Invalid value: {replicas}: must be greater than or equal to 0"
+        raise invalid("autoscaling", "Scale", name, [("spec.replicas", text, replicas)])
+
+
+def _with_scale(
+    resource: Resource, document: Document, scale: Document, *, is_tracked: bool
+) -> Document:
+    metadata = dict(document["metadata"])
+    sent: Document = scale.get("metadata") or {}
+    metadata["resourceVersion"] = sent.get("resourceVersion", "")
+    if is_tracked:
+        version = resource.kind.api_version
+        entries = object_entries(
+            metadata.get("managedFields"), sent.get("managedFields"), version, {version: _PATH}
+        )
+        if entries:
+            metadata["managedFields"] = entries
+    replicas = (scale.get("spec") or {}).get("replicas", 0)
+    spec = (document.get("spec") or {}) | {"replicas": replicas}
+    return document | {"metadata": metadata, "spec": spec}
