@@ -48,3 +48,30 @@ def test_verdicts_in_a_replaced_array_count():
     scheduler = pw.Scheduler(plugins=[ReplacesCodes])
     scheduler.add(*(pw.testing.make_node(f"n{i}") for i in range(3)))
     assert scheduler.schedule(pw.testing.make_pod("p")).node == "n2"
+
+
+class Breaks(pw.Plugin):
+    """Returns an error for one node instead of a rejection."""
+
+    name = "Breaks"
+
+    def filter(self, cycle, node):
+        return pw.Status.error("no disk") if node.name == "n1" else pw.Status.OK
+
+
+def test_an_error_for_one_node_ends_the_cycle():
+    scheduler = pw.Scheduler(plugins=[Breaks])
+    scheduler.add(*(pw.testing.make_node(f"n{i}") for i in range(3)))
+    decision = scheduler.schedule(pw.testing.make_pod("p"))
+    assert not decision.node
+    assert decision.error is not None
+    assert "no disk" in decision.error.message
+
+
+def test_a_removed_node_is_not_feasible_in_an_explanation():
+    scheduler = pw.Scheduler()
+    nodes = [pw.testing.make_node(f"n{i}") for i in range(3)]
+    scheduler.add(*nodes)
+    scheduler.remove(nodes[1])
+    explanation = scheduler.explain(pw.testing.make_pod("p", cpu="1"))
+    assert sorted(explanation.feasible) == sorted(explanation.totals) == ["n0", "n2"]

@@ -6,6 +6,7 @@ import pytest
 
 from podwright.framework.status import Code
 from podwright.machine.reporting import shorten
+from podwright.machine.tests.driving import Driver
 from podwright.machine.timers import Timers
 from podwright.machine.waiting import WaitingPod
 
@@ -80,3 +81,9 @@ def test_a_plugin_that_has_allowed_the_pod_does_not_time_out():
 )
 def test_long_notes_are_cut(note: str, cut: str) -> None:
     assert shorten(note) == cut
+
+
+def test_an_event_without_a_handler_is_an_error_of_the_driver():
+    driver = Driver()
+    with pytest.raises(AssertionError, match="no handler for"):
+        driver.machine.handle("an event of another kind", 1)  # type: ignore[arg-type]

@@ -297,3 +297,12 @@ def test_a_mistaken_term_rejects_the_pod():
     answer = plugin.pre_filter(cycle)
     assert answer.code == Code.UNSCHEDULABLE_AND_UNRESOLVABLE
     assert answer.message.startswith("parsing pod: ")
+
+
+def test_after_the_last_matching_pod_is_removed_the_pod_is_the_first():
+    cluster = cluster_of(*NODES, pod("1", on="a"))
+    plugin, cycle = InterPodAffinity(), Cycle(pod(affinity=near(term(ZONE, "web"))), cluster)
+    assert plugin.pre_filter(cycle).is_success
+    assert filtered(plugin, cycle)["c"].message == AFFINITY
+    plugin.remove_pod(cycle, cluster.pods["default/1"])
+    assert filtered(plugin, cycle)["c"].is_success

@@ -31,3 +31,12 @@ def test_the_change_is_scored(there, requests, expected):
     cycle = cycle_of(pod(requests=requests), node("n"), pod("there", there, nodeName="n"))
     assert plugin.pre_score(cycle).is_success
     assert scored(plugin, cycle) == {"n": expected}
+
+
+def test_a_resource_that_the_pod_does_not_request_stays_as_it_is():
+    tiny = node("n", status={"allocatable": {"cpu": "2m", "memory": "8Gi", "pods": "110"}})
+    there = pod("there", {"cpu": "1m", "memory": "4Gi"}, nodeName="n")
+    plugin = NodeResourcesBalancedAllocation()
+    cycle = cycle_of(pod(requests={"memory": "1"}), tiny, there)
+    assert plugin.pre_score(cycle).is_success
+    assert scored(plugin, cycle) == {"n": 74}

@@ -7,6 +7,7 @@ import pytest
 from podwright.objects import Pod, decode_pod
 from podwright.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from podwright.plugins.node_resources_fit import NodeResourcesFit
+from podwright.plugins.tests.one_node_at_a_time import cycle_of, node, scored
 
 
 def pod(*, is_resized: bool) -> Pod:
@@ -44,3 +45,9 @@ def test_the_key_of_a_pod_in_a_resize_is_not_that_of_its_template(plugin, is_res
     assert plugin().key_is_of_template(pod(is_resized=is_resized)) is not is_resized
     keys = {plugin().pod_key(pod(is_resized=each)) for each in (False, True)}
     assert len(keys) == 2
+
+
+def test_the_share_of_a_node_is_scored_with_the_requests_of_the_spec():
+    cycles = [cycle_of(pod(is_resized=each), node("n")) for each in (False, True)]
+    before, after = (scored(NodeResourcesFit(), cycle) for cycle in cycles)
+    assert before == after
