@@ -39,6 +39,6 @@ apiVersion: v1
 kind: Pod
 metadata: {{name: {name}, namespace: {namespace}}}
 spec:
-  containers: [{{name: main, resources: {{requests: {{cpu: "{cpu}"}}}}}}]
+  containers: [{{name: main, image: app, resources: {{requests: {{cpu: "{cpu}"}}}}}}]
   {spec}
 """

@@ -144,7 +144,7 @@ status: {allocatable: {cpu: "2", memory: 4Gi, pods: "110"}}
 apiVersion: v1
 kind: Pod
 metadata: {name: web}
-spec: {containers: [{name: main}]}
+spec: {containers: [{name: main, image: app}]}
 """
 
 

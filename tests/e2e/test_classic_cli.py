@@ -56,13 +56,13 @@ kind: Pod
 metadata: {name: old}
 spec:
   nodeName: used
-  containers: [{name: main, resources: {requests: {cpu: "1", memory: 2Gi}}}]
+  containers: [{name: main, image: app, resources: {requests: {cpu: "1", memory: 2Gi}}}]
 ---
 apiVersion: v1
 kind: Pod
 metadata: {name: new}
 spec:
-  containers: [{name: main, resources: {requests: {cpu: "1", memory: 2Gi}}}]
+  containers: [{name: main, image: app, resources: {requests: {cpu: "1", memory: 2Gi}}}]
 """
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 

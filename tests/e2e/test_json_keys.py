@@ -61,7 +61,8 @@ apiVersion: v1
 kind: Pod
 metadata: {name: fits, labels: {tested_by: me}}
 spec:
-  containers: [{name: main, resources: {limits: {cpu: "1", example.com/fast_disk: "1"}}}]
+  containers:
+  - {name: main, image: app, resources: {limits: {cpu: "1", example.com/fast_disk: "1"}}}
 """
 EVENTS = """
 {"at": "1m", "drain": "small"}

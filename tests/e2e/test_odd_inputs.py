@@ -94,7 +94,7 @@ GPU_POD = """---
 apiVersion: v1
 kind: Pod
 metadata: {name: NAME}
-spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpus: "1"}}}]}
+spec: {containers: [{name: c, image: app, resources: {limits: {nvidia.com/gpus: "1"}}}]}
 """
 
 

@@ -132,7 +132,7 @@ def test_an_option_without_effect_is_rejected(line, expected, write, a_run):
         "PLACED": write(
             "placed.yaml",
             "apiVersion: v1\nkind: Pod\nmetadata: {name: placed}\n"
-            "spec: {nodeName: gpu-a1, containers: [{name: c}]}\n",
+            "spec: {nodeName: gpu-a1, containers: [{name: c, image: app}]}\n",
         ),
         "RECORD": "examples/shadow/record.jsonl",
         "RUN": str(a_run),

@@ -24,7 +24,7 @@ metadata: {{name: on-{name}, namespace: default, uid: uid-{name}}}
 spec:
   nodeName: {name}
   priority: 1
-  containers: [{{name: main, resources: {{requests: {{cpu: "{used}"}}}}}}]
+  containers: [{{name: main, image: app, resources: {{requests: {{cpu: "{used}"}}}}}}]
 ---
 """
 POD = """
@@ -33,7 +33,7 @@ kind: Pod
 metadata: {name: new, namespace: default}
 spec:
   priority: 9
-  containers: [{name: main, resources: {requests: {cpu: "1"}}}]
+  containers: [{name: main, image: app, resources: {requests: {cpu: "1"}}}]
 """
 
 

@@ -26,7 +26,6 @@ from podwright.schema import (
     Kind,
     Problem,
     built_in,
-    is_missing_image,
     validate_object_meta,
 )
 
@@ -94,11 +93,7 @@ class ObjectValidation:
             document, stored = ({"metadata": each.get("metadata")} for each in (document, stored))
             problems = kind.metadata_update_problems(document, stored)
         else:
-            problems = wrong_types(kind, document) or [
-                each
-                for each in kind.update_problems(document, stored)
-                if not is_missing_image(each)
-            ]
+            problems = wrong_types(kind, document) or kind.update_problems(document, stored)
         if not problems:
             return
         known = {(path, message) for path, message, _ in kind.update_problems(stored, stored)}
@@ -142,9 +137,7 @@ def object_problems(obj: KubernetesObject) -> list[Problem]:
 
 
 def _problems_of(kind: Kind, document: Document) -> list[Problem]:
-    if problems := wrong_types(kind, document):
-        return problems
-    return [each for each in kind.validation_problems(document) if not is_missing_image(each)]
+    return wrong_types(kind, document) or kind.validation_problems(document)
 
 
 def _differs_in_metadata_only(new: Document, old: Document) -> bool:

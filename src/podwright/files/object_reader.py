@@ -6,9 +6,6 @@ defaults have been set. An object that comes from a server has passed all that; 
 older than Kubernetes 1.36. It is read leniently: unknown fields are ignored with one warning for
 each kind, and an older version is converted.
 
-One rule of the API server is not applied: a container may have no image, because nothing pulls
-images here and clusters that are written to try something rarely have them.
-
 An object is from a server if it has `metadata.uid`
 and `metadata.resourceVersion`, or stands in a record or a snapshot.
 """
@@ -45,7 +42,6 @@ from podwright.schema import (
     Schema,
     built_in,
     decode,
-    is_missing_image,
 )
 
 FieldValidation: TypeAlias = Literal["strict", "warn", "ignore"]
@@ -167,13 +163,12 @@ class ObjectReader:
         duplicates.clear()
 
     def _of_manifest(self, document: Document, kind: Kind, found: _Reading) -> Object | None:
-        made, found_problems = kind.checked(document)
+        made, problems = kind.checked(document)
         document = made if self._has_defaults else document
-        problems = [one for one in found_problems if not is_missing_image(one)]
         if not problems:
             return self._decoded(document, found)
         errors = [
-            found.error(path, _with_suggestion(message, value), value)
+            found.error(_written_path(kind, path), _with_suggestion(message, value), value)
             for path, message, value in problems
         ]
         if self._validate == "warn":
@@ -261,6 +256,17 @@ def _partial(kind: Kind, document: Document) -> Object | None:
     return Unknown(
         api_version=kind.api_version, kind=row.kind, metadata=bare.metadata, raw=readable
     )
+
+
+def _written_path(kind: Kind, path: str) -> str:
+    """Return the path of a field where the document has it.
+
+    Upstream's validation reports the taints of nodes as `metadata.taints` (ValidateNode in
+    pkg/apis/core/validation/validation.go).
+    """
+    if kind.row.kind == "Node" and path.startswith("metadata.taints"):
+        return f"spec{path.removeprefix('metadata')}"
+    return path
 
 
 def _is_unknown_field(problem: Problem) -> bool:

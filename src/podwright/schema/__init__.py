@@ -34,7 +34,7 @@ from podwright.schema.printing.conversions import Cell, human_duration
 from podwright.schema.schema import Schema, built_in, decode
 from podwright.schema.table import Column, KindRow, Table, built_in_table, read_table
 from podwright.schema.types import Field, StructType, TypeRef
-from podwright.schema.validation.field_errors import is_missing_image, reason_of
+from podwright.schema.validation.field_errors import reason_of
 from podwright.schema.validation.metadata import validate_object_meta
 
 __all__ = [
@@ -56,7 +56,6 @@ __all__ = [
     "built_in_table",
     "decode",
     "human_duration",
-    "is_missing_image",
     "read_table",
     "reason_of",
     "template_with_defaults",

@@ -88,7 +88,7 @@ def make_pod(  # noqa: PLR0913 - one keyword per property of a pod
     node_selector: Mapping[str, str] | None = None,
     tolerations: Iterable[str] = (),
     priority: int | None = None,
-    image: str = "",
+    image: str = "pause",
     host_port: int = 0,
     scheduler: str = DEFAULT_SCHEDULER_NAME,
     gates: Iterable[str] = (),
@@ -129,9 +129,7 @@ def make_pod(  # noqa: PLR0913 - one keyword per property of a pod
     # The API server requires that the limit of an extended resource is its request.
     limits = {name: text for name, text in requests.items() if "/" in name}
     written_resources = {"requests": requests} | ({"limits": limits} if limits else {})
-    container: dict[str, Any] = {"name": "main", "resources": written_resources}
-    if image:
-        container["image"] = image
+    container: dict[str, Any] = {"name": "main", "image": image, "resources": written_resources}
     if host_port:
         container["ports"] = [{"containerPort": host_port, "hostPort": host_port}]
     fields: dict[str, Any] = {

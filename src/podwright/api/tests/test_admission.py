@@ -55,7 +55,7 @@ def test_a_pod_without_a_phase_is_pending_in_its_document_too(status: Document |
             "apiVersion": "v1",
             "kind": "Pod",
             "metadata": {"name": "web"},
-            "spec": {"containers": [{"name": "main"}]},
+            "spec": {"containers": [{"name": "main", "image": "app"}]},
             "status": status,
         }
     )

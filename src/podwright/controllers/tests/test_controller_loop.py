@@ -126,7 +126,9 @@ def test_the_lister_indexes_objects_by_their_controller(is_controller):
         "ownerReferences": [owner | {"controller": is_controller}],
     }
     document = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
-    pod = decode(document | {"spec": {"containers": [{"name": "c"}], "nodeName": "n1"}})
+    pod = decode(
+        document | {"spec": {"containers": [{"name": "c", "image": "app"}], "nodeName": "n1"}}
+    )
     lister = Lister()
     assert lister.put(pod) is None
     assert list(lister.controlled_by("u1", POD)) == (["x/a"] if is_controller else [])
@@ -146,7 +148,7 @@ IS_THERE = st.booleans()
 def owned_pod(namespace: str, name: str, node: str, owner: str) -> Pod:
     reference = {"apiVersion": "v1", "kind": "R", "name": "r", "uid": owner, "controller": True}
     metadata = {"name": name, "namespace": namespace, "ownerReferences": [reference] * bool(owner)}
-    spec = {"containers": [{"name": "c"}], "nodeName": node or None}
+    spec = {"containers": [{"name": "c", "image": "app"}], "nodeName": node or None}
     pod = decode({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
     assert isinstance(pod, Pod)
     return pod

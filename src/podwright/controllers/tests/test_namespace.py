@@ -25,7 +25,7 @@ def test_a_namespace_gets_the_defaults_of_the_api_server():
 
 
 def test_a_namespace_is_removed_with_its_content_only():
-    template = {"spec": {"containers": [{"name": "c"}], "restartPolicy": "Never"}}
+    template = {"spec": {"containers": [{"name": "c", "image": "app"}], "restartPolicy": "Never"}}
     job = document("Job", "j", api="batch/v1", namespace="shop", spec={"template": template})
     cluster = cluster_with(
         a_pod("a", namespace="shop"),

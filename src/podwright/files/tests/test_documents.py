@@ -6,7 +6,7 @@ import pytest
 from podwright.files import read_manifest
 from podwright.objects import InputError, Node, Pod
 
-SPEC = {"containers": [{"name": "main"}]}
+SPEC = {"containers": [{"name": "main", "image": "app"}]}
 POD = {
     "apiVersion": "v1",
     "kind": "Pod",
@@ -32,7 +32,7 @@ metadata:
     <<: *notes
     octal: "0"
 spec:
-  containers: [{name: main}]
+  containers: [{name: main, image: app}]
   priority: 010
 """
 
@@ -136,8 +136,9 @@ def test_a_snapshot_of_the_simulator_is_objects_and_a_configuration():
         ),
         pytest.param(
             b"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n"
-            b"  metadata: {name: p}\n  spec: {containers: [{name: main}]}\n- apiVersion: v1\n"
-            b"  kind: Pod\n  metadata: {}\n  spec: {containers: [{name: main}]}\n",
+            b"  metadata: {name: p}\n  spec: {containers: [{name: main, image: app}]}\n"
+            b"- apiVersion: v1\n  kind: Pod\n  metadata: {}\n"
+            b"  spec: {containers: [{name: main, image: app}]}\n",
             [
                 "f: document 1 (line 10): items[1]: metadata.name: "
                 "Required value: name or generateName"
@@ -158,19 +159,19 @@ def test_a_snapshot_of_the_simulator_is_objects_and_a_configuration():
         pytest.param(b"a: 1\nb: [\n", ["f: line 3: not YAML: "], id="text that is not YAML"),
         pytest.param(
             b"apiVersion: v1\nkind: Pod\nkind: Pod\nmetadata: {name: p, name: p}\n"
-            b"spec: {containers: [{name: main}]}\n",
+            b"spec: {containers: [{name: main, image: app}]}\n",
             ['f: line 3: duplicate key "kind"', 'f: line 4: duplicate key "name"'],
             id="keys twice",
         ),
         pytest.param(
             b'{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "name": "q"},'
-            b' "spec": {"containers": [{"name": "main"}]}}',
+            b' "spec": {"containers": [{"name": "main", "image": "app"}]}}',
             ['f: duplicate key "name"'],
             id="a key twice in JSON",
         ),
         pytest.param(
             b'{"apiVersion": "v1",\n "kind": "Pod", "metadata": {"name": "p",\n "name": "q"},'
-            b'\n "spec": {"containers": [{"name": "main"}], "containers": []}}',
+            b'\n "spec": {"containers": [{"name": "main", "image": "app"}], "containers": []}}',
             [
                 'f: line 3: duplicate key "name"',
                 'f: line 4: duplicate key "containers"',

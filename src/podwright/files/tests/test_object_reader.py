@@ -12,7 +12,7 @@ from podwright.objects import InputError, Object, Unknown
 
 
 def document(spec: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
-    whole = {"containers": [{"name": "main"}], **(spec or {})}
+    whole = {"containers": [{"name": "main", "image": "app"}], **(spec or {})}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": whole} | fields
 
 
@@ -78,7 +78,10 @@ def test_an_object_that_cannot_be_decoded_keeps_its_name() -> None:
 def test_unknown_fields_of_stored_objects_are_one_warning_for_each_kind() -> None:
     reader = ObjectReader()
     for _ in range(2):
-        spec = {"newer": 1, "containers": [{"name": "a", "x": 1}, {"name": "b", "x": 1}]}
+        spec = {
+            "newer": 1,
+            "containers": [{"name": "a", "image": "app", "x": 1}, {"name": "b", "x": 1}],
+        }
         assert reader.read(from_server(spec=spec), Place("dump.json")) is not None
     assert not reader.errors
     assert reader.warnings() == (
@@ -140,12 +143,24 @@ def test_a_new_object_is_valid_and_has_its_defaults() -> None:
     reader = ObjectReader(has_defaults=False)
     obj = reader.read(document(), Place("f"))
     assert obj is not None
-    assert obj.raw["spec"] == {"containers": [{"name": "main"}]}
+    assert obj.raw["spec"] == {"containers": [{"name": "main", "image": "app"}]}
     requests = {"requests": {"cpu": "-1"}}
-    _, errors, _ = read(document(spec={"containers": [{"name": "main", "resources": requests}]}))
+    _, errors, _ = read(
+        document(spec={"containers": [{"name": "main", "image": "app", "resources": requests}]})
+    )
     assert errors == [
         'f: spec.containers[0].resources.requests[cpu]: Invalid value: "-1": must be greater than'
         " or equal to 0"
+    ]
+
+
+def test_the_taints_of_a_node_are_in_its_spec() -> None:
+    taint = {"key": "gpu", "effect": "NoSchedul"}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
+    _, errors, _ = read(node | {"spec": {"taints": [taint]}})
+    assert errors == [
+        'f: spec.taints[0].effect: Unsupported value: "NoSchedul": supported values: "NoSchedule",'
+        ' "PreferNoSchedule", "NoExecute"; did you mean "NoSchedule"?'
     ]
 
 
@@ -172,6 +187,7 @@ spec:
   containers:
   - name: main
     imagee: app
+    image: app
 ---
 apiVersion: v1
 kind: List
@@ -179,13 +195,13 @@ items:
 - apiVersion: v1
   kind: Pod
   metadata: {name: b}
-  spec: {containers: [{name: b}]}
+  spec: {containers: [{name: b, image: app}]}
 - apiVersion: v1
   kind: Pod
   metadata: {name: c}
   spec:
     priorty: 5
-    containers: [{name: c}]
+    containers: [{name: c, image: app}]
 """
 
 
@@ -198,7 +214,7 @@ def refused(data: bytes) -> list[str]:
 def test_errors_have_the_line_of_their_field() -> None:
     assert [line.partition(": unknown")[0] for line in refused(YAML)] == [
         "f: document 1 (line 8): spec.containers[0].imagee",
-        "f: document 2 (line 21): items[1]: spec.priorty",
+        "f: document 2 (line 22): items[1]: spec.priorty",
     ]
 
 

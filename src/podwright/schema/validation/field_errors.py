@@ -150,13 +150,3 @@ def reason_of(message: str) -> str:
     'FieldValueRequired'
     """
     return _REASONS.get(message.partition(":")[0], "FieldValueInvalid")
-
-
-def is_missing_image(problem: Problem) -> bool:
-    """Whether a container has no image.
-
-    Nothing pulls images in a simulated cluster, and clusters that are written to try something
-    rarely have them, so that this error is no reason to reject an object.
-    """
-    path, message, _ = problem
-    return path.endswith(".image") and message == "Required value"

@@ -31,7 +31,7 @@ POD: dict[str, Any] = {
     "apiVersion": "v1",
     "kind": "Pod",
     "metadata": {"name": "p", "namespace": "a", "uid": "u1"},
-    "spec": {"containers": [{"name": "c"}]},
+    "spec": {"containers": [{"name": "c", "image": "app"}]},
 }
 
 
@@ -60,7 +60,10 @@ def with_parts(document: dict[str, Any], **parts: dict[str, Any]) -> dict[str, A
 
 
 def test_each_operation_has_its_time():
-    template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c"}]}}
+    template = {
+        "metadata": {"labels": {"app": "web"}},
+        "spec": {"containers": [{"name": "c", "image": "app"}]},
+    }
     deployment = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",

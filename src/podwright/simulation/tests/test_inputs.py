@@ -40,7 +40,7 @@ apiVersion: batch/v1
 kind: CronJob
 metadata: {name: nightly}
 spec: {schedule: "0 3 * * *", jobTemplate: {spec: {template: {
-  spec: {restartPolicy: Never, containers: [{name: c}]}}}}}
+  spec: {restartPolicy: Never, containers: [{name: c, image: app}]}}}}}
 """
 OPENB = (
     "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,"
@@ -100,12 +100,12 @@ def test_a_dump_keeps_its_uids_and_those_owners_that_are_there(read):
     owner = "{apiVersion: apps/v1, kind: ReplicaSet, name: %s, uid: %s, controller: true}"
     dumped = (
         "apiVersion: v1\nkind: Pod\nmetadata: {name: %s, uid: %s, ownerReferences: [%s]}\n"
-        "spec: {containers: [{name: c}]}\n---\n"
+        "spec: {containers: [{name: c, image: app}]}\n---\n"
     )
     replica_set = (
         "apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: r, uid: r1}\n"
         "spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}},"
-        " spec: {containers: [{name: c}]}}}\n---\n"
+        " spec: {containers: [{name: c, image: app}]}}}\n---\n"
     )
     inputs = read(
         replica_set
@@ -179,7 +179,7 @@ def test_a_template_may_not_refer_to_a_class_that_is_nowhere(read):
     deployment = (
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n"
         "spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}},"
-        " spec: {priorityClassName: none, containers: [{name: c}]}}}\n"
+        " spec: {priorityClassName: none, containers: [{name: c, image: app}]}}}\n"
     )
     (error,) = errors_of(read, NODE + "---\n" + deployment)
     assert "spec.template.spec.priorityClassName: there is no PriorityClass" in error
@@ -190,7 +190,10 @@ def test_the_classes_that_every_cluster_has_may_be_referred_to(read):
 
 
 def test_invalid_workloads_of_lines_are_refused(tmp_path):
-    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c"}]}}
+    template = {
+        "metadata": {"labels": {"a": "b"}},
+        "spec": {"containers": [{"name": "c", "image": "app"}]},
+    }
     spec = {"replicas": -1, "selector": {"matchLabels": {"a": "b"}}, "template": template}
     document = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}}
     line = json.dumps({"at": "1m", "apply": document | {"spec": spec}})
@@ -205,7 +208,7 @@ def test_invalid_workloads_of_lines_are_refused(tmp_path):
 def test_workloads_that_were_not_validated_are_judged_with_the_other_inputs(tmp_path):
     (tmp_path / "f.yaml").write_text(
         "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {completions: -1, template:"
-        " {spec: {restartPolicy: Never, containers: [{name: c}]}}}\n"
+        " {spec: {restartPolicy: Never, containers: [{name: c, image: app}]}}}\n"
     )
     with pytest.raises(InputError) as raised:
         Inputs(load(tmp_path / "f.yaml", validate="ignore"), [], start_ns=START_NS)

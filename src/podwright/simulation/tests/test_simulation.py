@@ -321,7 +321,8 @@ def test_objects_are_validated_as_those_of_files_are():
 def test_what_load_returns_keeps_its_configuration(tmp_path):
     config = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
     profile = "profiles: [{schedulerName: other}]\n"
-    pod = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: c}]}\n"
+    spec = "spec: {containers: [{name: c, image: app}]}\n"
+    pod = f"---\napiVersion: v1\nkind: Pod\nmetadata: {{name: web}}\n{spec}"
     (tmp_path / "f.yaml").write_text(f"{config}{profile}{pod}")
     loaded = pw.load(tmp_path)
     assert pw.simulate(loaded).summary.pending == {"for another scheduler": 1}

@@ -185,7 +185,7 @@ def test_a_workload_that_can_make_no_pods_is_not_let_in():
         "selector": {"matchLabels": {"app": "web"}},
         "template": {
             "metadata": {"labels": {"app": "other"}},
-            "spec": {"containers": [{"name": "main"}]},
+            "spec": {"containers": [{"name": "main", "image": "app"}]},
         },
     }
     document = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}}
