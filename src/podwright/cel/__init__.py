@@ -20,6 +20,11 @@ from podwright.cel.device_selectors import (
 )
 from podwright.cel.environment import KUBERNETES_BASE, Compiled, Environment
 from podwright.cel.errors import CompileError, ProgramError
+from podwright.cel.stage_expressions import (
+    StageExpression,
+    StageExpressionError,
+    stage_expression,
+)
 
 __all__ = [
     "KUBERNETES_BASE",
@@ -33,7 +38,10 @@ __all__ = [
     "Environment",
     "ProgramError",
     "SelectorError",
+    "StageExpression",
+    "StageExpressionError",
     "check_new_selector",
     "compile_selector",
     "device_value",
+    "stage_expression",
 ]

@@ -40,10 +40,10 @@ class MacroError(Exception):
         self.offset = offset
 
 
-Expander: TypeAlias = Callable[["_Call"], Expression]
+Expander: TypeAlias = Callable[["MacroCall"], Expression]
 
 
-class _Call:
+class MacroCall:
     """A call that may be a macro, and the nodes that its expansion needs."""
 
     def __init__(self, target: Expression | None, args: list[Expression], offset: int) -> None:
@@ -53,28 +53,35 @@ class _Call:
 
     @property
     def receiver(self) -> Expression:
+        """The target of a member call."""
         assert self.target is not None, "a member macro has a target"
         return self.target
 
     def variable(self, index: int, message: str = _SIMPLE_NAME) -> str:
+        """Return the name that an argument is; anything else is an error."""
         node = self.args[index]
         if not isinstance(node, Identifier):
             raise MacroError(node.offset, message)
         return node.name
 
     def constant(self, value: Value) -> Constant:
+        """Return a literal."""
         return Constant(value, offset=self.offset)
 
     def identifier(self, name: str = ACCUMULATOR) -> Identifier:
+        """Return a name, that of the accumulator by default."""
         return Identifier(name, offset=self.offset)
 
     def call(self, function: str, *args: Expression) -> Call:
+        """Return a call."""
         return Call(function, list(args), offset=self.offset)
 
     def member(self, function: str, target: Expression, *args: Expression) -> Call:
+        """Return a member call."""
         return Call(function, list(args), target, offset=self.offset)
 
     def list(self, *elements: Expression) -> CreateList:
+        """Return a list."""
         return CreateList(list(elements), offset=self.offset)
 
     def loop(
@@ -87,6 +94,7 @@ class _Call:
         result: Expression | None = None,
         over: Expression | None = None,
     ) -> Comprehension:
+        """Return a loop over the target, or over another range."""
         return Comprehension(
             range=self.receiver if over is None else over,
             variable=variables[0],
@@ -100,6 +108,7 @@ class _Call:
         )
 
     def bind(self, name: str, value: Expression, result: Expression) -> Comprehension:
+        """Return a binding of a name to a value in a result."""
         return Comprehension(
             range=self.list(),
             variable=UNUSED,
@@ -132,24 +141,24 @@ class Macros:
             The arguments do not fit the macro.
         """
         expander = self._macros.get((function, len(args), target is not None))
-        return None if expander is None else expander(_Call(target, args, offset))
+        return None if expander is None else expander(MacroCall(target, args, offset))
 
 
 # --------------------------------------------------------------------------- standard macros
 
 
-def _has(call: _Call) -> Expression:
+def _has(call: MacroCall) -> Expression:
     (argument,) = call.args
     if not isinstance(argument, Select) or argument.is_test:
         raise MacroError(argument.offset, "invalid argument to has() macro")
     return Select(argument.operand, argument.field, is_test=True, offset=call.offset)
 
 
-def _variables(call: _Call, count: int) -> tuple[str, str]:
+def _variables(call: MacroCall, count: int) -> tuple[str, str]:
     return call.variable(0), call.variable(1) if count == 2 else ""
 
 
-def _all(call: _Call) -> Expression:
+def _all(call: MacroCall) -> Expression:
     return call.loop(
         _variables(call, len(call.args) - 1),
         initial=call.constant(value=True),
@@ -158,7 +167,7 @@ def _all(call: _Call) -> Expression:
     )
 
 
-def _exists(call: _Call) -> Expression:
+def _exists(call: MacroCall) -> Expression:
     return call.loop(
         _variables(call, len(call.args) - 1),
         initial=call.constant(value=False),
@@ -167,7 +176,7 @@ def _exists(call: _Call) -> Expression:
     )
 
 
-def _exists_one(call: _Call) -> Expression:
+def _exists_one(call: MacroCall) -> Expression:
     return call.loop(
         _variables(call, len(call.args) - 1),
         initial=call.constant(0),
@@ -183,7 +192,7 @@ def _exists_one(call: _Call) -> Expression:
 
 
 def _collect(
-    call: _Call,
+    call: MacroCall,
     variables: tuple[str, str],
     element: Expression,
     condition: Expression | None,
@@ -197,12 +206,12 @@ def _collect(
     )
 
 
-def _map(call: _Call) -> Expression:
+def _map(call: MacroCall) -> Expression:
     condition = call.args[1] if len(call.args) == 3 else None
     return _collect(call, _variables(call, 1), call.args[-1], condition)
 
 
-def _filter(call: _Call) -> Expression:
+def _filter(call: MacroCall) -> Expression:
     variables = _variables(call, 1)
     return _collect(call, variables, call.args[0], call.args[1])
 
@@ -210,21 +219,21 @@ def _filter(call: _Call) -> Expression:
 # --------------------------------------------------------------------------- extensions
 
 
-def _transform_list(call: _Call) -> Expression:
+def _transform_list(call: MacroCall) -> Expression:
     condition = call.args[2] if len(call.args) == 4 else None
     return _collect(call, _variables(call, 2), call.args[-1], condition)
 
 
-def _transform_map(call: _Call) -> Expression:
+def _transform_map(call: MacroCall) -> Expression:
     key = call.identifier(call.variable(0))
     return _insert(call, call.call("cel.@mapInsert", call.identifier(), key, call.args[-1]))
 
 
-def _transform_map_entry(call: _Call) -> Expression:
+def _transform_map_entry(call: MacroCall) -> Expression:
     return _insert(call, call.call("cel.@mapInsert", call.identifier(), call.args[-1]))
 
 
-def _insert(call: _Call, step: Expression) -> Expression:
+def _insert(call: MacroCall, step: Expression) -> Expression:
     if len(call.args) == 4:
         step = call.call("_?_:_", call.args[2], step, call.identifier())
     return call.loop(
@@ -235,14 +244,14 @@ def _insert(call: _Call, step: Expression) -> Expression:
     )
 
 
-def _bind(call: _Call) -> Expression:
+def _bind(call: MacroCall) -> Expression:
     if not isinstance(call.target, Identifier) or call.target.name != "cel":
         return call.member("bind", call.receiver, *call.args)
     name = call.variable(0, "cel.bind() variable names must be simple identifiers")
     return call.bind(name, call.args[1], call.args[2])
 
 
-def _sort_by(call: _Call) -> Expression:
+def _sort_by(call: MacroCall) -> Expression:
     keys = _collect(
         call, _variables(call, 1), call.args[1], None, over=call.identifier(_SORT_INPUT)
     )
@@ -250,19 +259,19 @@ def _sort_by(call: _Call) -> Expression:
     return call.bind(_SORT_INPUT, call.receiver, result)
 
 
-def _opt_map(call: _Call) -> Expression:
+def _opt_map(call: MacroCall) -> Expression:
     name = call.variable(0, "optMap() variable name must be a simple identifier")
     value = call.bind(name, call.member("value", copy.deepcopy(call.receiver)), call.args[1])
     return _if_present(call, call.call("optional.of", value))
 
 
-def _opt_flat_map(call: _Call) -> Expression:
+def _opt_flat_map(call: MacroCall) -> Expression:
     name = call.variable(0, "optFlatMap() variable name must be a simple identifier")
     value = call.bind(name, call.member("value", copy.deepcopy(call.receiver)), call.args[1])
     return _if_present(call, value)
 
 
-def _if_present(call: _Call, result: Expression) -> Expression:
+def _if_present(call: MacroCall, result: Expression) -> Expression:
     return call.call(
         "_?_:_", call.member("hasValue", call.receiver), result, call.call("optional.none")
     )

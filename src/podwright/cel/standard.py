@@ -28,6 +28,7 @@ from podwright.cel.values import (
     UINT_MAX,
     Duration,
     ErrorValue,
+    OpaqueValue,
     Timestamp,
     TypeValue,
     Uint,
@@ -37,6 +38,7 @@ from podwright.cel.values import (
     equals,
     has_key,
     is_comparable,
+    operate,
     size_of,
     type_name,
 )
@@ -89,6 +91,8 @@ def _add(left: Value, right: Value) -> Value:
         case list(), list():
             add = getattr(left, "add_list", None)
             return left + right if add is None else add(right)
+        case OpaqueValue(), _:
+            return operate("+", left, right)
         case _:
             return _add_alike(left, right)
 
@@ -109,11 +113,15 @@ def _subtract(left: Value, right: Value) -> Value:
             return _duration(left.ns - right.ns)
         case Duration(), Duration():
             return _duration(left.ns - right.ns)
+        case OpaqueValue(), _:
+            return operate("-", left, right)
         case _:
             return _arithmetic(left, right, lambda a, b: a - b)
 
 
 def _multiply(left: Value, right: Value) -> Value:
+    if isinstance(left, OpaqueValue):
+        return operate("*", left, right)
     return _arithmetic(left, right, lambda a, b: a * b)
 
 
@@ -128,6 +136,8 @@ def _arithmetic(left: Value, right: Value, operation: Callable[[Value, Value], V
 
 
 def _divide(left: Value, right: Value) -> Value:
+    if isinstance(left, OpaqueValue):
+        return operate("/", left, right)
     if left.__class__ is float and right.__class__ is float:
         if right == 0.0:
             negative = math.copysign(1.0, left) * math.copysign(1.0, right) < 0
@@ -154,6 +164,8 @@ def _truncated_quotient(left: int, right: int) -> int:
 
 
 def _negate(value: Value) -> Value:
+    if isinstance(value, OpaqueValue):
+        return operate("-1", value, None)
     return _integer(-value) if value.__class__ is int else -value
 
 
@@ -502,6 +514,13 @@ matches_string: string.matches(string) -> bool
 """
 
 
+def _with_operator(symbol: str, test: Callable[[Value], bool]) -> Callable[[Value], bool]:
+    """Return a trait that opaque values with an operator have too."""
+    return lambda value: (
+        symbol in value.operators if isinstance(value, OpaqueValue) else test(value)
+    )
+
+
 def _is_addable(value: Value) -> bool:
     return isinstance(value, int | float | str | bytes | list | Timestamp | Duration) and not (
         isinstance(value, bool)
@@ -539,8 +558,10 @@ STANDARD_LIBRARY: Final = library_of(
     singletons={
         "_==_": None, "_!=_": None, "@in": None, "matches": None,
         "_<_": is_comparable, "_<=_": is_comparable, "_>_": is_comparable, "_>=_": is_comparable,
-        "_+_": _is_addable, "_-_": _is_subtractable, "_*_": _is_number, "_/_": _is_number,
-        "_%_": _is_number, "-_": _is_signed, "size": lambda value: size_of(value) is not None,
+        "_+_": _with_operator("+", _is_addable), "_-_": _with_operator("-", _is_subtractable),
+        "_*_": _with_operator("*", _is_number), "_/_": _with_operator("/", _is_number),
+        "_%_": _is_number, "-_": _with_operator("-1", _is_signed),
+        "size": lambda value: size_of(value) is not None,
         "@not_strictly_false": None,
     },
 )  # fmt: skip

@@ -79,11 +79,14 @@ class OpaqueValue:
     ----------
     type_name : str
         The name of its type.
+    operators : mapping
+        The operators that take such a value on the left, by symbol; `<=>` gives the order.
     size : int or None
         What the cost of a function counts, where the type has a size.
     """
 
     type_name: ClassVar[str] = ""
+    operators: ClassVar[Mapping[str, Callable[[Value, Value], Value]]] = {}
     __slots__ = ()
 
     @property
@@ -195,6 +198,9 @@ def compare(left: Value, right: Value) -> int | ErrorValue:
             left, right = float(left), float(right)
             if left != left or right != right:  # noqa: PLR0124 - NaN
                 return ErrorValue("NaN values cannot be ordered")
+    elif isinstance(left, OpaqueValue):
+        order: int | ErrorValue = operate("<=>", left, right)
+        return order
     elif left_class is not right_class or left_class not in _COMPARABLE:
         return ErrorValue("no such overload")
     if left_class is str:
@@ -202,9 +208,17 @@ def compare(left: Value, right: Value) -> int | ErrorValue:
     return -1 if left < right else 1 if left > right else 0
 
 
+def operate(symbol: str, left: OpaqueValue, right: Value) -> Value:
+    """Return the result of an operator of an opaque value."""
+    operator = left.operators.get(symbol)
+    return ErrorValue("no such overload") if operator is None else operator(left, right)
+
+
 def is_comparable(value: Value) -> bool:
     """Return whether values of this type have an order."""
-    return value.__class__ in _COMPARABLE
+    return value.__class__ in _COMPARABLE or (
+        isinstance(value, OpaqueValue) and "<=>" in value.operators
+    )
 
 
 def contains(elements: Iterable[Value], value: Value) -> bool:

@@ -93,8 +93,8 @@ class Query:
             if before is not None and after is not None:
                 self._values_around_each = before, after
 
-    def values(self, document: Any) -> list[Any]:
-        """Return the values that the query selects, which may be none."""
+    def values(self, document: Any, now_ns: int = 0) -> list[Any]:
+        """Return the values that the query selects, which may be none; at any time the same."""
         try:
             if self._values_around_each is not None:
                 return _values_around_each(document, *self._values_around_each)

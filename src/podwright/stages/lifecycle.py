@@ -45,6 +45,7 @@ from podwright.api import (
     RecordEvent,
     UpdateObject,
 )
+from podwright.cel import StageExpressionError
 from podwright.kernels.draw import DELAY_STREAM, STAGE_STREAM, draw
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import (
@@ -304,9 +305,9 @@ class Lifecycle:
         obj, scheduled = entry.obj, entry.scheduled
         applying: tuple[int, ...] = ()
         if not isinstance(obj, Pod):
-            applying = staged.matcher.match(encode(obj))
+            applying = staged.matcher.match(encode(obj), now_ns)
         elif obj.spec.node_name:
-            applying = staged.matcher.match_pod(obj)
+            applying = staged.matcher.match_pod(obj, now_ns)
         if not applying:
             entry.scheduled = None
             return []
@@ -346,8 +347,13 @@ class Lifecycle:
             Basis, due time, index and name of the stage; None if the scheduled stage stays.
         """
         document = encode(entry.obj)
-        weights = [staged.stages[index].weight.of(document) for index in applying]
-        sources = [staged.stages[index].delay.sources(document) for index in applying]
+        try:
+            weights = [staged.stages[index].weight.of(document, now_ns) for index in applying]
+            sources = [staged.stages[index].delay.sources(document, now_ns) for index in applying]
+        except StageExpressionError:
+            # As in KWOK, no stage is played until the object changes.
+            entry.scheduled = None
+            return None
         basis = basis_of(applying, weights, sources)
         if entry.scheduled is not None and entry.scheduled.basis == basis:
             return None

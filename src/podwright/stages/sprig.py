@@ -13,8 +13,11 @@ import base64
 import hashlib
 import json
 import math
+import operator
 import re
 from collections.abc import Callable, Iterable
+from decimal import ROUND_HALF_UP, Decimal
+from functools import reduce
 from typing import Any
 
 
@@ -118,6 +121,21 @@ def _replacement(text: str) -> str:
     return re.sub(r"\$\{?(\w+)\}?", r"\\g<\1>", text.replace("\\", "\\\\"))
 
 
+def _decimals(operation: Callable[[Decimal, Decimal], Decimal]) -> Callable[..., float]:
+    """Return a function that joins numbers from the left, in decimals as Sprig does."""
+
+    def joined(*values: Any) -> float:
+        return float(reduce(operation, (Decimal(repr(_number(value))) for value in values)))
+
+    return joined
+
+
+def _decimal_quotient(left: Decimal, right: Decimal) -> Decimal:
+    if not right:
+        raise ValueError("decimal division by 0")
+    return (left / right).quantize(Decimal("1e-16"), rounding=ROUND_HALF_UP)
+
+
 SPRIG: dict[str, Callable[..., Any]] = {
     # text
     "abbrev": lambda width, text: text if len(text) <= width else f"{text[: width - 3]}...",
@@ -154,8 +172,10 @@ SPRIG: dict[str, Callable[..., Any]] = {
     "fail": _fail,
     "ternary": lambda yes, no, value: yes if value else no,
     # numbers
+    "addf": _decimals(operator.add),
     "atoi": _whole,
     "ceil": lambda value: float(math.ceil(_number(value))),
+    "divf": _decimals(_decimal_quotient),
     "div": lambda left, right: _quotient(_whole(left), _whole(right)),
     "float64": _number,
     "floor": lambda value: float(math.floor(_number(value))),
@@ -165,8 +185,12 @@ SPRIG: dict[str, Callable[..., Any]] = {
     "mod": lambda left, right: (
         _whole(left) - _whole(right) * _quotient(_whole(left), _whole(right))
     ),
+    "maxf": lambda *values: max(map(_number, values)),
+    "minf": lambda *values: min(map(_number, values)),
     "mul": lambda *values: math.prod(map(_whole, values)),
+    "mulf": _decimals(operator.mul),
     "round": _rounded,
+    "subf": _decimals(operator.sub),
     "until": lambda count: _steps(0, int(count), 1 if count >= 0 else -1),
     "untilStep": _steps,
     # lists

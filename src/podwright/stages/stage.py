@@ -21,7 +21,7 @@ from podwright.config import parse_duration
 from podwright.kernels.draw import DRAW_BITS
 from podwright.objects import Document, Pod, timestamp_ns, timestamp_text
 from podwright.stages.addresses import Addresses
-from podwright.stages.jq import Query
+from podwright.stages.cel_queries import ValueQuery
 from podwright.stages.patches import PatchType
 from podwright.stages.templates import Functions, Template
 
@@ -38,18 +38,18 @@ class Requirement(msgspec.Struct, frozen=True):
 
     Attributes
     ----------
-    query : Query
+    query : ValueQuery
         Selects the values to test.
     operator : str
         In, NotIn, Exists or DoesNotExist.
     values : tuple of str
     """
 
-    query: Query
+    query: ValueQuery
     operator: Operator
     values: tuple[str, ...] = ()
 
-    def is_met(self, document: Document) -> bool:
+    def is_met(self, document: Document, now_ns: int = 0) -> bool:
         """Whether the document meets the requirement.
 
         Notes
@@ -57,7 +57,7 @@ class Requirement(msgspec.Struct, frozen=True):
         Numbers are compared as text; in KWOK a number never matches a value.
         Upstream: KWOK's pkg/utils/expression/selector.go
         """
-        return self.is_met_by(self.query.values(document))
+        return self.is_met_by(self.query.values(document, now_ns))
 
     def is_met_by(self, found: Sequence[Any]) -> bool:
         """Whether the values that the query selected meet the requirement."""
@@ -88,16 +88,16 @@ class Weight(msgspec.Struct, frozen=True):
     ----------
     default : int
         The weight if the document does not define one.
-    query : Query, optional
+    query : ValueQuery, optional
         Selects the weight in the document.
     """
 
     default: int = 0
-    query: Query | None = None
+    query: ValueQuery | None = None
 
-    def of(self, document: Document) -> int | None:
+    def of(self, document: Document, now_ns: int = 0) -> int | None:
         """Return the weight; None if the value in the document is not a number."""
-        found = self.query.values(document) if self.query is not None else []
+        found = self.query.values(document, now_ns) if self.query is not None else []
         value = found[0] if found else None
         if isinstance(value, str):
             try:
@@ -133,23 +133,23 @@ class Bound(msgspec.Struct, frozen=True):
     ----------
     default_ns : int, optional
         The bound if the document has no readable value.
-    query : Query, optional
+    query : ValueQuery, optional
         Selects the value in the document.
     read : callable
         Converts the value to nanoseconds from now.
     """
 
     default_ns: int | None = None
-    query: Query | None = None
+    query: ValueQuery | None = None
     read: Callable[[Any, int], int | None] = read_delay
 
-    def source(self, document: Document) -> Any:
+    def source(self, document: Document, now_ns: int = 0) -> Any:
         """Return the value in the document, None if there is none."""
         if self.query is None:
             return None
         if self.query.names is not None:
             return self.query.value(document)
-        found = self.query.values(document)
+        found = self.query.values(document, now_ns)
         return found[0] if found else None
 
     def is_constant(self, source: Any) -> bool:
@@ -180,9 +180,9 @@ class Delay(msgspec.Struct, frozen=True):
     duration: Bound = Bound()
     jitter: Bound = Bound()
 
-    def sources(self, document: Document) -> tuple[Any, Any]:
+    def sources(self, document: Document, now_ns: int = 0) -> tuple[Any, Any]:
         """Return the values in the document that define the delay."""
-        return self.duration.source(document), self.jitter.source(document)
+        return self.duration.source(document, now_ns), self.jitter.source(document, now_ns)
 
     @property
     def can_be_constant(self) -> bool:

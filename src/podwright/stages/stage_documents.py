@@ -20,12 +20,18 @@ class JqExpression(Struct, frozen=True):
     expression: str
 
 
+class CelExpression(Struct, frozen=True):
+    """An expression in CEL."""
+
+    expression: str
+
+
 class ValueFrom(Struct, frozen=True):
     """The query that reads a value from the object; exactly one field is set."""
 
     expression_from: str | None = None
     jq: JqExpression | None = None
-    cel: Any = None
+    cel: CelExpression | None = None
 
 
 class JqRequirement(Struct, frozen=True):
@@ -43,7 +49,7 @@ class SelectorRequirement(Struct, frozen=True):
     operator: str | None = None
     values: tuple[str, ...] = ()
     jq: JqRequirement | None = None
-    cel: Any = None
+    cel: CelExpression | None = None
 
 
 class SelectorDocument(Struct, frozen=True):

@@ -17,8 +17,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, TypeAlias
 
+from podwright.cel import StageExpressionError
 from podwright.objects import Document, Pod, encode
-from podwright.stages.jq import Query
+from podwright.stages.cel_queries import CelQuery, ValueQuery
 from podwright.stages.stage import Requirement, Stage, text_of
 
 _Outcome: TypeAlias = Any
@@ -28,7 +29,7 @@ For a plain path it is the value, or `_OTHER` if no requirement names the value;
 which requirements are met.
 """
 
-_Test: TypeAlias = Callable[[Document], _Outcome]
+_Test: TypeAlias = Callable[[Document, int], _Outcome]
 
 _Candidates: TypeAlias = tuple[tuple[int, tuple[Requirement, ...]], ...]
 """The stages that may still apply, each with its requirements that have not been tested."""
@@ -66,18 +67,21 @@ class StageMatcher:
         self._root = _build(self._candidates)
         self._roots: dict[_PodClass, _Branch | tuple[int, ...]] = {}
 
-    def match(self, document: Document) -> tuple[int, ...]:
-        """Return the indices of the stages that apply to a document, in ascending order."""
-        return _leaf_for(self._root, document)
+    def match(self, document: Document, now_ns: int = 0) -> tuple[int, ...]:
+        """Return the indices of the stages that apply to a document, in ascending order.
 
-    def match_pod(self, pod: Pod) -> tuple[int, ...]:
+        If an expression in CEL fails, no stage applies until the object changes, as in KWOK.
+        """
+        return _leaf_for(self._root, document, now_ns)
+
+    def match_pod(self, pod: Pod, now_ns: int = 0) -> tuple[int, ...]:
         """Return the same as `match` for the document of a pod."""
         metadata, phase = pod.metadata, pod.status.phase
         owners = metadata.owner_references
         owner = owners[0].kind if owners else ""
         # A pod class has a phase and at most one owner, with a kind; other pods start at the root.
         if not phase or len(owners) > 1 or (owners and not owner):
-            return self.match(pod.raw or encode(pod))
+            return self.match(pod.raw or encode(pod), now_ns)
         pod_class = (
             metadata.deletion_timestamp is not None,
             phase,
@@ -92,7 +96,7 @@ class StageMatcher:
                 self._candidates, lambda requirement: _is_met_by_class(requirement, pod_class)
             )
             node = self._roots[pod_class] = _build(candidates)
-        return node if type(node) is tuple else _leaf_for(node, pod.raw or encode(pod))
+        return node if type(node) is tuple else _leaf_for(node, pod.raw or encode(pod), now_ns)
 
 
 class _Branch:
@@ -100,7 +104,7 @@ class _Branch:
 
     __slots__ = ("_candidates", "_conditions", "_query", "children", "test")
 
-    def __init__(self, query: Query, candidates: _Candidates) -> None:
+    def __init__(self, query: ValueQuery, candidates: _Candidates) -> None:
         by_condition = {
             _condition_of(requirement): requirement
             for _, requirements in candidates
@@ -135,22 +139,32 @@ class _Branch:
 def _build(candidates: _Candidates) -> _Branch | tuple[int, ...]:
     """Return a branch for the remaining requirements, or a leaf if there are none."""
     counts: dict[str, int] = {}
-    queries: dict[str, Query] = {}
+    queries: dict[str, ValueQuery] = {}
     for _, requirements in candidates:
         for requirement in requirements:
             query = queries.setdefault(requirement.query.text, requirement.query)
             counts[query.text] = counts.get(query.text, 0) + 1
     if not queries:
         return tuple(index for index, _ in candidates)
-    # Plain paths are cheap to evaluate and come first; of these, the most frequent query.
-    chosen = min(counts, key=lambda text: (queries[text].names is None, -counts[text]))
+    # Plain paths are cheap to evaluate and come first; of these, the most frequent query. An
+    # expression in CEL comes last: it may fail if the other requirements are not met.
+    chosen = min(counts, key=lambda text: (_rank(queries[text]), -counts[text]))
     return _Branch(queries[chosen], candidates)
 
 
-def _leaf_for(node: _Branch | tuple[int, ...], document: Document) -> tuple[int, ...]:
+def _rank(query: ValueQuery) -> int:
+    if isinstance(query, CelQuery):
+        return 2
+    return 0 if query.names is not None else 1
+
+
+def _leaf_for(node: _Branch | tuple[int, ...], document: Document, now_ns: int) -> tuple[int, ...]:
     """Return the leaf for a document."""
     while type(node) is _Branch:
-        outcome = node.test(document)
+        try:
+            outcome = node.test(document, now_ns)
+        except StageExpressionError:
+            return ()
         child = node.children.get(outcome)
         node = node.add_child(outcome) if child is None else child
     assert type(node) is tuple, "a branch is not a leaf"
@@ -210,7 +224,7 @@ def _path_test(names: Sequence[str], requirements: Sequence[Requirement]) -> _Te
     """Return a test that reads the value at a plain path."""
     known = frozenset(value for requirement in requirements for value in requirement.values)
 
-    def test(document: Document) -> _Outcome:
+    def test(document: Document, _: int) -> _Outcome:
         value: Any = document
         for name in names:
             if type(value) is not dict:
@@ -224,21 +238,21 @@ def _path_test(names: Sequence[str], requirements: Sequence[Requirement]) -> _Te
     return test
 
 
-def _query_test(query: Query, requirements: Sequence[Requirement]) -> _Test:
+def _query_test(query: ValueQuery, requirements: Sequence[Requirement]) -> _Test:
     """Return a test that evaluates a query and finds which requirements are met."""
     if len(requirements) == 1 and requirements[0].operator == "In":  # the most frequent form
         return _membership_test(query, frozenset(requirements[0].values))
 
-    def test(document: Document) -> _Outcome:
-        found = query.values(document)
+    def test(document: Document, now_ns: int) -> _Outcome:
+        found = query.values(document, now_ns)
         return tuple([requirement.is_met_by(found) for requirement in requirements])
 
     return test
 
 
-def _membership_test(query: Query, known: Collection[str]) -> _Test:
-    def test(document: Document) -> _Outcome:
-        for value in query.values(document):
+def _membership_test(query: ValueQuery, known: Collection[str]) -> _Test:
+    def test(document: Document, now_ns: int) -> _Outcome:
+        for value in query.values(document, now_ns):
             if value is not None and text_of(value) in known:
                 return (True,)
         return (False,)

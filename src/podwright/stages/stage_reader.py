@@ -1,7 +1,6 @@
 """The reader of Stage documents: KWOK's YAML becomes stages, or a list of all errors.
 
-`stage_documents` has the structs of both forms of a document. CEL expressions and unknown
-fields are rejected.
+`stage_documents` has the structs of both forms of a document. Unknown fields are rejected.
 
 Upstream: KWOK's pkg/apis/v1alpha1/stage_types.go
 """
@@ -13,6 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from podwright.cel import StageExpression, StageExpressionError, stage_expression
 from podwright.config import decode, duplicate, forbidden, invalid, not_supported, problem, required
 from podwright.objects import (
     Document,
@@ -22,6 +22,15 @@ from podwright.objects import (
     api_group,
     quoted,
     read_yaml,
+)
+from podwright.stages.cel_queries import (
+    TRUE,
+    CelQuery,
+    ValueQuery,
+    all_true,
+    duration_of,
+    integer_of,
+    read_nanoseconds,
 )
 from podwright.stages.jq import Query, QueryError, query
 from podwright.stages.patches import PatchType
@@ -41,6 +50,7 @@ from podwright.stages.stage import (
     Step,
     Weight,
     milliseconds,
+    read_delay,
 )
 from podwright.stages.stage_documents import (
     ApplyDocument,
@@ -170,7 +180,8 @@ class _Reader:
         if spec.next is None and not spec.steps:
             self._errors.append(required("spec.next", "a stage without next or steps does nothing"))
         requirements = self._requirements(spec.selector)
-        weight = Weight(spec.weight, self._query_of(spec.weight_from, "spec.weightFrom"))
+        weight_query = self._query_of(spec.weight_from, "spec.weightFrom", integer_of)
+        weight = Weight(spec.weight, weight_query)
         if spec.weight < 0:
             self._errors.append(invalid("spec.weight", spec.weight, "must not be negative"))
         delay = self._delay(spec.delay)
@@ -203,17 +214,28 @@ class _Reader:
             )
             for key, value in values_by_key.items()
         ]
+        conditions: list[StageExpression] = []
         for index, expression in enumerate(selector.match_expressions):
             path = f"spec.selector.matchExpressions[{index}]"
+            if expression.cel is not None and expression.jq is None:
+                condition = self._expression(expression.cel.expression, path)
+                if condition is not None:
+                    conditions.append(condition)
+                continue
             requirement = self._requirement(expression, path)
             if requirement is not None:
                 requirements.append(requirement)
+        if conditions:
+            requirements.append(Requirement(all_true(conditions), "In", TRUE))
         return tuple(requirements)
 
-    def _requirement(self, expression: SelectorRequirement, path: str) -> Requirement | None:
-        if expression.cel is not None:
-            self._errors.append(forbidden(f"{path}.cel", "CEL is not supported; use jq"))
+    def _expression(self, text: str, path: str) -> StageExpression | None:
+        if not text:
+            self._errors.append(required(f"{path}.cel.expression"))
             return None
+        return self._try_build(lambda: stage_expression(text), text, f"{path}.cel.expression")
+
+    def _requirement(self, expression: SelectorRequirement, path: str) -> Requirement | None:
         key, operator, values = expression.key, expression.operator, expression.values
         if expression.jq is not None:
             path = f"{path}.jq"
@@ -240,19 +262,21 @@ class _Reader:
     def _try_build(self, make: Callable[[], T], value: Any, path: str) -> T | None:
         try:
             return make()
-        except QueryError as error:
+        except (QueryError, StageExpressionError) as error:
             self._errors.append(invalid(path, value, str(error)))
         except TemplateError as error:
             # The error names the line of the template; the whole template is not repeated.
             self._errors.append(problem(path, str(error)))
         return None
 
-    def _query_of(self, source: ValueFrom | None, path: str) -> Query | None:
+    def _query_of(
+        self, source: ValueFrom | None, path: str, query_for: Callable[[StageExpression], CelQuery]
+    ) -> ValueQuery | None:
         if source is None:
             return None
         if source.cel is not None:
-            self._errors.append(forbidden(f"{path}.cel", "CEL is not supported; use jq"))
-            return None
+            expression = self._expression(source.cel.expression, path)
+            return None if expression is None else query_for(expression)
         if source.jq is not None:
             return self._query(source.jq.expression, f"{path}.jq.expression")
         return self._query(source.expression_from or "", f"{path}.expressionFrom")
@@ -269,12 +293,16 @@ class _Reader:
             if value is not None and value < 0:
                 detail = "must not be negative"
                 self._errors.append(invalid(f"{path}Milliseconds", value, detail))
-            found = self._query_of(source, f"{path}From")
-            bounds.append(Bound(milliseconds(value), found))
+            found = self._query_of(source, f"{path}From", duration_of)
+            if name == "jitterDuration" and isinstance(found, CelQuery):
+                self.warnings.append(f"{path}From.cel: KWOK ignores it here; use jq")
+                found = None
+            read = read_nanoseconds if isinstance(found, CelQuery) else read_delay
+            bounds.append(Bound(milliseconds(value), found, read))
         duration, jitter = bounds
         if duration.default_ns is None:
             # In KWOK the default is 0 if the duration comes from the document only.
-            duration = Bound(0, duration.query)
+            duration = Bound(0, duration.query, duration.read)
         return Delay(duration, jitter)
 
     # ---------------------------------------------------------------------------- steps

@@ -379,22 +379,39 @@ def _length(value: Any) -> int:
     return len(value.encode()) if isinstance(value, str) else len(value)
 
 
-_VERB = re.compile(r"%(.)", re.DOTALL)
+_VERB = re.compile(r"%([-+ 0]*)(\d*)(?:\.(\d+))?(.)", re.DOTALL)
+
+
+def _formatted(letter: str, value: Any, precision: str | None) -> str:
+    if letter == "q":
+        return quoted(value)
+    if letter == "f":
+        return f"{float(value):.{precision or 6}f}"
+    if letter == "x" and isinstance(value, int):
+        return f"{value:x}"
+    text = go_text(value)
+    return text[: int(precision)] if letter == "s" and precision else text
 
 
 def _printf(form: str, *values: Any) -> str:
     left = list(values)
 
     def verb(match: re.Match[str]) -> str:
-        letter = match[1]
+        flags, width, precision, letter = match.groups()
         if letter == "%":
             return "%"
-        if letter not in "vsdqt":
+        if letter not in "vsdqtfx":
             raise ValueError(f"%{letter} is not supported")
         if not left:
             raise ValueError(f'"{form}" has more verbs than values')
         value = left.pop(0)
-        return quoted(value) if letter == "q" else go_text(value)
+        text = _formatted(letter, value, precision)
+        if "+" in flags and letter in "df" and not text.startswith("-"):
+            text = f"+{text}"
+        if "-" in flags:
+            return text.ljust(int(width or 0))
+        # Zeros go between the sign and the digits.
+        return text.zfill(int(width)) if width and "0" in flags else text.rjust(int(width or 0))
 
     return _VERB.sub(verb, form)
 

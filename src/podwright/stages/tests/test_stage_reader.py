@@ -152,8 +152,8 @@ def test_several_documents_keep_their_order():
         ),
         pytest.param(
             "expressionFrom: .metadata.annotations.weight",
-            "cel: {expression: '1'}",
-            "spec.weightFrom.cel: Forbidden: CEL is not supported",
+            "cel: {expression: '1 +'}",
+            "spec.weightFrom.cel.expression: Invalid value",
             id="CEL",
         ),
         pytest.param(

@@ -62,6 +62,17 @@ DATA = {
         pytest.param('{{ index .map "x" }}{{ index .map "z" }}', "1<no value>", id="index"),
         pytest.param('{{ $m := or .gone dict }}{{ or (index $m "k") "d" }}', "d", id="dict"),
         pytest.param(
+            '{{ printf "%03d|%-3d|%+d|%5.2f|%.2s|%x" 7 7 7 1.5 "abc" 255 }}',
+            "007|7  |+7| 1.50|ab|ff",
+            id="printf with widths",
+        ),
+        pytest.param(
+            "{{ divf 7 2 }} {{ mulf 1.1 3 }} {{ addf 0.1 0.2 }}", "3.5 3.3 0.3", id="decimals"
+        ),
+        pytest.param(
+            "{{ subf 1 0.9 }} {{ maxf 1 2.5 }} {{ minf 1 2.5 }}", "0.1 2.5 1", id="extremes"
+        ),
+        pytest.param(
             '{{ printf "%v-%s-%d %q%%" .count .name 7 "a" }}', '3-web-7 "a"%', id="printf"
         ),
         pytest.param("{{ add1 .count }}{{ add 1 2 3 }}{{ sub 5 1 }}", "464", id="numbers"),
@@ -137,7 +148,7 @@ def test_syntax_errors_have_their_line(text, error):
         pytest.param("{{ .name.first }}", 'no field "first" in web', id="a field of text"),
         pytest.param("{{ .name .count }}", "only a function can be given values", id="no call"),
         pytest.param("{{ range .name }}{{ end }}", "range over web", id="range over text"),
-        pytest.param('{{ printf "%x" 1 }}', "%x is not supported", id="a verb"),
+        pytest.param('{{ printf "%o" 1 }}', "%o is not supported", id="a verb"),
         pytest.param('{{ printf "%v" }}', "more verbs than values", id="too few values"),
         pytest.param('{{ lt 1 "a" }}', "lt: '<' not supported", id="no order"),
         pytest.param(
