@@ -36,6 +36,11 @@ from podwright.schema.table import Column, KindRow, Table, built_in_table, read_
 from podwright.schema.types import Field, StructType, TypeRef
 from podwright.schema.validation.field_errors import reason_of
 from podwright.schema.validation.metadata import validate_object_meta
+from podwright.schema.validation.pod_subresources import (
+    ephemeral_container_problems,
+    resize_problems,
+)
+from podwright.schema.validation.statuses import status_problems
 
 __all__ = [
     "UNKNOWN_FIELD",
@@ -55,9 +60,12 @@ __all__ = [
     "built_in",
     "built_in_table",
     "decode",
+    "ephemeral_container_problems",
     "human_duration",
     "read_table",
     "reason_of",
+    "resize_problems",
+    "status_problems",
     "template_with_defaults",
     "validate_object_meta",
 ]

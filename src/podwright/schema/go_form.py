@@ -14,11 +14,12 @@ pkg/api/resource/quantity.go
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from podwright.objects import Document, format_quantity, timestamp_ns, timestamp_text
 from podwright.schema.go_types import (
+    GO_ORDER,
     NULL_LISTS,
     QUANTITY_VALUES,
     STRING_POINTERS,
@@ -104,7 +105,8 @@ class GoForms:
         known = self._structs.get(struct)
         if known is None:
             of = self._type_of(struct)
-            ordered = sorted(of.fields.values(), key=_order)
+            places = {field: index for index, field in enumerate(GO_ORDER.get(struct, ()))}
+            ordered = sorted(of.fields.values(), key=lambda field: _order(field, places))
             known = self._structs[struct] = []
             known.extend(self._compiled(of.name, field) for field in ordered)
         return known
@@ -151,10 +153,13 @@ class GoForms:
             if inner is None:
                 return lambda value: [zero() if each is None else each for each in value]
             return lambda value: [zero() if each is None else inner(each) for each in value]
+        # Go writes maps in the order of their keys.
         if inner is None:
-            return lambda value: {key: zero() if one is None else one for key, one in value.items()}
+            return lambda value: {
+                key: zero() if value[key] is None else value[key] for key in sorted(value)
+            }
         return lambda value: {
-            key: zero() if one is None else inner(one) for key, one in value.items()
+            key: zero() if value[key] is None else inner(value[key]) for key in sorted(value)
         }
 
     def _zero_element(self, element: TypeRef) -> Callable[[], Any]:
@@ -167,8 +172,12 @@ class GoForms:
         return lambda: zero
 
 
-def _order(field: Field) -> tuple[float, ...]:
-    return (_FIRST.get(field.name, 0), *(field.number or (1000,)))
+def _order(field: Field, places: Mapping[str, int]) -> tuple[float, ...]:
+    if not field.number and field.name in _FIRST:
+        return (_FIRST[field.name],)
+    if places:
+        return (places.get(field.name, len(places)), *field.number)
+    return (0, *(field.number or (1000,)))
 
 
 def _omits_empty(struct: str, field: Field) -> bool:

@@ -227,3 +227,54 @@ NULL_LISTS: Final = frozenset(
      ("authentication.v1.TokenRequestSpec", "audiences")}
 )  # fmt: skip
 """Lists without `omitempty`."""
+
+GO_ORDER: Final[dict[str, tuple[str, ...]]] = {
+    name: tuple(fields.split())
+    for name, fields in {
+        "apps.v1.DeploymentCondition": (
+            "type status lastUpdateTime lastTransitionTime reason message"
+        ),
+        "authentication.v1.TokenRequestSpec": "audiences expirationSeconds boundObjectRef",
+        "batch.v1.JobSpec": (
+            "parallelism completions activeDeadlineSeconds podFailurePolicy successPolicy"
+            " backoffLimit backoffLimitPerIndex maxFailedIndexes selector manualSelector template"
+            " ttlSecondsAfterFinished completionMode suspend podReplacementPolicy managedBy"
+        ),
+        "core.v1.Container": (
+            "name image command args workingDir ports envFrom env resources resizePolicy"
+            " restartPolicy restartPolicyRules volumeMounts volumeDevices livenessProbe"
+            " readinessProbe startupProbe lifecycle terminationMessagePath"
+            " terminationMessagePolicy imagePullPolicy securityContext stdin stdinOnce tty"
+        ),
+        "core.v1.EphemeralContainer": (
+            "name image command args workingDir ports envFrom env resources resizePolicy"
+            " restartPolicy restartPolicyRules volumeMounts volumeDevices livenessProbe"
+            " readinessProbe startupProbe lifecycle terminationMessagePath"
+            " terminationMessagePolicy imagePullPolicy securityContext stdin stdinOnce tty"
+        ),
+        "core.v1.PodSpec": (
+            "volumes initContainers containers ephemeralContainers restartPolicy"
+            " terminationGracePeriodSeconds activeDeadlineSeconds dnsPolicy nodeSelector"
+            " serviceAccountName serviceAccount automountServiceAccountToken nodeName hostNetwork"
+            " hostPID hostIPC shareProcessNamespace securityContext imagePullSecrets hostname"
+            " subdomain affinity schedulerName tolerations hostAliases priorityClassName priority"
+            " dnsConfig readinessGates runtimeClassName enableServiceLinks preemptionPolicy"
+            " overhead topologySpreadConstraints setHostnameAsFQDN os hostUsers schedulingGates"
+            " resourceClaims resources hostnameOverride"
+        ),
+        "core.v1.PodStatus": (
+            "observedGeneration phase conditions message reason nominatedNodeName hostIP hostIPs"
+            " podIP podIPs startTime initContainerStatuses containerStatuses qosClass"
+            " ephemeralContainerStatuses resize resourceClaimStatuses"
+        ),
+        "core.v1.ServiceSpec": (
+            "ports selector clusterIP clusterIPs type externalIPs sessionAffinity loadBalancerIP"
+            " loadBalancerSourceRanges externalName externalTrafficPolicy healthCheckNodePort"
+            " publishNotReadyAddresses sessionAffinityConfig ipFamilies ipFamilyPolicy"
+            " allocateLoadBalancerNodePorts loadBalancerClass internalTrafficPolicy"
+        ),
+        "meta.v1.OwnerReference": "apiVersion kind name uid controller blockOwnerDeletion",
+        "networking.v1.HTTPIngressPath": "path pathType backend",
+    }.items()
+}
+"""The order of fields where it is not that of the protobuf numbers; others come last."""

@@ -78,7 +78,7 @@ class Call(msgspec.Struct, kw_only=True, eq=False):
 
     def missing(self) -> ApiError:
         """Return the error of a named object that does not exist."""
-        return not_found(self.resource.error_group, self.resource.plural, self.info.name)
+        return not_found(self.resource.group, self.resource.plural, self.info.name)
 
 
 def find(backend: Backend, call: Call) -> KubernetesObject:

@@ -156,3 +156,24 @@ def _parsed(text: str) -> Any:
 def _annotate(annotations: dict[str, str], name: str, value: Any) -> None:
     if value:
         annotations[name] = json.dumps(value, separators=(",", ":"))
+
+
+# ---------------------------------------------------------------------- internal versions
+
+
+def _pod(pod: Document) -> Document:
+    """Return a pod whose addresses are consistent: the first of `podIPs` is `podIP`.
+
+    Upstream: pkg/apis/core/v1/conversion.go, Convert_v1_PodStatus_To_core_PodStatus
+    """
+    status: Document = pod.get("status") or {}
+    address, addresses = status.get("podIP"), status.get("podIPs") or []
+    if address and (not addresses or addresses[0].get("ip") != address):
+        return pod | {"status": status | {"podIPs": [{"ip": address}]}}
+    if addresses and not address:
+        return pod | {"status": status | {"podIP": addresses[0].get("ip", "")}}
+    return pod
+
+
+ROUND_TRIPS: Final[dict[tuple[str, str], Conversion]] = {("", "Pod"): _pod}
+"""What the conversion to the internal version and back changes in an object, by group and kind."""

@@ -113,7 +113,7 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     @property
     def error_group(self) -> str:
-        """The group that errors of the registry name: that of the stored version."""
+        """The group that errors of validation name: that of the stored version."""
         return self.storage_kind.row.group
 
     @property

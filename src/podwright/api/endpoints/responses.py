@@ -17,7 +17,7 @@ from podwright.api.endpoints.negotiation import MediaType
 from podwright.api.endpoints.request import HttpReply
 from podwright.api.endpoints.resources import Resource
 from podwright.api.endpoints.status_errors import ApiError, PlainError, bad_request, not_acceptable
-from podwright.api.endpoints.tables import table
+from podwright.api.endpoints.tables import row_conditions, table
 from podwright.objects import Document
 
 CACHE_CONTROL: Final = ("cache-control", "no-cache, private")
@@ -195,6 +195,8 @@ def table_of(
     rows = []
     for cells, item in zip(found.rows, items, strict=True):
         row: Document = {"cells": cells}
+        if conditions := row_conditions(call.resource, item):
+            row["conditions"] = conditions
         if include == "Object":
             row["object"] = item
         elif include != "None":

@@ -218,7 +218,9 @@ def _is_path_of(info: RequestInfo, resource: Resource) -> bool:
     """Whether the form of the path fits the scope of the resource."""
     if resource.namespaced:
         return bool(info.namespace) or not info.name
-    return not info.namespace or info.resource == "namespaces"
+    if (info.group, info.resource) == ("", "namespaces"):
+        return info.namespace == info.name
+    return not info.namespace
 
 
 def _unknown(resources: Resources, path: str) -> ApiError | PlainError:

@@ -16,7 +16,12 @@ import msgspec
 from podwright.api.admission import qos_class
 from podwright.api.endpoints.resources import Resource
 from podwright.objects import Document, timestamp_text
-from podwright.schema import Problem
+from podwright.schema import (
+    Problem,
+    ephemeral_container_problems,
+    resize_problems,
+    status_problems,
+)
 
 CreatePreparation: TypeAlias = Callable[[Document, int], Document]
 """Returns a new object as it is stored; the second argument is the time."""
@@ -128,6 +133,8 @@ def prepared_for_update(
         if preparation.update_status is not None:
             return preparation.update_status(new, old, now_ns)
         return with_status_of(resource, new, old)
+    if subresource in POD_PARTS:
+        return counted(resource, POD_PARTS[subresource](new, old), old)
     if subresource == "finalize":
         new = with_part(new, "status", old.get("status"))
     elif preparation.update is not None:
@@ -261,6 +268,106 @@ def _namespace(new: Document, old: Document, now_ns: int) -> Document:
     return with_part(new | {"spec": spec}, "status", old.get("status"))
 
 
+def _ephemeral_containers(new: Document, old: Document) -> Document:
+    """Return the stored pod with the sent ephemeral containers."""
+    containers = (new.get("spec") or {}).get("ephemeralContainers")
+    spec = with_part(old.get("spec") or {}, "ephemeralContainers", containers)
+    return old | {"metadata": _tracked_metadata(new, old), "spec": spec}
+
+
+def _resized(new: Document, old: Document) -> Document:
+    """Return the stored pod with the sent resources of its containers."""
+    sent, spec = new.get("spec") or {}, dict(old.get("spec") or {})
+    for field in ("containers", "initContainers"):
+        given = {each.get("name"): each for each in sent.get(field) or ()}
+        if spec.get(field):
+            spec[field] = [
+                _with_resources(each, given.get(each.get("name")))
+                if field == "containers" or each.get("restartPolicy") == "Always"
+                else each
+                for each in spec[field]
+            ]
+    spec = with_part(spec, "resources", sent.get("resources"))
+    return old | {"metadata": new.get("metadata") or {}, "spec": spec}
+
+
+def _with_resources(container: Document, given: Document | None) -> Document:
+    if given is None:
+        return container
+    for name in ("resources", "resizePolicy"):
+        container = with_part(container, name, given.get(name))
+    return container
+
+
+def _tracked_metadata(new: Document, old: Document) -> Document:
+    """Return the stored metadata with the sent owners of fields."""
+    sent: Document = new.get("metadata") or {}
+    return with_part(old.get("metadata") or {}, "managedFields", sent.get("managedFields"))
+
+
+POD_PARTS: Final[dict[str, Callable[[Document, Document], Document]]] = {
+    "ephemeralcontainers": _ephemeral_containers,
+    "resize": _resized,
+}
+"""What the subresources of pods take from the sent pod, from the sent and the stored one."""
+
+_JOB_UID_LABELS: Final = ("batch.kubernetes.io/controller-uid", "controller-uid")
+_JOB_NAME_LABELS: Final = ("batch.kubernetes.io/job-name", "job-name")
+
+
+def _new_job(job: Document, now_ns: int) -> Document:
+    """Return a job without status, with its generated labels and selector."""
+    del now_ns
+    job = _without(job, "status")
+    spec: Document = job.get("spec") or {}
+    if spec.get("manualSelector"):
+        return job
+    metadata: Document = job["metadata"]
+    template: Document = spec.get("template") or {}
+    inner: Document = template.get("metadata") or {}
+    given: dict[str, str] = inner.get("labels") or {}
+    own = dict.fromkeys(_JOB_UID_LABELS, metadata["uid"])
+    own |= dict.fromkeys(_JOB_NAME_LABELS, metadata["name"])
+    labels = own | given
+    selector: Document = spec.get("selector") or {}
+    matched = {_JOB_UID_LABELS[0]: metadata["uid"]} | (selector.get("matchLabels") or {})
+    if not metadata.get("labels") or metadata["labels"] == given:
+        metadata = metadata | {"labels": labels}
+    return job | {
+        "metadata": metadata,
+        "spec": spec
+        | {
+            "selector": selector | {"matchLabels": matched},
+            "template": template | {"metadata": inner | {"labels": labels}},
+        },
+    }
+
+
+_TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
+
+
+def _with_template_generation(daemon_set: Document, generation: int) -> Document:
+    metadata: Document = daemon_set.get("metadata") or {}
+    annotations = {**(metadata.get("annotations") or {}), _TEMPLATE_GENERATION: str(generation)}
+    return daemon_set | {"metadata": metadata | {"annotations": annotations}}
+
+
+def _new_daemon_set(daemon_set: Document, now_ns: int) -> Document:
+    del now_ns
+    return _with_template_generation(_without(daemon_set, "status"), 1)
+
+
+def _daemon_set(new: Document, old: Document, now_ns: int) -> Document:
+    del now_ns
+    stored = ((old.get("metadata") or {}).get("annotations") or {}).get(_TEMPLATE_GENERATION, "")
+    generation = int(stored) if stored.isdigit() else 0
+    template = (new.get("spec") or {}).get("template")
+    if template != (old.get("spec") or {}).get("template"):
+        generation += 1
+    new = with_part(new, "status", old.get("status"))
+    return _with_template_generation(new, generation) if generation else new
+
+
 _GENERAL: Final = Preparation()
 
 KIND_PREPARATIONS: Final[dict[tuple[str, str], Preparation]] = {
@@ -268,6 +375,8 @@ KIND_PREPARATIONS: Final[dict[tuple[str, str], Preparation]] = {
     ("", "PersistentVolumeClaim"): Preparation(create=_new_claim),
     ("", "PersistentVolume"): Preparation(create=_new_volume, update_status=_volume_status),
     ("", "Namespace"): Preparation(create=_new_namespace, update=_namespace),
+    ("apps", "DaemonSet"): Preparation(create=_new_daemon_set, update=_daemon_set),
+    ("batch", "Job"): Preparation(create=_new_job),
 }
 """The preparations of kinds that differ from the general rule."""
 
@@ -284,16 +393,14 @@ def update_problems(
     problems = kind.metadata_update_problems(new, old)
     if subresource == "status":
         problems += kind.metadata_update_problems(new, old)
-        validate = STATUS_VALIDATIONS.get(key_of(resource))
-        return problems if validate is None else problems + validate(new, old)
+        return problems + status_problems(*key_of(resource), new, old)
+    if subresource == "ephemeralcontainers":
+        return problems + problems + ephemeral_container_problems(new, old)
+    if subresource == "resize":
+        resized = resize_problems(new, old, qos_class=qos_class(new.get("spec") or {}))
+        return problems + problems + resized
     if kind.row.validation_of_update or resource.to_storage is None:
         return problems + kind.update_problems(new, old)
     return problems + resource.storage_kind.update_problems(
         resource.stored(new), resource.stored(old)
     )
-
-
-StatusValidation: TypeAlias = Callable[[Document, Document], list[Problem]]
-
-STATUS_VALIDATIONS: Final[dict[tuple[str, str], StatusValidation]] = {}
-"""Validation of status updates."""

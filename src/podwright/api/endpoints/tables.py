@@ -74,3 +74,23 @@ def table(resource: Resource, items: Sequence[Document], now_ns: int) -> TableCo
     metadata = [each.get("metadata") or {} for each in items]
     rows = [[each.get("name"), each.get("creationTimestamp")] for each in metadata]
     return TableContent(definitions, rows)
+
+
+_COMPLETED: Final = {
+    "Succeeded": "The pod has completed successfully.",
+    "Failed": "The pod failed.",
+}
+
+
+def row_conditions(resource: Resource, item: Document) -> list[Document]:
+    """Return the conditions of a row; kubectl can hide the rows of completed pods.
+
+    Upstream: pkg/printers/internalversion/printers.go, printPod
+    """
+    if (resource.group, resource.name) != ("", "Pod"):
+        return []
+    phase = (item.get("status") or {}).get("phase", "")
+    message = _COMPLETED.get(phase)
+    if message is None:
+        return []
+    return [{"type": "Completed", "status": "True", "reason": phase, "message": message}]

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias, cast
 
+import msgspec
+
 from podwright.api.deletion import Propagation
 from podwright.api.endpoints import strategies
 from podwright.api.endpoints.admission_chain import Attributes, Operation
@@ -25,6 +27,7 @@ from podwright.api.endpoints.bodies import (
     read_object,
 )
 from podwright.api.endpoints.calls import Backend, Call
+from podwright.api.endpoints.conversions import ROUND_TRIPS
 from podwright.api.endpoints.field_management import manager_of
 from podwright.api.endpoints.negotiation import CUSTOM_MEDIA_TYPES, MEDIA_TYPES
 from podwright.api.endpoints.options import (
@@ -96,7 +99,9 @@ def body_of(call: Call, validation: FieldValidation) -> Document:
 def completed(resource: Resource, document: Document) -> Document:
     """Return a document whose types are right in Go's form and with defaults."""
     kind = resource.kind
-    return kind.go_form(kind.with_defaults(kind.go_form(document)))
+    made = kind.go_form(kind.with_defaults(kind.go_form(document)))
+    fix = ROUND_TRIPS.get((resource.group, resource.name))
+    return made if fix is None else fix(made)
 
 
 def in_namespace(call: Call, document: Document) -> Document:
@@ -216,7 +221,7 @@ def _store_new(backend: Backend, call: Call, document: Document, *, is_dry_run: 
         return backend.storage.create(obj, call.now_ns, is_dry_run=is_dry_run)
     except AlreadyExists as error:
         raise already_exists(
-            resource.error_group, resource.plural, obj.name, is_terminating=error.is_terminating
+            resource.group, resource.plural, obj.name, is_terminating=error.is_terminating
         ) from None
 
 
@@ -228,9 +233,15 @@ def stored_object(resource: Resource, document: Document) -> KubernetesObject:
     ApiError
         The document violates a rule of the typed objects.
     """
+    stored = resource.stored(document)
     try:
-        return decode(resource.stored(document))
+        return decode(stored)
     except InvalidObject as error:
+        if any(each.path.startswith("status") for each in error.errors):
+            # The API does not check all values of a status; what the typed object cannot hold
+            # stays in its document.
+            bare = {name: part for name, part in stored.items() if name != "status"}
+            return msgspec.structs.replace(decode(bare), raw=stored)
         problems = [(each.path, each.message, each.value) for each in error.errors]
         raise invalid(resource.error_group, resource.name, _name_of(document), problems) from None
 
@@ -378,7 +389,7 @@ def _checked_version(resource: Resource, new: Document, current: KubernetesObjec
         return new
     name = current.name
     if sent and sent != "0":
-        raise conflict(resource.error_group, resource.plural, name, MODIFIED)
+        raise conflict(resource.group, resource.plural, name, MODIFIED)
     if not strategies.allows_unconditional_update(resource):
         text = "Invalid value: 0: must be specified for an update"
         problem = ("metadata.resourceVersion", text, 0)
@@ -408,7 +419,7 @@ def with_stored_metadata(new: Document, old: Document) -> Document:
 
 def _other_uid(resource: Resource, call: Call, sent: str, stored: str) -> ApiError:
     return conflict(
-        resource.error_group,
+        resource.group,
         resource.plural,
         call.info.name,
         precondition_failed(resource, call.key, "UID", sent, stored),

@@ -83,7 +83,7 @@ def validate_containers(
     seen: set[str] = set()
     for index, container in enumerate(containers):
         at = f"{path}[{index}]"
-        _validate_container(errors, at, container, spec, volumes, claims)
+        validate_container(errors, at, container, spec, volumes, claims)
         name = container.get("name") or ""
         if name in seen:
             errors.duplicate(f"{at}.name", name)
@@ -104,7 +104,7 @@ def validate_init_containers(
     seen = {each.get("name") or "" for each in spec.get("containers") or ()}
     for index, container in enumerate(containers):
         at = f"{path}[{index}]"
-        _validate_container(errors, at, container, spec, volumes, claims)
+        validate_container(errors, at, container, spec, volumes, claims)
         is_sidecar = container.get("restartPolicy") == "Always"
         _validate_restart_rules(errors, at, container)
         name = container.get("name") or ""
@@ -129,7 +129,7 @@ def validate_init_containers(
                 )
 
 
-def _validate_container(
+def validate_container(
     errors: FieldErrors,
     path: str,
     container: Document,
@@ -137,6 +137,10 @@ def _validate_container(
     volumes: Volumes,
     claims: set[str],
 ) -> None:
+    """Check what containers of all types have in common.
+
+    Upstream: validateContainerCommon
+    """
     name = container.get("name")
     if not name:
         errors.required(f"{path}.name")

@@ -1,0 +1,114 @@
+"""Validation of the pod subresources `ephemeralcontainers` and `resize`.
+
+Upstream: pkg/apis/core/validation/validation.go, ValidatePodEphemeralContainersUpdate,
+validateEphemeralContainers, ValidatePodResize
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from podwright.objects import Document
+from podwright.schema.decoding import Problem
+from podwright.schema.validation.containers import validate_container
+from podwright.schema.validation.field_errors import FieldErrors
+from podwright.schema.validation.pod import validate_pod_parts
+
+_EPHEMERAL_FIELDS: Final = frozenset(
+    {"args", "command", "env", "envFrom", "image", "imagePullPolicy", "name", "resources",
+     "securityContext", "stdin", "stdinOnce", "targetContainerName", "terminationMessagePath",
+     "terminationMessagePolicy", "tty", "volumeDevices", "volumeMounts", "workingDir"}
+)  # fmt: skip
+_NOT_EPHEMERAL: Final = "cannot be set for an Ephemeral Container"
+_MIRROR: Final = "kubernetes.io/config.mirror"
+_RESIZABLE: Final = frozenset({"cpu", "memory"})
+
+
+def ephemeral_container_problems(new: Document, old: Document) -> list[Problem]:
+    """Return what is wrong with a pod whose ephemeral containers changed."""
+    errors = FieldErrors()
+    path = "spec.ephemeralContainers"
+    spec: Document = new.get("spec") or {}
+    _validate_ephemeral(errors, path, spec)
+    if _MIRROR in ((old.get("metadata") or {}).get("annotations") or {}):
+        errors.forbidden("", "static pods do not support ephemeral containers")
+    present = {each.get("name"): each for each in spec.get("ephemeralContainers") or ()}
+    for container in (old.get("spec") or {}).get("ephemeralContainers") or ():
+        name = container.get("name")
+        if name not in present:
+            text = f'existing ephemeral containers "{name}" may not be removed\n'
+            errors.forbidden(path, text)
+        elif present[name] != container:
+            text = f'existing ephemeral containers "{name}" may not be changed\n'
+            errors.forbidden(path, text)
+    return errors.problems
+
+
+def _validate_ephemeral(errors: FieldErrors, path: str, spec: Document) -> None:
+    others = {
+        each.get("name")
+        for each in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))
+    }
+    taken = set(others)
+    volumes = {each.get("name") or "": each for each in spec.get("volumes") or ()}
+    claims = {each.get("name") or "" for each in spec.get("resourceClaims") or ()}
+    for index, container in enumerate(spec.get("ephemeralContainers") or ()):
+        at = f"{path}[{index}]"
+        common = {name: one for name, one in container.items() if name in _EPHEMERAL_FIELDS}
+        validate_container(errors, at, common, spec, volumes, claims)
+        name = container.get("name")
+        if name in taken:
+            errors.duplicate(f"{at}.name", name)
+        taken.add(name)
+        target = container.get("targetContainerName")
+        if target and target not in others:
+            errors.not_found(f"{at}.targetContainerName", target)
+        for field, value in container.items():
+            if field not in _EPHEMERAL_FIELDS or (field == "resources" and value):
+                errors.forbidden(f"{at}.{field}", _NOT_EPHEMERAL)
+        for number, mount in enumerate(container.get("volumeMounts") or ()):
+            for field in ("subPath", "subPathExpr"):
+                if mount.get(field):
+                    errors.forbidden(f"{at}.volumeMounts[{number}].{field}", _NOT_EPHEMERAL)
+
+
+def resize_problems(new: Document, old: Document, *, qos_class: str) -> list[Problem]:
+    """Return what is wrong with a pod whose resources changed.
+
+    Parameters
+    ----------
+    qos_class : str
+        The class that follows from the new resources.
+    """
+    errors = FieldErrors()
+    validate_pod_parts(errors, new)
+    if errors:
+        return errors.problems
+    if _MIRROR in ((old.get("metadata") or {}).get("annotations") or {}):
+        errors.forbidden("", "static pods cannot be resized")
+    current = (old.get("status") or {}).get("qosClass")
+    if current and current != qos_class:
+        text = "Pod QOS Class may not change as a result of resizing"
+        errors.invalid("spec", current, text)
+    for field in ("containers", "initContainers"):
+        _validate_resources(errors, field, new, old)
+    return errors.problems
+
+
+def _validate_resources(errors: FieldErrors, field: str, new: Document, old: Document) -> None:
+    before = {
+        each.get("name"): each.get("resources") or {}
+        for each in (old.get("spec") or {}).get(field) or ()
+    }
+    for index, container in enumerate((new.get("spec") or {}).get(field) or ()):
+        resources = container.get("resources") or {}
+        stored = before.get(container.get("name"), {})
+        at = f"spec.{field}[{index}].resources"
+        for part in ("limits", "requests"):
+            present, was = resources.get(part) or {}, stored.get(part) or {}
+            if any(name not in present for name in was if name in _RESIZABLE):
+                errors.forbidden(f"{at}.{part}", f"resource {part} cannot be removed")
+            changed = {name for name in present.keys() | was if present.get(name) != was.get(name)}
+            if changed - _RESIZABLE:
+                which = " for sidecar containers" if field == "initContainers" else ""
+                errors.forbidden("spec", f"only cpu and memory resources{which} are mutable")
