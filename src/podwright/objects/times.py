@@ -31,7 +31,7 @@ LAST_NS: Final = 9214646400 * 1_000_000_000
 """The beginnings of 1678 and of 2262: the years that fit into 64 bits of nanoseconds."""
 POSSIBLE_YEARS: Final = "the years from 1678 to 2261"
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_NS: Final = 86_400 * 1_000_000_000
 _DURATION: Final = "a duration such as 1h30m"
 _TIME: Final = "a time such as 2026-01-01T12:00:00Z"
@@ -138,7 +138,7 @@ def _of_datetime(value: datetime) -> int | None:
     # pandas.NaT is an instance of datetime, and not equal to itself.
     if value != value or value.tzinfo is None:  # noqa: PLR0124
         return None
-    return delta_ns(value - _EPOCH)
+    return delta_ns(value - EPOCH)
 
 
 def _of_integer(value: Any, what: str, expected: str) -> int:

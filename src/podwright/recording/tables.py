@@ -44,7 +44,7 @@ def to_arrow(source: Source) -> Any:
 def to_pandas(source: Source) -> Any:
     """Return an explanation, decisions or scores as a `pandas.DataFrame`.
 
-    See `to_columns` for the columns.
+    See `to_columns` for the columns. Numbers are of the type Int64, in which values may be missing.
 
     Raises
     ------
@@ -52,7 +52,9 @@ def to_pandas(source: Source) -> Any:
         If pandas is not installed.
     """
     pandas = library("pandas", "pip install pandas")
-    return pandas.DataFrame(to_columns(source))
+    columns = to_columns(source)
+    numbers = {name: "Int64" for name in columns if _TYPES[name] == "int"}
+    return pandas.DataFrame(columns).astype(numbers)
 
 
 def to_columns(source: Source) -> Columns:

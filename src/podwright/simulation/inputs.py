@@ -80,25 +80,31 @@ class EventFile(msgspec.Struct, frozen=True):
         Its name, for errors.
     lines : callable
         Yields its lines, from the first one.
+    start_ns : int, optional
+        The start of a world with these lines, if no record determines it.
     """
 
     source: str
     lines: Lines
+    start_ns: int | None = None
 
 
 def start_of(loaded: LoadedObjects, events: Iterable[EventFile]) -> int:
     """Return the default start time of a world with these inputs.
 
     Recorded objects have times, so the world starts at the time of the first recorded line, or at
-    the creation of the youngest object of a dump.
+    the creation of the youngest object of a dump. A trace with times starts at the first of them,
+    except with a record.
 
     Raises
     ------
     InputError
         If a file of events cannot be read.
     """
-    recorded = [first_recorded_ns(file.lines) for file in events]
+    several = list(events)
+    recorded = [first_recorded_ns(file.lines) for file in several]
     known = [at_ns for at_ns in recorded if at_ns is not None]
+    known = known or [file.start_ns for file in several if file.start_ns is not None]
     if known:
         return _possible(min(known))
     made = [timestamp_ns(obj.metadata.creation_timestamp) for obj in loaded.objects if obj.uid]
@@ -217,7 +223,9 @@ class Inputs:
         self.warnings = tuple(warnings)
         later_pods = {id(one.pod) for one in later}
         first = [obj for obj in objects if id(obj) not in later_pods]
-        self._first = _initial_operations(first, start_ns - start_of(loaded, events))
+        # The times of a trace are not those of the objects.
+        others = [file for file in events if file.start_ns is None]
+        self._first = _initial_operations(first, start_ns - start_of(loaded, others))
         self.pod_count = len(pods)
         self.review = self._review(objects, [entry.object for entry in added])
         ends = [lines.end_ns for lines in self._events]

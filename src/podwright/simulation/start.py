@@ -69,6 +69,7 @@ from podwright.simulation.run_options import (
     time_ns,
 )
 from podwright.simulation.simulation import Simulation
+from podwright.simulation.workload import Workload
 from podwright.simulation.world import World
 
 
@@ -139,8 +140,8 @@ def simulate(  # noqa: PLR0913 - the options of a run
     ----------
     objects : path, object, or several of either
         Files and folders of manifests, dumps, snapshots, KWOK's Stages, openb tables; objects.
-    events : path, dict, or several of either
-        Files of recorded changes and of lines of our own, or such lines as dicts.
+    events : path, dict, Workload, or several of them
+        Files of recorded changes and of lines of our own, such lines as dicts, or pods of a trace.
     until : Time, optional
         The end time: a duration since the start, such as `24h`, or a time. Without it the run
         ends when no event is left.
@@ -323,7 +324,7 @@ def manifest_of(
 
 
 def _several(given: Any, what: str) -> list[Any]:
-    if isinstance(given, str | KubernetesObject | Mapping | PathLike):
+    if isinstance(given, str | KubernetesObject | Mapping | PathLike | Workload):
         return [given]
     require_type(given, Iterable, what, "a path or several")
     return list(given)
@@ -396,12 +397,18 @@ def _digest(objects: Iterable[Object]) -> InputFile:
 
 
 def _events(given: Any, errors: list[FieldError]) -> tuple[list[EventFile], list[InputFile]]:
-    lines: list[bytes] = []
+    lines: list[Mapping[str, Any]] = []
     events: list[EventFile] = []
     files: list[InputFile] = []
     for index, one in enumerate(_several(given, "events")):
         if isinstance(one, Mapping):
-            lines.append(msgspec.json.encode(_with_written_time(one, len(lines) + 1, errors)))
+            lines.append(one)
+        elif isinstance(one, Workload):
+            if not one:
+                continue
+            made = _file_of_lines(f"workload {index}", one, errors, start_ns=one.start_ns)
+            events.append(made[0])
+            files.append(made[1])
         else:
             require_type(one, (str, PathLike), f"events[{index}]", "a path or a dict")
             try:
@@ -411,22 +418,44 @@ def _events(given: Any, errors: list[FieldError]) -> tuple[list[EventFile], list
                 continue
             events.append(event_file(str(one)))
     if lines:
-        numbered = [(number, line, True) for number, line in enumerate(lines, start=1)]
-        events.append(EventFile("events", lambda: numbered))
-        files.append(InputFile("events", "events", sha256_of(b"\n".join(lines))))
+        made = _file_of_lines("events", lines, errors)
+        events.append(made[0])
+        files.append(made[1])
     return events, files
 
 
-def _with_written_time(
-    line: Mapping[str, Any], number: int, errors: list[FieldError]
-) -> Mapping[str, Any]:
-    """Return a line with its time as text, as in a file."""
-    at = line.get("at")
+def _file_of_lines(
+    source: str,
+    lines: Iterable[Mapping[str, Any]],
+    errors: list[FieldError],
+    *,
+    start_ns: int | None = None,
+) -> tuple[EventFile, InputFile]:
+    """Return lines that are dicts as a file."""
+    encoded = [
+        _encoded(line, f"{source}: line {number}", errors)
+        for number, line in enumerate(lines, start=1)
+    ]
+    numbered = [(number, line, True) for number, line in enumerate(encoded, start=1)]
+    digest = sha256_of(b"\n".join(encoded))
+    return EventFile(source, lambda: numbered, start_ns), InputFile("events", source, digest)
+
+
+def _encoded(line: Mapping[str, Any], place: str, errors: list[FieldError]) -> bytes:
+    """Return a line as JSON; its time and its object may be Python objects."""
+    written = dict(line)
+    at, applied = line.get("at"), line.get("apply")
     if isinstance(at, timedelta):
-        return {**line, "at": format_duration(delta_ns(at))}
-    if at is None or isinstance(at, str):
-        return line
-    return {**line, "at": shortest_time_text(time_ns(f"events: line {number}: at", at, errors))}
+        written["at"] = format_duration(delta_ns(at))
+    elif at is not None and not isinstance(at, str):
+        written["at"] = shortest_time_text(time_ns(f"{place}: at", at, errors))
+    if isinstance(applied, KubernetesObject):
+        written["apply"] = encode(applied)
+    try:
+        return msgspec.json.encode(written)
+    except (TypeError, ValueError) as error:
+        errors.append(option_error(place, f"cannot be written as JSON: {error}"))
+        return b"{}"
 
 
 def event_file(path: str) -> EventFile:

@@ -53,6 +53,19 @@ def test_arrow_gets_types_also_when_nothing_is_there(scheduler):
     assert pw.to_arrow(scheduler.explain(make_pod("web"))).num_rows > 0
 
 
+def test_a_frame_has_integers_also_where_values_are_missing(scheduler):
+    scheduler.add(make_pod("web", cpu="4"), make_pod("batch", cpu="64"))
+    frame = pw.to_pandas(scheduler.schedule_all())
+    assert frame["name"].tolist() == ["web", "batch"]
+    assert frame["node"][0] in {"large", "huge"}
+    assert frame.isna()[["node", "score"]].to_numpy().tolist() == [[False, False], [True, True]]
+    assert frame["score"].dtype == frame["feasible"].dtype == "Int64"
+    explained = pw.to_pandas(scheduler.explain(make_pod("api", cpu="4")))
+    best = explained.groupby("node")["weighted"].sum().idxmax()
+    assert scheduler.explain(make_pod("api", cpu="4")).winners == (best,)
+    assert pw.to_pandas([]).empty
+
+
 def test_a_missing_library_is_named_with_the_command(monkeypatch):
     def missing(name):
         raise ImportError(name)
