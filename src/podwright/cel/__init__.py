@@ -4,7 +4,8 @@ The room compiles an expression in an environment, estimates its cost, and evalu
 limit. It reads no objects itself: callers pass decoded values. Start with `environment`; the way of
 an expression is `lexer`, `parser` (with `macros`), `checker`, `validators`, `estimate`, `program`
 and its `steps`. The functions are in libraries: `standard`, `string_functions`, `list_functions`,
-`quantities`, `addresses`, `formats`.
+`quantities`, `addresses`, `formats`. Uses of expressions are `device_selectors`, `schema_rules`
+and `stage_expressions`.
 """
 
 from podwright.cel.device_selectors import (
@@ -20,6 +21,12 @@ from podwright.cel.device_selectors import (
 )
 from podwright.cel.environment import KUBERNETES_BASE, Compiled, Environment
 from podwright.cel.errors import CompileError, ProgramError
+from podwright.cel.schema_rules import (
+    RuleError,
+    SchemaRules,
+    compile_rules,
+    has_rules,
+)
 from podwright.cel.stage_expressions import (
     StageExpression,
     StageExpressionError,
@@ -37,11 +44,15 @@ __all__ = [
     "DeviceSelector",
     "Environment",
     "ProgramError",
+    "RuleError",
+    "SchemaRules",
     "SelectorError",
     "StageExpression",
     "StageExpressionError",
     "check_new_selector",
+    "compile_rules",
     "compile_selector",
     "device_value",
+    "has_rules",
     "stage_expression",
 ]

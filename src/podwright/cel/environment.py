@@ -118,12 +118,14 @@ class Compiled:
         Its text.
     output_type : Type
         The type of its value.
+    expression : Expression
+        The checked nodes.
     """
 
     def __init__(self, source: str, expression: Expression, environment: Environment) -> None:
         self.source = source
         self.output_type = expression.type
-        self._expression = expression
+        self.expression = expression
         self._environment = environment
 
     def program(self) -> Program:
@@ -134,11 +136,11 @@ class Compiled:
         ProgramError
             A constant part fails.
         """
-        return build_program(self._expression, self._environment.functions)
+        return build_program(self.expression, self._environment.functions)
 
     def cost(self) -> Range:
         """Return the estimate of the cost."""
-        return estimate_cost(self._expression, self._environment.bounds, estimate_call)
+        return estimate_cost(self.expression, self._environment.bounds, estimate_call)
 
 
 KUBERNETES_BASE: Final = Environment(

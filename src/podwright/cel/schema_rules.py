@@ -1,0 +1,609 @@
+"""Validation rules of a structural schema: `x-kubernetes-validations`.
+
+`compile_rules` makes the rules of a whole schema. `problems` of the result are what the API server
+refuses when a definition is written, with the estimates of cost; `validate` evaluates the rules for
+an object with the limits of cost.
+
+Upstream: k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/compilation.go, validation.go;
+pkg/apis/apiextensions/validation/validation.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from podwright.cel.environment import KUBERNETES_BASE, Compiled, Environment
+from podwright.cel.errors import CompileError, ProgramError
+from podwright.cel.estimate import UNBOUNDED, Path, Range
+from podwright.cel.expressions import Identifier, children
+from podwright.cel.program import Program
+from podwright.cel.schema_types import (
+    MAX_REQUEST_SIZE,
+    DeclaredType,
+    Schema,
+    declared_type,
+    escape,
+    schema_value,
+    structs_of,
+)
+from podwright.cel.types import BOOL, STRING, Type, optional_of
+from podwright.cel.values import NONE, ErrorValue, Value, present
+
+RULE_COST_LIMIT: Final = 10_000_000
+"""The estimate at which a rule is refused."""
+
+SCHEMA_COST_LIMIT: Final = 100_000_000
+"""The sum of the estimates at which a schema is refused."""
+
+CALL_COST_LIMIT: Final = 1_000_000
+"""The cost at which the evaluation of one rule ends."""
+
+OBJECT_COST_BUDGET: Final = 10_000_000
+"""The cost of all rules of one object."""
+
+MAX_MESSAGE_LENGTH: Final = 5 * 1024
+"""The most bytes of a message that an expression gives."""
+
+Reason: TypeAlias = Literal[
+    "FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"
+]
+_REASONS: Final[tuple[Reason, ...]] = (
+    "FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate",
+)  # fmt: skip
+_FIELD = "x-kubernetes-validations"
+
+
+class RuleError(msgspec.Struct, frozen=True):
+    """A problem of a rule, or of an object that a rule refuses.
+
+    Attributes
+    ----------
+    path : str
+        The field, such as `spec.size`; in a schema the path within it, such as
+        `properties[spec].x-kubernetes-validations[0].rule`.
+    reason : str
+        As causes of a Status have it.
+    value : Any
+        The value that the error shows.
+    detail : str
+        The message.
+    """
+
+    path: str
+    reason: Reason
+    value: Any
+    detail: str
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """A compiled rule.
+
+    Attributes
+    ----------
+    source : mapping
+        As it is written: `rule`, `message`, `messageExpression`, `reason`, `fieldPath`,
+        `optionalOldSelf`.
+    error : str
+        Why it does not compile; then there is no program.
+    cost : int
+        The worst case of one evaluation.
+    """
+
+    source: Mapping[str, Any]
+    program: Program | None
+    error: str
+    uses_old_self: bool
+    cost: int
+    message: Program | None = None
+    message_error: str = ""
+    message_cost: int = 0
+
+    @property
+    def text(self) -> str:
+        """The message, or else the rule, as errors of the evaluation name it."""
+        return str(self.source.get("message") or self.source.get("rule", "")).strip()
+
+
+class RuleNode(msgspec.Struct):
+    """The rules of a schema and of the schemas below it.
+
+    Attributes
+    ----------
+    path : str
+        The place of the schema in the whole one.
+    cardinality : int or None
+        How many values of one object the schema can have; None if that is not bounded.
+    """
+
+    schema: Schema
+    is_root: bool
+    path: str
+    rules: tuple[Rule, ...]
+    declared: DeclaredType
+    cardinality: int | None
+    is_correlatable: bool
+    properties: dict[str, RuleNode]
+    items: RuleNode | None = None
+    values: RuleNode | None = None
+    all_of: tuple[RuleNode, ...] = ()
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether the schema or one below it has rules."""
+        return bool(
+            self.rules
+            or self.properties
+            or self.items is not None
+            or self.values is not None
+            or self.all_of
+        )
+
+
+# --------------------------------------------------------------------------- compilation
+
+
+class _Bounds:
+    """The sizes of `self` and `oldSelf`."""
+
+    def __init__(self, declared: DeclaredType) -> None:
+        self._declared = declared
+
+    def size(self, path: Path) -> Range | None:
+        return self._declared.size(path[1:]) if path[0] in ("self", "oldSelf") else None
+
+
+def compile_rules(schema: Schema) -> SchemaRules | None:
+    """Compile the rules of the schema of a whole object; None if it has none."""
+    if not has_rules(schema):
+        return None
+    declared = declared_type(schema, "selfType", is_root=True)
+    if declared is None:
+        return None
+    root = _node(schema, schema, declared, "", cardinality=1, is_root=True)
+    return SchemaRules(root)
+
+
+def has_rules(schema: Schema) -> bool:
+    """Return whether a schema or one below it has rules."""
+    if schema.get(_FIELD):
+        return True
+    parts = [*(schema.get("properties") or {}).values(), *(schema.get("allOf") or ())]
+    parts += [schema.get("items"), schema.get("additionalProperties")]
+    return any(has_rules(part) for part in parts if isinstance(part, Mapping))
+
+
+def _node(
+    rules: Schema,
+    schema: Schema,
+    declared: DeclaredType,
+    path: str,
+    *,
+    cardinality: int | None,
+    is_root: bool = False,
+    is_correlatable: bool = True,
+) -> RuleNode:
+    """Compile the rules of a schema; those of an `allOf` are evaluated on the schema around it."""
+    compiled = tuple(_compile_rule(rule, declared) for rule in rules.get(_FIELD) or ())
+    node = RuleNode(schema, is_root, path, compiled, declared, cardinality, is_correlatable, {})
+    granular = schema.get("x-kubernetes-map-type") in (None, "granular", "atomic")
+    for name, part in (rules.get("properties") or {}).items():
+        field_schema = (schema.get("properties") or {}).get(name)
+        field = _field_type(declared, name, field_schema)
+        if field_schema is None or field is None:
+            continue
+        child = _node(
+            part, field_schema, field, f"{path}.properties[{name}]".removeprefix("."),
+            cardinality=cardinality, is_root=_is_embedded(field_schema),
+            is_correlatable=is_correlatable and granular,
+        )  # fmt: skip
+        if child.has_rules:
+            node.properties[name] = child
+    for name, limit in (("items", "maxItems"), ("additionalProperties", "maxProperties")):
+        part, nested = rules.get(name), schema.get(name)
+        if not isinstance(part, Mapping) or not isinstance(nested, Mapping):
+            continue
+        if declared.element is None:
+            continue
+        is_map_list = schema.get("x-kubernetes-list-type") == "map"
+        child = _node(
+            part, nested, declared.element, f"{path}.{name}".removeprefix("."),
+            cardinality=_times(cardinality, schema.get(limit)), is_root=_is_embedded(nested),
+            is_correlatable=is_correlatable and (is_map_list if name == "items" else granular),
+        )  # fmt: skip
+        if child.has_rules:
+            if name == "items":
+                node.items = child
+            else:
+                node.values = child
+    for index, part in enumerate(rules.get("allOf") or ()):
+        child = _node(
+            part,
+            schema,
+            declared,
+            f"{path}.allOf[{index}]".removeprefix("."),
+            cardinality=cardinality,
+            is_root=is_root,
+            is_correlatable=is_correlatable,
+        )
+        if child.has_rules:
+            node.all_of = (*node.all_of, child)
+    return node
+
+
+def _field_type(declared: DeclaredType, name: str, schema: Schema | None) -> DeclaredType | None:
+    escaped = escape(name)
+    if escaped is not None:
+        return (declared.fields or {}).get(escaped)
+    if schema is None:
+        return None
+    # Such a field cannot be named, but rules of its own schema apply to it.
+    return declared_type(schema, f"selfType.{name}", is_root=_is_embedded(schema))
+
+
+def _is_embedded(schema: Schema) -> bool:
+    return bool(schema.get("x-kubernetes-embedded-resource"))
+
+
+def _times(cardinality: int | None, limit: int | None) -> int | None:
+    if cardinality is None or limit is None:
+        return None
+    return min(cardinality * max(limit, 0), UNBOUNDED)
+
+
+def _environment(declared: DeclaredType, *, optional_old_self: bool) -> Environment:
+    old: Type = optional_of(declared.type) if optional_old_self else declared.type
+    return KUBERNETES_BASE.extended(
+        variables={"self": declared.type, "oldSelf": old},
+        structs=structs_of(declared),
+        bounds=_Bounds(declared),
+    )
+
+
+def _compile_rule(source: Mapping[str, Any], declared: DeclaredType) -> Rule:
+    text = str(source.get("rule", ""))
+    if not text.strip():
+        return Rule(source, None, "rule is not specified", uses_old_self=False, cost=0)
+    environment = _environment(
+        declared, optional_old_self=source.get("optionalOldSelf") is not None
+    )
+    try:
+        compiled = environment.compile(text)
+        if compiled.output_type != BOOL:
+            return _failed(source, "cel expression must evaluate to a bool")
+        program = compiled.program()
+    except CompileError as error:
+        return _failed(source, f"compilation failed: {error}")
+    except ProgramError as error:
+        return _failed(source, f"program instantiation failed: {error}")
+    message, message_error, message_cost = _compile_message(source, environment)
+    return Rule(
+        source, program, "", uses_name(compiled, "oldSelf"), compiled.cost().high,
+        message, message_error, message_cost,
+    )  # fmt: skip
+
+
+def _failed(source: Mapping[str, Any], error: str) -> Rule:
+    return Rule(source, None, error, uses_old_self=False, cost=0)
+
+
+def _compile_message(
+    source: Mapping[str, Any], environment: Environment
+) -> tuple[Program | None, str, int]:
+    text = str(source.get("messageExpression") or "")
+    if not text:
+        return None, "", 0
+    try:
+        compiled = environment.compile(text)
+        if compiled.output_type != STRING:
+            return None, "messageExpression must evaluate to a string", 0
+        return compiled.program(), "", compiled.cost().high
+    except CompileError as error:
+        return None, f"messageExpression compilation failed: {error}", 0
+    except ProgramError as error:
+        return None, f"messageExpression instantiation failed: {error}", 0
+
+
+def uses_name(compiled: Compiled, name: str) -> bool:
+    """Return whether an expression names a variable."""
+    pending = [compiled.expression]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Identifier) and node.name == name:
+            return True
+        pending += children(node)
+    return False
+
+
+def cost_message(what: str, cost: int, limit: int) -> str:
+    """Return the message for an estimate that exceeds its limit."""
+    factor = cost / limit
+    if factor > 100:
+        shown = "more than 100x"
+    else:
+        shown = f"{factor:f}x" if factor < 1.5 else f"{factor:.1f}x"
+    return (
+        f"{what} exceeds budget by factor of {shown} (try simplifying the rule(s), or adding "
+        "maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)"
+    )
+
+
+# --------------------------------------------------------------------------- the whole schema
+
+
+class SchemaRules:
+    """The rules of the schema of a kind."""
+
+    def __init__(self, root: RuleNode) -> None:
+        self._root = root
+
+    def problems(self) -> list[RuleError]:
+        """Return why the API server refuses a definition with this schema.
+
+        Paths begin at the schema of the whole object.
+        """
+        errors: list[RuleError] = []
+        costs: list[tuple[int, str]] = []
+        for node in _nodes(self._root):
+            for index, rule in enumerate(node.rules):
+                errors += _rule_problems(node, rule, f"{node.path}.{_FIELD}[{index}]", costs)
+        total = min(sum(cost for cost, _ in costs), UNBOUNDED)
+        if total > SCHEMA_COST_LIMIT:
+            # Upstream names the most expensive rules up to four.
+            for cost, path in sorted(costs, key=lambda each: -each[0])[:4]:
+                if cost < SCHEMA_COST_LIMIT // 100:
+                    continue
+                detail = (
+                    "contributed to estimated rule & messageExpression cost total exceeding "
+                    "cost limit for entire OpenAPIv3 schema"
+                )
+                errors.append(RuleError(path, "FieldValueForbidden", None, detail))
+            what = (
+                "x-kubernetes-validations estimated rule & messageExpression cost total for "
+                "entire OpenAPIv3 schema"
+            )
+            detail = cost_message(what, total, SCHEMA_COST_LIMIT)
+            errors.append(RuleError("", "FieldValueForbidden", None, detail))
+        return errors
+
+    def validate(
+        self, value: Value, old: Value = None, budget: int = OBJECT_COST_BUDGET
+    ) -> tuple[list[RuleError], list[RuleError]]:
+        """Evaluate the rules for an object.
+
+        Parameters
+        ----------
+        value, old : Value
+            The object, decoded from JSON, and its stored version if it is updated.
+        budget : int
+            The cost of all rules together.
+
+        Returns
+        -------
+        tuple of lists
+            The errors, and those of unchanged parts of the object, which are warnings.
+        """
+        evaluation = _Evaluation(budget)
+        evaluation.visit(self._root, value, old, "", _Unchanged(old is not None, value, old))
+        return evaluation.errors, evaluation.warnings
+
+
+def _nodes(root: RuleNode) -> Iterator[RuleNode]:
+    yield root
+    for child in (*root.all_of, *root.properties.values(), root.items, root.values):
+        if child is not None:
+            yield from _nodes(child)
+
+
+def _rule_problems(
+    node: RuleNode, rule: Rule, path: str, costs: list[tuple[int, str]]
+) -> Iterator[RuleError]:
+    path = path.removeprefix(".")
+    for name, cost, what in (
+        ("rule", rule.cost, "estimated rule cost"),
+        ("messageExpression", rule.message_cost, "estimated messageExpression cost"),
+    ):
+        total = _total_cost(node, cost)
+        if total > RULE_COST_LIMIT:
+            detail = cost_message(what, total, RULE_COST_LIMIT)
+            yield RuleError(f"{path}.{name}", "FieldValueForbidden", None, detail)
+        if cost:
+            costs.append((total, f"{path}.{name}"))
+    if rule.error:
+        is_missing = rule.error == "rule is not specified"
+        reason: Reason = "FieldValueRequired" if is_missing else "FieldValueInvalid"
+        yield RuleError(f"{path}.rule", reason, dict(rule.source), rule.error)
+    if rule.message_error:
+        value = dict(rule.source)
+        yield RuleError(f"{path}.messageExpression", "FieldValueInvalid", value, rule.message_error)
+    if rule.uses_old_self and not node.is_correlatable:
+        detail = (
+            f"oldSelf cannot be used on the uncorrelatable portion of the schema within {node.path}"
+        )
+        yield RuleError(f"{path}.rule", "FieldValueInvalid", rule.source.get("rule"), detail)
+
+
+def _total_cost(node: RuleNode, cost: int) -> int:
+    """Return the cost of a rule for all values of an object that its schema can have."""
+    cardinality = node.cardinality
+    if cardinality is None:
+        cardinality = MAX_REQUEST_SIZE // (node.declared.min_size + 1)
+    return min(cost * cardinality, UNBOUNDED)
+
+
+# --------------------------------------------------------------------------- evaluation
+
+
+class _Unchanged:
+    """Whether a part of an object is as it was: then errors about it are warnings."""
+
+    def __init__(self, is_known: bool, value: Value, old: Value) -> None:  # noqa: FBT001
+        self._is_known = is_known
+        self._value = value
+        self._old = old
+        self._parent: _Unchanged | None = None
+
+    def __bool__(self) -> bool:
+        if self._is_known:
+            return bool(self._value == self._old)
+        return self._parent is not None and bool(self._parent)
+
+    def child(self, value: Value, old: Value) -> _Unchanged:
+        """Return the state of a part; without a counterpart its container decides."""
+        if not self._is_known:
+            return self
+        part = _Unchanged(old is not None, value, old)
+        part._parent = self
+        return part
+
+
+class _Evaluation:
+    """One validation of an object: what is left of its budget, and what was found."""
+
+    def __init__(self, budget: int) -> None:
+        self.errors: list[RuleError] = []
+        self.warnings: list[RuleError] = []
+        self._budget = budget
+
+    def visit(
+        self, node: RuleNode, value: Value, old: Value, path: str, unchanged: _Unchanged
+    ) -> bool:
+        """Evaluate the rules of a node and below; return whether the budget lasts."""
+        if value is None:
+            return True
+        if node.rules and not self._evaluate(node, value, old, path, unchanged):
+            return False
+        for each in node.all_of:
+            if not self.visit(each, value, old, path, unchanged):
+                return False
+        return all(
+            self.visit(child, part, old_part, part_path, unchanged.child(part, same))
+            for child, part, old_part, same, part_path in _parts(node, value, old, path)
+        )
+
+    def _evaluate(
+        self, node: RuleNode, value: Value, old: Value, path: str, unchanged: _Unchanged
+    ) -> bool:
+        kind = str(node.schema.get("type", ""))
+        if self._budget <= 0:
+            return self._exhausted(path, kind)
+        current = schema_value(value, node.schema, is_root=node.is_root)
+        before = None if old is None else schema_value(old, node.schema, is_root=node.is_root)
+        for rule in node.rules:
+            if rule.error:
+                detail = f"rule compile error: {rule.error}"
+                self.errors.append(RuleError(path, "FieldValueInvalid", kind, detail))
+                continue
+            variables = {"self": current}
+            if rule.source.get("optionalOldSelf"):
+                variables["oldSelf"] = NONE if before is None else present(before)
+            elif before is not None:
+                variables["oldSelf"] = before
+            elif rule.uses_old_self:
+                # A rule about a change is not evaluated for a new value.
+                continue
+            if not self._run(rule, variables, path, kind, unchanged):
+                return False
+        return True
+
+    def _run(
+        self, rule: Rule, variables: dict[str, Value], path: str, kind: str, unchanged: _Unchanged
+    ) -> bool:
+        assert rule.program is not None
+        result, cost = rule.program.run(variables, CALL_COST_LIMIT)
+        if cost > self._budget:
+            return self._exhausted(path, kind)
+        self._budget -= cost
+        if isinstance(result, ErrorValue):
+            detail, goes_on = _failure(result.message, rule.text)
+            self.errors.append(RuleError(path, "FieldValueInvalid", kind, detail))
+            return goes_on
+        if result is True:
+            return True
+        field = _field_path(str(rule.source.get("fieldPath") or ""))
+        at = f"{path}{field}".removeprefix(".")
+        detail = self._message(rule, variables)
+        error = RuleError(at, _reason_of(rule), kind, detail)
+        if not rule.uses_old_self and unchanged:
+            self.warnings.append(error)
+        else:
+            self.errors.append(error)
+        return True
+
+    def _message(self, rule: Rule, variables: dict[str, Value]) -> str:
+        """Return the message of a rule that refuses a value; of an expression if it gives one."""
+        default = str(rule.source.get("message") or "").strip() or f"failed rule: {rule.text}"
+        if rule.message is None:
+            return default
+        result, cost = rule.message.run(variables, CALL_COST_LIMIT)
+        self._budget -= cost
+        text = result.strip() if isinstance(result, str) else ""
+        is_usable = text and "\n" not in text and len(text.encode()) <= MAX_MESSAGE_LENGTH
+        return text if is_usable else default
+
+    def _exhausted(self, path: str, kind: str) -> bool:
+        detail = (
+            "validation failed due to running out of cost budget, no further validation rules "
+            "will be run"
+        )
+        self.errors.append(RuleError(path, "FieldValueInvalid", kind, detail))
+        return False
+
+
+def _failure(message: str, text: str) -> tuple[str, bool]:
+    """Return the text for an evaluation that failed, and whether further rules are evaluated."""
+    if message.startswith("no such overload"):
+        return (
+            f"'{message}': call arguments did not match a supported operator, function or macro "
+            f"signature for rule: {text}"
+        ), True
+    if message.startswith("operation cancelled: actual cost limit exceeded"):
+        return (
+            f"'{message}': no further validation rules will be run due to call cost exceeds "
+            f"limit for rule: {text}"
+        ), False
+    return f"{message} evaluating rule: {text}", True
+
+
+def _reason_of(rule: Rule) -> Reason:
+    given = rule.source.get("reason")
+    return next((reason for reason in _REASONS if reason == given), "FieldValueInvalid")
+
+
+def _field_path(text: str) -> str:
+    """Return a path as errors write it: `.spec['a.b']` as `.spec[a.b]`."""
+    return text.replace("['", "[").replace("']", "]")
+
+
+def _parts(
+    node: RuleNode, value: Value, old: Value, path: str
+) -> Iterator[tuple[RuleNode, Value, Value, Value, str]]:
+    """Yield the parts with rules: node, value, old value for `oldSelf`, its counterpart, path."""
+    if isinstance(value, list):
+        if node.items is None:
+            return
+        before = _by_keys(node.schema, old)
+        for index, element in enumerate(value):
+            same = before.get(_keys_of(node.schema, element)) if before else None
+            yield node.items, element, same, same, f"{path}[{index}]"
+    elif isinstance(value, dict):
+        old = old if isinstance(old, dict) else {}
+        for key, part in value.items():
+            if node.values is not None:
+                yield node.values, part, old.get(key), old.get(key), f"{path}[{key}]"
+            child = node.properties.get(key)
+            if child is not None:
+                yield child, part, old.get(key), old.get(key), f"{path}.{key}".removeprefix(".")
+
+
+def _by_keys(schema: Schema, old: Value) -> dict[tuple[str, ...], Value]:
+    if schema.get("x-kubernetes-list-type") != "map" or not isinstance(old, list):
+        return {}
+    return {_keys_of(schema, element): element for element in old}
+
+
+def _keys_of(schema: Schema, element: Value) -> tuple[str, ...]:
+    keys = schema.get("x-kubernetes-list-map-keys") or ()
+    return tuple(repr(element.get(key)) if isinstance(element, dict) else "" for key in keys)
