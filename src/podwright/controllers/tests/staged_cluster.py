@@ -89,6 +89,7 @@ class Cluster:
         self.changes = self.store.watch()
         self.schedules = schedules
         self.events: list[tuple[float, str, str, str]] = []
+        self.warnings: set[str] = set()
         self.creations: list[KubernetesObject] = []
         self.writes: list[CreateObject | UpdateObject | DeleteObject] = []
         self.invariants: list[Callable[[Cluster], None]] = []
@@ -231,6 +232,8 @@ class Cluster:
                     self.heap.push(max(action.due_ns, now_ns), Turn.CONTROLLER, action.event)
                 case RecordEvent():
                     about = f"{action.object_kind} {action.key}"
+                    if action.type == "Warning":
+                        self.warnings.add(action.reason)
                     self.events.append((self.now, about, action.reason, action.note))
                 case CreateObject():
                     self.writes.append(action)

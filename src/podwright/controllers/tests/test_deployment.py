@@ -199,6 +199,17 @@ def test_scaling_during_a_rollout_is_proportional():
     assert sizes(world) == "1: 0/0 2: 0/0"
 
 
+def test_a_set_with_one_replica_takes_part_in_proportional_scaling():
+    world = cluster(ready_after=None)
+    world.apply(DEPLOYMENT.replace("replicas: 4", "replicas: 2"))
+    for name in world.names():
+        world.ready(name)
+    world.patch("deployment", "web", image(2))
+    before = sizes(world)
+    world.scale("deployment", "web", 8)
+    assert (before, sizes(world)) == ("1: 1/1 2: 2/0", "1: 3/1 2: 6/0")
+
+
 def test_a_paused_deployment_is_scaled_but_not_rolled_out():
     world = cluster()
     world.apply(DEPLOYMENT)

@@ -137,6 +137,12 @@ def test_owners_without_a_scale_allow_no_disruption():
     ]
 
 
+def test_pods_that_no_longer_exist_leave_the_list_of_disrupted_pods():
+    cluster = cluster_with(3, a_budget(maxUnavailable=1))
+    cluster.edit(PDB, "default/b", "status", disruptedPods={"web-0": at(0), "gone": at(0)})
+    assert cluster.status(PDB, "default/b")["disruptedPods"] == {"web-0": at(0)}
+
+
 def test_an_evicted_pod_counts_as_unhealthy_for_at_most_two_minutes():
     cluster = cluster_with(3, a_budget(maxUnavailable=1))
     cluster.edit(

@@ -366,6 +366,7 @@ def test_a_claim_whose_volume_is_removed_is_lost():
     cluster.settle()
     assert cluster.status(PVC, "default/c")["phase"] == "Lost"
     assert len(cluster.event_notes("ClaimLost")) == 1
+    assert "ClaimLost" in cluster.warnings
 
 
 # --------------------------------------------------------------------- ephemeral volumes

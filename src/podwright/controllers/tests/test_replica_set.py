@@ -304,6 +304,29 @@ def test_the_order_of_deletion(give_up, number):
     assert name not in kept
 
 
+def test_a_pending_pod_is_deleted_before_one_of_an_unknown_phase():
+    world = cluster(removed_after=None)
+    world.apply(REPLICA_SET)
+    world.run(2)
+    world.binds = False
+    unknown, pending, _ = world.names()
+    changed_pods(world, 0, {"status": {"phase": "Unknown"}}, status=True)
+    changed_pods(world, 1, {"status": {"phase": "Pending"}}, status=True)
+    world.scale("replicaset", "web", 2)
+    assert [pod.name for pod in world.pods() if pod.is_terminating] == [pending]
+    world.scale("replicaset", "web", 1)
+    assert {pod.name for pod in world.pods() if pod.is_terminating} == {pending, unknown}
+
+
+def test_of_equally_old_pods_the_one_with_the_least_uid_is_deleted_first():
+    world = cluster(removed_after=None)
+    world.apply(REPLICA_SET)
+    world.run(2)
+    least = min(world.pods(), key=lambda pod: pod.uid)
+    world.scale("replicaset", "web", 2)
+    assert [pod.name for pod in world.pods() if pod.is_terminating] == [least.name]
+
+
 def test_of_similar_pods_a_much_younger_one_is_deleted_first():
     world = cluster(removed_after=None)
     world.apply(REPLICA_SET)

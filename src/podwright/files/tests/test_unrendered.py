@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from podwright.files import load, read_paths
+from podwright.files import load, read_paths, unrendered
 from podwright.objects import InputError
 
 NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: n}\n"
@@ -144,3 +144,16 @@ def test_a_compressed_dump_is_read_whatever_its_bytes_are(tmp_path):
 def compressed_node(number: int) -> bytes:
     text = f"{{apiVersion: v1, kind: Node, metadata: {{name: n1, labels: {{id: i{number}}}}}}}"
     return gzip.compress(text.encode(), mtime=number)
+
+
+@pytest.mark.parametrize(
+    ("text", "has_objects"),
+    [
+        pytest.param("- a: 1\n- {kind: Pod}\n", True, id="an object after another value"),
+        pytest.param("- a: 1\n- b: 2\n", False, id="no object"),
+        pytest.param("a: 1\na: 2\n", False, id="a key that is there twice"),
+        pytest.param("[]\n", True, id="an empty list"),
+    ],
+)
+def test_files_that_may_have_objects(text, has_objects):
+    assert unrendered._has_objects(text.encode()) is has_objects
