@@ -13,13 +13,11 @@ from tests.conformance.recordings import Exchange, Results, read_recording
 from podwright.api.endpoints import (
     ApiError,
     ApiServer,
-    Authenticator,
     HttpReply,
     HttpRequest,
     Watch,
     bare_options,
     bare_store,
-    bare_tokens,
 )
 from podwright.api.endpoints.negotiation import MediaType
 from podwright.api.endpoints.responses import error_reply
@@ -42,7 +40,6 @@ class Replay:
     def __init__(self) -> None:
         self._store = bare_store(START_NS)
         self._server = ApiServer(self._store, bare_options())
-        self._authenticator = Authenticator(bare_tokens())
         self._results = Results()
         self._now_ns = START_NS + _SECOND_NS
 
@@ -81,7 +78,7 @@ class Replay:
 
     def _reply(self, request: HttpRequest) -> HttpReply | Watch:
         try:
-            user = self._authenticator.authenticate(request.headers, self._now_ns)
+            user = self._server.authenticator.authenticate(request.headers, self._now_ns)
         except ApiError as error:
             return error_reply(error, MediaType())
         return self._server.handle(request, user, self._now_ns)

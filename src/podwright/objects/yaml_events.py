@@ -30,6 +30,7 @@ _CONSTANTS: dict[str, Any] = (
         False,
     )
 )
+_LETTERS = {"y": True, "Y": True, "n": False, "N": False}
 _INTEGER = re.compile(r"[-+]?(0x[0-9a-fA-F]+|0b[01]+|0o?[0-7]*|[1-9][0-9]*)", re.ASCII)
 _FLOAT = re.compile(r"[-+]?[0-9]*\.?[0-9]+([eE][-+][0-9]+)?|[-+]?[0-9]+\.", re.ASCII)
 _TAG = "tag:yaml.org,2002:"
@@ -65,7 +66,9 @@ class YamlDocument(msgspec.Struct, frozen=True):
     duplicates: tuple[tuple[int, str], ...] = ()
 
 
-def read_yaml(text: str, *, allow_duplicates: bool = False) -> Iterator[YamlDocument]:
+def read_yaml(
+    text: str, *, allow_duplicates: bool = False, reads_one_letter: bool = False
+) -> Iterator[YamlDocument]:
     """Yield the documents of a YAML stream; empty ones have the value None.
 
     Parameters
@@ -74,6 +77,8 @@ def read_yaml(text: str, *, allow_duplicates: bool = False) -> Iterator[YamlDocu
         The stream.
     allow_duplicates : bool
         Whether `YamlDocument.duplicates` reports duplicate keys; otherwise they are errors.
+    reads_one_letter : bool
+        Whether a bare `y` or `n` is a boolean, as for the API server.
 
     Raises
     ------
@@ -81,7 +86,9 @@ def read_yaml(text: str, *, allow_duplicates: bool = False) -> Iterator[YamlDocu
         When the iteration reaches invalid YAML.
     """
     try:
-        for document in _documents(yaml.parse(text, Loader=_LOADER)):
+        for document in _documents(
+            yaml.parse(text, Loader=_LOADER), _LETTERS if reads_one_letter else {}
+        ):
             if document.duplicates and not allow_duplicates:
                 line, key = document.duplicates[0]
                 raise YamlError(f'duplicate key "{key}"', line)
@@ -106,7 +113,7 @@ class _Collection:
         self.merges: list[Any] | None = None
 
 
-def _documents(events: Iterator[Any]) -> Iterator[YamlDocument]:
+def _documents(events: Iterator[Any], letters: dict[str, bool]) -> Iterator[YamlDocument]:
     builder = _Builder()
     scalar, mapping_start, sequence_start = (
         yaml.ScalarEvent, yaml.MappingStartEvent, yaml.SequenceStartEvent,
@@ -114,7 +121,8 @@ def _documents(events: Iterator[Any]) -> Iterator[YamlDocument]:
     for event in events:
         kind = type(event)
         if kind is scalar:
-            builder.add(_scalar(event), event)
+            is_letter = event.value in letters and event.tag is None and event.implicit[0]
+            builder.add(letters[event.value] if is_letter else _scalar(event), event)
         elif kind is mapping_start:
             builder.open({}, event)
         elif kind is sequence_start:

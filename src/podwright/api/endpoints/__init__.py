@@ -13,7 +13,7 @@ or PartialObjectMetadata instead of the object.
 from podwright.api.endpoints.admission_chain import AdmissionPlugin, Attributes
 from podwright.api.endpoints.authentication import Authenticator, static_tokens
 from podwright.api.endpoints.authorization import AlwaysAllow, Authorizer
-from podwright.api.endpoints.bare import BARE_TOKENS, bare_options, bare_store, bare_tokens
+from podwright.api.endpoints.bare import BARE_TOKENS, bare_options, bare_store
 from podwright.api.endpoints.request import ANONYMOUS, HttpReply, HttpRequest, User
 from podwright.api.endpoints.server import ApiServer, ServerOptions
 from podwright.api.endpoints.status_errors import ApiError
@@ -36,6 +36,5 @@ __all__ = [
     "Watch",
     "bare_options",
     "bare_store",
-    "bare_tokens",
     "static_tokens",
 ]

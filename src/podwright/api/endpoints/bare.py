@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from podwright.api.bootstrap_objects import BOOTSTRAP_OBJECTS
-from podwright.api.endpoints.authentication import MASTERS, TokenLookup, static_tokens
+from podwright.api.endpoints.authentication import MASTERS, static_tokens
 from podwright.api.endpoints.request import User
 from podwright.api.endpoints.server import ServerOptions
 from podwright.api.resource_storage import ResourceStorage
@@ -73,11 +73,6 @@ def bare_store(now_ns: int, *, seed: int = 0) -> ObjectStore:
     return store
 
 
-def bare_tokens() -> TokenLookup:
-    """Return the lookup of the set-up's bearer tokens."""
-    return static_tokens(BARE_TOKENS)
-
-
 def bare_options() -> ServerOptions:
     """Return the options of a server in this set-up."""
-    return ServerOptions()
+    return ServerOptions(tokens=(static_tokens(BARE_TOKENS),))

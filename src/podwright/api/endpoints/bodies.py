@@ -262,7 +262,7 @@ def read_yaml_value(body: bytes, kind: str) -> Decoded:
     if _yaml_depth(text) > NESTING_MAX:
         raise bad_request("yaml: exceeded max depth")
     try:
-        documents = list(read_yaml(text, allow_duplicates=True))
+        documents = list(read_yaml(text, allow_duplicates=True, reads_one_letter=True))
     except (YamlError, RecursionError) as error:
         raise _unrecognized(kind, f"error converting YAML to JSON: yaml: {error}", body) from None
     found = next((each for each in documents if each.value is not None), None)

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
 import msgspec
 
 from podwright.api.endpoints.admission_chain import AdmissionChain
+from podwright.api.endpoints.authentication import Authenticator
 from podwright.api.endpoints.field_management import FieldManagement
 from podwright.api.endpoints.negotiation import MediaType
 from podwright.api.endpoints.paths import RequestInfo
 from podwright.api.endpoints.request import HttpRequest, User
 from podwright.api.endpoints.resources import Resource, Resources
+from podwright.api.endpoints.service_account_tokens import ServiceAccountTokens
 from podwright.api.endpoints.status_errors import ApiError, not_found
 from podwright.api.resource_storage import ResourceStorage
 from podwright.objects import Document, KubernetesObject
 from podwright.store import ObjectStore
+
+Allocator: TypeAlias = Callable[[Document, Document | None], Document]
 
 
 class Backend(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -31,6 +38,13 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         The admission plugins.
     field_management : FieldManagement
         Keeps `managedFields`.
+    allocators : mapping
+        By group and kind, what completes a valid object before it is stored, from the object and
+        the stored one, or None.
+    tokens : ServiceAccountTokens
+        Issues and checks tokens of service accounts.
+    authenticator : Authenticator
+        Finds the users of tokens.
     """
 
     store: ObjectStore
@@ -38,6 +52,9 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     resources: Resources
     admission: AdmissionChain
     field_management: FieldManagement
+    allocators: Mapping[tuple[str, str], Allocator]
+    tokens: ServiceAccountTokens
+    authenticator: Authenticator
 
 
 class Call(msgspec.Struct, kw_only=True, eq=False):

@@ -20,6 +20,7 @@ import msgspec
 from podwright.api.endpoints import read, subresources, write
 from podwright.api.endpoints.admission import default_plugins
 from podwright.api.endpoints.admission_chain import AdmissionChain, AdmissionPlugin
+from podwright.api.endpoints.authentication import Authenticator, TokenLookup
 from podwright.api.endpoints.authorization import (
     PUBLIC_PATHS,
     Authorizer,
@@ -40,6 +41,8 @@ from podwright.api.endpoints.plain_paths import plain_path
 from podwright.api.endpoints.request import HttpReply, HttpRequest, User
 from podwright.api.endpoints.resources import DEFAULT_GROUP_VERSIONS, Resource, Resources
 from podwright.api.endpoints.responses import error_reply
+from podwright.api.endpoints.service_account_tokens import ServiceAccountTokens
+from podwright.api.endpoints.service_allocation import ServiceAllocations
 from podwright.api.endpoints.status_errors import (
     ApiError,
     PlainError,
@@ -81,12 +84,18 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
         Returns the admission plugins for a store, in the order in which they run.
     keeps_managed_fields : bool
         Whether writes keep `managedFields`.
+    tokens : sequence of callables
+        Lookups of bearer tokens, before those of service accounts.
+    allows_anonymous : bool
+        Whether requests without credentials are served.
     """
 
     group_versions: Sequence[str] = DEFAULT_GROUP_VERSIONS
     authorizers: Sequence[Authorizer] = (SuperuserAuthorizer(), PathAuthorizer(PUBLIC_PATHS))
     admission: Callable[[ObjectStore], Sequence[AdmissionPlugin]] = default_plugins
     keeps_managed_fields: bool = True
+    tokens: Sequence[TokenLookup] = ()
+    allows_anonymous: bool = True
 
 
 class ApiServer:
@@ -102,12 +111,18 @@ class ApiServer:
     ----------
     resources : Resources
         The served resources.
+    authenticator : Authenticator
+        Finds the users of requests, those of service account tokens among them.
     """
 
     def __init__(self, store: ObjectStore, options: ServerOptions | None = None) -> None:
         options = options or ServerOptions()
         self.resources = Resources(options.group_versions)
         self._authorizers = options.authorizers
+        tokens = ServiceAccountTokens(store)
+        self.authenticator = Authenticator(
+            *options.tokens, tokens.lookup, allows_anonymous=options.allows_anonymous
+        )
         # Definitions of custom resources take effect before the next request.
         self._changes = store.follow()
         self._backend = Backend(
@@ -116,6 +131,9 @@ class ApiServer:
             resources=self.resources,
             admission=AdmissionChain(options.admission(store)),
             field_management=FieldManagement(self.resources, is_on=options.keeps_managed_fields),
+            tokens=tokens,
+            authenticator=self.authenticator,
+            allocators={("", "Service"): ServiceAllocations(store).allocate},
         )
 
     def handle(self, request: HttpRequest, user: User, now_ns: int) -> HttpReply | Watch:

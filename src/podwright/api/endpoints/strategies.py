@@ -15,6 +15,7 @@ import msgspec
 
 from podwright.api.admission import qos_class
 from podwright.api.endpoints.resources import Resource
+from podwright.api.endpoints.service_fields import changed_service, new_service
 from podwright.objects import Document, timestamp_text
 from podwright.schema import (
     Problem,
@@ -375,6 +376,7 @@ KIND_PREPARATIONS: Final[dict[tuple[str, str], Preparation]] = {
     ("", "PersistentVolumeClaim"): Preparation(create=_new_claim),
     ("", "PersistentVolume"): Preparation(create=_new_volume, update_status=_volume_status),
     ("", "Namespace"): Preparation(create=_new_namespace, update=_namespace),
+    ("", "Service"): Preparation(create=new_service, update=changed_service),
     ("apps", "DaemonSet"): Preparation(create=_new_daemon_set, update=_daemon_set),
     ("batch", "Job"): Preparation(create=_new_job),
 }

@@ -9,6 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+from podwright.api.endpoints.authentication_reviews import (
+    request_token,
+    review_self,
+    review_token,
+)
 from podwright.api.endpoints.calls import Backend, Call, find, served
 from podwright.api.endpoints.patch import patch
 from podwright.api.endpoints.pod_binding import bind, bind_by_collection
@@ -50,6 +55,7 @@ HANDLERS: Final[dict[str, dict[str, Handler]]] = {
     "eviction": {"create": evict},
     "scale": {"get": get_scale, "update": update_scale, "patch": patch_scale},
     "finalize": {"update": update},
+    "token": {"create": request_token},
     "status": _PARTS,
     "ephemeralcontainers": _PARTS,
     "resize": _PARTS,
@@ -63,5 +69,7 @@ HANDLERS: Final[dict[str, dict[str, Handler]]] = {
 
 COLLECTION_HANDLERS: Final[dict[tuple[str, str], Handler]] = {
     ("", "bindings"): bind_by_collection,
+    ("authentication.k8s.io", "selfsubjectreviews"): review_self,
+    ("authentication.k8s.io", "tokenreviews"): review_token,
 }
 """What a create request does for resources that store no objects, by group and resource."""

@@ -158,7 +158,7 @@ def create_document(
         The object is not valid, exists, or admission rejects it.
     """
     resource = call.resource
-    document = _with_new_metadata(backend, call, document)
+    document = with_distinct_owners(call, _with_new_metadata(backend, call, document))
     if tracks_fields:
         document = backend.field_management.updated(
             resource,
@@ -175,12 +175,47 @@ def create_document(
     document = resource.kind.go_form(document)
     if problems := _problems_of_new(resource, document):
         raise invalid(resource.error_group, resource.name, _name_of(document), problems)
+    document = _allocated(backend, resource, document, None)
     attributes.object = document
     backend.admission.validate(attributes)
     call.warnings += attributes.warnings
     stored = _store_new(backend, call, document, is_dry_run=options.is_dry_run)
     made = resource.served(stored.object.raw)
     return _without_version(made) if options.is_dry_run else made
+
+
+def with_distinct_owners(call: Call, document: Document) -> Document:
+    """Return an object whose owner references are distinct, with a warning if they were not.
+
+    Upstream: endpoints/handlers/create.go, dedupOwnerReferencesAndAddWarning
+    """
+    owners = (document.get("metadata") or {}).get("ownerReferences") or ()
+    if len(owners) < 2:
+        return document
+    kept: list[Document] = []
+    repeated: dict[str, None] = {}
+    for owner in owners:
+        if owner in kept:
+            repeated[str(owner.get("uid", ""))] = None
+        else:
+            kept.append(owner)
+    if not repeated:
+        return document
+    call.warnings.append(
+        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references"
+        " in 1.20+, and may reject such requests as early as 1.24; please fix your requests;"
+        f" duplicate UID(s) observed: {', '.join(repeated)}"
+    )
+    return document | {"metadata": document["metadata"] | {"ownerReferences": kept}}
+
+
+def _allocated(
+    backend: Backend, resource: Resource, document: Document, stored: Document | None
+) -> Document:
+    allocate = backend.allocators.get(strategies.key_of(resource))
+    if allocate is None:
+        return document
+    return resource.kind.go_form(allocate(document, stored))
 
 
 def _with_new_metadata(backend: Backend, call: Call, document: Document) -> Document:
@@ -347,12 +382,16 @@ def update_document(
             may_create = not info.subresource and strategies.creates_on_update(resource)
         if not may_create:
             raise call.missing()
-        made = create_document(backend, call, make(None), options, tracks_fields=tracks_fields)
+        fresh = make(None)
+        if sent := (fresh.get("metadata") or {}).get("uid"):
+            text = f"uid mismatch: the provided object specified uid {sent}, and no existing object"
+            raise conflict(resource.group, resource.plural, info.name, f"{text} was found")
+        made = create_document(backend, call, fresh, options, tracks_fields=tracks_fields)
         return made, True
     if uid and uid != current.uid:
         raise _other_uid(resource, call, uid, current.uid)
     old = resource.served(current.raw)
-    new = in_namespace(call, make(old))
+    new = with_distinct_owners(call, in_namespace(call, make(old)))
     if tracks_fields:
         new = backend.field_management.updated(
             resource,
@@ -371,6 +410,8 @@ def update_document(
     new = resource.kind.go_form(new)
     if problems := strategies.update_problems(resource, new, old, info.subresource):
         raise invalid(resource.error_group, resource.name, _name_of(new), problems)
+    if not info.subresource:
+        new = _allocated(backend, resource, new, old)
     attributes.object = new
     backend.admission.validate(attributes)
     call.warnings += attributes.warnings

@@ -25,7 +25,7 @@ class CurrentObjects:
 
     def by_key(self) -> Mapping[str, Document]:
         """Return the objects by key; read-only, and current until the next write."""
-        if self._cursor.is_behind:
+        while self._cursor.is_behind:
             self._catch_up()
         return self._objects
 

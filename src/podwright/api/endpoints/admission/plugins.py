@@ -5,6 +5,7 @@ Upstream: pkg/kubeapiserver/options/plugins.go
 
 from __future__ import annotations
 
+from podwright.api.endpoints.admission.default_storage_class import DefaultStorageClass
 from podwright.api.endpoints.admission.default_tolerations import DefaultTolerationSeconds
 from podwright.api.endpoints.admission.namespace_lifecycle import NamespaceLifecycle
 from podwright.api.endpoints.admission.pod_priority import Priority
@@ -21,5 +22,6 @@ def default_plugins(store: ObjectStore) -> list[AdmissionPlugin]:
         TaintNodesByCondition(),
         Priority(store),
         DefaultTolerationSeconds(),
+        DefaultStorageClass(store),
         StorageObjectInUseProtection(),
     ]

@@ -1,0 +1,185 @@
+"""Tokens of service accounts: signed claims that name the account and what the token is bound to.
+
+The signature is an HMAC with a key that follows from the seed of the store, so that the same
+requests give the same tokens. A token is good as long as its account and the object to which it is
+bound exist.
+
+Upstream: pkg/serviceaccount/{claims,jwt}.go; pkg/registry/core/serviceaccount/storage/token.go
+"""
+
+from __future__ import annotations
+
+import hmac
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Sequence
+from hashlib import blake2b, sha256
+from typing import Any, Final
+
+import msgspec
+
+from podwright.api.endpoints.request import User
+from podwright.api.identity import uid_at
+from podwright.objects import KubernetesObject
+from podwright.store import ObjectStore
+
+ISSUER: Final = "https://kubernetes.default.svc"
+"""The issuer of tokens, and the audience of the API itself."""
+
+_SECOND_NS: Final = 1_000_000_000
+_CLAIM: Final = "kubernetes.io"
+_BOUND_KINDS: Final = {"pod": "Pod", "secret": "Secret", "node": "Node"}
+_INVALIDATED: Final = "service account token has been invalidated"
+
+
+class TokenError(ValueError):
+    """A token that was issued here and is not good; the message is upstream's."""
+
+
+class ServiceAccountTokens:
+    """Issues and checks tokens.
+
+    Parameters
+    ----------
+    store : ObjectStore
+        The accounts, and the objects to which tokens are bound.
+    """
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+        self._key = blake2b(f"tokens/{store.seed}".encode(), digest_size=32).digest()
+        self._count = 0
+
+    def issue(
+        self,
+        account: KubernetesObject,
+        audiences: Sequence[str],
+        expires_seconds: int,
+        now_ns: int,
+        bound: KubernetesObject | None = None,
+    ) -> str:
+        """Return a new token of an account.
+
+        Parameters
+        ----------
+        audiences : sequence of str
+        expires_seconds : int
+            How long the token is good.
+        now_ns : int
+        bound : KubernetesObject, optional
+            A pod, secret or node without which the token is not good.
+        """
+        self._count += 1
+        issued = now_ns // _SECOND_NS
+        private: dict[str, Any] = {
+            "namespace": account.namespace,
+            "serviceaccount": {"name": account.name, "uid": account.uid},
+        }
+        if bound is not None:
+            private[bound.kind.lower()] = {"name": bound.name, "uid": bound.uid}
+        claims = {
+            "aud": list(audiences),
+            "exp": issued + expires_seconds,
+            "iat": issued,
+            "iss": ISSUER,
+            "jti": uid_at(self._store.seed, -self._count),
+            _CLAIM: private,
+            "nbf": issued,
+            "sub": f"system:serviceaccount:{account.namespace}:{account.name}",
+        }
+        signed = f"{_encoded({'alg': 'HS256', 'kid': 'podwright'})}.{_encoded(claims)}"
+        return f"{signed}.{self._signature(signed)}"
+
+    def _signature(self, text: str) -> str:
+        digest = hmac.new(self._key, text.encode(), sha256).digest()
+        return urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+    def lookup(self, token: str, now_ns: int) -> User | None:
+        """Return the user of a token for the API; None for any other or a bad one."""
+        try:
+            found = self.review(token, now_ns, (ISSUER,))
+        except TokenError:
+            return None
+        return None if found is None else found[0]
+
+    def review(
+        self, token: str, now_ns: int, audiences: Sequence[str]
+    ) -> tuple[User, list[str]] | None:
+        """Return the user of a token and its audiences among the requested ones.
+
+        Returns
+        -------
+        user, audiences
+            None for a token that was not issued here.
+
+        Raises
+        ------
+        TokenError
+            The token is not good.
+        """
+        claims = _claims(token)
+        if claims is None:
+            return None
+        signed, _, signature = token.rpartition(".")
+        if not hmac.compare_digest(signature, self._signature(signed)):
+            raise TokenError("go-jose/go-jose: error in cryptographic primitive")
+        own = claims.get("aud") or []
+        common = [audience for audience in own if audience in audiences]
+        if not common:
+            raise TokenError(
+                f"token audiences {_listed(own)} is invalid for the target audiences"
+                f" {_listed(audiences)}"
+            )
+        if now_ns // _SECOND_NS >= claims["exp"]:
+            raise TokenError("service account token has expired")
+        return self._user(claims), common
+
+    def _user(self, claims: dict[str, Any]) -> User:
+        private = claims[_CLAIM]
+        namespace, named = private["namespace"], private["serviceaccount"]
+        account = self._store.get(("", "ServiceAccount"), f"{namespace}/{named['name']}")
+        if account is None:
+            raise TokenError(f'serviceaccounts "{named["name"]}" not found')
+        if account.uid != named["uid"]:
+            raise TokenError(
+                f"service account UID ({account.uid}) does not match claim ({named['uid']})"
+            )
+        extra = {"authentication.kubernetes.io/credential-id": (f"JTI={claims['jti']}",)}
+        for field, kind in _BOUND_KINDS.items():
+            bound = private.get(field)
+            if bound is None:
+                continue
+            key = bound["name"] if kind == "Node" else f"{namespace}/{bound['name']}"
+            found = self._store.get(("", kind), key)
+            if found is None or found.uid != bound["uid"]:
+                raise TokenError(_INVALIDATED)
+            if kind != "Secret":
+                extra[f"authentication.kubernetes.io/{field}-name"] = (bound["name"],)
+                extra[f"authentication.kubernetes.io/{field}-uid"] = (bound["uid"],)
+        return User(
+            claims["sub"],
+            account.uid,
+            ("system:serviceaccounts", f"system:serviceaccounts:{namespace}"),
+            extra,
+        )
+
+
+def _encoded(value: Any) -> str:
+    return urlsafe_b64encode(msgspec.json.encode(value)).rstrip(b"=").decode()
+
+
+def _claims(token: str) -> dict[str, Any] | None:
+    """Return the claims of a token that names this issuer, without checking its signature."""
+    parts = token.split(".")
+    if len(parts) != 3:
+        return None
+    try:
+        padded = parts[1].encode("ascii") + b"=" * (-len(parts[1]) % 4)
+        claims = msgspec.json.decode(urlsafe_b64decode(padded))
+    except ValueError:
+        return None
+    is_ours = isinstance(claims, dict) and claims.get("iss") == ISSUER and _CLAIM in claims
+    return claims if is_ours else None
+
+
+def _listed(values: Sequence[str]) -> str:
+    return "[" + " ".join(f'"{value}"' for value in values) + "]"
