@@ -62,6 +62,18 @@ def test_a_rendered_chart_is_checked_against_a_cluster(write):
     assert result.stderr == f"{REPORT}3 of 4 pending pods scheduled on 2 nodes; 1 does not fit.\n"
 
 
+def test_workloads_of_a_kind_that_create_no_pods_are_one_warning(write):
+    """A dump of a cluster has many finished jobs."""
+    ended = '{conditions: [{type: Complete, status: "True"}]}'
+    job = CHART.split("---")[1]
+    jobs = [job.replace("migrate", f"job-{n}") + f"status: {ended}\n" for n in range(3)]
+    files = write("cluster.yaml", "---".join([NODES, *jobs]) + pod("web", "1"))
+    assert run(f"schedule {files}").stderr == (
+        "warning: 3 Jobs create no pods now, such as shop/job-0: it has the condition Complete\n"
+        "1 of 1 pending pod scheduled on 2 nodes.\n"
+    )
+
+
 def test_the_rule_sets_are_compared_on_a_rendered_chart(write):
     result = run(f"compare-rules {write('nodes.yaml', NODES)} - -o json", stdin=CHART)
     assert result.stderr == REPORT

@@ -23,7 +23,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tests.perf import classic, engine, looking_back, recording, store, world
+from tests.perf import classic, comparing, engine, looking_back, recording, store, world
 from tests.perf import machine as whole
 from tests.perf.case import Case
 
@@ -34,6 +34,7 @@ CASES: dict[str, Case] = {
         *whole.CASES,
         *recording.CASES,
         *looking_back.CASES,
+        *comparing.CASES,
         *store.CASES,
         *classic.CASES,
         *world.CASES,

@@ -47,14 +47,20 @@ def report_expansion(expansion: Expansion, *, side: str = "") -> None:
     """
     where = f"{side}: " if side else ""
     counts: dict[str, int] = {}
+    without: dict[str, list[ExpandedWorkload]] = {}
     for workload in expansion.workloads:
         if workload.new_count:
             counts[workload.kind] = counts.get(workload.kind, 0) + 1
         if workload.note:
-            print_message(
-                f"warning: {where}{workload.kind} {workload.key} creates no pods now:"
-                f" {workload.note}"
-            )
+            without.setdefault(workload.kind, []).append(workload)
+    for kind, workloads in without.items():
+        first, number = workloads[0], len(workloads)
+        text = (
+            f"{kind} {first.key} creates no pods now: {first.note}"
+            if number == 1
+            else f"{number} {kind}s create no pods now, such as {first.key}: {first.note}"
+        )
+        print_message(f"warning: {where}{text}")
     if counts:
         pods = sum(workload.new_count for workload in expansion.workloads)
         kinds = [f"{n} {kind}{'s' * (n != 1)}" for kind, n in counts.items()]
