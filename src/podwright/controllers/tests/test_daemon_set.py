@@ -301,6 +301,23 @@ def test_failed_pods_are_replaced_with_increasing_delay():
     )
 
 
+def seconds_until_replaced(world: Cluster) -> float:
+    (pod,) = world.pods()
+    world.fail(pod.name)
+    begun_ns = world.now_ns
+    while not world.names() or world.names()[0] == pod.name:
+        world.run(0.5)
+    return (world.now_ns - begun_ns) / 1e9
+
+
+def test_the_delay_starts_again_after_a_long_time_without_failures():
+    world = cluster(nodes=1, ready_after=None)
+    world.apply(SET)
+    before = [seconds_until_replaced(world) for _ in range(4)]
+    world.run(2_000)
+    assert [seconds_until_replaced(world) for _ in range(4)] == before
+
+
 def test_the_youngest_surplus_pod_is_deleted_first():
     world = cluster(nodes=1)
     world.apply(SET)

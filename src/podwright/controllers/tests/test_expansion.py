@@ -58,6 +58,15 @@ SERVER = {"uid": "u-1", "resourceVersion": "17"}
     ("objects", "names"),
     [
         pytest.param([workload("ReplicaSet", replicas=2)], ["web-0", "web-1"], id="a replica set"),
+        pytest.param(
+            [
+                workload("StatefulSet", replicas=1, serviceName="web"),
+                pod_of("StatefulSet", "web", "web-4"),
+                pod_of("StatefulSet", "web", "web-5"),
+            ],
+            [],
+            id="a stateful set with more pods than replicas",
+        ),
         pytest.param([workload("ReplicaSet")], ["web-0"], id="one replica by default"),
         pytest.param([workload("ReplicaSet", replicas=0)], [], id="no replicas"),
         pytest.param([workload("ReplicationController", replicas=2)], ["web-0", "web-1"],

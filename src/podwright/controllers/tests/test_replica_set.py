@@ -304,14 +304,14 @@ def test_the_order_of_deletion(give_up, number):
     assert name not in kept
 
 
-def test_a_pending_pod_is_deleted_before_one_of_an_unknown_phase():
+@pytest.mark.parametrize(("unknown_number", "pending_number"), [(0, 1), (1, 0)])
+def test_a_pending_pod_is_deleted_before_one_of_an_unknown_phase(unknown_number, pending_number):
     world = cluster(removed_after=None)
     world.apply(REPLICA_SET)
     world.run(2)
     world.binds = False
-    unknown, pending, _ = world.names()
-    changed_pods(world, 0, {"status": {"phase": "Unknown"}}, status=True)
-    changed_pods(world, 1, {"status": {"phase": "Pending"}}, status=True)
+    unknown = changed_pods(world, unknown_number, {"status": {"phase": "Unknown"}}, status=True)
+    pending = changed_pods(world, pending_number, {"status": {"phase": "Pending"}}, status=True)
     world.scale("replicaset", "web", 2)
     assert [pod.name for pod in world.pods() if pod.is_terminating] == [pending]
     world.scale("replicaset", "web", 1)

@@ -68,6 +68,24 @@ def test_an_error_for_one_node_ends_the_cycle():
     assert "no disk" in decision.error.message
 
 
+class BreaksColumns(pw.Plugin):
+    """Writes an error for one node into the columns."""
+
+    name = "BreaksColumns"
+
+    def filter_columns(self, cycle, nodes, out):
+        out.reject_slot(nodes.slot_of["n1"], pw.Status.error("no disk"))
+
+
+def test_an_error_in_the_columns_ends_the_cycle():
+    scheduler = pw.Scheduler(plugins=[BreaksColumns])
+    scheduler.add(*(pw.testing.make_node(f"n{i}") for i in range(3)))
+    decision = scheduler.schedule(pw.testing.make_pod("p"))
+    assert not decision.node
+    assert decision.error is not None
+    assert "no disk" in decision.error.message
+
+
 def test_a_removed_node_is_not_feasible_in_an_explanation():
     scheduler = pw.Scheduler()
     nodes = [pw.testing.make_node(f"n{i}") for i in range(3)]
