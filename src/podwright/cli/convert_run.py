@@ -8,7 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from podwright.cli.console import print_document, print_message, print_warnings, waiting, write
+from podwright.cli.console import print_document, print_message, print_warnings, write
+from podwright.cli.file_reading import document_cache, reading_files
 from podwright.cli.input_errors import ErrorCollector
 from podwright.cli.inputs import with_counted_gpus
 from podwright.cli.options import Setup
@@ -18,6 +19,7 @@ from podwright.files import (
     LoadedObjects,
     Record,
     RecordLine,
+    Watch,
     is_in_snapshot,
     load_bytes,
     missing_namespaces,
@@ -115,9 +117,9 @@ def run_convert(
     contents = _Contents(LoadedObjects(), None)
     at_ns: int | None = None
     start_ns = 0
-    with waiting("reading the files"):
+    with reading_files() as watch:
         with collected:
-            contents = _read(files, setup)
+            contents = _read(files, setup, watch)
         with collected:
             at_ns = read_time(at, "--at", start_ns=contents.start_ns) if at else None
         with collected:
@@ -152,7 +154,7 @@ def run_convert(
 # -------------------------------------------------------------------- reading
 
 
-def _read(files: Sequence[str], setup: Setup) -> _Contents:
+def _read(files: Sequence[str], setup: Setup, watch: Watch | None) -> _Contents:
     logs = {path: folder for path in files if path != "-" and (folder := _log_of(Path(path)))}
     others = [path for path in files if path not in logs]
     records: list[tuple[str, bytes]] = []
@@ -173,14 +175,20 @@ def _read(files: Sequence[str], setup: Setup) -> _Contents:
     collected = ErrorCollector()
     loaded, record = LoadedObjects(), None
     with collected:
-        loaded = load_bytes(manifests, validate=setup.validate.value, has_defaults=False)
+        loaded = load_bytes(
+            manifests,
+            validate=setup.validate.value,
+            has_defaults=False,
+            watch=watch,
+            cache=document_cache(),
+        )
         loaded = with_counted_gpus(loaded, setup)
     for name, data in records:
         with collected:
             if record is not None:
                 message = f"is a second record of changes; the first one is {record.source}"
                 raise InputError([FieldError(source=name, path="", message=message)])
-            record = read_record(data, source=name)
+            record = read_record(data, source=name, watch=watch)
     collected.raise_all()
     return _Contents(loaded, record, run_start_ns)
 

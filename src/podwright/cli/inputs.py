@@ -12,7 +12,8 @@ import msgspec
 
 from podwright.assembly import Registry, Scheduler, UnknownPod, idle_choices, plugins_from
 from podwright.assembly.missing_resources import missing_resources
-from podwright.cli.console import print_message, print_warnings, waiting
+from podwright.cli.console import print_message, print_warnings
+from podwright.cli.file_reading import document_cache, reading_files
 from podwright.cli.input_errors import ErrorCollector, read_text
 from podwright.cli.installed_plugins import with_installed
 from podwright.cli.options import OffsetName, Setup, ValidationName
@@ -32,8 +33,9 @@ from podwright.files import (
     LoadedObjects,
     PartialObjects,
     count_openb_gpus,
-    load,
+    load_bytes,
     missing_priority_classes,
+    read_paths,
 )
 from podwright.framework import CallExtender, Plugin, TieRule
 from podwright.machine import SchedulerOptions
@@ -109,13 +111,16 @@ def read_inputs(files: Sequence[str], setup: Setup, *, has_both: bool = False) -
     collected = ErrorCollector()
     loaded = LoadedObjects()
     missing: tuple[FieldError, ...] = ()
-    with waiting("reading the files"):
+    with reading_files() as watch:
         is_complete = False
         with collected:
             stdin = sys.stdin.buffer if "-" in files else None
             try:
-                loaded = load(
-                    list(files), stdin=stdin, validate=setup.validate.value, report=print_message
+                loaded = load_bytes(
+                    read_paths(files, stdin=stdin, report=print_message),
+                    validate=setup.validate.value,
+                    watch=watch,
+                    cache=document_cache(),
                 )
                 require_objects(loaded, files)
                 loaded = with_counted_gpus(loaded, setup)

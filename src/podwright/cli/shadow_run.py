@@ -15,9 +15,9 @@ from podwright.cli.console import (
     print_table,
     print_warnings,
     progress,
-    waiting,
     write,
 )
+from podwright.cli.file_reading import reading_files
 from podwright.cli.input_errors import ErrorCollector, read_text
 from podwright.config import (
     DEFAULT_GATES,
@@ -52,10 +52,10 @@ def run_shadow(  # noqa: PLR0913 - the options of the command
     configuration: KubeSchedulerConfiguration | None = None
     gates: Gates = DEFAULT_GATES
     source = "configuration"
-    with waiting("reading the record"):
+    with reading_files() as watch:
         with collected:
             file = _record_in(path)
-            record = load_record(file)
+            record = load_record(file, watch=watch)
         with collected:
             log = _log_of(path, log_path, uses_log=uses_log)
             if has_delay and log is not None:

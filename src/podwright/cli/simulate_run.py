@@ -23,10 +23,10 @@ from podwright.cli.console import (
     print_table,
     print_warnings,
     stderr,
-    waiting,
     write,
 )
 from podwright.cli.duration_text import duration_text
+from podwright.cli.file_reading import document_cache, reading_files
 from podwright.cli.input_errors import ErrorCollector
 from podwright.cli.inputs import (
     extender_caller,
@@ -268,14 +268,16 @@ def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
     files: list[InputFile] = []
     loaded, is_complete = LoadedObjects(), False
     inputs: Inputs | None = None
-    with waiting("reading the files"):
+    with reading_files() as watch:
         with collected:
             stdin = sys.stdin.buffer if "-" in options.files else None
             contents = read_paths(options.files, stdin=stdin, report=print_message)
             files += [InputFile("objects", name, sha256_of(data)) for name, data in contents]
             _reject_records(contents)
             try:
-                loaded = load_bytes(contents, validate=setup.validate.value)
+                loaded = load_bytes(
+                    contents, validate=setup.validate.value, watch=watch, cache=document_cache()
+                )
                 is_complete = True
                 loaded = with_counted_gpus(loaded, setup)
             except PartialObjects as error:

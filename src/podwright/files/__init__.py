@@ -10,11 +10,14 @@ kube-scheduler-simulator.
 
 A *manifest* is a document for an API server; a *stored* object has been in one.
 
+`document_cache.py` keeps what the parser of large YAML files returns, because parsing is slow.
+
 Start with `manifests.py`, `documents.py` (bytes to documents) and `object_reader.py` (documents to
 objects), then `record.py`.
 """
 
-from podwright.files.documents import SNAPSHOT_KEYS, Place
+from podwright.files.document_cache import DocumentCache
+from podwright.files.documents import SNAPSHOT_KEYS, Place, Watch
 from podwright.files.manifests import (
     STDIN_SOURCE,
     LoadedObjects,
@@ -59,6 +62,7 @@ __all__ = [
     "SNAPSHOT_KEYS",
     "STDIN_SOURCE",
     "ChangeType",
+    "DocumentCache",
     "FieldValidation",
     "LoadedObjects",
     "LogLine",
@@ -73,6 +77,7 @@ __all__ = [
     "SchedulerLog",
     "Sourced",
     "SourcedDocument",
+    "Watch",
     "count_openb_gpus",
     "file_lines",
     "is_in_snapshot",

@@ -10,13 +10,14 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from functools import cached_property
-from typing import Any, Final, NamedTuple
+from functools import cached_property, partial
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
+from podwright.files.document_cache import DocumentCache
 from podwright.objects import (
     TYPES,
     Document,
@@ -31,6 +32,9 @@ from podwright.objects import (
     read_yaml,
     yaml_line_of,
 )
+
+Watch: TypeAlias = Callable[[str, float], None]
+"""Receives the name of a file and the share of it that is read."""
 
 CONFIGURATION_GROUP = "kubescheduler.config.k8s.io"
 
@@ -63,14 +67,14 @@ def _error(source: str, message: str, *, path: str = "") -> FieldError:
 
 
 class Lines:
-    """The text of a file, split when the line of a field is first needed."""
+    """The text of a file, read and split when the line of a field is first needed."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: Callable[[], str]) -> None:
         self._text = text
 
     @cached_property
     def _lines(self) -> list[str]:
-        return self._text.split("\n")
+        return self._text().split("\n")
 
     def line_of(self, path: str, first: int) -> int:
         """Return the line of a field of the document that begins on a line; 0 if unknown."""
@@ -169,7 +173,13 @@ class Found(NamedTuple):
 
 
 def read_documents(
-    data: bytes, source: str, errors: list[FieldError], duplicates: list[FieldError]
+    data: bytes,
+    source: str,
+    errors: list[FieldError],
+    duplicates: list[FieldError],
+    *,
+    watch: Watch | None = None,
+    cache: DocumentCache | None = None,
 ) -> Iterator[Found]:
     """Yield the documents of a file; lists and snapshots are taken apart.
 
@@ -183,7 +193,20 @@ def read_documents(
         Receives what is not a document.
     duplicates : list of FieldError, written
         Receives the keys that a mapping has twice; the last value applies.
+    watch : callable, optional
+        Receives how much of the file is read.
+    cache : DocumentCache, optional
+        Keeps the documents of a YAML file; the source is its path.
     """
+    if watch is not None:
+        watch(source, 0.0)
+    entry = None if cache is None or data[:1] in {b"{", b"["} else cache.entry(source, data)
+    kept = None if entry is None else entry.read()
+    if kept is not None:
+        # The text is not needed but for the lines of errors.
+        kept_lines = Lines(lambda: _text(data, source, []) or "")
+        yield from _yaml_documents(kept_lines, source, kept, errors, duplicates)
+        return
     text = _text(data, source, errors)
     if text is None:
         return
@@ -204,24 +227,31 @@ def read_documents(
             errors.append(_error(source, "nested too deeply"))
             return
     if values is None:
-        yield from _yaml_documents(text, source, errors, duplicates)
+        parsed = read_yaml(
+            text, allow_duplicates=True, watch=None if watch is None else partial(watch, source)
+        )
+        documents = parsed if entry is None else entry.recorded(parsed)
+        yield from _yaml_documents(Lines(lambda: text), source, documents, errors, duplicates)
         return
     if not all(map(_is_of_server, values)):
         duplicates += _json_duplicates(text, values, source)
     # The lines of a long file are not worth reading it again as YAML.
     is_short = len(values) == 1 and "\n" in text.strip() and len(text) < _LONGEST_JSON
-    lines = Lines(text) if is_short else None
+    lines = Lines(lambda: text) if is_short else None
     for index, value in enumerate(values, start=1):
         place = Place(source, lines, int(is_short), index=index if len(values) > 1 else 0)
         yield from _of_value(value, place, (), errors)
 
 
 def _yaml_documents(
-    text: str, source: str, errors: list[FieldError], duplicates: list[FieldError]
+    lines: Lines,
+    source: str,
+    documents: Iterable[YamlDocument],
+    errors: list[FieldError],
+    duplicates: list[FieldError],
 ) -> Iterator[Found]:
-    lines = Lines(text)
     try:
-        for index, document in enumerate(read_yaml(text, allow_duplicates=True), start=1):
+        for index, document in enumerate(documents, start=1):
             duplicates += _yaml_duplicates([document], source)
             place = Place(source, lines, document.line, index=index)
             yield from _of_value(document.value, place, document.item_lines, errors)

@@ -13,6 +13,8 @@ from typing import BinaryIO, TypeVar, get_args
 
 import msgspec
 
+from podwright.files.document_cache import DocumentCache
+from podwright.files.documents import Watch
 from podwright.files.object_reader import (
     FieldValidation,
     PartialManifest,
@@ -282,8 +284,19 @@ def load_bytes(
     *,
     validate: FieldValidation = "strict",
     has_defaults: bool = True,
+    watch: Watch | None = None,
+    cache: DocumentCache | None = None,
 ) -> LoadedObjects:
     """Read the objects from the content of files; see `load` and `read_manifest`.
+
+    Parameters
+    ----------
+    files : iterable of (str, bytes)
+        Path and content.
+    watch : callable, optional
+        Receives the name of each file and the share of it that is read.
+    cache : DocumentCache, optional
+        Keeps the parsed documents of large YAML files.
 
     Raises
     ------
@@ -299,7 +312,12 @@ def load_bytes(
     for source, data in files:
         try:
             manifest = read_manifest(
-                data, source=source, validate=validate, has_defaults=has_defaults
+                data,
+                source=source,
+                validate=validate,
+                has_defaults=has_defaults,
+                watch=watch,
+                cache=None if source == STDIN_SOURCE else cache,
             )
         except PartialManifest as error:
             errors.extend(error.errors)

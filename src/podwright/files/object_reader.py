@@ -18,8 +18,10 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
+from podwright.files.document_cache import DocumentCache
 from podwright.files.documents import (
     Place,
+    Watch,
     is_configuration,
     is_from_server,
     read_documents,
@@ -325,6 +327,8 @@ def read_manifest(
     source: str,
     validate: FieldValidation = "strict",
     has_defaults: bool = True,
+    watch: Watch | None = None,
+    cache: DocumentCache | None = None,
 ) -> Manifest:
     """Read the objects and configurations of a file.
 
@@ -338,6 +342,8 @@ def read_manifest(
         What is done about problems in manifests.
     has_defaults : bool
         Whether the objects of manifests get upstream's defaults.
+    watch, cache : optional
+        As for `load_bytes`.
 
     Raises
     ------
@@ -351,7 +357,8 @@ def read_manifest(
     unreadable: list[FieldError] = []
     duplicates: list[FieldError] = []
     is_complete = True
-    for place, document, is_stored in read_documents(data, source, unreadable, duplicates):
+    found = read_documents(data, source, unreadable, duplicates, watch=watch, cache=cache)
+    for place, document, is_stored in found:
         reader.note_duplicates(duplicates)
         reader.errors += unreadable
         is_complete = is_complete and not unreadable

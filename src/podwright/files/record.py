@@ -21,6 +21,7 @@ Upstream: simulator/recorder/recorder.go, simulator/replayer/replayer.go (kube-s
 from __future__ import annotations
 
 import gzip
+import io
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +29,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias, cast, get_args
 
 import msgspec
 
-from podwright.files.documents import Place
+from podwright.files.documents import Place, Watch
 from podwright.files.object_reader import ObjectReader
 from podwright.objects import (
     FieldError,
@@ -116,12 +117,18 @@ class _Written(msgspec.Struct, frozen=True):
 
 
 _NAMES = frozenset({"name", "namespace", "uid", "resourceVersion"})
+_WATCHED_LINES = 1_000
 _DECODER = msgspec.json.Decoder(_Written)
 _ObjectKey: TypeAlias = tuple[GroupKind, NamespacedName]
 
 
-def load_record(path: str | Path) -> Record:
+def load_record(path: str | Path, *, watch: Watch | None = None) -> Record:
     """Read a record from a file, compressed or not.
+
+    Parameters
+    ----------
+    watch : callable, optional
+        Receives the name of the file and the share of it that is read.
 
     Raises
     ------
@@ -132,10 +139,10 @@ def load_record(path: str | Path) -> Record:
         data = Path(path).read_bytes()
     except OSError as error:
         raise InputError([_error(str(path), f"cannot be read: {error.strerror}")]) from None
-    return read_record(data, source=str(path))
+    return read_record(data, source=str(path), watch=watch)
 
 
-def read_record(data: bytes, *, source: str) -> Record:
+def read_record(data: bytes, *, source: str, watch: Watch | None = None) -> Record:
     """Read a record.
 
     Parameters
@@ -144,6 +151,8 @@ def read_record(data: bytes, *, source: str) -> Record:
         The content of the file, compressed or not.
     source : str
         The file's name, for errors.
+    watch : callable, optional
+        As for `load_record`.
 
     Raises
     ------
@@ -155,7 +164,12 @@ def read_record(data: bytes, *, source: str) -> Record:
     reading = RecordReader(source)
     lines: list[RecordLine] = []
     unterminated = 0
+    data = _unpacked(data, source)
+    read_bytes = 0
     for number, line, is_terminated in numbered_lines(data, source=source):
+        read_bytes += len(line) + 1
+        if watch is not None and number % _WATCHED_LINES == 1:
+            watch(source, min(read_bytes / len(data), 1.0))
         if not is_terminated:
             unterminated = number
         elif line.strip() and (change := reading.take(number, line)) is not None:
@@ -198,17 +212,22 @@ def numbered_lines(data: bytes, *, source: str) -> Iterator[tuple[int, bytes, bo
     InputError
         The file is compressed and cannot be decompressed.
     """
-    if data[:2] == b"\x1f\x8b":
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            raise InputError([_error(source, f"cannot be unpacked: {error}")]) from None
-    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    last = lines.pop()
+    # Line by line: a caller may read only the first line of a large file.
+    lines = io.BytesIO(_unpacked(data, source).removeprefix(b"\xef\xbb\xbf"))
     for number, line in enumerate(lines, start=1):
-        yield number, line, True
-    if last.strip():
-        yield len(lines) + 1, last, False
+        if line.endswith(b"\n"):
+            yield number, line[:-1], True
+        elif line.strip():
+            yield number, line, False
+
+
+def _unpacked(data: bytes, source: str) -> bytes:
+    if data[:2] != b"\x1f\x8b":
+        return data
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError([_error(source, f"cannot be unpacked: {error}")]) from None
 
 
 def file_lines(path: str | Path) -> Iterator[tuple[int, bytes, bool]]:

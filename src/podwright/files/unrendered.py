@@ -81,7 +81,7 @@ class UnrenderedFiles:
         if data.startswith(_GZIP):
             # A compressed file is a dump, and its bytes contain any sequence by chance.
             return None
-        if b"{{" in data and len(data) < _TEMPLATE_BYTES_MAX and not _is_yaml(data):
+        if len(data) < _TEMPLATE_BYTES_MAX and b"{{" in data and not _is_yaml(data):
             return Unrendered("unrendered templates ({{ }})", folder, "helm template CHART")
         if file.suffix != ".csv" and not _has_objects(data):
             return Unrendered("files without apiVersion and kind", folder)

@@ -10,7 +10,7 @@ deviation is more lenient: a bare `y` or `n` is text, so a node may be named n w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -58,16 +58,23 @@ class YamlDocument(msgspec.Struct, frozen=True):
         The lines of the entries of its list `items`.
     duplicates : tuple of (int, str)
         The line and the text of every key that its mapping has already. The last value applies.
+    has_aliases : bool
+        Whether parts of it are one object: its text may be exponentially longer than the stream.
     """
 
     value: Any
     line: int
     item_lines: tuple[int, ...] = ()
     duplicates: tuple[tuple[int, str], ...] = ()
+    has_aliases: bool = False
 
 
 def read_yaml(
-    text: str, *, allow_duplicates: bool = False, reads_one_letter: bool = False
+    text: str,
+    *,
+    allow_duplicates: bool = False,
+    reads_one_letter: bool = False,
+    watch: Callable[[float], None] | None = None,
 ) -> Iterator[YamlDocument]:
     """Yield the documents of a YAML stream; empty ones have the value None.
 
@@ -79,6 +86,8 @@ def read_yaml(
         Whether `YamlDocument.duplicates` reports duplicate keys; otherwise they are errors.
     reads_one_letter : bool
         Whether a bare `y` or `n` is a boolean, as for the API server.
+    watch : callable, optional
+        Receives the share of the text that is read, about once for each object.
 
     Raises
     ------
@@ -86,9 +95,9 @@ def read_yaml(
         When the iteration reaches invalid YAML.
     """
     try:
-        for document in _documents(
-            yaml.parse(text, Loader=_LOADER), _LETTERS if reads_one_letter else {}
-        ):
+        progress = None if watch is None else _Progress(watch, len(text))
+        letters = _LETTERS if reads_one_letter else {}
+        for document in _documents(yaml.parse(text, Loader=_LOADER), letters, progress):
             if document.duplicates and not allow_duplicates:
                 line, key = document.duplicates[0]
                 raise YamlError(f'duplicate key "{key}"', line)
@@ -113,8 +122,21 @@ class _Collection:
         self.merges: list[Any] | None = None
 
 
-def _documents(events: Iterator[Any], letters: dict[str, bool]) -> Iterator[YamlDocument]:
-    builder = _Builder()
+class _Progress:
+    """Reports the share of a text that is read."""
+
+    def __init__(self, watch: Callable[[float], None], length: int) -> None:
+        self._watch = watch
+        self._length = max(length, 1)
+
+    def reached(self, event: Any) -> None:
+        self._watch(min(event.start_mark.index / self._length, 1.0))
+
+
+def _documents(
+    events: Iterator[Any], letters: dict[str, bool], progress: _Progress | None
+) -> Iterator[YamlDocument]:
+    builder = _Builder(progress)
     scalar, mapping_start, sequence_start = (
         yaml.ScalarEvent, yaml.MappingStartEvent, yaml.SequenceStartEvent,
     )  # fmt: skip
@@ -132,19 +154,25 @@ def _documents(events: Iterator[Any], letters: dict[str, bool]) -> Iterator[Yaml
         elif kind is yaml.AliasEvent:
             builder.add_alias(event)
         elif kind is yaml.DocumentStartEvent:
-            builder = _Builder()
+            builder = _Builder(progress)
         elif kind is yaml.DocumentEndEvent:
             yield YamlDocument(
-                builder.root, builder.line, tuple(builder.item_lines), tuple(builder.duplicates)
+                builder.root,
+                builder.line,
+                tuple(builder.item_lines),
+                tuple(builder.duplicates),
+                has_aliases=builder.has_aliases,
             )
 
 
 class _Builder:
     """Builds one document from its events."""
 
-    def __init__(self) -> None:
+    def __init__(self, progress: _Progress | None) -> None:
         self.root: Any = None
         self.line = 1
+        self.has_aliases = False
+        self._progress = progress
         self.item_lines: list[int] = []
         self.duplicates: list[tuple[int, str]] = []
         self._stack: list[_Collection] = []
@@ -154,8 +182,11 @@ class _Builder:
         depth = len(self._stack)
         if depth == 0:
             self.line = event.start_mark.line + 1
-        elif depth == 2 and self._stack[0].key == "items" and type(self._stack[1].value) is list:
-            self.item_lines.append(event.start_mark.line + 1)
+        elif depth == 2:
+            if self._progress is not None:
+                self._progress.reached(event)
+            if self._stack[0].key == "items" and type(self._stack[1].value) is list:
+                self.item_lines.append(event.start_mark.line + 1)
         self.add(value, event)
         self._stack.append(_Collection(value))
 
@@ -170,6 +201,7 @@ class _Builder:
     def add_alias(self, event: Any) -> None:
         if event.anchor not in self._anchors:
             raise YamlError(f'unknown alias "{event.anchor}"', event.start_mark.line + 1)
+        self.has_aliases = True
         self.add(self._anchors[event.anchor], event, is_alias=True)
 
     def add(self, value: Any, event: Any, *, is_alias: bool = False) -> None:

@@ -1,0 +1,93 @@
+"""What a command does while it reads files: shows the progress, and uses the cache of dumps."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+
+from rich.console import Console
+from rich.status import Status
+
+from podwright.cli.console import stderr
+from podwright.cli.gc_pause import long_lived_objects
+from podwright.files import DocumentCache, Watch
+
+CACHE_VARIABLE = "PODWRIGHT_CACHE"
+"""`off`, or the folder of the cache; without it, entries stand beside the files."""
+
+_QUIET_SECONDS = 1.0
+
+
+@contextmanager
+def reading_files() -> Iterator[Watch | None]:
+    """Show the name of the file and the share that is read, after a second, on a terminal.
+
+    Yields
+    ------
+    callable or None
+        To be passed to the functions that read files.
+    """
+    console = stderr()
+    with long_lived_objects():
+        if not console.is_terminal:
+            yield None
+            return
+        display = _ReadingDisplay(console)
+        try:
+            yield display.watch
+        finally:
+            display.stop()
+
+
+class _ReadingDisplay:
+    """The line on the terminal."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._begun_s = monotonic()
+        self._status: Status | None = None
+        self._text = ""
+
+    def watch(self, source: str, share: float) -> None:
+        text = f"reading {source}: {share:.0%}"
+        if text == self._text:
+            return
+        self._text = text
+        if self._status is not None:
+            self._status.update(text)
+        elif monotonic() - self._begun_s >= _QUIET_SECONDS:
+            self._status = self._console.status(text)
+            self._status.start()
+
+    def stop(self) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+
+def document_cache() -> DocumentCache | None:
+    """Return the cache of dumps that the environment selects; None if it is switched off."""
+    setting = os.environ.get(CACHE_VARIABLE, "")
+    if setting == "off":
+        return None
+    if setting:
+        return DocumentCache(Path(setting), is_beside=False)
+    return DocumentCache(_user_folder())
+
+
+def _user_folder() -> Path | None:
+    """Return podwright's folder among the user's caches; None without a home folder."""
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return None
+    if sys.platform == "darwin":
+        caches = home / "Library" / "Caches"
+    elif sys.platform == "win32":
+        caches = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    else:
+        caches = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
+    return caches / "podwright" / "documents"

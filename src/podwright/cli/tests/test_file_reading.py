@@ -1,0 +1,121 @@
+"""What is shown while files are read, and the cache that the environment selects."""
+
+from __future__ import annotations
+
+import gc
+import io
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from podwright.cli import file_reading
+from podwright.cli.file_reading import document_cache, reading_files
+from podwright.files import LoadedObjects, load_bytes
+from podwright.files.document_cache import LEAST_BYTES
+
+
+def load_file(path: Path, **options) -> LoadedObjects:
+    return load_bytes([(str(path), path.read_bytes())], **options)
+
+
+@pytest.fixture
+def screen(monkeypatch):
+    """The terminal that stderr is."""
+    screen = io.StringIO()
+    made = Console(file=screen, force_terminal=True, width=100, color_system=None)
+    monkeypatch.setattr(file_reading, "stderr", lambda: made)
+    return screen
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The number of seconds that each look at the clock takes."""
+    now = [0.0, 0.0]
+
+    def monotonic():
+        now[0] += now[1]
+        return now[0]
+
+    monkeypatch.setattr(file_reading, "monotonic", monotonic)
+    return now
+
+
+def pods(count: int) -> str:
+    head = "apiVersion: v1\nkind: Pod\n"
+    spec = "spec: {containers: [{name: c, image: i}]}\n"
+    return "---\n".join(f"{head}metadata: {{name: p{n}}}\n{spec}" for n in range(count))
+
+
+@pytest.fixture
+def dump(tmp_path):
+    (tmp_path / "dump.yaml").write_text(pods(50))
+    return tmp_path / "dump.yaml"
+
+
+def test_after_a_second_the_file_and_the_share_are_shown(screen, clock, dump):
+    clock[1] = 0.2
+    with reading_files() as watch:
+        assert len(load_file(dump, watch=watch).sourced) == 50
+    shown = screen.getvalue()
+    assert f"reading {dump}: " in shown
+    assert f"reading {dump}: 0%" not in shown
+
+
+def test_within_a_second_nothing_is_shown(screen, clock, dump):
+    clock[1] = 0.001
+    with reading_files() as watch:
+        load_file(dump, watch=watch)
+    assert screen.getvalue() == ""
+
+
+def test_the_share_grows_to_the_end(dump):
+    shares: list[float] = []
+    load_file(dump, watch=lambda _, share: shares.append(share))
+    assert shares == sorted(shares)
+    assert shares[0] == 0
+    assert 0.95 < shares[-1] <= 1
+
+
+def test_off_a_terminal_nothing_is_watched(monkeypatch):
+    monkeypatch.setattr(file_reading, "stderr", lambda: Console(file=io.StringIO()))
+    with reading_files() as watch:
+        assert watch is None
+
+
+def test_the_collector_is_as_before_also_after_an_error():
+    assert gc.isenabled()
+    with suppress(KeyError), reading_files():
+        assert not gc.isenabled()
+        raise KeyError
+    assert gc.isenabled()
+    gc.unfreeze()
+
+
+def test_the_cache_can_be_switched_off(monkeypatch):
+    monkeypatch.setenv("PODWRIGHT_CACHE", "off")
+    assert document_cache() is None
+
+
+@pytest.mark.parametrize(
+    ("variables", "is_beside"),
+    [
+        pytest.param({"PODWRIGHT_CACHE": "CACHES"}, False, id="a given folder"),
+        pytest.param({"XDG_CACHE_HOME": "CACHES"}, True, id="the user's caches"),
+    ],
+)
+def test_a_folder_is_used_in_place_of_a_read_only_one(
+    variables, is_beside, dump, tmp_path, monkeypatch
+):
+    monkeypatch.delenv("PODWRIGHT_CACHE", raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, str(tmp_path / value.lower()))
+    dump.write_text(f"# {'-' * LEAST_BYTES}\n{pods(3)}")
+    if is_beside:
+        # Where the entry would be.
+        (tmp_path / f".{dump.name}.podwright-cache").mkdir()
+    load_file(dump, cache=document_cache())
+    kept = [path for path in (tmp_path / "caches").rglob("*") if path.is_file()]
+    assert [path.suffix for path in kept] == [".podwright-cache"]
