@@ -61,6 +61,27 @@ class FieldForm:
         self.zero = zero
 
 
+class StructForm:
+    """How the fields of one struct are written.
+
+    Attributes
+    ----------
+    fields : dict of str to FieldForm
+        In the order of upstream's struct.
+    places : dict of str to int
+        The position of each field.
+    zeros : list of FieldForm
+        The fields that are written also if they are absent.
+    """
+
+    __slots__ = ("fields", "places", "zeros")
+
+    def __init__(self, fields: list[FieldForm]) -> None:
+        self.fields = {field.name: field for field in fields}
+        self.places = {field.name: index for index, field in enumerate(fields)}
+        self.zeros = [field for field in fields if field.zero is not _ABSENT]
+
+
 class GoForms:
     """The compiled structs of a table.
 
@@ -72,7 +93,7 @@ class GoForms:
 
     def __init__(self, type_of: TypeOf) -> None:
         self._type_of = type_of
-        self._structs: dict[str, list[FieldForm]] = {}
+        self._structs: dict[str, StructForm] = {}
 
     def convert(self, document: Document, struct: str) -> Document:
         """Return a document in Go's form; its types must be right.
@@ -84,32 +105,33 @@ class GoForms:
         struct : str
             The name of its struct.
         """
+        form = self._structs.get(struct) or self._form(struct)
+        fields, places = form.fields, form.places
+        names = [name for name, value in document.items() if value is not None and name in fields]
+        names += [field.name for field in form.zeros if document.get(field.name) is None]
+        names.sort(key=places.__getitem__)
         found: Document = {}
-        for field in self.fields(struct):
-            value = document.get(field.name)
+        for name in names:
+            field, value = fields[name], document.get(name)
             if value is None:
-                value = field.zero
-                if value is _ABSENT:
-                    continue
-                found[field.name] = value() if callable(value) else value
+                zero = field.zero
+                found[name] = zero() if callable(zero) else zero
                 continue
             if field.convert is not None:
                 value = field.convert(value)
-            if field.omits_empty and not value and (value is not None):
+            if field.omits_empty and not value:
                 continue
-            found[field.name] = value
+            found[name] = value
         return found
 
-    def fields(self, struct: str) -> list[FieldForm]:
-        """Return the fields of a struct, in the order of upstream's struct."""
-        known = self._structs.get(struct)
-        if known is None:
-            of = self._type_of(struct)
-            places = {field: index for index, field in enumerate(GO_ORDER.get(struct, ()))}
-            ordered = sorted(of.fields.values(), key=lambda field: _order(field, places))
-            known = self._structs[struct] = []
-            known.extend(self._compiled(of.name, field) for field in ordered)
-        return known
+    def _form(self, struct: str) -> StructForm:
+        of = self._type_of(struct)
+        order = {field: index for index, field in enumerate(GO_ORDER.get(struct, ()))}
+        ordered = sorted(of.fields.values(), key=lambda field: _order(field, order))
+        form = self._structs[struct] = StructForm(
+            [self._compiled(of.name, field) for field in ordered]
+        )
+        return form
 
     def _compiled(self, struct: str, field: Field) -> FieldForm:
         name, ref = field.name, field.type

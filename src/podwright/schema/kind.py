@@ -195,7 +195,7 @@ class Kind:
             Decoding problems, then what validation reports about the values of the right types,
             metadata first.
         """
-        key = self._spec_key(document)
+        key = self.spec_key(document)
         known = None if key is None else self._specs.get(key)
         if known is None:
             problems = self.decoding_problems(document)
@@ -238,7 +238,7 @@ class Kind:
             and not any(_contains(problem[0], path) for path in removed)
         ]
 
-    def _spec_key(self, document: Document) -> Hashable | None:
+    def spec_key(self, document: Document) -> Hashable | None:
         """Return on what defaults and validation depend; None if it is the whole object."""
         metadata = document.get("metadata") or {}
         if not self.row.is_spec_only or document.get("spec") is None:

@@ -44,7 +44,7 @@ def request_token(backend: Backend, call: Call) -> HttpReply:
     """Issue a token for the named service account."""
     options = write_options(call.request, "CreateOptions")
     request_call = msgspec.structs.replace(call, resource=_token_request_resource())
-    document = in_namespace(call, body_of(request_call, options.field_validation))
+    document = in_namespace(call, body_of(backend, request_call, options.field_validation))
     metadata: Document = dict(document.get("metadata") or {})
     spec: dict[str, Any] = dict(document.get("spec") or {})
     spec["audiences"] = spec.get("audiences") or [ISSUER]
@@ -117,7 +117,7 @@ def _bound_object(
 def review_token(backend: Backend, call: Call) -> HttpReply:
     """Say to whom a token belongs."""
     options = write_options(call.request, "CreateOptions")
-    document = in_namespace(call, body_of(call, options.field_validation))
+    document = in_namespace(call, body_of(backend, call, options.field_validation))
     spec: Document = document.get("spec") or {}
     token = spec.get("token")
     if not token:
@@ -140,9 +140,8 @@ def review_token(backend: Backend, call: Call) -> HttpReply:
 
 def review_self(backend: Backend, call: Call) -> HttpReply:
     """Return the user of the request."""
-    del backend
     options = write_options(call.request, "CreateOptions")
-    document = in_namespace(call, body_of(call, options.field_validation))
+    document = in_namespace(call, body_of(backend, call, options.field_validation))
     metadata = (document.get("metadata") or {}) | {"creationTimestamp": timestamp_text(call.now_ns)}
     status = {"userInfo": user_document(call.user)}
     made = call.resource.kind.go_form(document | {"metadata": metadata, "status": status})

@@ -15,6 +15,7 @@ from podwright.api.endpoints.paths import RequestInfo
 from podwright.api.endpoints.request import HttpRequest, User
 from podwright.api.endpoints.resources import Resource, Resources
 from podwright.api.endpoints.service_account_tokens import ServiceAccountTokens
+from podwright.api.endpoints.shared_specs import SharedSpecs
 from podwright.api.endpoints.status_errors import ApiError, not_found
 from podwright.api.resource_storage import ResourceStorage
 from podwright.objects import Document, KubernetesObject
@@ -41,6 +42,8 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     allocators : mapping
         By group and kind, what completes a valid object before it is stored, from the object and
         the stored one, or None.
+    specs : SharedSpecs
+        The specs that objects share.
     tokens : ServiceAccountTokens
         Issues and checks tokens of service accounts.
     authenticator : Authenticator
@@ -53,6 +56,7 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     admission: AdmissionChain
     field_management: FieldManagement
     allocators: Mapping[tuple[str, str], Allocator]
+    specs: SharedSpecs
     tokens: ServiceAccountTokens
     authenticator: Authenticator
 

@@ -47,11 +47,16 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[mi
         return True
 
 
+_LETTERS: Final = ("y", "Y", "n", "N")
+"""Booleans of YAML 1.1 that PyYAML reads as text."""
+
+
 def _text(dumper: Any, value: str) -> Any:
     tag = "tag:yaml.org,2002:str"
     if "\n" in value:
         return dumper.represent_scalar(tag, value, style="|")
     is_plain = dumper.resolve(yaml.ScalarNode, value, (True, False)) == tag
+    is_plain = is_plain and value not in _LETTERS
     return dumper.represent_scalar(tag, value, style=None if is_plain else '"')
 
 

@@ -103,7 +103,7 @@ def update_scale(backend: Backend, call: Call) -> HttpReply:
     """Replace the Scale of the named object."""
     options = write_options(call.request, "UpdateOptions")
     scale_call = _of_scale(call)
-    sent = in_namespace(call, body_of(scale_call, options.field_validation))
+    sent = in_namespace(call, body_of(backend, scale_call, options.field_validation))
     check_name(call, sent)
     uid = (sent.get("metadata") or {}).get("uid") or ""
     return _write(backend, call, options, lambda _current: sent, uid=uid)

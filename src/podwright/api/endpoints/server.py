@@ -43,6 +43,7 @@ from podwright.api.endpoints.resources import DEFAULT_GROUP_VERSIONS, Resource, 
 from podwright.api.endpoints.responses import error_reply
 from podwright.api.endpoints.service_account_tokens import ServiceAccountTokens
 from podwright.api.endpoints.service_allocation import ServiceAllocations
+from podwright.api.endpoints.shared_specs import SharedSpecs
 from podwright.api.endpoints.status_errors import (
     ApiError,
     PlainError,
@@ -131,6 +132,7 @@ class ApiServer:
             resources=self.resources,
             admission=AdmissionChain(options.admission(store)),
             field_management=FieldManagement(self.resources, is_on=options.keeps_managed_fields),
+            specs=SharedSpecs(),
             tokens=tokens,
             authenticator=self.authenticator,
             allocators={("", "Service"): ServiceAllocations(store).allocate},

@@ -117,7 +117,8 @@ class Watch:
         except Expired as error:
             self._is_closed = True
             return [*lines, _line("ERROR", too_old(error).status)]
-        if self._allows_bookmarks and now_ns >= self._next_bookmark_ns:
+        is_due = self._next_bookmark_ns <= now_ns < self.deadline_ns
+        if self._allows_bookmarks and is_due:
             self._next_bookmark_ns = self._bookmark_after(now_ns)
             lines.append(self._bookmark(self._cursor.bookmark()))
         return lines

@@ -53,7 +53,7 @@ from podwright.api.endpoints.status_errors import (
 )
 from podwright.api.identity import generated_name, uid_at
 from podwright.objects import Document, InvalidObject, KubernetesObject, timestamp_text
-from podwright.schema import Problem, built_in, decode, validate_object_meta
+from podwright.schema import built_in, decode, validate_object_meta
 from podwright.store import AlreadyExists, Stored
 
 MODIFIED: Final = (
@@ -75,7 +75,7 @@ if it does not exist."""
 # ---------------------------------------------------------------------------- decoding
 
 
-def body_of(call: Call, validation: FieldValidation) -> Document:
+def body_of(backend: Backend, call: Call, validation: FieldValidation) -> Document:
     """Return the body of a write, in Go's form and with defaults.
 
     Raises
@@ -87,13 +87,17 @@ def body_of(call: Call, validation: FieldValidation) -> Document:
     types = CUSTOM_MEDIA_TYPES if resource.is_custom else MEDIA_TYPES
     decoded = read_object(call.request, resource.name, types)
     document = check_kind(decoded.document, resource.kind)
+    is_known = backend.specs.knows(resource, document)
+    # The types and fields of a known spec are right.
+    checked = document | {"spec": None} if is_known else document
     try:
-        call.warnings += check_fields(
-            document, resource.kind, decoded.duplicates, validation=validation
-        )
+        warnings = check_fields(checked, resource.kind, decoded.duplicates, validation=validation)
     except (StrictDecodingError, TypeMismatchError) as error:
         raise cannot_be_handled(resource.kind, error) from None
-    return completed(resource, document)
+    call.warnings += warnings
+    if validation == "Ignore" or warnings:
+        return completed(resource, document)
+    return backend.specs.completed(resource, document, lambda each: completed(resource, each))
 
 
 def completed(resource: Resource, document: Document) -> Document:
@@ -132,7 +136,7 @@ def in_namespace(call: Call, document: Document) -> Document:
 def create(backend: Backend, call: Call) -> HttpReply:
     """Create an object from the body of a request."""
     options = write_options(call.request, "CreateOptions")
-    document = in_namespace(call, body_of(call, options.field_validation))
+    document = in_namespace(call, body_of(backend, call, options.field_validation))
     made = create_document(backend, call, document, options)
     return object_reply(call, made, 201)
 
@@ -172,9 +176,7 @@ def create_document(
     backend.admission.admit(attributes)
     assert attributes.object is not None, "admission keeps the object of a creation"
     document = strategies.prepared_for_create(resource, attributes.object, call.now_ns)
-    document = resource.kind.go_form(document)
-    if problems := _problems_of_new(resource, document):
-        raise invalid(resource.error_group, resource.name, _name_of(document), problems)
+    document = _validated(backend, resource, document)
     document = _allocated(backend, resource, document, None)
     attributes.object = document
     backend.admission.validate(attributes)
@@ -239,19 +241,29 @@ def _with_new_metadata(backend: Backend, call: Call, document: Document) -> Docu
     return document | {"metadata": metadata}
 
 
-def _problems_of_new(resource: Resource, document: Document) -> list[Problem]:
+def _validated(backend: Backend, resource: Resource, document: Document) -> Document:
+    """Return a prepared new object in Go's form.
+
+    Raises
+    ------
+    ApiError
+        The object is not valid.
+    """
     row = resource.kind.row
+    document, found = backend.specs.stored(resource, document)
     problems = validate_object_meta(
         document.get("metadata") or {}, name_rule=row.name_rule, is_namespaced=row.namespaced
     )
-    if row.validation or resource.to_storage is None:
-        return problems + resource.kind.validation_problems(document)
-    return problems + resource.storage_kind.validation_problems(resource.stored(document))
+    if not row.validation and resource.to_storage is not None:
+        found = resource.storage_kind.validation_problems(resource.stored(document))
+    if problems or found:
+        raise invalid(resource.error_group, resource.name, _name_of(document), [*problems, *found])
+    return document
 
 
 def _store_new(backend: Backend, call: Call, document: Document, *, is_dry_run: bool) -> Stored:
     resource = call.resource
-    obj = stored_object(resource, document)
+    obj = stored_object(backend, resource, document)
     try:
         return backend.storage.create(obj, call.now_ns, is_dry_run=is_dry_run)
     except AlreadyExists as error:
@@ -260,7 +272,7 @@ def _store_new(backend: Backend, call: Call, document: Document, *, is_dry_run: 
         ) from None
 
 
-def stored_object(resource: Resource, document: Document) -> KubernetesObject:
+def stored_object(backend: Backend, resource: Resource, document: Document) -> KubernetesObject:
     """Return a document of the request's version as the store keeps it.
 
     Raises
@@ -270,7 +282,7 @@ def stored_object(resource: Resource, document: Document) -> KubernetesObject:
     """
     stored = resource.stored(document)
     try:
-        return decode(stored)
+        return backend.specs.decoded(resource, stored)
     except InvalidObject as error:
         if any(each.path.startswith("status") for each in error.errors):
             # The API does not check all values of a status; what the typed object cannot hold
@@ -323,7 +335,7 @@ def _without_version(document: Document) -> Document:
 def update(backend: Backend, call: Call) -> HttpReply:
     """Replace the named object, or the part of it that a subresource is."""
     options = write_options(call.request, "UpdateOptions")
-    document = in_namespace(call, body_of(call, options.field_validation))
+    document = in_namespace(call, body_of(backend, call, options.field_validation))
     check_name(call, document)
     uid = (document.get("metadata") or {}).get("uid") or ""
     made, is_new = update_document(backend, call, lambda _current: document, options, uid=uid)
@@ -417,7 +429,7 @@ def update_document(
     call.warnings += attributes.warnings
     new = backend.field_management.settled(old, new)
     replaced = backend.storage.replace(
-        current, stored_object(resource, new), is_dry_run=options.is_dry_run
+        current, stored_object(backend, resource, new), is_dry_run=options.is_dry_run
     )
     made = resource.served(replaced.object.raw)
     return made, False

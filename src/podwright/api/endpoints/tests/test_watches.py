@@ -1,0 +1,92 @@
+"""Watches: a list and the changes after it show the same objects; streams end cleanly."""
+
+from __future__ import annotations
+
+from podwright.api.endpoints.tests.conftest import config_map, pod
+
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+PODS = "/api/v1/namespaces/default/pods"
+SECOND_NS = 1_000_000_000
+
+
+def test_a_list_and_its_changes_are_the_next_list(server):
+    server.reply("POST", CONFIG_MAPS, config_map("a"))
+    _, listed = server.reply("GET", CONFIG_MAPS)
+    version = listed["metadata"]["resourceVersion"]
+    watch = server.watch(f"{CONFIG_MAPS}?watch=true&resourceVersion={version}")
+    objects = {each["metadata"]["name"]: each.get("data") for each in listed["items"]}
+    server.reply("POST", CONFIG_MAPS, config_map("b", k="1"))
+    server.patch(f"{CONFIG_MAPS}/b", {"data": {"k": "2"}})
+    server.reply("DELETE", f"{CONFIG_MAPS}/a")
+    for type_, found in server.events(watch):
+        name = found["metadata"]["name"]
+        if type_ == "DELETED":
+            del objects[name]
+        else:
+            objects[name] = found.get("data")
+    _, listed = server.reply("GET", CONFIG_MAPS)
+    assert objects == {each["metadata"]["name"]: each.get("data") for each in listed["items"]}
+
+
+def test_the_initial_events_end_with_a_bookmark(server):
+    server.reply("POST", CONFIG_MAPS, config_map("a"))
+    watch = server.watch(
+        f"{CONFIG_MAPS}?watch=true&sendInitialEvents=true"
+        "&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+    )
+    (_, added), (type_, bookmark) = server.events(watch)
+    assert (added["metadata"]["name"], type_) == ("a", "BOOKMARK")
+    assert bookmark["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+    assert server.events(watch) == []
+
+
+def test_bookmarks_come_once_a_minute_and_before_the_end(server):
+    watch = server.watch(
+        f"{CONFIG_MAPS}?watch=true&resourceVersion=1&allowWatchBookmarks=true&timeoutSeconds=100"
+    )
+    begun_ns = server.now_ns
+    server.events(watch)
+    times = []
+    while not watch.is_closed(server.now_ns):
+        server.now_ns = watch.next_due_ns
+        times += [(server.now_ns - begun_ns) // SECOND_NS for _ in server.events(watch)]
+    assert times == [60, 98]
+    assert server.now_ns == begun_ns + 100 * SECOND_NS
+
+
+def test_an_object_that_stops_matching_is_deleted_for_the_watch(server):
+    watch = server.watch(f"{PODS}?watch=true&resourceVersion=1&fieldSelector=spec.nodeName%3D")
+    server.reply("POST", PODS, pod("a"))
+    server.reply("POST", f"{PODS}/a/binding", {"metadata": {"name": "a"}, "target": {"name": "n1"}})
+    server.patch(f"{PODS}/a", {"metadata": {"labels": {"x": "y"}}})
+    assert [type_ for type_, _ in server.events(watch)] == ["ADDED", "DELETED"]
+
+
+def test_a_discarded_version_is_an_error_event(server):
+    for name in "abc":
+        server.reply("POST", CONFIG_MAPS, config_map(name))
+    server.store.compact(server.store.resource_version)
+    watch = server.watch(f"{CONFIG_MAPS}?watch=true&resourceVersion=2")
+    ((type_, status),) = server.events(watch)
+    assert (type_, status["code"], status["reason"]) == ("ERROR", 410, "Expired")
+    assert watch.is_closed(server.now_ns)
+
+
+def test_a_watch_that_falls_behind_ends_with_an_error(server):
+    watch = server.watch(f"{CONFIG_MAPS}?watch=true&resourceVersion=1")
+    for name in "abc":
+        server.reply("POST", CONFIG_MAPS, config_map(name))
+    server.store.compact(server.store.resource_version)
+    ((type_, _),) = server.events(watch)
+    assert type_ == "ERROR"
+
+
+def test_tables_have_their_columns_in_the_first_event(server):
+    server.reply("POST", CONFIG_MAPS, config_map("a"))
+    headers = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+    watch = server.send("GET", f"{CONFIG_MAPS}?watch=true", headers=headers)
+    ((_, first),) = server.events(watch)
+    assert [each["name"] for each in first["columnDefinitions"]] == ["Name", "Data", "Age"]
+    server.reply("POST", CONFIG_MAPS, config_map("b"))
+    ((_, second),) = server.events(watch)
+    assert second["columnDefinitions"] is None
