@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
+from podwright.controllers.interface import UpdateObject
 from podwright.controllers.job import JobController
 from podwright.controllers.job_counts import BackoffRecord, TerminatedPod, backoff_after
 from podwright.controllers.job_spec import (
@@ -25,6 +26,7 @@ from podwright.controllers.job_ttl import JobTTLController
 from podwright.controllers.kinds import JOB, POD
 from podwright.controllers.tests.controller_cluster import counting, counts
 from podwright.controllers.tests.staged_cluster import Cluster, at, document
+from podwright.controllers.workload_fields import status_of
 from podwright.objects import Pod
 from podwright.stages.annotation_stages import EXIT_CODE, RUN_DELAY
 from podwright.store.versions import with_metadata
@@ -391,6 +393,27 @@ def test_reduced_parallelism_deletes_pods():
     assert len(cluster.pods()) == 1
     assert cluster.status(JOB, "default/j")["active"] == 1
     assert "failed" not in cluster.status(JOB, "default/j")
+
+
+def test_surplus_pods_are_reported_as_terminating_at_once():
+    cluster = cluster_with(a_job(completions=10, parallelism=4))
+    cluster.run(1)
+    before = len(cluster.writes)
+    cluster.edit(JOB, "default/j", "spec", parallelism=1)
+    statuses = [
+        status_of(write.obj)
+        for write in cluster.writes[before:]
+        if isinstance(write, UpdateObject) and write.obj.kind == "Job"
+    ]
+    assert statuses[0]["terminating"] == 3
+
+
+def test_a_running_pod_that_loses_its_finalizer_counts_as_failed():
+    cluster = cluster_with(a_job(completions=3, parallelism=1))
+    cluster.run(1)
+    cluster.edit(POD, cluster.pods()[0].key, "metadata", finalizers=None)
+    cluster.run(5)
+    assert cluster.status(JOB, "default/j")["failed"] == 1
 
 
 def test_a_work_queue_completes_after_its_first_success():

@@ -508,6 +508,20 @@ def test_terminated_pods_beyond_the_threshold_are_deleted(monkeypatch):
     assert [pod.name for pod in cluster.pods()] == ["p0", "p1", "p2"]
 
 
+def test_the_oldest_terminated_pods_stay_known_until_they_are_removed():
+    cluster = cluster_with()
+    for name in ("a", "b"):
+        cluster.add(a_pod(name))
+        cluster.edit(POD, f"default/{name}", "status", phase="Succeeded")
+    (collector,) = (
+        each
+        for each in cluster.controllers._controllers.values()
+        if isinstance(each, PodGarbageCollector)
+    )
+    for _ in range(2):
+        assert [pod.name for pod in collector._oldest_terminated(1)] == ["a"]
+
+
 @pytest.mark.parametrize("stale_max", [0, 1_000])
 def test_a_terminated_pod_of_a_reused_name_counts_once(monkeypatch, stale_max):
     monkeypatch.setattr(pod_gc, "TERMINATED_PODS_MAX", 2)

@@ -150,7 +150,7 @@ def compressed_node(number: int) -> bytes:
     ("text", "has_objects"),
     [
         pytest.param("- a: 1\n- b: 1\n  kind: Pod\n", True, id="an object after another value"),
-        pytest.param("[[{a: 1}, {b: 1, kind: Pod}]]\n", True, id="the same in one line"),
+        pytest.param("- [{a: 1}, {b: 1, kind: Pod}]\n", True, id="the same in one line"),
         pytest.param("- a: 1\n- b: 2\n", False, id="no object"),
         pytest.param("a: 1\na: 2\n", False, id="a key that is there twice"),
         pytest.param("[]\n", True, id="an empty list"),
