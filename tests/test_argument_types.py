@@ -121,6 +121,11 @@ class Recording:
             id="a class",
         ),
         pytest.param(
+            lambda: pw.World().do("drain"),  # type: ignore[arg-type]
+            "operation: an operation is expected, not a str",
+            id="an operation as text",
+        ),
+        pytest.param(
             lambda: pw.simulate([NODE, 5]),
             "objects[1]: a path or an object is expected, not an int",
             id="an object that is a number",

@@ -9,7 +9,14 @@ from podwright.cli.console import print_heading, print_paragraph, print_table, w
 from podwright.cli.duration_text import duration_text
 from podwright.config import format_duration
 from podwright.objects import timestamp_ns
-from podwright.simulation import STARTS_AT_ONCE, Drain, Evictions, InputReview, LoadEstimate, Report
+from podwright.simulation import (
+    STARTS_AT_ONCE,
+    Evictions,
+    InputReview,
+    LoadEstimate,
+    NodeDrain,
+    Report,
+)
 
 _ROWS_SHOWN = 10
 _WARNED_PODS = 20
@@ -115,7 +122,7 @@ def _eviction_texts(evictions: Evictions) -> Iterator[str]:
         yield f"{evictions.node_deleted} with deleted nodes"
 
 
-def _blocked_by(drain: Drain, start_ns: int) -> str:
+def _blocked_by(drain: NodeDrain, start_ns: int) -> str:
     if not drain.blocked_pods or drain.blocked_since is None:
         return ""
     since = format_duration((timestamp_ns(drain.blocked_since) or 0) - start_ns)

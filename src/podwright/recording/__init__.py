@@ -16,7 +16,7 @@ the log with the machine as it was before it. A *placement* is the node of a pod
 """
 
 from podwright.recording.decision_log import DecisionLog, Recorder
-from podwright.recording.diff import diff_runs, diff_scenarios
+from podwright.recording.diff import RecordedRun, diff_runs, diff_scenarios
 from podwright.recording.explain import (
     Cycles,
     PastCycle,
@@ -35,8 +35,10 @@ from podwright.recording.past_remedies import past_remedies
 from podwright.recording.pending_reasons import held_back
 from podwright.recording.placement_diff import (
     CHANGES,
+    Change,
     PlacementDiff,
     PodDifference,
+    Reasons,
     ResourceUse,
 )
 from podwright.recording.placements import PodPlacement
@@ -74,6 +76,7 @@ from podwright.recording.run_tables import (
 )
 from podwright.recording.scenario import Scenario
 from podwright.recording.stepping import Moment, Stepper
+from podwright.recording.verification import Difference
 
 __all__ = [
     "CHANGES",
@@ -82,11 +85,13 @@ __all__ = [
     "SUFFIX",
     "TABLES",
     "AttemptOutcome",
+    "Change",
     "Checkpoint",
     "ClusterAt",
     "Counts",
     "Cycles",
     "DecisionLog",
+    "Difference",
     "Entry",
     "InputFile",
     "LogError",
@@ -100,6 +105,8 @@ __all__ = [
     "PodDifference",
     "PodPlacement",
     "QueueAt",
+    "Reasons",
+    "RecordedRun",
     "Recorder",
     "ResourceUse",
     "Rows",

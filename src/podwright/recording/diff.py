@@ -38,10 +38,12 @@ class RecordedRun(Protocol):
         ...
 
 
-Side: TypeAlias = Scenario | RecordedRun | DecisionLog | str | Path
+DiffSide: TypeAlias = Scenario | RecordedRun | DecisionLog | str | Path
 
 
-def diff(before: Side, after: Side, *, plugins: Iterable[type[Plugin]] = ()) -> PlacementDiff:
+def diff(
+    before: DiffSide, after: DiffSide, *, plugins: Iterable[type[Plugin]] = ()
+) -> PlacementDiff:
     """Compare where the pods of two scenarios or of two recorded runs are placed.
 
     Parameters

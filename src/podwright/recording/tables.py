@@ -14,7 +14,7 @@ from podwright.framework import Decision, Explanation
 from podwright.objects import PodwrightError
 
 Columns: TypeAlias = dict[str, Any]
-Source: TypeAlias = Explanation | Iterable[Decision] | Iterable[Explanation]
+TableSource: TypeAlias = Explanation | Iterable[Decision] | Iterable[Explanation]
 
 _ARROW_TYPES = {"int": "int64", "str": "string"}
 
@@ -23,7 +23,7 @@ class MissingExtra(PodwrightError, ImportError):  # noqa: N818 - named for what 
     """A library that is optional, and not installed."""
 
 
-def to_arrow(source: Source) -> Any:
+def to_arrow(source: TableSource) -> Any:
     """Return an explanation, decisions or scores as a `pyarrow.Table`.
 
     See `to_columns` for the columns.
@@ -41,7 +41,7 @@ def to_arrow(source: Source) -> Any:
     return arrow.table(columns, schema=schema)
 
 
-def to_pandas(source: Source) -> Any:
+def to_pandas(source: TableSource) -> Any:
     """Return an explanation, decisions or scores as a `pandas.DataFrame`.
 
     See `to_columns` for the columns. Numbers are of the type Int64, in which values may be missing.
@@ -57,7 +57,7 @@ def to_pandas(source: Source) -> Any:
     return pandas.DataFrame(columns).astype(numbers)
 
 
-def to_columns(source: Source) -> Columns:
+def to_columns(source: TableSource) -> Columns:
     """Return an explanation, decisions or scores as plain lists, one per column.
 
     Returns

@@ -74,7 +74,7 @@ class DrainRecord(msgspec.Struct, kw_only=True):
     is_node_deleted: bool = False
 
 
-class Drain(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class NodeDrain(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The result of a drain.
 
     Attributes
@@ -302,7 +302,7 @@ class Disruptions:
     # --------------------------------------------------------------------------- results
 
     @property
-    def drains(self) -> tuple[Drain, ...]:
+    def drains(self) -> tuple[NodeDrain, ...]:
         """The drains in the order in which they started."""
         return tuple(map(_drain, self._drains))
 
@@ -335,7 +335,7 @@ def _is_failed_by_pod_gc(pod: Pod) -> bool:
     return condition is not None and condition.reason == "DeletionByPodGC"
 
 
-def _drain(record: DrainRecord) -> Drain:
+def _drain(record: DrainRecord) -> NodeDrain:
     blocked = tuple(record.blocked[pod] for pod in sorted(record.blocked))
     status = "in progress"
     if record.is_node_deleted:
@@ -344,7 +344,7 @@ def _drain(record: DrainRecord) -> Drain:
         status = "done"
     elif blocked:
         status = "blocked"
-    return Drain(
+    return NodeDrain(
         node=record.node,
         status=status,
         since=timestamp_text_nano(record.since_ns),

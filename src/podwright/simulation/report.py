@@ -11,9 +11,9 @@ from podwright.objects import NamespacedName
 from podwright.simulation.disruptions import (
     Disruptions,
     DisruptionsState,
-    Drain,
     Evictions,
     LostPod,
+    NodeDrain,
     ObservedWorld,
 )
 from podwright.simulation.input_review import IgnoredKind, InputReview, LoadEstimate
@@ -36,7 +36,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     Attributes
     ----------
-    drains : tuple of Drain
+    drains : tuple of NodeDrain
         In the order in which they started.
     evictions : Evictions
     availability : tuple of Availability
@@ -59,7 +59,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         Assumptions that affect the results.
     """
 
-    drains: tuple[Drain, ...] = ()
+    drains: tuple[NodeDrain, ...] = ()
     evictions: Evictions = msgspec.field(default_factory=Evictions)
     availability: tuple[Availability, ...] = ()
     rollouts: tuple[Rollout, ...] = ()

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Any, Final, Unpack
+from typing import Any, Final, Unpack, get_args
 
 from podwright.api import (
     API_CALLS,
@@ -98,6 +98,7 @@ from podwright.objects import (
     Time,
     read_time,
     require_objects,
+    require_type,
     timestamp_text,
 )
 from podwright.queueing import Touch
@@ -338,7 +339,16 @@ class World:
             self._do(Delete(kind_of(obj), obj.key), at_ns)
 
     def do(self, operation: Operation, *, at: Time | None = None) -> None:
-        """Execute an operation now, or at a later time."""
+        """Execute an operation now, or at a later time; one on a missing object is ignored.
+
+        Raises
+        ------
+        ArgumentError
+            If it is not an operation.
+        InputError
+            If the time is not valid, or before the present time.
+        """
+        require_type(operation, get_args(Operation), "operation", "an operation")
         self._do(operation, self._read_at(at))
 
     def _do(self, operation: Operation, at_ns: int | None) -> None:

@@ -30,7 +30,7 @@ from podwright.stages.lifecycle import (
     StageError,
 )
 from podwright.stages.object_state import LifecycleState
-from podwright.stages.stage import Stage
+from podwright.stages.stage import Delay, FastPath, Requirement, Stage, Step, Weight
 from podwright.stages.stage_reader import API_VERSION, read_stage, read_stages
 
 __all__ = [
@@ -38,15 +38,20 @@ __all__ = [
     "EXIT_CODE",
     "FAST_STAGES",
     "RUN_DELAY",
+    "Delay",
+    "FastPath",
     "Lifecycle",
     "LifecycleAction",
     "LifecycleEvent",
     "LifecycleState",
     "RecordEvent",
+    "Requirement",
     "ScheduleStage",
     "Stage",
     "StageDue",
     "StageError",
+    "Step",
+    "Weight",
     "default_stages",
     "fast_stages",
     "read_stage",
