@@ -8,16 +8,19 @@ openb trace. The format is detected from the content, not from the name.
 from __future__ import annotations
 
 import gzip
-import json
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from functools import cached_property, partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
-import msgspec
-
 from podwright.files.document_cache import DocumentCache
+from podwright.files.json_documents import (
+    Duplicate,
+    duplicate_keys,
+    json_values,
+    read_json_list,
+)
 from podwright.objects import (
     TYPES,
     Document,
@@ -52,6 +55,8 @@ SNAPSHOT_KEYS = {
 _SCHEDULER_CONFIG = "schedulerConfig"
 _MOST_LINES: Final = 5_000
 """The lines of a document that are read to find that of a field."""
+_JSON_START: Final = re.compile(rb"\s*[{\[]")
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _LONGEST_JSON: Final = 1_000_000
 """The length of a JSON text in which lines of fields are found."""
 _CONFIGURATION_HEAD = {"apiVersion": CONFIGURATION_GROUP}
@@ -122,7 +127,8 @@ class Place:
         self._prefix = prefix
 
     def __str__(self) -> str:
-        return self._name(self._line if self.index and not self._prefix else 0)
+        is_line_known = (self.index or self.item) and not self._prefix
+        return self._name(self._line if is_line_known else 0)
 
     def _name(self, line: int) -> str:
         parts = [self.source]
@@ -204,10 +210,19 @@ def read_documents(
     kept = None if entry is None else entry.read()
     if kept is not None:
         # The text is not needed but for the lines of errors.
-        kept_lines = Lines(lambda: _text(data, source, []) or "")
+        kept_lines = Lines(lambda: _text(_unpacked(data, source, []) or b"", source, []) or "")
         yield from _yaml_documents(kept_lines, source, kept, errors, duplicates)
         return
-    text = _text(data, source, errors)
+    unpacked = _unpacked(data, source, errors)
+    if unpacked is None:
+        return
+    # Text that only begins like JSON, such as YAML in flow style, is read as YAML.
+    if _JSON_START.match(unpacked):
+        found = _json_documents(unpacked, source, errors, duplicates)
+        if found is not None:
+            yield from found
+            return
+    text = _text(unpacked, source, errors)
     if text is None:
         return
     if is_openb(text):
@@ -218,29 +233,44 @@ def read_documents(
             else:
                 yield Found(place, row, is_stored=True)
         return
-    values = None
-    # Text that only begins like JSON, such as YAML in flow style, is read as YAML.
-    if text.lstrip()[:1] in {"{", "["}:
-        try:
-            values = _json_values(text)
-        except RecursionError:
-            errors.append(_error(source, "nested too deeply"))
-            return
+    parsed = read_yaml(
+        text, allow_duplicates=True, watch=None if watch is None else partial(watch, source)
+    )
+    documents = parsed if entry is None else entry.recorded(parsed)
+    yield from _yaml_documents(Lines(lambda: text), source, documents, errors, duplicates)
+
+
+def _json_documents(
+    data: bytes, source: str, errors: list[FieldError], duplicates: list[FieldError]
+) -> Iterator[Found] | None:
+    """Return the documents of a JSON text; None if it is not entirely JSON."""
+    listed = read_json_list(data)
+    if listed is not None:
+        duplicates += _duplicate_errors(listed.duplicates, source)
+        place = Place(source, Lines(data.decode) if listed.item_lines else None)
+        return _flattened(listed.document, place, listed.item_lines, errors)
+    try:
+        values = json_values(data)
+    except RecursionError:
+        errors.append(_error(source, "nested too deeply"))
+        return iter(())
     if values is None:
-        parsed = read_yaml(
-            text, allow_duplicates=True, watch=None if watch is None else partial(watch, source)
-        )
-        documents = parsed if entry is None else entry.recorded(parsed)
-        yield from _yaml_documents(Lines(lambda: text), source, documents, errors, duplicates)
-        return
+        return None
     if not all(map(_is_of_server, values)):
-        duplicates += _json_duplicates(text, values, source)
+        duplicates += _duplicate_errors(duplicate_keys(data, *values), source)
     # The lines of a long file are not worth reading it again as YAML.
-    is_short = len(values) == 1 and "\n" in text.strip() and len(text) < _LONGEST_JSON
-    lines = Lines(lambda: text) if is_short else None
-    for index, value in enumerate(values, start=1):
-        place = Place(source, lines, int(is_short), index=index if len(values) > 1 else 0)
-        yield from _of_value(value, place, (), errors)
+    is_short = len(values) == 1 and b"\n" in data.strip() and len(data) < _LONGEST_JSON
+    lines = Lines(data.decode) if is_short else None
+    return (
+        found
+        for index, value in enumerate(values, start=1)
+        for found in _of_value(
+            value,
+            Place(source, lines, int(is_short), index=index if len(values) > 1 else 0),
+            (),
+            errors,
+        )
+    )
 
 
 def _yaml_documents(
@@ -252,7 +282,7 @@ def _yaml_documents(
 ) -> Iterator[Found]:
     try:
         for index, document in enumerate(documents, start=1):
-            duplicates += _yaml_duplicates([document], source)
+            duplicates += _duplicate_errors(document.duplicates, source)
             place = Place(source, lines, document.line, index=index)
             yield from _of_value(document.value, place, document.item_lines, errors)
     except YamlError as error:
@@ -274,40 +304,28 @@ def _of_value(
         errors.append(_error(str(place), message))
 
 
-def _text(data: bytes, source: str, errors: list[FieldError]) -> str | None:
+def _unpacked(data: bytes, source: str, errors: list[FieldError]) -> bytes | None:
     if data[:2] == b"\x1f\x8b":
         try:
             data = gzip.decompress(data)
         except (OSError, EOFError, zlib.error) as error:
             errors.append(_error(source, f"cannot be unpacked: {error}"))
             return None
+    return data.removeprefix(_BYTE_ORDER_MARK)
+
+
+def _text(data: bytes, source: str, errors: list[FieldError]) -> str | None:
     try:
-        return data.decode("utf-8-sig")
+        return data.decode()
     except UnicodeDecodeError as error:
         errors.append(_error(source, f"not UTF-8 text: {error.reason} at byte {error.start}"))
         return None
 
 
-def _json_values(text: str) -> list[Any] | None:
-    """Return the JSON values in the text; None if the text is not entirely JSON."""
-    try:
-        return [msgspec.json.decode(text)]
-    except msgspec.DecodeError:
-        pass
-    # Several values in a row need a decoder that returns where each of them ends.
-    values = []
-    decoder = json.JSONDecoder()
-    position, end = 0, len(text)
-    while position < end:
-        if text[position].isspace():
-            position += 1
-            continue
-        try:
-            value, position = decoder.raw_decode(text, position)
-        except json.JSONDecodeError:
-            return None
-        values.append(value)
-    return values
+def _duplicate_errors(duplicates: Iterable[Duplicate], source: str) -> Iterator[FieldError]:
+    for line, key in duplicates:
+        place = f"{source}: line {line}" if line else source
+        yield _error(place, f'duplicate key "{key}"')
 
 
 def _is_of_server(value: Any) -> bool:
@@ -326,47 +344,6 @@ def is_from_server(document: Document) -> bool:
     if not isinstance(metadata, dict):
         return False
     return bool(metadata.get("uid") and metadata.get("resourceVersion"))
-
-
-def _json_duplicates(text: str, values: list[Any], source: str) -> list[FieldError]:
-    """Return an error for each key that an object of a JSON text has twice."""
-    if _compact_length(text) == sum(len(msgspec.json.encode(value)) for value in values):
-        return []  # nothing was lost when the text was decoded
-    found: list[str] = []
-
-    def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        names = [name for name, _ in pairs]
-        if len(set(names)) < len(names):
-            found.extend(sorted({name for name in names if names.count(name) > 1}))
-        return dict(pairs)
-
-    decoder = json.JSONDecoder(object_pairs_hook=note)
-    position, end = 0, len(text)
-    while position < end:
-        if text[position].isspace():
-            position += 1
-        else:
-            _, position = decoder.raw_decode(text, position)
-    if found and "\n" in text.strip():
-        with suppress(YamlError):  # JSON is YAML, which is read with its lines
-            return _yaml_duplicates(read_yaml(text, allow_duplicates=True), source)
-    return [_error(source, f'duplicate key "{name}"') for name in found]
-
-
-def _yaml_duplicates(documents: Iterable[YamlDocument], source: str) -> list[FieldError]:
-    return [
-        _error(f"{source}: line {line}", f'duplicate key "{key}"')
-        for document in documents
-        for line, key in document.duplicates
-    ]
-
-
-def _compact_length(text: str) -> int:
-    """Return the size of a JSON text without space; 0 if it is more than one value."""
-    try:
-        return len(msgspec.json.format(text.encode(), indent=-1))
-    except msgspec.DecodeError:
-        return 0
 
 
 # ------------------------------------------------------------------ lists and snapshots

@@ -32,6 +32,7 @@ from podwright.objects import (
     FieldError,
     InputError,
     Object,
+    SharedSpecs,
     Unknown,
     api_group,
     nearest,
@@ -102,6 +103,7 @@ class ObjectReader:
         self._has_defaults = has_defaults
         self._validate = validate
         self._schema = schema or built_in()
+        self._shared_specs = SharedSpecs()
         self._warnings: list[str] = []
         self._examined: dict[Kind, int] = {}
         self._newer: dict[str, tuple[str, dict[str, None]]] = {}
@@ -168,7 +170,7 @@ class ObjectReader:
         made, problems = kind.checked(document)
         document = made if self._has_defaults else document
         if not problems:
-            return self._decoded(document, found)
+            return self._decoded(document, found, shared=self._shared_specs)
         errors = [
             found.error(_written_path(kind, path), _with_suggestion(message, value), value)
             for path, message, value in problems
@@ -218,10 +220,14 @@ class ObjectReader:
     # -------------------------------------------------------------------------- decoding
 
     def _decoded(
-        self, document: Document, found: _Reading, reported: Container[str] = ()
+        self,
+        document: Document,
+        found: _Reading,
+        reported: Container[str] = (),
+        shared: SharedSpecs | None = None,
     ) -> Object | None:
         try:
-            return decode(document)
+            return decode(document, shared=shared)
         except InputError as error:
             several = [found.error(one.path, one.message, one.value) for one in error.errors]
             self.errors += [one for one in several if one.path not in reported]

@@ -47,9 +47,34 @@ T = TypeVar("T", bound=KubernetesObject)
 Document: TypeAlias = dict[str, Any]
 
 DEFAULT_NAMESPACE = "default"
+_SHARED_SPECS_MAX = 4_096
 
 
-def decode(document: Mapping[str, Any], *, source: str = "") -> Object:
+class SharedSpecs:
+    """Decoded specs by the identity of their documents, for objects that share the document.
+
+    Decoding the metadata of a pod takes a fourth of the time of decoding the pod.
+    """
+
+    def __init__(self) -> None:
+        # The value keeps the document alive, so that its id() is not reused.
+        self._known: dict[tuple[int, type], tuple[Any, Any]] = {}
+
+    def find(self, spec: Any, cls: type[KubernetesObject]) -> Any:
+        """Return the decoded spec of a document; None if it is not known."""
+        found = self._known.get((id(spec), cls))
+        return None if found is None else found[1]
+
+    def keep(self, spec: Any, cls: type[KubernetesObject], decoded: Any) -> None:
+        """Keep the decoded spec of a document."""
+        if len(self._known) >= _SHARED_SPECS_MAX:
+            self._known.clear()
+        self._known[id(spec), cls] = spec, decoded
+
+
+def decode(
+    document: Mapping[str, Any], *, source: str = "", shared: SharedSpecs | None = None
+) -> Object:
     """Read an object of any kind.
 
     Parameters
@@ -58,6 +83,8 @@ def decode(document: Mapping[str, Any], *, source: str = "") -> Object:
         The object as JSON. It is kept as `raw` and must not be changed afterwards.
     source : str
         The source of the document, for errors.
+    shared : SharedSpecs, optional
+        The specs of earlier documents, among them perhaps that of this one.
 
     Returns
     -------
@@ -82,7 +109,7 @@ def decode(document: Mapping[str, Any], *, source: str = "") -> Object:
     if problems:
         raise InvalidObject(problems)
     cls = TYPE_OF.get((api_group(str(api_version)), str(kind)), Unknown)
-    return cast(Object, _decode(document, cls, source))
+    return cast(Object, _decode(document, cls, source, shared))
 
 
 def decode_as(document: Mapping[str, Any], cls: type[T], *, source: str = "") -> T:
@@ -137,8 +164,15 @@ def _whole(source: str, message: str) -> FieldError:
     return FieldError(source=source, path="", message=message)
 
 
-def _decode(document: Mapping[str, Any], cls: type[T], source: str) -> T:
+def _decode(
+    document: Mapping[str, Any], cls: type[T], source: str, shared: SharedSpecs | None = None
+) -> T:
     document = _with_namespace(cast(Document, document), cls)
+    spec = document.get("spec") if shared is not None else None
+    if shared is not None and spec is not None:
+        known = shared.find(spec, cls)
+        if known is not None and (found := _with_spec(document, known, cls)) is not None:
+            return found
     try:
         decoded = msgspec.convert(document, cls)
         _parse_all(_quantities_of(decoded))
@@ -155,6 +189,21 @@ def _decode(document: Mapping[str, Any], cls: type[T], source: str) -> T:
         except msgspec.ValidationError as error:
             # The walk checks fewer rules than msgspec; in this case msgspec's error is reported.
             raise InvalidObject([_whole(source, str(error))]) from None
+    msgspec.structs.force_setattr(decoded, "raw", document)
+    if shared is not None and spec is not None and cls is not Unknown:
+        shared.keep(spec, cls, getattr(decoded, "spec", None))
+    return decoded
+
+
+def _with_spec(document: Document, spec: Any, cls: type[T]) -> T | None:
+    """Read an object whose spec is decoded already; None if the rest has errors."""
+    rest = {name: value for name, value in document.items() if name != "spec"}
+    try:
+        decoded = msgspec.convert(rest, cls)
+        _parse_all(_quantities_of(decoded))
+    except (msgspec.ValidationError, QuantityError):
+        return None
+    msgspec.structs.force_setattr(decoded, "spec", spec)
     msgspec.structs.force_setattr(decoded, "raw", document)
     return decoded
 

@@ -62,6 +62,8 @@ class Kind:
         self._structs = structs
         self._forms = forms
         self._specs: dict[Hashable, tuple[Document, list[Problem]]] = {}
+        # By id(); the value keeps the document alive, so that its id is not reused.
+        self._texts: dict[int, tuple[Any, bytes]] = {}
 
     @property
     def api_version(self) -> str:
@@ -245,16 +247,32 @@ class Kind:
             return None
         if not isinstance(metadata, dict):
             return None  # decoding reports it
-        spec = msgspec.json.encode(document["spec"])
-        read = self.row.metadata_read
-        if not read:
+        spec = self._text_of(document["spec"])
+        if not self._metadata_read:
             return spec
         parts = [
             metadata.get(field)
-            for field, inside in read.items()
-            if not inside or f'"{inside}"'.encode() in spec
+            for field, inside in self._metadata_read
+            if not inside or inside in spec
         ]
         return spec, msgspec.json.encode(parts)
+
+    @cached_property
+    def _metadata_read(self) -> list[tuple[str, bytes]]:
+        """The fields of the metadata that matter, and the text of specs with which they do."""
+        read = self.row.metadata_read.items()
+        return [(field, f'"{inside}"'.encode() if inside else b"") for field, inside in read]
+
+    def _text_of(self, spec: Any) -> bytes:
+        """Return a spec as JSON; objects may share the document of a spec."""
+        same = self._texts.get(id(spec))
+        if same is not None:
+            return same[1]
+        text = msgspec.json.encode(spec)
+        if len(self._texts) >= _MOST_SPECS:
+            self._texts.clear()
+        self._texts[id(spec)] = spec, text
+        return text
 
     def metadata_update_problems(self, new: Document, old: Document) -> list[Problem]:
         """Return the errors of an update that changes nothing but metadata."""

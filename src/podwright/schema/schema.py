@@ -8,7 +8,15 @@ from functools import cache
 from typing import Any, Final
 
 from podwright import objects
-from podwright.objects import DEFAULT_NAMESPACE, TYPE_OF, Object, api_group, nearest, quoted
+from podwright.objects import (
+    DEFAULT_NAMESPACE,
+    TYPE_OF,
+    Object,
+    SharedSpecs,
+    api_group,
+    nearest,
+    quoted,
+)
 from podwright.schema.go_form import GoForms
 from podwright.schema.kind import Kind
 from podwright.schema.strict_structs import StrictStructs
@@ -143,7 +151,9 @@ def built_in() -> Schema:
     return Schema(built_in_table())
 
 
-def decode(document: Mapping[str, Any], *, source: str = "") -> Object:
+def decode(
+    document: Mapping[str, Any], *, source: str = "", shared: SharedSpecs | None = None
+) -> Object:
     """Read an object of any kind, as `objects.decode`.
 
     An object without a namespace is in `default` if its kind is namespaced, also a kind that has
@@ -159,4 +169,4 @@ def decode(document: Mapping[str, Any], *, source: str = "") -> Object:
         group = api_group(str(document.get("apiVersion", "")))
         if built_in().is_namespaced(group, str(document.get("kind"))):
             document = {**document, "metadata": metadata | {"namespace": DEFAULT_NAMESPACE}}
-    return objects.decode(document, source=source)
+    return objects.decode(document, source=source, shared=shared)

@@ -36,6 +36,7 @@ NAME_RULES: Final[dict[str, NameRule]] = {
 
 _ANNOTATIONS_MAX_BYTES: Final = 256 * 1024
 _STANDARD_FINALIZERS: Final = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
+_SIMPLE_FIELDS: Final = frozenset({"name", "namespace", "labels", "creationTimestamp"})
 _REFERENCE_FIELDS: Final = (
     "apiVersion",
     "kind",
@@ -60,6 +61,8 @@ def validate_object_meta(
     path : str
         The path of the metadata.
     """
+    if metadata.keys() <= _SIMPLE_FIELDS and _is_valid(metadata, NAME_RULES[name_rule]):
+        return []
     errors = FieldErrors()
     if not is_namespaced and metadata.get("namespace"):
         metadata = {name: value for name, value in metadata.items() if name != "namespace"}
@@ -70,6 +73,18 @@ def validate_object_meta(
         (path + at.removeprefix("metadata"), message, value)
         for at, message, value in errors.problems
     ]
+
+
+def _is_valid(metadata: Document, name_rule: NameRule) -> bool:
+    """Whether metadata of simple fields has a name and no errors; a fast form of the rules."""
+    name, namespace = metadata.get("name"), metadata.get("namespace")
+    if not name or name_rule(name) or (namespace and dns_label(namespace)):
+        return False
+    return _are_valid_labels(metadata.get("labels") or {})
+
+
+def _are_valid_labels(labels: Mapping[str, str | None]) -> bool:
+    return not any(qualified_name(k) or label_value(v or "") for k, v in labels.items())
 
 
 def validate_metadata(errors: FieldErrors, metadata: Document, name_rule: NameRule) -> None:
@@ -129,7 +144,9 @@ def _validate_common(errors: FieldErrors, metadata: Document) -> None:
 
 def validate_labels(errors: FieldErrors, path: str, labels: Mapping[str, str] | None) -> None:
     """Check the keys and values of labels."""
-    for key, value in sorted((labels or {}).items()):
+    if not labels or _are_valid_labels(labels):
+        return
+    for key, value in sorted(labels.items()):
         errors.each(path, key, qualified_name(key))
         errors.each(path, value or "", label_value(value or ""))
 
