@@ -19,6 +19,7 @@ import numpy as np
 
 from podwright._arrays import I32Array
 from podwright.columns.budgets import BudgetIndex
+from podwright.columns.device_classes import DeviceClassIndex
 from podwright.columns.dry_run_cache import DryRunCache
 from podwright.columns.images import ImageIndex
 from podwright.columns.nodes import NodeColumns
@@ -54,12 +55,14 @@ class Reads(IntFlag):
     """Anything: the plugin is called in every cycle."""
     IMAGES = 128
     """Which images are on which nodes, and how many nodes there are."""
+    DEVICE_CLASSES = 256
+    """Which extended resources device classes back."""
 
 
 # Plain integers: operations on IntFlag members are too slow for every cycle.
 _NODE, _PODS, _STORAGE = int(Reads.NODE), int(Reads.PODS), int(Reads.STORAGE)
 _WORKLOADS, _NAMESPACES, _TERMS = int(Reads.WORKLOADS), int(Reads.NAMESPACES), int(Reads.TERMS)
-_IMAGES = int(Reads.IMAGES)
+_IMAGES, _DEVICE_CLASSES = int(Reads.IMAGES), int(Reads.DEVICE_CLASSES)
 _ENDED = frozenset({"Succeeded", "Failed"})
 
 _DEAD_SLOTS_KEPT = 1_024
@@ -85,6 +88,8 @@ class Cluster:
         Cached results of dry runs of preemption.
     budgets : BudgetIndex
         Disruption budgets.
+    device_classes : DeviceClassIndex
+        The extended resources that device classes back.
     selected_labels : SelectedLabels
         The labels that selectors of workloads and affinity terms use.
     numbering : int
@@ -101,6 +106,7 @@ class Cluster:
         self.selected_labels = SelectedLabels()
         self.workloads = WorkloadIndex(self.selected_labels)
         self.budgets = BudgetIndex()
+        self.device_classes = DeviceClassIndex()
         self.ports = PortUse()
         self.images = ImageIndex()
         self.selectors = SelectorCounters(self.nodes, self.selected_labels)
@@ -129,6 +135,7 @@ class Cluster:
             + self.namespaces_version
             + self.selectors.terms_version
             + self.images.version
+            + self.device_classes.version
         )
 
     def version_of(self, reads: int) -> tuple[int, ...]:
@@ -147,6 +154,7 @@ class Cluster:
             self.namespaces_version if reads & _NAMESPACES else 0,
             self.selectors.terms_version if reads & _TERMS else 0,
             self.images.version if reads & _IMAGES else 0,
+            self.device_classes.version if reads & _DEVICE_CLASSES else 0,
         )
 
     # ---------------------------------------------------------------- objects
@@ -165,6 +173,7 @@ class Cluster:
             self.storage.put(obj)
             self.workloads.put(obj)
             self.budgets.put(obj)
+            self.device_classes.put(obj)
 
     def delete(self, obj: Object) -> None:
         """Remove an object; unknown ones are ignored."""
@@ -179,6 +188,7 @@ class Cluster:
             self.storage.delete(obj)
             self.workloads.delete(obj)
             self.budgets.delete(obj)
+            self.device_classes.delete(obj)
 
     def _namespaces_changed(self) -> None:
         self.namespaces_version += 1

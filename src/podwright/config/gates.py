@@ -43,7 +43,7 @@ class Gate(msgspec.Struct, frozen=True):
 # TopologyAwareWorkloadScheduling enables plugins that are not implemented.
 _EFFECTS: Mapping[str, tuple[Effect, ...]] = {
     "DRADeviceBindingConditions": ("configuration",),
-    "DRAExtendedResource": ("machine",),
+    "DRAExtendedResource": ("decisions", "machine"),
     "DRAResourceClaimDeviceStatus": ("configuration",),
     "DRASchedulerFilterTimeout": ("configuration",),
     "GangScheduling": ("configuration", "machine"),

@@ -10,6 +10,11 @@ have the maximum number of pods. Scores nodes by the requested share of their re
 or the part before their slash, that are not checked. ``scoringStrategy`` has the ``type``,
 the ``resources`` with their weights, and the shape.
 
+**Not supported.** With the feature gate DRAExtendedResource, upstream allocates devices for an
+extended resource that a DeviceClass backs (``spec.extendedResourceName``, or the name
+``deviceclass.resource.kubernetes.io/<class>``) on nodes that do not have the resource. Such a pod
+is rejected with that reason.
+
 **Example.** A node with 1 free CPU rejects a pod that requests 2 CPUs with ``Insufficient
 cpu``. The rejection is unresolvable (preemption is not tried) if the node's allocatable CPU is
 less than 2.
@@ -47,6 +52,8 @@ from podwright.framework import (
     StateKey,
     Status,
     Verdicts,
+    device_class_refusal,
+    extended_requests,
     resources_fragment,
     shape_table,
 )
@@ -124,6 +131,8 @@ class _Request:
         return Status(answer, tuple(reasons))
 
 
+_EXTENDED = "extended resources"
+"""Marks the key of a pod that requests extended resources."""
 _REQUEST: StateKey[_Request] = StateKey(
     "PreFilterNodeResourcesFit", "error reading {} from cycleState: not found"
 )
@@ -170,14 +179,26 @@ class NodeResourcesFit(Plugin):
 
     def pod_key(self, pod: Pod) -> Hashable:
         """Return what decides the pod's requests."""
-        return request_key(pod)
+        key = request_key(pod)
+        if self._maps_device_classes and extended_requests(pod):
+            return (_EXTENDED, key)
+        return key
 
     def key_is_of_template(self, pod: Pod) -> bool:
         """Return whether the key depends on the spec alone: the pod has not been resized."""
         return not status_changes_requests(pod)
 
+    def preparation_reads(self, key: Hashable) -> Reads:
+        """Return the device classes for pods with extended resources."""
+        is_extended = isinstance(key, tuple) and key[:1] == (_EXTENDED,)
+        return Reads.DEVICE_CLASSES if is_extended else Reads.NOTHING
+
     def pre_filter(self, cycle: Cycle) -> Status:
-        """Sum the requests of the pod."""
+        """Sum the requests of the pod; refuse resources that device classes back."""
+        if self._maps_device_classes and (
+            refused := device_class_refusal(cycle.pod, cycle.cluster)
+        ):
+            return refused
         amounts = pending_requests(cycle.pod)
         checked = {name: n for name, n in amounts.items() if self._is_checked(name)}
         cycle.write(_REQUEST, _Request(checked, cycle.cluster.nodes))

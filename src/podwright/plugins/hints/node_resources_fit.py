@@ -5,6 +5,7 @@ Upstream: pkg/scheduler/framework/plugins/noderesources/fit.go
 
 from __future__ import annotations
 
+from podwright.columns import DEVICE_CLASS_PREFIX
 from podwright.framework import DEVICE_CLASS, NODE, POD, ActionType, EventHint, Hint
 from podwright.objects import (
     KubernetesObject,
@@ -16,8 +17,6 @@ from podwright.objects import (
     quantity_value,
 )
 from podwright.plugins.hints.objects import changed, only, queue_if
-
-DEVICE_CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
 
 
 def events_to_register(*, dra_extended_resource: bool = True) -> tuple[EventHint, ...]:
