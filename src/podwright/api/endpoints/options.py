@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 import msgspec
 
-from podwright.api.endpoints.bodies import FieldValidation
+from podwright.api.endpoints.bodies import FieldValidation, go_kind
 from podwright.api.endpoints.query import is_true
 from podwright.api.endpoints.request import HttpRequest
 from podwright.api.endpoints.status_errors import ApiError, bad_request, invalid_options
@@ -300,6 +300,7 @@ def delete_options(body: dict[str, Any] | None, request: HttpRequest) -> DeleteO
             body["orphanDependents"] = is_true(orphans)
         if dry_run := [each for each in request.parameters.get("dryRun", ()) if each]:
             body["dryRun"] = dry_run
+    _check_types(body)
     preconditions = body.get("preconditions") or {}
     options = DeleteOptions(
         grace_seconds=body.get("gracePeriodSeconds"),
@@ -314,6 +315,44 @@ def delete_options(body: dict[str, Any] | None, request: HttpRequest) -> DeleteO
     if problems:
         raise invalid_options("DeleteOptions", problems)
     return options
+
+
+_DELETE_TYPES: Final[dict[str, tuple[type, str]]] = {
+    "dryRun": (list, "[]string"),
+    "gracePeriodSeconds": (int, "int64"),
+    "orphanDependents": (bool, "bool"),
+    "preconditions": (dict, "v1.Preconditions"),
+    "propagationPolicy": (str, "v1.DeletionPropagation"),
+}
+
+
+def _check_types(body: dict[str, Any]) -> None:
+    """Reject DeleteOptions with values of a wrong type.
+
+    Raises
+    ------
+    ApiError
+        A value has a wrong type.
+    """
+    preconditions = body.get("preconditions")
+    inner = preconditions if isinstance(preconditions, dict) else {}
+    checked = [(name, body.get(name), *types) for name, types in _DELETE_TYPES.items()]
+    checked += [
+        (f"preconditions.{name}", inner.get(name), str, "string")
+        for name in ("uid", "resourceVersion")
+    ]
+    for name, value, type_, go_type in checked:
+        if value is None:
+            continue
+        is_right = isinstance(value, type_) and (type_ is not int or not isinstance(value, bool))
+        if name == "dryRun" and is_right:
+            is_right = all(isinstance(each, str) for each in value)
+        if not is_right:
+            raise bad_request(
+                'DeleteOptions in version "v1" cannot be handled as a DeleteOptions: json: cannot'
+                f" unmarshal {go_kind(value)} into Go struct field DeleteOptions.{name} of type"
+                f" {go_type}"
+            )
 
 
 def _delete_problems(options: DeleteOptions, dry_run: Sequence[str]) -> list[Problem]:

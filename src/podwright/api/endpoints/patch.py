@@ -136,7 +136,7 @@ def patched_by(
         patched = patched_document(call.resource, current, decoded.document, media_type)
         problems = list(found)
         if media_type == JSON_PATCH:
-            problems += json_patch_warnings(decoded.document)
+            problems += json_patch_warnings(decoded.document or [])
         if media_type == STRATEGIC_MERGE_PATCH:
             shown = printed(decoded.document)
         else:
@@ -246,7 +246,7 @@ def shown_patched(patched: Document, patch_value: Any, media_type: str) -> str:
     """
     shown = _in_go_order(patched)
     if media_type == JSON_PATCH:
-        for operation in patch_value:
+        for operation in patch_value or ():
             for field in ("path", "from"):
                 shown = _sorted_on_path(shown, str(operation.get(field) or "").split("/")[1:-1])
         return _encoded(shown)
@@ -308,6 +308,8 @@ def _apply(backend: Backend, call: Call, options: WriteOptions) -> tuple[Documen
     if not isinstance(configuration, dict):
         raise bad_request("error decoding YAML: an object is expected")
 
+    check_configuration(configuration)
+
     def make(current: Document | None) -> Document:
         metadata = configuration.get("metadata")
         if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
@@ -327,3 +329,24 @@ def _apply(backend: Backend, call: Call, options: WriteOptions) -> tuple[Documen
     return update_document(
         backend, call, make, options, may_create=not info.subresource, tracks_fields=False
     )
+
+
+def check_configuration(configuration: Document) -> None:
+    """Reject a configuration without the form of an object.
+
+    Raises
+    ------
+    ApiError
+        `apiVersion`, `kind` or `metadata` has a wrong type.
+    """
+    for name in ("apiVersion", "kind"):
+        if not isinstance(configuration.get(name) or "", str):
+            raise bad_request(f"error decoding YAML: {name} must be a string")
+    metadata = configuration.get("metadata")
+    if metadata is None:
+        return
+    if not isinstance(metadata, dict):
+        raise bad_request("error decoding YAML: metadata must be an object")
+    for name in ("name", "namespace", "uid", "resourceVersion"):
+        if not isinstance(metadata.get(name) or "", str):
+            raise bad_request(f"error decoding YAML: metadata.{name} must be a string")

@@ -19,6 +19,7 @@ from podwright.api.endpoints.negotiation import body_media_type
 from podwright.api.endpoints.options import WriteOptions, write_options
 from podwright.api.endpoints.patch import (
     APPLY_PATCH,
+    check_configuration,
     decoded_patch,
     patched_by,
     shown_apply,
@@ -129,6 +130,7 @@ def _apply(backend: Backend, call: Call, options: WriteOptions) -> HttpReply:
     configuration: Any = read_yaml_value(call.request.body, "Scale").document
     if not isinstance(configuration, dict):
         raise bad_request("error decoding YAML: an object is expected")
+    check_configuration(configuration)
 
     def make(current: Document) -> Document:
         found = backend.field_management.applied(

@@ -258,7 +258,10 @@ def _new_namespace(namespace: Document, now_ns: int) -> Document:
 def set_namespace_label(namespace: Document) -> Document:
     """Return a namespace with its name as a label."""
     metadata: Document = namespace.get("metadata") or {}
-    labels = {**(metadata.get("labels") or {}), "kubernetes.io/metadata.name": metadata["name"]}
+    labels = {
+        **(metadata.get("labels") or {}),
+        "kubernetes.io/metadata.name": metadata.get("name", ""),
+    }
     return namespace | {"metadata": metadata | {"labels": labels}}
 
 
@@ -328,7 +331,7 @@ def _new_job(job: Document, now_ns: int) -> Document:
     inner: Document = template.get("metadata") or {}
     given: dict[str, str] = inner.get("labels") or {}
     own = dict.fromkeys(_JOB_UID_LABELS, metadata["uid"])
-    own |= dict.fromkeys(_JOB_NAME_LABELS, metadata["name"])
+    own |= dict.fromkeys(_JOB_NAME_LABELS, metadata.get("name", ""))
     labels = own | given
     selector: Document = spec.get("selector") or {}
     matched = {_JOB_UID_LABELS[0]: metadata["uid"]} | (selector.get("matchLabels") or {})
@@ -369,6 +372,30 @@ def _daemon_set(new: Document, old: Document, now_ns: int) -> Document:
     return _with_template_generation(new, generation) if generation else new
 
 
+def _new_slice(resource_slice: Document, now_ns: int) -> Document:
+    """Return a slice whose device taints have a time.
+
+    Upstream: pkg/apis/resource/v1/defaults.go, SetDefaults_DeviceTaint
+    """
+    spec: Document = resource_slice.get("spec") or {}
+    devices = spec.get("devices")
+    if not devices or not any(device.get("taints") for device in devices):
+        return resource_slice
+    time = {"timeAdded": timestamp_text(now_ns)}
+    changed = [
+        device | {"taints": [time | taint for taint in device["taints"]]}
+        if device.get("taints")
+        else device
+        for device in devices
+    ]
+    return resource_slice | {"spec": spec | {"devices": changed}}
+
+
+def _slice(new: Document, old: Document, now_ns: int) -> Document:
+    del old
+    return _new_slice(new, now_ns)
+
+
 _GENERAL: Final = Preparation()
 
 KIND_PREPARATIONS: Final[dict[tuple[str, str], Preparation]] = {
@@ -379,6 +406,7 @@ KIND_PREPARATIONS: Final[dict[tuple[str, str], Preparation]] = {
     ("", "Service"): Preparation(create=new_service, update=changed_service),
     ("apps", "DaemonSet"): Preparation(create=_new_daemon_set, update=_daemon_set),
     ("batch", "Job"): Preparation(create=_new_job),
+    ("resource.k8s.io", "ResourceSlice"): Preparation(create=_new_slice, update=_slice),
 }
 """The preparations of kinds that differ from the general rule."""
 

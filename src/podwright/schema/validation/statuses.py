@@ -12,8 +12,10 @@ from typing import Any, Final, TypeAlias
 
 from podwright.objects import Document, timestamp_ns
 from podwright.schema.decoding import Problem
+from podwright.schema.table import built_in_table
+from podwright.schema.types import StructType, TypeRef
 from podwright.schema.validation.field_errors import FieldErrors
-from podwright.schema.validation.names import dns_subdomain, qualified_name
+from podwright.schema.validation.names import dns_label, dns_subdomain, qualified_name
 
 ValidateStatus: TypeAlias = Callable[[FieldErrors, Document, Document], None]
 """Adds the errors of a changed object; the last argument is the stored one."""
@@ -336,8 +338,24 @@ def _pod(errors: FieldErrors, new: Document, old: Document) -> None:
     policy = (old.get("spec") or {}).get("restartPolicy")
     for name in ("containerStatuses", "initContainerStatuses"):
         _transitions(errors, f"status.{name}", status.get(name), was.get(name), policy)
+    _claim_statuses(errors, new)
     if was.get("qosClass"):
         errors.immutable("status.qosClass", status.get("qosClass"), was.get("qosClass"))
+
+
+def _claim_statuses(errors: FieldErrors, new: Document) -> None:
+    known = {each.get("name") for each in (new.get("spec") or {}).get("resourceClaims") or ()}
+    seen: set[str] = set()
+    for index, each in enumerate(_status(new).get("resourceClaimStatuses") or ()):
+        path, name = f"status.resourceClaimStatuses[{index}].name", each.get("name") or ""
+        if name not in known:
+            text = "must match the name of an entry in `spec.resourceClaims`"
+            errors.invalid(path, name, text)
+        if claim := each.get("resourceClaimName"):
+            errors.each(path, claim, dns_subdomain(claim))
+        if name in seen:
+            errors.duplicate(path, name)
+        seen.add(name)
 
 
 def _transitions(errors: FieldErrors, path: str, new: Any, old: Any, policy: str | None) -> None:
@@ -368,6 +386,108 @@ def _namespace(errors: FieldErrors, new: Document, old: Document) -> None:
         errors.invalid("status.Phase", phase, text)
 
 
+# ---------------------------------------------------------------------- resource claims
+
+_RESERVED_MAX: Final = 256
+_RESULTS_MAX: Final = 32
+_ALLOCATION: Final = "resource.v1.AllocationResult"
+
+
+def _resource_claim(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check the status of a claim.
+
+    Upstream: pkg/apis/resource/validation/validation.go, validateResourceClaimStatusUpdate
+    """
+    status, was = _status(new), _status(old)
+    reserved = status.get("reservedFor") or []
+    _reserved_for(errors, reserved)
+    allocation, allocated = status.get("allocation"), was.get("allocation")
+    if reserved and allocation is None:
+        text = "may not be specified when `allocated` is not set"
+        errors.forbidden("status.reservedFor", text)
+    elif reserved and (new.get("metadata") or {}).get("deletionTimestamp") is not None:
+        before = was.get("reservedFor") or []
+        if any(each not in before for each in reserved):
+            text = (
+                "new entries may not be added while `deallocationRequested` or"
+                " `deletionTimestamp` are set"
+            )
+            errors.forbidden("status.reservedFor", text)
+    if allocation is not None and allocated is not None:
+        if allocation != allocated:
+            shown = go_struct(allocation, _ALLOCATION)
+            errors.invalid("status.allocation", shown, "field is immutable")
+    elif allocation is not None:
+        _allocation(errors, allocation, new.get("spec") or {})
+
+
+def _reserved_for(errors: FieldErrors, reserved: list[Document]) -> None:
+    path = "status.reservedFor"
+    if len(reserved) > _RESERVED_MAX:
+        errors.too_many(path, len(reserved), _RESERVED_MAX)
+    seen: set[str] = set()
+    for index, each in enumerate(reserved):
+        here = f"{path}[{index}]"
+        for name in ("resource", "name", "uid"):
+            if not each.get(name):
+                errors.required(f"{here}.{name}")
+        uid = each.get("uid") or ""
+        if uid in seen:
+            errors.duplicate(f"{here}.uid", uid)
+        seen.add(uid)
+
+
+def _allocation(errors: FieldErrors, allocation: Document, spec: Document) -> None:
+    names: set[str] = set()
+    for request in (spec.get("devices") or {}).get("requests") or ():
+        names.add(request.get("name") or "")
+        for inner in request.get("firstAvailable") or ():
+            names.add(f"{request.get('name')}/{inner.get('name')}")
+    path = "status.allocation.devices.results"
+    results = (allocation.get("devices") or {}).get("results") or []
+    if len(results) > _RESULTS_MAX:
+        errors.too_many(path, len(results), _RESULTS_MAX)
+    for index, result in enumerate(results):
+        here, name = f"{path}[{index}]", result.get("request") or ""
+        if name not in names:
+            text = (
+                "must be the name of a request in the claim or the name of a request and a"
+                " subrequest separated by '/'"
+            )
+            errors.invalid(f"{here}.request", name, text)
+        for field, rule in (("driver", dns_subdomain), ("device", dns_label)):
+            value = result.get(field) or ""
+            if not value:
+                errors.required(f"{here}.{field}")
+            else:
+                errors.each(f"{here}.{field}", value, rule(value))
+        if not result.get("pool"):
+            errors.required(f"{here}.pool")
+
+
+def go_struct(value: Any, struct: str) -> Any:
+    """Return a value as Go prints its internal struct: all fields, with Go's names."""
+    if not isinstance(value, dict):
+        return value
+    row = StructType(struct, built_in_table().types[struct]).fields
+    ordered = sorted(row.values(), key=lambda field: field.number or (0,))
+    return {
+        f"{field.name[0].upper()}{field.name[1:]}": _go_value(value.get(field.name), field.type)
+        for field in ordered
+    }
+
+
+def _go_value(value: Any, ref: TypeRef) -> Any:
+    if value is None:
+        return None
+    if ref.element is None:
+        return go_struct(value, ref.name) if ref.is_struct else value
+    element = ref.element
+    if ref.container == "list":
+        return [_go_value(each, element) for each in value]
+    return {key: _go_value(value[key], element) for key in sorted(value)}
+
+
 _VALIDATIONS: Final[dict[tuple[str, str], ValidateStatus]] = {
     ("", "Namespace"): _namespace,
     ("", "Pod"): _pod,
@@ -379,4 +499,5 @@ _VALIDATIONS: Final[dict[tuple[str, str], ValidateStatus]] = {
     ("autoscaling", "HorizontalPodAutoscaler"): _autoscaler,
     ("batch", "Job"): _job,
     ("policy", "PodDisruptionBudget"): _budget,
+    ("resource.k8s.io", "ResourceClaim"): _resource_claim,
 }
