@@ -192,3 +192,35 @@ def test_a_load_that_cannot_be_placed_is_announced_before_the_run(tmp_path):
         "warning: at least 993 of 1001 pods do not fit on the initial nodes and never end: they"
         " request 1001 cpu of 8; the run ends when only their retries remain, or at --until\n"
     )
+
+
+def test_the_pods_of_a_dump_without_their_owners_are_counted_by_owner(tmp_path):
+    """A dump of pods and nodes only: nothing replaces the pods, which a drain evicts."""
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "controller": True}
+    pods = [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "name": f"web-1-{number}", "namespace": "default", "uid": f"u{number}",
+                "resourceVersion": "1", "ownerReferences": [owner | {"uid": "gone"}],
+            },
+            "spec": {"nodeName": "n1", "containers": [{"name": "c", "image": "i"}]},
+        }
+        for number in range(2)
+    ]  # fmt: skip
+    nodes = "---".join(CLUSTER.split("---")[:2])
+    (tmp_path / "cluster.yaml").write_text(nodes + "---\n" + yaml.safe_dump_all(pods))
+    (tmp_path / "events.jsonl").write_text('{"at": "10m", "drain": "n1"}\n')
+    line = f"simulate {tmp_path}/cluster.yaml --events {tmp_path}/events.jsonl --until 1h"
+    printed = run(line).stdout
+    assert printed.partition("\nLost pods")[2] == (
+        " (not replaced):\n"
+        "  POD              NODE  CAUSE    AT     MISSING OWNER\n"
+        "  default/web-1-0  n1    evicted  10m0s  ReplicaSet default/web-1\n"
+        "  default/web-1-1  n1    evicted  10m0s  ReplicaSet default/web-1\n"
+        "\n"
+        "Missing owners (their pods are not replaced):\n"
+        "  MISSING OWNER             PODS  SUCH AS\n"
+        "  ReplicaSet default/web-1  2     default/web-1-0\n"
+    )

@@ -82,8 +82,12 @@ def print_report(report: Report, start: str) -> None:
         (each.pod, each.node, each.cause, since(each.time), each.owner) for each in report.lost_pods
     ]
     _print_rows("Lost pods (not replaced):", ("POD", "NODE", "CAUSE", "AT", "MISSING OWNER"), lost)
-    missing = [*report.missing_owners.items()]
-    _print_rows("Pods whose owner is missing (not replaced):", ("POD", "OWNER"), missing)
+    missing: dict[str, list[str]] = {}
+    for pod, owner in report.missing_owners.items():
+        missing.setdefault(owner, []).append(pod)
+    owners = [(owner, str(len(pods)), pods[0]) for owner, pods in missing.items()]
+    title = "Missing owners (their pods are not replaced):"
+    _print_rows(title, ("MISSING OWNER", "PODS", "SUCH AS"), owners)
     never_tried = [(pod,) for pod in report.never_tried]
     _print_rows("Pods that were never tried:", ("POD",), never_tried)
     ignored = [(each.kind, str(each.count), each.effect) for each in report.ignored_kinds]
