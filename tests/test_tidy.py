@@ -194,6 +194,7 @@ USED_AS = {
     "cosmic-ray": "cosmic_ray",
     "google-re2": "re2",
     "import-linter": "lint-imports",
+    "ipython": "IPython",
     "prometheus-client": "prometheus_client",
     "pytest-cov": "--cov",
     "pytest-xdist": "-n auto",

@@ -19,6 +19,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
+from podwright._html import facts, section
 from podwright.advice import node_edits, pod_edits
 from podwright.advice.edits import Change, Edit, Plan, apply, effort_of
 from podwright.advice.fixes import Fixes
@@ -123,6 +124,18 @@ class Remedy(msgspec.Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         """Return the change."""
         return self.text
+
+    def __repr__(self) -> str:
+        return f"<Remedy: {self.text}; opens {self.node_count} nodes, such as {self.node}>"
+
+    def _repr_html_(self) -> str:
+        known: dict[str, object] = {
+            "Node": self.node,
+            "Feasible nodes": self.node_count,
+            "Commands": "; ".join(self.commands),
+            "Victims": ", ".join(self.victims),
+        }
+        return section(self.text, facts({name: value for name, value in known.items() if value}))
 
 
 def find_remedies(

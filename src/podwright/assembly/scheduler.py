@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import msgspec
 
+from podwright._html import facts, section
 from podwright.advice import (
     NearNode,
     ReasonGroup,
@@ -163,6 +164,10 @@ class Scheduler:
     def __repr__(self) -> str:
         nodes = len(self.cluster.live_slots())
         return f"<Scheduler: {nodes} nodes, {len(self.pending)} pending pods>"
+
+    def _repr_html_(self) -> str:
+        counts = {"Nodes": len(self.cluster.live_slots()), "Pending pods": len(self.pending)}
+        return section("Scheduler", facts(counts))
 
     # ---------------------------------------------------------------- objects
 

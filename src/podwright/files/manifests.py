@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import BinaryIO, TypeVar, get_args
 
 import msgspec
 
+from podwright._html import paragraphs, section, table
 from podwright.files.document_cache import DocumentCache
 from podwright.files.documents import Watch
 from podwright.files.object_reader import (
@@ -66,6 +68,18 @@ class LoadedObjects(msgspec.Struct, frozen=True):
     configuration: SourcedDocument | None = None
     warnings: tuple[str, ...] = ()
     validate: FieldValidation = "strict"
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in self._counts().items())
+        return f"<LoadedObjects: {kinds or 'none'}>"
+
+    def _repr_html_(self) -> str:
+        kinds = table(("Kind", "Objects"), list(self._counts().items()))
+        return section("Loaded objects", kinds, paragraphs(self.warnings))
+
+    def _counts(self) -> dict[str, int]:
+        """Return the number of objects of each kind, in order of appearance."""
+        return dict(Counter(entry.object.kind for entry in self.sourced))
 
     @property
     def objects(self) -> tuple[Object, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from podwright._html import facts, section
 from podwright.framework.status import Status
 from podwright.objects import Pod
 
@@ -196,3 +197,15 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return f"<Decision for {self.pod.key}: {self.node or self.message}>"
+
+    def _repr_html_(self) -> str:
+        known = {
+            "Node": self.node,
+            "Message": self.message,
+            "Score": self.total,
+            "Feasible nodes": self.feasible_count,
+            "Evaluated nodes": self.evaluated_count,
+            "Tied nodes": self.tie_count,
+        }
+        shown = {name: value for name, value in known.items() if value not in {None, ""}}
+        return section(f"Decision for {self.pod.key}", facts(shown))

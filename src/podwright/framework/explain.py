@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array, Mask
+from podwright._html import paragraphs, section, table
 from podwright.columns import NOT_STARTED
 from podwright.framework.adapter import PluginFailure, run_filter
 from podwright.framework.custom_results import custom_results
@@ -47,6 +48,10 @@ class FilterExplanation(msgspec.Struct, frozen=True, kw_only=True):
     applies: bool
     rejected: dict[str, Status] = {}
 
+    def __repr__(self) -> str:
+        found = f"rejects {len(self.rejected)} nodes" if self.applies else "does not apply"
+        return f"<FilterExplanation: {self.plugin} {found}>"
+
 
 class ScoreExplanation(msgspec.Struct, frozen=True, kw_only=True):
     """The scores of one plugin for every feasible node.
@@ -61,6 +66,18 @@ class ScoreExplanation(msgspec.Struct, frozen=True, kw_only=True):
     weight: int
     raw: dict[str, int]
     normalized: dict[str, int]
+
+    def __repr__(self) -> str:
+        return f"<ScoreExplanation: {self.plugin}, weight {self.weight}, {len(self.raw)} nodes>"
+
+    def _repr_html_(self) -> str:
+        best = sorted(self.normalized, key=lambda node: -self.normalized[node])
+        rows = [
+            (node, self.raw[node], self.normalized[node], self.normalized[node] * self.weight)
+            for node in best
+        ]
+        title = f"{self.plugin}, weight {self.weight}"
+        return section(title, table(("Node", "Raw", "Normalized", "Weighted"), rows))
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
@@ -150,6 +167,31 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
             f"<Explanation of {self.pod.key}: {self.decision.node or self.decision.message};"
             f" {len(self.feasible)} of {len(self.node_names)} nodes are feasible>"
         )
+
+    def _repr_html_(self) -> str:
+        counted = f"{len(self.feasible)} of {len(self.node_names)} nodes are feasible."
+        return section(
+            f"Explanation of {self.pod.key}: {self.decision.node or 'no node'}",
+            paragraphs([self.decision.message, counted]),
+            table(("Node", "Total", *(score.plugin for score in self.scores)), self._best()),
+            table(("Nodes", "Plugin", "Reason", "Such as"), self._rejections()),
+        )
+
+    def _best(self) -> list[tuple[object, ...]]:
+        """Return the nodes with their totals and weighted scores, the best first."""
+        best = sorted(self.totals, key=lambda node: (-self.totals[node], node not in self.winners))
+        return [
+            (node, self.totals[node], *(s.normalized[node] * s.weight for s in self.scores))
+            for node in best
+        ]
+
+    def _rejections(self) -> list[tuple[object, ...]]:
+        """Return the reasons of rejected nodes, the most frequent first."""
+        nodes: dict[tuple[str, str], list[str]] = {}
+        for node, status in self.rejected.items():
+            nodes.setdefault((status.plugin, status.message), []).append(node)
+        found = sorted(nodes.items(), key=lambda pair: -len(pair[1]))
+        return [(len(several), *reason, several[0]) for reason, several in found]
 
 
 def explain(

@@ -129,6 +129,13 @@ class Machine:
 
     # ------------------------------------------------------------ the door
 
+    def __repr__(self) -> str:
+        cluster = self.cluster
+        return (
+            f"<Machine: {len(cluster.live_slots())} nodes, {len(cluster.pods)} pods on nodes,"
+            f" {len(self.queue)} in the queue>"
+        )
+
     def handle(self, event: Event, now_ns: int) -> list[Action]:
         """Handle an event, and return the actions to execute, in order.
 

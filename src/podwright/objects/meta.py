@@ -115,6 +115,9 @@ class KubernetesObject(Struct, frozen=True, kw_only=True):
     metadata: ObjectMeta = ObjectMeta()
     raw: dict[str, Any] = msgspec.field(default_factory=dict, name="$raw")
 
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.key}>"
+
     @property
     def name(self) -> str:
         """`metadata.name`."""

@@ -83,6 +83,9 @@ class BlockingQueue:
     ) -> None:
         self.close()
 
+    def __repr__(self) -> str:
+        return f"<BlockingQueue: {len(self)} pods>"
+
     def __len__(self) -> int:
         with self._changed:
             return len(self._queue)

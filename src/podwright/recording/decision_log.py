@@ -524,6 +524,9 @@ class DecisionLog:
                 for place, pod in zip(columns.cycle_places, columns.cycle_pods, strict=True):
                     yield frame.head.first + place, pod
 
+    def __repr__(self) -> str:
+        return f"<DecisionLog: {len(self)} events>"
+
     @property
     def start_ns(self) -> int:
         """The start of the run: that of the setup, or else the time of the first event."""
@@ -590,6 +593,9 @@ class Recorder:
         Raises `LogError` if a block cannot be written, and the event has then not been handled:
         the same call may be tried again.
         """
+
+    def __repr__(self) -> str:
+        return f"<Recorder: {len(self.log)} events>"
 
     def _recording(self) -> Callable[[Event, int], list[Action]]:
         # A closure, because this is on the way of every event. No event is looked at, but an

@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from podwright._arrays import I64Matrix
+from podwright._html import facts, paragraphs, section, table
 from podwright.assembly import Because
 from podwright.objects import NamespacedName
 from podwright.recording.placements import ClusterUse, Placements, PodPlacement
@@ -61,6 +62,10 @@ class PodDifference(msgspec.Struct, frozen=True, kw_only=True):
     after: PodPlacement | None = None
     reasons: Reasons = NO_REASONS
     follows: bool = False
+
+    def __repr__(self) -> str:
+        before, after = (_node_name(side) or "no node" for side in (self.before, self.after))
+        return f"<PodDifference: {self.pod} {self.change}, from {before} to {after}>"
 
 
 class ResourceUse(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,6 +186,26 @@ class PlacementDiff(msgspec.Struct, frozen=True, kw_only=True):
     def __repr__(self) -> str:
         counts = ", ".join(f"{count} {change}" for change, count in self.counts.items())
         return f"<PlacementDiff: {len(self.placements)} pods, {counts or 'no difference'}>"
+
+    def _repr_html_(self) -> str:
+        pods = [
+            (one.pod, one.change, _node_name(one.before), _node_name(one.after))
+            for one in self.differences
+        ]
+        uses = [
+            (use.resource, *("" if share is None else f"{share:.2%}" for share in use.share))
+            for use in self.resources
+        ]
+        return section(
+            f"Differences of {len(self.placements):,} pods",
+            facts(self.counts) or paragraphs(["No pod is placed differently."]),
+            table(("Pod", "Change", "Before", "After"), pods),
+            table(("Resource", "Before", "After"), uses),
+        )
+
+
+def _node_name(placement: PodPlacement | None) -> str:
+    return "" if placement is None else placement.node
 
 
 def changes_of(before: Placements, after: Placements) -> dict[NamespacedName, Change]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from podwright._html import paragraphs, section, table
 from podwright.framework import Plugin
 from podwright.machine import Machine
-from podwright.objects import NamespacedName, Object, Time
+from podwright.objects import NamespacedName, Object, Time, timestamp_text
 from podwright.queueing import QueuedPod, QueueName
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.replay import replay
@@ -32,6 +34,20 @@ class ClusterAt(msgspec.Struct, frozen=True, kw_only=True):
     objects: tuple[Object, ...]
     node_of: Mapping[NamespacedName, str]
     assumed: frozenset[NamespacedName]
+
+    def __repr__(self) -> str:
+        return (
+            f"<ClusterAt {timestamp_text(self.now_ns)}: {len(self.objects)} objects,"
+            f" {len(self.node_of)} pods on nodes>"
+        )
+
+    def _repr_html_(self) -> str:
+        kinds = Counter(obj.kind for obj in self.objects)
+        return section(
+            f"Cluster at {timestamp_text(self.now_ns)}",
+            table(("Kind", "Objects"), list(kinds.items())),
+            table(("Pod", "Node"), list(self.node_of.items())),
+        )
 
 
 class PendingPod(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +87,22 @@ class QueueAt(msgspec.Struct, frozen=True, kw_only=True):
     now_ns: int
     places: Mapping[str, tuple[PendingPod, ...]]
     nominated: Mapping[str, tuple[NamespacedName, ...]]
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{len(pods)} {place}" for place, pods in self.places.items() if pods)
+        return f"<QueueAt {timestamp_text(self.now_ns)}: {counts or 'no pods'}>"
+
+    def _repr_html_(self) -> str:
+        pods = [
+            (pod.pod, place, pod.priority, pod.attempts, ", ".join(pod.waits_for))
+            for place, several in self.places.items()
+            for pod in several
+        ]
+        return section(
+            f"Queue at {timestamp_text(self.now_ns)}",
+            table(("Pod", "Place", "Priority", "Attempts", "Waits for"), pods)
+            or paragraphs(["No pods."]),
+        )
 
 
 def cluster_at(log: DecisionLog, at: Time, *, plugins: Iterable[type[Plugin]] = ()) -> ClusterAt:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from podwright._html import facts, section
 from podwright.framework import Plugin
 from podwright.machine import Action, Event, Machine, ObjectDeleted, ObjectPut
 from podwright.objects import NamespacedName
@@ -57,6 +58,12 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
 
     event_count: int
     difference: Difference | None = None
+
+    def _repr_html_(self) -> str:
+        known: dict[str, object] = {"Events with equal actions": self.event_count}
+        if self.difference is not None:
+            known["First event with different actions"] = self.difference.index
+        return section("The runs are equal" if self.is_same else "The runs differ", facts(known))
 
     @property
     def is_same(self) -> bool:

@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from podwright._html import section
 from podwright.assembly import assemble, prepare
 from podwright.config import KubeSchedulerConfiguration
 from podwright.framework import Explanation, Plugin, Runner
@@ -43,6 +44,18 @@ class WhatIf(msgspec.Struct, frozen=True):
 
     before: Explanation
     after: Explanation
+
+    def __repr__(self) -> str:
+        before, after = self.before.decision, self.after.decision
+        return (
+            f"<WhatIf for {before.pod.key}: {before.node or 'no node'}, after the change"
+            f" {after.node or 'no node'}>"
+        )
+
+    def _repr_html_(self) -> str:
+        return section("As recorded", self.before._repr_html_()) + section(
+            "After the change", self.after._repr_html_()
+        )
 
     @property
     def is_same(self) -> bool:

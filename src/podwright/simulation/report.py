@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from podwright._html import facts, paragraphs, section, table
 from podwright.objects import NamespacedName
 from podwright.simulation.disruptions import (
     Disruptions,
@@ -69,6 +70,33 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ignored_kinds: tuple[IgnoredKind, ...] = ()
     estimate: LoadEstimate | None = None
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count} {name}" for name, count in self._counts().items() if count)
+        return f"<Report: {counts or 'nothing to report'}>"
+
+    def _repr_html_(self) -> str:
+        drains = [
+            (one.node, one.status, one.evicted, ", ".join(one.blocked_by)) for one in self.drains
+        ]
+        return section(
+            "Report",
+            facts(self._counts()),
+            table(("Drained node", "Status", "Evicted", "Blocked by"), drains),
+            paragraphs(self.notes),
+        )
+
+    def _counts(self) -> dict[str, int]:
+        """Return the numbers of what is reported."""
+        return {
+            "drains": len(self.drains),
+            "evictions": self.evictions.evicted,
+            "rejected evictions": self.evictions.rejected,
+            "workloads": len(self.availability),
+            "rollouts": len(self.rollouts),
+            "lost pods": len(self.lost_pods),
+            "pods never tried": len(self.never_tried),
+        }
 
 
 class ReportState(msgspec.Struct, frozen=True, kw_only=True):

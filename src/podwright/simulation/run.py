@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from functools import cached_property
 from typing import Any, Final, Self
 
+from podwright._html import facts, paragraphs, section, table
 from podwright.assembly import idle_choices
 from podwright.config import Gates, read_configuration
 from podwright.framework import Explanation, Plugin
@@ -69,6 +70,13 @@ class Tables(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(TABLES)
+
+    def __repr__(self) -> str:
+        return f"<Tables: {', '.join(TABLES)}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(name, ", ".join(columns)) for name, columns in TABLES.items()]
+        return section("Tables", table(("Name", "Columns"), rows))
 
 
 class Run:
@@ -190,6 +198,15 @@ class Run:
 
     def __repr__(self) -> str:
         return f"<Run: {len(self.node_of)} pods on nodes, {len(self.pending)} pending>"
+
+    def _repr_html_(self) -> str:
+        # Without the summary, which may have to be computed.
+        return section(
+            "Interrupted run" if self._is_interrupted else "Run",
+            facts({"Pods on nodes": len(self.node_of), "Pending pods": len(self.pending)}),
+            table(("Pending pod", "Reason"), list(self.pending.items())),
+            paragraphs(self.warnings),
+        )
 
     @cached_property
     def _tables_and_rows(self) -> tuple[RunTables, Rows]:

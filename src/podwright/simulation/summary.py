@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from podwright._html import facts, paragraphs, section, table
+from podwright.config import format_duration
 from podwright.objects import timestamp_text_nano
 from podwright.recording import FOREIGN, GATED, Counts, Rows, RunTables
 from podwright.simulation.report import Report
@@ -90,6 +92,41 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     waits: Waits
     utilisation: dict[str, Use]
     report: Report | None = None
+
+    def __repr__(self) -> str:
+        counts, simulated = self.counts, format_duration(self.simulated_ns)
+        return (
+            f"<Summary of {simulated}: {counts.created} pods, {counts.placed} placed,"
+            f" {sum(self.pending.values())} pending>"
+        )
+
+    def _repr_html_(self) -> str:
+        counts, waits = self.counts, self.waits
+        known = {
+            "Decisions": counts.decisions,
+            "Pods": counts.created,
+            "Placed": counts.placed,
+            "Succeeded": counts.succeeded,
+            "Failed": counts.failed,
+            "Deleted": counts.deleted,
+            "Preemptions": counts.preemptions,
+            "Victims": counts.victims,
+        }
+        seconds = (waits.mean_s, waits.p50_s, waits.p90_s, waits.p99_s, waits.max_s)
+        shown = [[f"{second:.6g} s" for second in seconds]] if waits.count else []
+        uses = [
+            (name, *(f"{share:.2%}" for share in (use.mean, use.peak, use.fragmentation)))
+            for name, use in self.utilisation.items()
+        ]
+        reasons = sorted(self.pending.items(), key=lambda pair: (-pair[1], pair[0]))
+        return section(
+            f"{format_duration(self.simulated_ns)} from {self.start}",
+            paragraphs(["Interrupted." if self.is_interrupted else ""]),
+            facts(known),
+            table(("Mean wait", "P50", "P90", "P99", "Max"), shown),
+            table(("Resource", "Mean", "Peak", "Fragmented"), uses),
+            table(("Unscheduled pods because of", "Pods"), reasons),
+        )
 
     @property
     def pending_count(self) -> int:

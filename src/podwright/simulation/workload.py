@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self, overload
 
 import numpy as np
 
+from podwright._html import ROWS_SHOWN, section, table
 from podwright.config import format_duration, parse_duration
 from podwright.objects import (
     EPOCH,
@@ -149,6 +150,20 @@ class Workload(Sequence[Mapping[str, Any]]):
 
     def __repr__(self) -> str:
         return f"<Workload: {len(self)} pods>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (line["at"], line["apply"]["metadata"]["name"], _requested(line["apply"]))
+            for line in self._lines[:ROWS_SHOWN]
+        ]
+        shown = table(("Arrival", "Pod", "Requests"), rows, count=len(self))
+        return section(f"Workload: {len(self):,} pods", shown)
+
+
+def _requested(pod: Mapping[str, Any]) -> str:
+    (container,) = pod["spec"]["containers"]
+    requests = container.get("resources", {}).get("requests", {})
+    return ", ".join(f"{resource} {quantity}" for resource, quantity in requests.items())
 
 
 def _requests(

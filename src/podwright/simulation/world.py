@@ -36,6 +36,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Final, Unpack, get_args
 
+from podwright._html import facts, section
 from podwright.api import (
     API_CALLS,
     BOOTSTRAP_OBJECTS,
@@ -746,6 +747,10 @@ class World:
     def __repr__(self) -> str:
         now = timestamp_text(self.now_ns)
         return f"<World at {now}: {self.store.count(Node)} nodes, {self.store.count(Pod)} pods>"
+
+    def _repr_html_(self) -> str:
+        counts = {"Nodes": self.store.count(Node), "Pods": self.store.count(Pod)}
+        return section(f"World at {timestamp_text(self.now_ns)}", facts(counts))
 
     @property
     def nodes(self) -> Sequence[Node]:

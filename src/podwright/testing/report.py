@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from podwright._html import facts, paragraphs, section, table
 from podwright.objects import PodwrightError
 
 CHECKS = {
@@ -59,6 +60,15 @@ class PluginReport(msgspec.Struct, frozen=True, kw_only=True):
     left_out: dict[str, str] = {}
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def _repr_html_(self) -> str:
+        found = [(finding.check, finding.message) for finding in self.findings]
+        return section(
+            f"{self.plugin}: {len(self.checked)} checks, {len(self.findings)} findings",
+            table(("Check", "Finding"), found),
+            facts({f"{check} was not checked": why for check, why in self.left_out.items()}),
+            paragraphs(self.notes),
+        )
 
     def __str__(self) -> str:
         lines = [f"{self.plugin}: {len(self.checked)} checks, {len(self.findings)} findings"]
