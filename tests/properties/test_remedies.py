@@ -72,6 +72,8 @@ def applied(documents: list[Document], remedy: Remedy) -> list[Document]:
     for name in remedy.delete:
         namespace, _, pod = name.partition("/")
         del changed["Pod", namespace, pod]
+    for obj in remedy.drop:
+        del changed[_key(encode(obj))]
     return list(changed.values())
 
 

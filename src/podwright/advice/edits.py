@@ -29,13 +29,15 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True):
     command : str
         The kubectl command that makes the change; "" if there is none.
     node : str
-        The node that `on_node` changes.
+        The node that `on_node` changes, or that the edit is about.
     on_pod, on_node : callable, optional
         Return the changed copy.
     put : tuple of Object
         Objects to create.
     delete : tuple of Pod
         Placed pods to remove.
+    drop : tuple of Object
+        Other objects to delete.
     each : tuple of tuple of Pod
         Instead of `delete`: sets of pods of which a controller removes one. All have to help.
     extender : int
@@ -51,6 +53,7 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True):
     on_node: Callable[[Node], Node] | None = None
     put: tuple[Object, ...] = ()
     delete: tuple[Pod, ...] = ()
+    drop: tuple[Object, ...] = ()
     each: tuple[tuple[Pod, ...], ...] = ()
     extender: int = -1
 
@@ -69,6 +72,8 @@ class Change(NamedTuple):
         Changed and new objects, without the pod.
     delete : tuple of Pod
         Placed pods that are removed.
+    drop : tuple of Object
+        Other objects that are deleted.
     bypassed : frozenset of int
         The extenders whose filters accept all nodes.
     """
@@ -76,11 +81,12 @@ class Change(NamedTuple):
     pod: Pod
     put: tuple[Object, ...] = ()
     delete: tuple[Pod, ...] = ()
+    drop: tuple[Object, ...] = ()
     bypassed: frozenset[int] = frozenset()
 
     def affects_others(self, before: Pod) -> bool:
         """Return whether the pods ahead in the queue may be scheduled differently."""
-        return bool(self.put or self.delete or self.bypassed) or (
+        return bool(self.put or self.delete or self.drop or self.bypassed) or (
             self.pod.priority != before.priority
         )
 
@@ -95,6 +101,7 @@ def apply(plan: Plan, pod: Pod, cluster: Cluster) -> Change:
     nodes: dict[str, Node] = {}
     put: list[Object] = []
     delete: list[Pod] = []
+    drop: list[Object] = []
     bypassed: set[int] = set()
     for edit in plan:
         if edit.on_pod is not None:
@@ -105,9 +112,16 @@ def apply(plan: Plan, pod: Pod, cluster: Cluster) -> Change:
             nodes[edit.node] = edit.on_node(node)
         put += edit.put
         delete += edit.delete
+        drop += edit.drop
         if edit.extender >= 0:
             bypassed.add(edit.extender)
-    return Change(pod, (*nodes.values(), *put), tuple(delete), frozenset(bypassed))
+    return Change(
+        pod,
+        put=(*nodes.values(), *put),
+        delete=tuple(delete),
+        drop=tuple(drop),
+        bypassed=frozenset(bypassed),
+    )
 
 
 def pod_edit(

@@ -7,6 +7,7 @@ that a trial has to confirm, so a rule here may be simpler than that of the plug
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice, product
 from typing import TypeAlias
 
@@ -14,6 +15,7 @@ from podwright.advice import node_edits, pod_edits
 from podwright.advice.claim_fixes import ClaimFixes
 from podwright.advice.edits import Edit, Plan, distinct
 from podwright.advice.rejections import rejection_of
+from podwright.advice.volume_fixes import VolumeFixes
 from podwright.columns import Cluster, PlacedPod, host_ports
 from podwright.config import Gates
 from podwright.framework import EXTENDER, Explanation, Status
@@ -59,6 +61,7 @@ class Fixes:
         self._nodes = cluster.nodes
         self._cluster = cluster
         self.claims = ClaimFixes(explanation.pod, cluster)
+        self._volumes = VolumeFixes(explanation.pod, cluster)
         self._compares = "TaintTolerationComparisonOperators" in gates
         self._shrunk: dict[tuple[str, int], Edit | None] = {}
         self._used_ports: set[int] | None = None
@@ -73,6 +76,7 @@ class Fixes:
             ("node(s) didn't match pod affinity rules", self._near),
             ("node(s) didn't match pod anti-affinity rules", self._apart),
             ("node(s) didn't satisfy existing pods anti-affinity rules", self._labels),
+            ("node(s) exceed max volume count", self._attach_limits),
             (f"{_RESTRICTED}(s) [NodeAffinity", self._affinity),
         )
         self._statuses: dict[str, list[Status]] = {}
@@ -279,6 +283,9 @@ class Fixes:
                     keys |= dict.fromkeys(map(_key_of, selector.match_expressions))
         return [(pod_edits.change_label(key, labels[key]),) for key in keys if key in labels]
 
+    def _attach_limits(self, _reason: str, node: Node) -> list[Plan]:
+        return self._volumes.of_node(node)
+
     def _extenders(self, name: str) -> list[Plan]:
         """Return an edit for the extender that rejects a node."""
         found = next((e for e in self._explanation.extenders if name in e.rejected), None)
@@ -335,8 +342,13 @@ class Fixes:
                 count=count,
                 larger=larger,
                 labels=self.claims.volume_labels(node),
+                companions=partial(self._volumes.csi_node, name),
             )
             yield (*edits, new)
+
+    def shape_of(self, node: Node) -> tuple[object, ...]:
+        """Return what nodes of one shape have in common."""
+        return node_edits.shape_of(node), self._volumes.limits(node.name)
 
     def fits_empty(self, name: str) -> bool:
         """Return whether an empty node of this shape has room for the pod."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 
 from podwright.advice.amounts import quantity_text
 from podwright.advice.edits import Edit
 from podwright.advice.pod_edits import taint_text
-from podwright.objects import Node, Taint, quantity_milli_value, quantity_value, with_fields
+from podwright.objects import Node, Object, Taint, quantity_milli_value, quantity_value, with_fields
 
 UNSCHEDULABLE_TAINT = "node.kubernetes.io/unschedulable"
 HOSTNAME = "kubernetes.io/hostname"
@@ -69,6 +69,10 @@ def set_label(name: str, key: str, value: str, actual: str | None) -> Edit:
     )
 
 
+def _none(_name: str) -> Iterable[Object]:
+    return ()
+
+
 def add_nodes(
     like: Node,
     taken: Container[str],
@@ -76,6 +80,7 @@ def add_nodes(
     count: int = 1,
     larger: Mapping[str, int] | None = None,
     labels: Mapping[str, str] | None = None,
+    companions: Callable[[str], Iterable[Object]] = _none,
 ) -> Edit:
     """Add empty nodes that are like an existing one.
 
@@ -87,6 +92,8 @@ def add_nodes(
         Resources of which the new nodes have more, in the units of the columns.
     labels : dict of str to str, optional
         Labels that differ.
+    companions : callable, optional
+        Returns the other objects that a new node has, such as its CSINode, by its name.
     """
     names: list[str] = []
     number = 0
@@ -105,7 +112,7 @@ def add_nodes(
         key=("add node",),
         text=text,
         effort=4.0 + count + (0.5 if larger else 0.0) + (0.5 if labels else 0.0),
-        put=nodes,
+        put=(*nodes, *(obj for name in names for obj in companions(name))),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Container as Collection
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -31,6 +31,7 @@ from podwright.objects import (
     Taint,
     Toleration,
     TopologySpreadConstraint,
+    Volume,
     WeightedPodAffinityTerm,
     node_selector,
     pending_requests,
@@ -319,6 +320,45 @@ def _with_port(pod: Pod, port: int, other: int) -> Pod:
             for container in getattr(pod.spec, field)
         )
     return with_fields(pod, "spec", **fields)
+
+
+# ---------------------------------------------------------------- volumes
+
+
+def remove_volume(volume: Volume) -> Edit:
+    """Remove one volume, and its mounts."""
+    claim = volume.persistent_volume_claim
+    of = f" (PersistentVolumeClaim {claim.claim_name})" if claim is not None else ""
+    return pod_edit(
+        ("volume", volume.name),
+        f"remove the volume {volume.name}{of}",
+        3.8,
+        lambda pod: without_volumes(pod, (volume.name,)),
+    )
+
+
+def without_volumes(pod: Pod, names: Collection[str]) -> Pod:
+    """Return the pod without some volumes and their mounts."""
+    volumes = tuple(each for each in pod.spec.volumes if each.name not in names)
+    changed = msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, volumes=volumes))
+    if not pod.raw:
+        return changed
+    # The structs have no mounts, and not all sources of volumes.
+    spec = dict(pod.raw["spec"])
+    spec["volumes"] = [each for each in spec.get("volumes") or () if each["name"] not in names]
+    for field in ("containers", "initContainers", "ephemeralContainers"):
+        if spec.get(field):
+            spec[field] = [_without_mounts(container, names) for container in spec[field]]
+    return msgspec.structs.replace(changed, raw=pod.raw | {"spec": spec})
+
+
+def _without_mounts(container: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+    mounts = {
+        field: [each for each in container[field] if each["name"] not in names]
+        for field in ("volumeMounts", "volumeDevices")
+        if container.get(field)
+    }
+    return container | mounts
 
 
 # ---------------------------------------------------------------- other pods

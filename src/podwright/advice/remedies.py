@@ -20,7 +20,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 import msgspec
 
 from podwright._html import facts, section
-from podwright.advice import node_edits, pod_edits
+from podwright.advice import pod_edits
 from podwright.advice.edits import Change, Edit, Plan, apply, effort_of
 from podwright.advice.fixes import Fixes
 from podwright.advice.rejections import nearest_nodes
@@ -108,6 +108,8 @@ class Remedy(msgspec.Struct, frozen=True, kw_only=True):
         The other objects that are changed or created.
     delete : tuple of str
         Pods that are removed.
+    drop : tuple of Object
+        Other objects that are deleted.
     """
 
     text: str
@@ -120,6 +122,7 @@ class Remedy(msgspec.Struct, frozen=True, kw_only=True):
     pod: Pod
     put: tuple[Object, ...] = ()
     delete: tuple[str, ...] = ()
+    drop: tuple[Object, ...] = ()
 
     def __str__(self) -> str:
         """Return the change."""
@@ -250,7 +253,7 @@ class _Search:
         for name in names:
             node = fixes.node(name)
             if node is not None:
-                shapes.setdefault(node_edits.shape_of(node), name)
+                shapes.setdefault(fixes.shape_of(node), name)
         # A shape that the pod fits on when empty comes before one that would have to be larger.
         several = sorted(shapes.values(), key=lambda name: not fixes.fits_empty(name))
         several = several[:_MOST_SHAPES]
@@ -383,6 +386,7 @@ def _remedy(found: Sequence[_Found]) -> Remedy:
         pod=change.pod,
         put=change.put,
         delete=tuple(pod.key for pod in change.delete),
+        drop=change.drop,
     )
 
 

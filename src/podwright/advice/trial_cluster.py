@@ -117,7 +117,11 @@ class PlacedPods:
 
 @contextmanager
 def edited(
-    cluster: Cluster, *, put: Sequence[Object] = (), delete: Sequence[Pod] = ()
+    cluster: Cluster,
+    *,
+    put: Sequence[Object] = (),
+    delete: Sequence[Pod] = (),
+    drop: Sequence[Object] = (),
 ) -> Iterator[PlacedPods]:
     """Change objects of a cluster, and revert everything at the end.
 
@@ -126,10 +130,12 @@ def edited(
     Parameters
     ----------
     put : sequence of Object
-        Nodes, claims, volumes and storage classes, new or changed, and new priority classes, which
-        no column has.
+        Nodes, claims, volumes and storage classes, new or changed, new CSINodes, and new priority
+        classes, which no column has.
     delete : sequence of Pod
         Placed pods.
+    drop : sequence of Object
+        Other objects of the cluster.
 
     Yields
     ------
@@ -145,6 +151,9 @@ def edited(
             cluster.put(obj)
         for pod in delete:
             cluster.remove(pod.key)
+        for obj in drop:
+            reverts.append((False, obj))
+            cluster.delete(obj)
         yield before
     finally:
         # The pods first: a node that was added is then deleted without pods on it.

@@ -124,7 +124,7 @@ class SchedulerTrial:
         try:
             with (
                 scheduler.bypassing(change.bypassed),
-                edited(scheduler.cluster, put=change.put, delete=change.delete),
+                edited(scheduler.cluster, put=change.put, delete=change.delete, drop=change.drop),
             ):
                 if change.pod.key in scheduler.pending:
                     # In its place: pods of one priority and age keep their order.

@@ -122,4 +122,5 @@ def _remedy(remedy: Remedy) -> dict[str, Any]:
             {"kind": obj.kind, "name": obj.key} for obj in (remedy.pod, *remedy.put)
         ],
         "deletedPods": list(remedy.delete),
+        "deletedObjects": [{"kind": obj.kind, "name": obj.key} for obj in remedy.drop],
     }

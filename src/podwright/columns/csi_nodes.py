@@ -12,7 +12,13 @@ from podwright._arrays import I64Array
 from podwright.columns.csi_migration import MIGRATED_PLUGINS
 from podwright.columns.nodes import NodeColumns
 from podwright.columns.slot_columns import SlotColumns
-from podwright.objects import CSINode
+from podwright.objects import (
+    CSINode,
+    CSINodeDriver,
+    CSINodeSpec,
+    ObjectMeta,
+    VolumeNodeResources,
+)
 
 NO_LIMIT = -1
 
@@ -70,6 +76,27 @@ class CSINodeColumns:
             1 where it is, else 0; None if it is nowhere.
         """
         return self._migrated.find(plugin)
+
+    def copy_for(self, name: str, new_name: str) -> CSINode | None:
+        """Return a CSINode for a new node with the drivers of another node; None if it has none."""
+        row = self._rows.get(name)
+        if row is None:
+            return None
+        drivers = tuple(
+            CSINodeDriver(
+                name=driver,
+                node_id=new_name,
+                allocatable=VolumeNodeResources(count=row.limits[driver])
+                if driver in row.limits
+                else None,
+            )
+            for driver in sorted(row.drivers)
+        )
+        annotations = {MIGRATED_PLUGINS: ",".join(sorted(row.migrated))} if row.migrated else {}
+        return CSINode(
+            metadata=ObjectMeta(name=new_name, annotations=annotations),
+            spec=CSINodeSpec(drivers=drivers),
+        )
 
     def take(self, csi_node: CSINode, *, is_deleted: bool) -> bool:
         """Set or remove a CSINode; return whether anything that scheduling reads changed."""

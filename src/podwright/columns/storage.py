@@ -10,7 +10,7 @@ Upstream: pkg/scheduler/util/assumecache/assume_cache.go, the listers of the vol
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from podwright.columns.class_volumes import ClassVolumes
@@ -126,14 +126,15 @@ class StorageIndex:
         # No driver has this name: upstream makes it unique with a random prefix.
         return CSIVolume(driver, f"unbound {claim.key}") if driver else None
 
-    def attached_to(self, node_name: str) -> Iterable[CSIVolume]:
-        """Return the CSI volumes that VolumeAttachments put on a node, each once."""
-        found: dict[CSIVolume, None] = {}
+    def attached_to(self, node_name: str) -> Mapping[CSIVolume, Sequence[VolumeAttachment]]:
+        """Return the CSI volumes that VolumeAttachments put on a node, with the attachments."""
+        found: dict[CSIVolume, list[VolumeAttachment]] = {}
         for attachment in self._attachments.get(node_name, {}).values():
             spec = attachment.spec
             volume = self.volumes.get(spec.source.persistent_volume_name or "")
             if spec.attacher and volume is not None and volume.spec.csi is not None:
-                found[CSIVolume(spec.attacher, volume.spec.csi.volume_handle)] = None
+                name = CSIVolume(spec.attacher, volume.spec.csi.volume_handle)
+                found.setdefault(name, []).append(attachment)
         return found
 
     # ---------------------------------------------------------------- objects

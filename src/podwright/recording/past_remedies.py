@@ -51,7 +51,7 @@ class _PastTrial:
         # A cycle moves the start of the next search; every trial begins where the recorded one did.
         position = self._past.runner.search_position()
         try:
-            with edited(self._cluster, put=change.put, delete=change.delete):
+            with edited(self._cluster, put=change.put, delete=change.delete, drop=change.drop):
                 return self._outcome(change.pod)
         finally:
             self._past.runner.restore_search_position(position)
@@ -63,7 +63,7 @@ class _PastTrial:
     def explain(self, change: Change) -> Explanation:
         """Run the cycle with a change and everything recorded."""
         past = self._past
-        with edited(self._cluster, put=change.put, delete=change.delete):
+        with edited(self._cluster, put=change.put, delete=change.delete, drop=change.drop):
             return past.runner.explain(
                 change.pod,
                 cycle_number=past.number,

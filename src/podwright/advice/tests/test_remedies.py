@@ -305,3 +305,91 @@ def test_nodes_are_added_until_one_is_left_by_the_pods_ahead():
 )
 def test_quantities_are_exact_or_rounded_down(resource, amount, text):
     assert quantity_text(resource, amount) == text
+
+
+# ------------------------------------------------------------------------------ attach limits
+
+DRIVER = "csi.example.com"
+
+
+def bound_claim(name: str):
+    """Return a bound claim and its volume, which a CSI driver attaches."""
+    bound = claim(name, "")
+    spec = bound.raw["spec"] | {"volumeName": f"pv-{name}"}
+    volume = document(
+        "PersistentVolume", f"pv-{name}",
+        spec={
+            "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"],
+            "claimRef": {"namespace": "default", "name": name},
+            "csi": {"driver": DRIVER, "volumeHandle": name},
+        },
+    )  # fmt: skip
+    metadata = bound.raw["metadata"] | {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}}
+    return decode(bound.raw | {"metadata": metadata, "spec": spec}), volume
+
+
+def claims_of(*names: str):
+    return [{"name": f"v-{name}", "persistentVolumeClaim": {"claimName": name}} for name in names]
+
+
+def limited(name: str, count: int):
+    driver = {"name": DRIVER, "nodeID": name, "allocatable": {"count": count}}
+    return document("CSINode", name, "storage.k8s.io/v1", spec={"drivers": [driver]})
+
+
+def attachment(name: str, node: str, volume: str):
+    spec = {"attacher": DRIVER, "nodeName": node, "source": {"persistentVolumeName": volume}}
+    return document("VolumeAttachment", name, "storage.k8s.io/v1", spec=spec)
+
+
+def volumes(*names: str):
+    return [obj for name in names for obj in bound_claim(name)]
+
+
+def test_a_node_whose_volumes_are_all_attached_is_relieved_or_added():
+    found = remedies(
+        pending(volumes=claims_of("a")),
+        make_node("n", cpu="4"), limited("n", 1), *volumes("a", "b"),
+        placed("other", "n", volumes=claims_of("b")),
+    )  # fmt: skip
+    texts = [remedy.text for remedy in found]
+    assert texts == [
+        "remove the volume v-a (PersistentVolumeClaim a)",
+        "delete pod default/other",
+        "raise the priority to 1 with a new PriorityClass",
+        "add a node like n",
+    ]
+    assert {obj.kind for obj in found[-1].put} == {"Node", "CSINode"}
+    assert "volumes" not in found[0].pod.raw["spec"] or not found[0].pod.raw["spec"]["volumes"]
+
+
+def test_a_new_node_has_the_limit_of_its_shape():
+    """Two volumes never fit on a node that attaches one, however many nodes are added."""
+    found = remedies(
+        pending(volumes=claims_of("a", "b")), make_node("n"), limited("n", 1), *volumes("a", "b")
+    )
+    assert [remedy.text for remedy in found] == ["remove the volume v-b (PersistentVolumeClaim b)"]
+
+
+def test_an_attachment_that_no_pod_needs_is_deleted():
+    found = remedies(
+        pending(volumes=claims_of("a")),
+        make_node("n"), limited("n", 1), *volumes("a", "b"),
+        attachment("left-over", "n", "pv-b"),
+    )  # fmt: skip
+    first = found[0]
+    assert first.text == "delete VolumeAttachment left-over, whose volume no pod on node n uses"
+    assert first.commands == ("kubectl delete volumeattachment left-over",)
+    assert [obj.key for obj in first.drop] == ["left-over"]
+
+
+def test_the_mounts_of_a_removed_volume_are_removed_too():
+    mounts = [{"name": "v-a", "mountPath": "/a"}, {"name": "logs", "mountPath": "/logs"}]
+    containers = [{"name": "main", "image": "web:1", "volumeMounts": mounts}]
+    pod = pending(
+        volumes=[*claims_of("a"), {"name": "logs", "emptyDir": {}}], containers=containers
+    )
+    found = remedies(pod, make_node("n"), limited("n", 0), *volumes("a"))
+    spec = found[0].pod.raw["spec"]
+    assert spec["volumes"] == [{"name": "logs", "emptyDir": {}}]
+    assert spec["containers"][0]["volumeMounts"] == [{"name": "logs", "mountPath": "/logs"}]
