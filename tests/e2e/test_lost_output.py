@@ -20,10 +20,13 @@ LINES = (
     f"schedule {QUICKSTART} -o json",
     f"schedule {QUICKSTART} --explain",
     f"explain web-0 {QUICKSTART}",
+    f"explain web-0 {QUICKSTART} -o jsonpath={{.node}}",
+    "explain web --run RUN -o kss",
     f"simulate {QUICKSTART}",
     f"simulate {QUICKSTART} --output yaml",
     f"compare-rules {QUICKSTART}",
     f"diff {QUICKSTART} --to-seed 1",
+    f"diff {QUICKSTART} --to-seed 1 -o custom-columns=POD:.pod",
     f"diff {QUICKSTART} --to-seed 1 -o json",
     f"convert {QUICKSTART}",
     f"convert {QUICKSTART} -o record",
@@ -126,6 +129,28 @@ def test_an_error_that_cannot_be_written_is_a_status(line, kind, status_of, requ
 def test_what_prints_no_result_does_not_depend_on_stdout(line, full, status_of, monkeypatch):
     monkeypatch.setattr("sys.stdout", full)
     assert status_of(line) == (2 if line in REFUSED else 0)
+
+
+ONE_OF_EACH = tuple({line.split()[0]: line for line in LINES}.values())
+
+
+@pytest.mark.parametrize("line", ONE_OF_EACH)
+def test_the_first_line_can_be_taken(line, a_run):
+    # What fits into the pipe is written whole; otherwise the reader is gone.
+    command = f"{shlex.quote(sys.executable)} -c 'from podwright.cli import main; main()'"
+    line = line.replace("RUN", str(a_run))
+    ended = subprocess.run(
+        f"{{ {command} {line} < /dev/null; echo status $? >&2; }} | head -1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    messages = ended.stderr.splitlines()
+    assert messages[-1] in {"status 0", "status 1", "status 3"}
+    assert (messages[-1] == "status 3") == (BROKEN in messages)
+    assert "Traceback" not in ended.stderr
+    assert ended.stdout.count("\n") == 1
 
 
 @pytest.mark.parametrize("line", ["version", "--help", f"convert {QUICKSTART}"])
