@@ -343,13 +343,13 @@ def test_o_is_the_output_format_and_any_other_value_the_run_folder_with_a_warnin
         ("-o json --output yaml", "'-o': cannot be combined with --output."),
         (
             "-o jsn --out other",
-            "'-o': is not a format (table, json, yaml), and a run folder cannot be combined with"
-            " --out.",
+            "'-o': is not a format (table, wide, json, yaml, name), and a run folder cannot be"
+            " combined with --out.",
         ),
         (
             "--resume other -o elsewhere",
-            "'-o': is not a format (table, json, yaml), and a run folder cannot be combined with"
-            " --resume.",
+            "'-o': is not a format (table, wide, json, yaml, name), and a run folder cannot be"
+            " combined with --resume.",
         ),
     ],
 )

@@ -12,7 +12,6 @@ from podwright.cli.options import (
     Format,
     Gates,
     OpenbGpus,
-    Output,
     Plugins,
     PolicyFile,
     Provider,
@@ -23,6 +22,7 @@ from podwright.cli.options import (
     Workers,
     command_app,
     examples,
+    output_option,
 )
 
 app = command_app()
@@ -55,7 +55,7 @@ def compare_rules(  # noqa: PLR0913, PLR0917 - the options of the command
             "both rule sets evaluate each pod against the same cluster.",
         ),
     ] = False,
-    output: Output = Format.table,
+    output: Annotated[Format, output_option("the keys of pods that differ")] = Format.table,
     exit_code: Annotated[
         bool, typer.Option("--exit-code", help="Exit 1 if the results of a pod differ.")
     ] = False,

@@ -18,6 +18,7 @@ from podwright.cli.console import (
     print_message,
     print_table,
     progress,
+    write,
 )
 from podwright.cli.difference_text import SHOWN_SCORES, reason_document, reason_text
 from podwright.cli.inputs import (
@@ -72,6 +73,10 @@ def run_compare_rules(
     figures = figures_of(compared)
     if output in ("json", "yaml"):
         print_document(_document(compared, figures), output)
+    elif output == "name":
+        for pod in compared:
+            if not pod.is_same:
+                write(pod.pod)
     else:
         _print(compared, figures, is_wide=output == "wide")
     return not figures.differing_count

@@ -31,6 +31,7 @@ class ConfigFormat(StrEnum):
     json = "json"
     table = "table"
     wide = "wide"
+    name = "name"
 
 
 @app.callback()
@@ -69,7 +70,7 @@ def show(
             "--output",
             "-o",
             help="Output format. table: the plugins of each extension point, or predicates and "
-            "priorities; wide: with arguments.",
+            "priorities; wide: with arguments; name: their names.",
         ),
     ] = ConfigFormat.yaml,
 ) -> None:

@@ -53,6 +53,9 @@ def show_configuration(setup: Setup, *, output: str) -> None:
     configuration = _effective(text, own, gates, source, setup, set())
     if output in ("yaml", "json"):
         print_document(_document(configuration), output)
+    elif output == "name":
+        for name in dict.fromkeys(row[2] for row in _rows(configuration)):
+            write(name)
     elif output == "table":
         print_table(
             ("PROFILE", "POINT", "PLUGIN", "WEIGHT"),

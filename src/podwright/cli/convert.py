@@ -26,6 +26,7 @@ class ConvertedFormat(StrEnum):
 
     yaml = "yaml"
     json = "json"
+    name = "name"
     kss = "kss"
     record = "record"
 
@@ -73,7 +74,8 @@ def convert(
         typer.Option(
             "--output",
             "-o",
-            help="Output format. yaml, json: a List for kubectl; kss: a snapshot that "
+            help="Output format. yaml, json: a List for kubectl; name: the objects, such as "
+            "pod/default/web; kss: a snapshot that "
             "kube-scheduler-simulator imports; record: one line per change.",
         ),
     ] = ConvertedFormat.yaml,

@@ -144,6 +144,10 @@ def run_convert(
     if output == "kss":
         _write_snapshot(objects, contents.configuration)
         return
+    if output == "name":
+        for obj in objects:
+            write(f"{obj.kind.lower()}/{obj.key}")
+        return
     items = [encode(obj) for obj in objects]
     print_document({"apiVersion": "v1", "kind": "List", "items": items}, output)
     if contents.configuration is not None:

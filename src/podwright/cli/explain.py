@@ -43,6 +43,7 @@ class ExplainFormat(StrEnum):
     wide = "wide"
     json = "json"
     yaml = "yaml"
+    name = "name"
     kss = "kss"
 
 
@@ -137,7 +138,7 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
         typer.Option(
             "--output",
             "-o",
-            help="Output format. kss (with --run): the annotations that "
+            help="Output format. name: the node; kss (with --run): the annotations that "
             "kube-scheduler-simulator writes.",
         ),
     ] = ExplainFormat.table,
@@ -217,6 +218,9 @@ def _check_nodes(given: frozenset[str], output: ExplainFormat) -> None:
             reject_idle(f"--{name}", f"with --output {output.value}", "it includes all nodes")
     if output is ExplainFormat.kss and {"node", "nodes"} & given:
         raise typer.BadParameter("kss always includes all nodes.", param_hint="'--node'")
+    if output is ExplainFormat.name and {"node", "nodes"} & given:
+        name = "node" if "node" in given else "nodes"
+        reject_idle(f"--{name}", "with --output name", "it is the chosen node alone")
     if "nodes" in given and output is ExplainFormat.wide:
         reject_idle("--nodes", "with --output wide", "it includes all nodes")
 

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from podwright.advice import NearNode
 from podwright.assembly import TakenPlace
-from podwright.cli.console import print_document, print_heading, print_paragraph, print_table
+from podwright.cli.console import print_document, print_heading, print_paragraph, print_table, write
 from podwright.cli.explanation_document import explanation_document
 from podwright.cli.explanation_matrix import print_matrix
 from podwright.cli.explanation_view import (
@@ -30,6 +30,9 @@ def print_view(view: ExplanationView, *, shown: int | None, output: str) -> bool
     """Print an explanation in an output format; return whether the pod fits."""
     if output in ("json", "yaml"):
         print_document(explanation_document(view), output)
+    elif output == "name":
+        if view.explanation.decision.node:
+            write(view.explanation.decision.node)
     else:
         print_explanation(view, shown=shown)
     return bool(view.explanation.decision.node)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -75,6 +75,7 @@ class Format(StrEnum):
     wide = "wide"
     json = "json"
     yaml = "yaml"
+    name = "name"
 
 
 Files = Annotated[
@@ -206,7 +207,17 @@ At = Annotated[
         show_default=False,
     ),
 ]
-Output = Annotated[Format, typer.Option("--output", "-o", help="Output format.")]
+
+
+def output_option(names: str) -> Any:
+    """Return the option `--output`.
+
+    Parameters
+    ----------
+    names : str
+        What the format `name` prints, one on each line.
+    """
+    return typer.Option("--output", "-o", help=f"Output format. name: {names}.")
 
 
 def given_on(ctx: typer.Context) -> frozenset[str]:

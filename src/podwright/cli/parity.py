@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from podwright.cli.options import Format, Output, command_app, examples
+from podwright.cli.options import Format, command_app, examples, output_option
 
 app = command_app()
 
@@ -31,7 +31,7 @@ def parity(
             "--differences", metavar="NUMBER", min=0, help="Number of differences to print."
         ),
     ] = 10,
-    output: Output = Format.table,
+    output: Annotated[Format, output_option("the ids of cases that differ")] = Format.table,
 ) -> None:
     """Compare podwright with golden decisions of kube-scheduler.
 

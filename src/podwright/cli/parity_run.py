@@ -20,6 +20,7 @@ from podwright.cli.console import (
     print_paragraph,
     print_table,
     progress,
+    write,
 )
 from podwright.objects import FieldError, InputError
 from podwright.parity import Case, FamilyReport, check_cases, problem_of
@@ -36,6 +37,10 @@ def run_parity(files: Sequence[str], *, differences: int, output: str) -> bool:
         check_cases([case], reports)
     if output in ("json", "yaml"):
         print_document({"families": [_document(r, differences) for r in reports.values()]}, output)
+    elif output == "name":
+        mismatches = (m for report in reports.values() for m in report.mismatches)
+        for differing in dict.fromkeys(mismatch.case for mismatch in mismatches):
+            write(differing)
     else:
         _print(reports, differences, is_wide=output == "wide")
         print_message(_summary(reports))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from podwright.cli.options import At, Format, Output, Plugins, command_app, examples
+from podwright.cli.options import At, Format, Plugins, command_app, examples, output_option
 
 app = command_app()
 
@@ -31,7 +31,14 @@ def _run() -> None:
         "podwright run show RUN --at 2026-01-01T00:01:00Z -o json",
     )
 )
-def show(run: Run, at: At = "", plugin: Plugins = None, output: Output = Format.table) -> None:
+def show(
+    run: Run,
+    at: At = "",
+    plugin: Plugins = None,
+    output: Annotated[
+        Format, output_option("the nodes and pods, such as node/n1 and pod/default/web")
+    ] = Format.table,
+) -> None:
     """Show the cluster and the scheduling queue at a time of a run; by default, at its end.
 
     The output has a summary, the most utilized nodes, and the pods of each subqueue in the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -19,6 +19,7 @@ from podwright.cli.console import (
     print_message,
     print_paragraph,
     print_table,
+    write,
 )
 from podwright.cli.duration_text import duration_text
 from podwright.cli.explain_recorded import QUEUE_LABELS
@@ -58,6 +59,9 @@ def run_show(folder: Path, *, at: str, plugins: Sequence[Path], output: str) -> 
         shown = MomentView(run, machine, now_ns, index)
         if output in ("json", "yaml"):
             print_document(shown.document(), output)
+        elif output == "name":
+            for name in shown.names():
+                write(name)
         else:
             shown.print(is_wide=output == "wide")
 
@@ -89,6 +93,13 @@ class MomentView:
         }
 
     # ------------------------------------------------------------ documents
+
+    def names(self) -> Iterator[str]:
+        """Yield the names of all nodes and pods."""
+        for slot in self._nodes:
+            yield f"node/{self._machine.cluster.nodes.names[slot]}"
+        for pod in self._pods:
+            yield f"pod/{pod.key}"
 
     def document(self) -> dict[str, Any]:
         """Return the state as a plain document, untruncated."""

@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from podwright.cli.options import Config, Format, Gates, Output, command_app, examples, given_on
+from podwright.cli.options import (
+    Config,
+    Format,
+    Gates,
+    command_app,
+    examples,
+    given_on,
+    output_option,
+)
 
 app = command_app()
 
@@ -69,7 +77,9 @@ def shadow(  # noqa: PLR0913, PLR0917 - the options of the command
             help="Maximum share of bindings, and of preemptions, that may be unexplained.",
         ),
     ] = 1.0,
-    output: Output = Format.table,
+    output: Annotated[
+        Format, output_option("the keys of pods whose decisions differ")
+    ] = Format.table,
 ) -> None:
     """Compare the recorded decisions of a real scheduler with podwright's.
 

@@ -94,6 +94,9 @@ def run_shadow(  # noqa: PLR0913 - the options of the command
     if output in ("json", "yaml"):
         heads = {"record": record.source, "schedulerLog": None if log is None else log.source}
         print_document(heads | _document(shadow, findings, bindings, preemptions), output)
+    elif output == "name":
+        for pod in dict.fromkeys(one.pod for one in findings if one.outcome != "agreed"):
+            write(pod)
     else:
         _print(shadow, record, log, findings, shows_all=output == "wide")
     counted = (bindings, preemptions)

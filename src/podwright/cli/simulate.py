@@ -37,8 +37,10 @@ class SummaryFormat(StrEnum):
     """The output formats of the summary."""
 
     table = "table"
+    wide = "wide"
     json = "json"
     yaml = "yaml"
+    name = "name"
 
 
 class EndingName(StrEnum):
@@ -176,7 +178,11 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
         bool, typer.Option("--no-tables", help="Do not write tables. Removes the need for pyarrow.")
     ] = False,
     output: Annotated[
-        SummaryFormat, typer.Option("--output", help="Output format of the summary.")
+        SummaryFormat,
+        typer.Option(
+            "--output",
+            help="Output format of the summary. name: the keys of pods without a node at the end.",
+        ),
     ] = SummaryFormat.table,
     short_output: Annotated[
         str,

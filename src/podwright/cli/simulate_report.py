@@ -34,14 +34,17 @@ def warnings_of_review(review: InputReview) -> Iterator[str]:
         yield _estimate_text(estimate)
 
 
-def print_report(report: Report, start: str) -> None:
+def print_report(report: Report, start: str, *, shows_all: bool) -> None:
     """Print the sections of a report that are not empty.
 
     Parameters
     ----------
     start : str
         The start of the run; times are printed since then.
+    shows_all : bool
+        Whether to print all rows; otherwise the first ones of each section.
     """
+    shown = None if shows_all else _ROWS_SHOWN
     start_ns = timestamp_ns(start) or 0
 
     def since(text: str) -> str:
@@ -51,7 +54,7 @@ def print_report(report: Report, start: str) -> None:
         (each.node, each.status, since(each.since), str(each.evicted), _blocked_by(each, start_ns))
         for each in report.drains
     ]
-    _print_rows("Drains:", ("NODE", "STATUS", "SINCE", "EVICTED", "BLOCKED BY"), drains)
+    _print_rows("Drains:", ("NODE", "STATUS", "SINCE", "EVICTED", "BLOCKED BY"), drains, shown)
     availability = [
         (
             each.workload,
@@ -64,7 +67,7 @@ def print_report(report: Report, start: str) -> None:
         if each.below_target_ns
     ]
     heads = ("WORKLOAD", "LOWEST", "AT", "BELOW TARGET", "AT THE END")
-    _print_rows("Workloads below their target:", heads, availability)
+    _print_rows("Workloads below their target:", heads, availability, shown)
     rollouts = [
         (
             each.workload,
@@ -77,35 +80,39 @@ def print_report(report: Report, start: str) -> None:
         if each.reason == "updated" or each.status != "complete" or each.duration_ns
     ]
     heads = ("WORKLOAD", "STARTED", "DURATION", "STATUS", "UPDATED")
-    _print_rows("Rollouts:", heads, rollouts)
+    _print_rows("Rollouts:", heads, rollouts, shown)
     lost = [
         (each.pod, each.node, each.cause, since(each.time), each.owner) for each in report.lost_pods
     ]
-    _print_rows("Lost pods (not replaced):", ("POD", "NODE", "CAUSE", "AT", "MISSING OWNER"), lost)
+    _print_rows(
+        "Lost pods (not replaced):", ("POD", "NODE", "CAUSE", "AT", "MISSING OWNER"), lost, shown
+    )
     missing: dict[str, list[str]] = {}
     for pod, owner in report.missing_owners.items():
         missing.setdefault(owner, []).append(pod)
     owners = [(owner, str(len(pods)), pods[0]) for owner, pods in missing.items()]
     title = "Missing owners (their pods are not replaced):"
-    _print_rows(title, ("MISSING OWNER", "PODS", "SUCH AS"), owners)
+    _print_rows(title, ("MISSING OWNER", "PODS", "SUCH AS"), owners, shown)
     never_tried = [(pod,) for pod in report.never_tried]
-    _print_rows("Pods that were never tried:", ("POD",), never_tried)
+    _print_rows("Pods that were never tried:", ("POD",), never_tried, shown)
     ignored = [(each.kind, str(each.count), each.effect) for each in report.ignored_kinds]
-    _print_rows("Kinds without effect:", ("KIND", "OBJECTS", "EFFECT"), ignored)
+    _print_rows("Kinds without effect:", ("KIND", "OBJECTS", "EFFECT"), ignored, shown)
     if STARTS_AT_ONCE in report.notes and (drains or availability or rollouts):
         print_heading(f"Note: {STARTS_AT_ONCE}.")
 
 
-def _print_rows(title: str, heads: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
+def _print_rows(
+    title: str, heads: Sequence[str], rows: Sequence[tuple[str, ...]], shown: int | None
+) -> None:
     if not rows:
         return
     # A column that is empty in all rows is left out.
     kept = [index for index in range(len(heads)) if any(row[index] for row in rows)]
     print_heading(title)
-    shown = [[row[index] for index in kept] for row in rows[:_ROWS_SHOWN]]
-    print_table([heads[index] for index in kept], map(tuple, shown), indent=2)
-    if len(rows) > _ROWS_SHOWN:
-        print_paragraph(f"and {len(rows) - _ROWS_SHOWN} more (--output json)", indent=2)
+    cells = [tuple(row[index] for index in kept) for row in rows[:shown]]
+    print_table([heads[index] for index in kept], cells, indent=2)
+    if shown is not None and len(rows) > shown:
+        print_paragraph(f"and {len(rows) - shown} more (--output wide)", indent=2)
 
 
 def print_evictions(evictions: Evictions) -> None:

@@ -217,7 +217,7 @@ def resume_simulate(folder: Path, *, output: str) -> bool:
     if there.manifest.status == "finished":
         print_message(f"{folder} is already finished.")
         summary = there.read_summary(Summary)
-        _print(summary, output)
+        _print(summary, there.read_pods() if output == "name" else (), output)
         return not summary.pending_count
     options = stored_options(there.manifest, folder)
     there.check_files()
@@ -240,8 +240,8 @@ def _run(options: SimulateOptions, folder: Path | None, *, is_resumed: bool, out
         is_over = _steps(simulation, inputs, rules, stop)
     summary = simulation.end(is_interrupted=not is_over, with_tables=with_tables)
     _warn(warning for warning in simulation.warnings if warning not in known)
-    _print(summary, output)
-    if output == "table":
+    _print(summary, simulation.world.pods, output)
+    if output in ("table", "wide"):
         world = simulation.world
         warn_of_missing_resources(_pods_left(world), world.nodes)
     if not is_over:
@@ -402,10 +402,12 @@ def _pods_left(world: World) -> list[Pod]:
     return [
         pod
         for pod in world.pods
-        if not pod.spec.node_name
-        and pod.status.phase not in ("Succeeded", "Failed")
-        and pod.spec.scheduler_name in world.machine.profiles
+        if _is_pending(pod) and pod.spec.scheduler_name in world.machine.profiles
     ]
+
+
+def _is_pending(pod: Pod) -> bool:
+    return not pod.spec.node_name and pod.status.phase not in ("Succeeded", "Failed")
 
 
 class _Stop:
@@ -474,8 +476,13 @@ _WAIT_HEADS = ("MEAN", "P50", "P90", "P99", "MAX")
 _USE_HEADS = ("RESOURCE", "MEAN", "PEAK", "FRAGMENTED")
 
 
-def _print(summary: Summary, output: str) -> None:
-    if output != "table":
+def _print(summary: Summary, pods: Iterable[Pod], output: str) -> None:
+    if output == "name":
+        for pod in pods:
+            if _is_pending(pod):
+                write(pod.key)
+        return
+    if output in ("json", "yaml"):
         print_document(msgspec.to_builtins(summary), output)
         return
     counts = summary.counts
@@ -509,7 +516,7 @@ def _print(summary: Summary, output: str) -> None:
     else:
         write("All pods are scheduled.")
     if summary.report is not None:
-        print_report(summary.report, summary.start)
+        print_report(summary.report, summary.start, shows_all=output == "wide")
 
 
 def _seconds(value: float) -> str:
