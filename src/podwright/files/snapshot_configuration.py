@@ -14,6 +14,17 @@ from typing import Any
 from podwright.config import API_VERSION, KIND, POINT_TYPES, REMOVED_PLUGINS, read_configuration
 from podwright.objects import Document, FieldError, InputError
 
+_REMOVED = REMOVED_PLUGINS | {
+    "NodeLabel",
+    "NodePreferAvoidPods",
+    "NodeResourcesLeastAllocated",
+    "NodeResourcesMostAllocated",
+    "RequestedToCapacityRatio",
+    "SelectorSpread",
+    "ServiceAffinity",
+}
+"""Also the plugins that only versions before v1 had."""
+
 _UNKNOWN = "unknown field"
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
 
@@ -60,7 +71,7 @@ def _without_removed_plugins(document: Document) -> list[str]:
             plugin_set = sets.get(point) if isinstance(sets, dict) else None
             if not isinstance(plugin_set, dict) or not plugin_set.get("enabled"):
                 continue
-            gone = [e for e in _dicts(plugin_set["enabled"]) if e.get("name") in REMOVED_PLUGINS]
+            gone = [e for e in _dicts(plugin_set["enabled"]) if e.get("name") in _REMOVED]
             removed |= dict.fromkeys(entry["name"] for entry in gone)
             if gone:
                 plugin_set["enabled"] = [e for e in plugin_set["enabled"] if e not in gone]
