@@ -179,6 +179,23 @@ def partial(document: Document, version: str) -> Document:
     }
 
 
+def included(call: Call) -> str:
+    """Return which objects the rows of a Table have: `includeObject`.
+
+    Raises
+    ------
+    ApiError
+        The parameter is not valid.
+    """
+    include = call.request.parameter("includeObject")
+    if include not in _INCLUDES:
+        raise bad_request(
+            "Unable to convert to Table as requested: includeObject: Invalid value:"
+            f" \"{include}\": must be 'Metadata', 'Object', 'None', or empty"
+        )
+    return include
+
+
 def table_of(
     call: Call, items: Sequence[Document], metadata: Document, *, has_columns: bool = True
 ) -> Document:
@@ -189,12 +206,7 @@ def table_of(
     ApiError
         The parameter `includeObject` is not valid.
     """
-    include = call.request.parameter("includeObject")
-    if include not in _INCLUDES:
-        raise bad_request(
-            "Unable to convert to Table as requested: includeObject: Invalid value:"
-            f" \"{include}\": must be 'Metadata', 'Object', 'None', or empty"
-        )
+    include = included(call)
     found = table(call.resource, items, call.now_ns)
     version = call.media.version
     rows = []

@@ -62,6 +62,7 @@ _OBJECT_HANDLERS: Final[dict[str, Handler]] = {
     "update": write.update,
     "patch": patch,
     "delete": write.delete,
+    "watch": watch,
 }
 _COLLECTION_HANDLERS: Final[dict[str, Handler]] = {
     "list": read.list_objects,

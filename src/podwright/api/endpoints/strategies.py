@@ -64,6 +64,12 @@ NEEDS_VERSION: Final = frozenset(
 )  # fmt: skip
 """The kinds whose updates need a `resourceVersion`."""
 
+ORPHANS_DEPENDENTS: Final = frozenset({("", "ReplicationController"), ("batch", "Job")})
+"""The kinds whose deletion orphans the dependents, unless the request says otherwise.
+
+Upstream: DefaultGarbageCollectionPolicy of the strategies, for compatibility with old clients.
+"""
+
 _RETURNED_GROUPS: Final = frozenset({"storage.k8s.io", "resource.k8s.io"})
 _RETURNED: Final = frozenset(
     {("", "Namespace"), ("", "PersistentVolume"), ("", "PersistentVolumeClaim"), ("", "Pod"),

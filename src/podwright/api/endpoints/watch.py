@@ -16,7 +16,7 @@ from podwright.api.endpoints.calls import Backend, Call
 from podwright.api.endpoints.negotiation import MediaType
 from podwright.api.endpoints.options import ListOptions, list_options
 from podwright.api.endpoints.request import Headers, HttpReply
-from podwright.api.endpoints.responses import CACHE_CONTROL, partial, table_of
+from podwright.api.endpoints.responses import CACHE_CONTROL, included, partial, table_of
 from podwright.api.endpoints.selectable import stored_fields
 from podwright.api.endpoints.status_errors import (
     ApiError,
@@ -24,7 +24,7 @@ from podwright.api.endpoints.status_errors import (
     expired,
     version_too_large,
 )
-from podwright.objects import Document, SelectorError
+from podwright.objects import Document, FieldRequirement, FieldSelector, SelectorError
 from podwright.store import Cursor, Expired, WatchEvent
 
 INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
@@ -166,6 +166,8 @@ def watch(backend: Backend, call: Call) -> Watch | HttpReply:
         A parameter is not valid.
     """
     options = list_options(call.request, is_watch=True)
+    if call.media.transformation == "Table":
+        included(call)
     text = options.resource_version
     if text and not (text.isascii() and text.isdigit()):
         raise bad_request(
@@ -174,6 +176,10 @@ def watch(backend: Backend, call: Call) -> Watch | HttpReply:
         )
     version = int(text or 0)
     store = backend.store
+    fields = options.fields
+    if call.info.name:  # by the deprecated prefix of the path
+        named = FieldRequirement("metadata.name", call.info.name)
+        fields = FieldSelector((*fields.requirements, named))
     if options.sends_initial_events and version > store.resource_version:
         raise version_too_large(version, store.resource_version)
     since: int | None = version or None
@@ -187,7 +193,7 @@ def watch(backend: Backend, call: Call) -> Watch | HttpReply:
             since=since,
             namespace=call.info.namespace or None,
             labels=options.labels,
-            fields=stored_fields(call.resource, options.fields),
+            fields=stored_fields(call.resource, fields),
         )
     except SelectorError as error:
         raise bad_request(str(error)) from None

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias, cast
 
 import msgspec
 
-from podwright.api.deletion import Propagation
+from podwright.api.deletion import FOREGROUND, ORPHAN, Propagation
 from podwright.api.endpoints import strategies
 from podwright.api.endpoints.admission_chain import Attributes, Operation
 from podwright.api.endpoints.bodies import (
@@ -58,6 +58,10 @@ from podwright.store import AlreadyExists, Stored
 
 MODIFIED: Final = (
     "the object has been modified; please apply your changes to the latest version and try again"
+)
+_PRESERVED: Final = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background"
+    " to remove them or set propagationPolicy=Orphan to suppress this warning"
 )
 _OTHER_NAMESPACE: Final = (
     "the namespace of the provided object does not match the namespace sent on the request"
@@ -530,17 +534,29 @@ def delete_object(
         current.key,
         call.now_ns,
         grace_seconds=options.grace_seconds,
-        propagation=_propagation(options),
+        propagation=_propagation(call, current, options),
         is_dry_run=options.is_dry_run,
     )
 
 
-def _propagation(options: DeleteOptions) -> Propagation | None:
+def _propagation(
+    call: Call, current: KubernetesObject, options: DeleteOptions
+) -> Propagation | None:
+    """Return what happens to the dependents of a deleted object; None for what its kind says.
+
+    Upstream: pkg/registry/generic/registry/store.go, shouldOrphanDependents
+    """
     if options.propagation is not None:
         return cast(Propagation, options.propagation)
-    if options.orphans is None:
+    if options.orphans is not None:
+        return "Orphan" if options.orphans else "Background"
+    key = strategies.key_of(call.resource)
+    if key not in strategies.ORPHANS_DEPENDENTS:
         return None
-    return "Orphan" if options.orphans else "Background"
+    if key == ("batch", "Job"):
+        call.warnings.append(_PRESERVED)
+    has_own = any(each in (ORPHAN, FOREGROUND) for each in current.metadata.finalizers)
+    return None if has_own else "Orphan"
 
 
 def check_preconditions(

@@ -90,3 +90,10 @@ def test_tables_have_their_columns_in_the_first_event(server):
     server.reply("POST", CONFIG_MAPS, config_map("b"))
     ((_, second),) = server.events(watch)
     assert second["columnDefinitions"] is None
+
+
+def test_the_deprecated_prefix_watches_one_object(server):
+    for name in ("a", "b"):
+        server.reply("POST", CONFIG_MAPS, config_map(name))
+    watch = server.watch("/api/v1/watch/namespaces/default/configmaps/b")
+    assert [found["metadata"]["name"] for _, found in server.events(watch)] == ["b"]

@@ -169,3 +169,22 @@ def test_containers_have_no_processes(server):
         assert (status, found["reason"]) == (400, "BadRequest")
         assert "containers are simulated" in found["message"]
     assert server.reply("GET", f"{PODS}/b/log")[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("query", "finalizers", "is_warned"),
+    [
+        pytest.param("", ["orphan"], True, id="by default the pods stay"),
+        pytest.param("?propagationPolicy=Orphan", ["orphan"], False, id="explicitly"),
+        pytest.param("?propagationPolicy=Foreground", ["foregroundDeletion"], False, id="first"),
+        pytest.param("?propagationPolicy=Background", None, False, id="later"),
+    ],
+)
+def test_deleted_jobs_orphan_their_pods_by_default(server, query, finalizers, is_warned):
+    path = "/apis/batch/v1/namespaces/default/jobs"
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "x"}]}}
+    server.reply("POST", path, {"metadata": {"name": "j"}, "spec": {"template": template}})
+    found = server.send("DELETE", f"{path}/j{query}")
+    assert (found.header("warning") is not None) == is_warned
+    stored = server.store.get(("batch", "Job"), "default/j")
+    assert (None if stored is None else list(stored.metadata.finalizers)) == finalizers
