@@ -4,10 +4,24 @@ The room compiles an expression in an environment, estimates its cost, and evalu
 limit. It reads no objects itself: callers pass decoded values. Start with `environment`; the way of
 an expression is `lexer`, `parser` (with `macros`), `checker`, `validators`, `estimate`, `program`
 and its `steps`. The functions are in libraries: `standard`, `string_functions`, `list_functions`,
-`quantities`, `addresses`, `formats`. Uses of expressions are `device_selectors`, `schema_rules`
-and `stage_expressions`.
+`quantities`, `addresses`, `formats`. Uses of expressions are `device_selectors`, `schema_rules`,
+`admission_policies` and `stage_expressions`.
 """
 
+from podwright.cel.admission_expressions import AdmissionInput
+from podwright.cel.admission_policies import (
+    AuditAnnotation,
+    ExpressionProblem,
+    MatchConditions,
+    MutatingPolicy,
+    PolicyDecision,
+    PolicyError,
+    PolicyResult,
+    ValidatingPolicy,
+    compile_match_conditions,
+    match_condition_problems,
+)
+from podwright.cel.authorizations import Access, Authorize, Decision
 from podwright.cel.device_selectors import (
     MAX_SELECTOR_COST,
     UNBOUNDED,
@@ -37,22 +51,36 @@ __all__ = [
     "KUBERNETES_BASE",
     "MAX_SELECTOR_COST",
     "UNBOUNDED",
+    "Access",
+    "AdmissionInput",
+    "AuditAnnotation",
+    "Authorize",
     "CompileError",
     "Compiled",
+    "Decision",
     "DeviceError",
     "DeviceResult",
     "DeviceSelector",
     "Environment",
+    "ExpressionProblem",
+    "MatchConditions",
+    "MutatingPolicy",
+    "PolicyDecision",
+    "PolicyError",
+    "PolicyResult",
     "ProgramError",
     "RuleError",
     "SchemaRules",
     "SelectorError",
     "StageExpression",
     "StageExpressionError",
+    "ValidatingPolicy",
     "check_new_selector",
+    "compile_match_conditions",
     "compile_rules",
     "compile_selector",
     "device_value",
     "has_rules",
+    "match_condition_problems",
     "stage_expression",
 ]

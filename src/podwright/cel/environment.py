@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from podwright.cel.addresses import ADDRESS_LIBRARY, URL_LIBRARY
+from podwright.cel.authorizations import AUTHORIZER_LIBRARY
 from podwright.cel.call_estimates import estimate_call
 from podwright.cel.checker import check
 from podwright.cel.declarations import Function, Library, combine
@@ -31,7 +32,7 @@ from podwright.cel.program import Program, build_program
 from podwright.cel.quantities import QUANTITY_LIBRARY, SEMVER_LIBRARY
 from podwright.cel.standard import STANDARD_LIBRARY
 from podwright.cel.string_functions import REGEX_LIBRARY, STRING_LIBRARY
-from podwright.cel.types import Type
+from podwright.cel.types import DYN, Type
 from podwright.cel.validators import validate_literals
 
 
@@ -56,6 +57,8 @@ class Environment(msgspec.Struct, frozen=True):
         The fields of the declared types.
     bounds : SizeBounds
         The sizes of the inputs, for estimates.
+    open_struct : str
+        A type that has any field, as have the types whose names begin with it and a dot.
     """
 
     functions: Mapping[str, Function]
@@ -63,14 +66,21 @@ class Environment(msgspec.Struct, frozen=True):
     variables: Mapping[str, Type] = {}
     structs: Mapping[str, Mapping[str, Type]] = {}
     bounds: SizeBounds = NoBounds()
+    open_struct: str = ""
 
     def field(self, struct: str, name: str) -> Type | None:
         """Return the type of a field of a declared type; None if it has no such field."""
+        if self._is_open(struct):
+            return DYN
         return self.structs.get(struct, {}).get(name)
 
     def has_type(self, struct: str) -> bool:
         """Return whether a type with fields is declared."""
-        return struct in self.structs
+        return struct in self.structs or self._is_open(struct)
+
+    def _is_open(self, struct: str) -> bool:
+        name = self.open_struct
+        return bool(name) and (struct == name or struct.startswith(f"{name}."))
 
     def extended(
         self,
@@ -80,6 +90,7 @@ class Environment(msgspec.Struct, frozen=True):
         variables: Mapping[str, Type] | None = None,
         structs: Mapping[str, Mapping[str, Type]] | None = None,
         bounds: SizeBounds | None = None,
+        open_struct: str = "",
     ) -> Environment:
         """Return an environment with more in it."""
         known = Library(tuple(self.functions.values()))
@@ -89,6 +100,7 @@ class Environment(msgspec.Struct, frozen=True):
             {**self.variables, **(variables or {})},
             {**self.structs, **(structs or {})},
             bounds or self.bounds,
+            open_struct or self.open_struct,
         )
 
     def compile(self, source: str) -> Compiled:
@@ -155,6 +167,7 @@ KUBERNETES_BASE: Final = Environment(
             ADDRESS_LIBRARY,
             URL_LIBRARY,
             FORMAT_LIBRARY,
+            AUTHORIZER_LIBRARY,
         ]
     ),
     STANDARD_MACROS | TWO_VARIABLE_MACROS | OPTIONAL_MACROS | SORT_MACROS,
