@@ -453,7 +453,7 @@ def type_error(kind: ObjectKind, problem: Problem) -> str:
     shown = go_kind(value)
     if shown == "number" and type_name in ("int32", "int64"):
         shown = f"number {json.dumps(value)}"
-    struct, go_type = _struct_and_type(kind, plain)
+    struct, go_type = _struct_and_type(kind, plain, is_element=path.endswith("]"))
     return f"json: cannot unmarshal {shown} into Go struct field {struct}.{plain} of type {go_type}"
 
 
@@ -468,7 +468,8 @@ def _go_type_at(kind: ObjectKind, path: str) -> str:
     return field.type.innermost if field is not None else ""
 
 
-def _struct_and_type(kind: ObjectKind, path: str) -> tuple[str, str]:
+def _struct_and_type(kind: ObjectKind, path: str, *, is_element: bool) -> tuple[str, str]:
+    """Return the names of Go's struct and type of a field, or of an element of it."""
     find = getattr(kind, "field", None)
     field = find(path) if find is not None and path else None
     outer = find(path.rpartition(".")[0]) if find is not None and "." in path else None
@@ -480,6 +481,8 @@ def _struct_and_type(kind: ObjectKind, path: str) -> tuple[str, str]:
     go_type = names.get(inner, inner)
     if "." in inner:
         go_type = f"v1.{inner.rpartition('.')[2]}"
+    if is_element:
+        return struct, go_type
     return struct, {"list": f"[]{go_type}", "map": f"map[string]{go_type}"}.get(
         field.type.container, go_type
     )

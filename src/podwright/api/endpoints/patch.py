@@ -8,7 +8,8 @@ Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
+from functools import partial
+from typing import Any, Final
 
 import msgspec
 
@@ -29,6 +30,12 @@ from podwright.api.endpoints.options import WriteOptions, write_options
 from podwright.api.endpoints.request import HttpReply, HttpRequest
 from podwright.api.endpoints.resources import Resource
 from podwright.api.endpoints.responses import object_reply
+from podwright.api.endpoints.shown_patches import (
+    of_other_kind,
+    shown_applied,
+    shown_json_patched,
+    shown_merge_patched,
+)
 from podwright.api.endpoints.status_errors import (
     ApiError,
     bad_request,
@@ -36,7 +43,13 @@ from podwright.api.endpoints.status_errors import (
     unsupported_content_type,
     unsupported_media_type,
 )
-from podwright.api.endpoints.write import check_name, completed, in_namespace, update_document
+from podwright.api.endpoints.write import (
+    check_name,
+    completed,
+    in_namespace,
+    no_name,
+    update_document,
+)
 from podwright.objects import Document
 from podwright.patching import (
     ApplyConflictError,
@@ -47,7 +60,7 @@ from podwright.patching import (
     printed,
     strategic_merged,
 )
-from podwright.schema import Kind, built_in
+from podwright.schema import Kind
 
 JSON_PATCH: Final = "application/json-patch+json"
 MERGE_PATCH: Final = "application/merge-patch+json"
@@ -55,8 +68,6 @@ STRATEGIC_MERGE_PATCH: Final = "application/strategic-merge-patch+json"
 APPLY_PATCH: Final = "application/apply-patch+yaml"
 _TYPES: Final = (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, APPLY_PATCH)
 _CUSTOM_TYPES: Final = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
-
-Patched: TypeAlias = Callable[[Document, Any], Document]
 
 
 def check_patch_type(request: HttpRequest, resource: Resource) -> None:
@@ -137,18 +148,12 @@ def patched_by(
         problems = list(found)
         if media_type == JSON_PATCH:
             problems += json_patch_warnings(decoded.document or [])
-        if media_type == STRATEGIC_MERGE_PATCH:
-            shown = printed(decoded.document)
-        else:
-            shown = shown_patched(patched, decoded.document, media_type)
-        return decoded_patch(
-            call,
-            patched,
-            options,
-            problems,
-            shown,
-            is_converted=media_type == STRATEGIC_MERGE_PATCH,
-        )
+
+        def shown() -> str:
+            return _shown(call.resource, current, decoded.document, media_type)
+
+        is_converted = media_type == STRATEGIC_MERGE_PATCH
+        return decoded_patch(call, patched, options, problems, shown, is_converted=is_converted)
 
     return make
 
@@ -172,12 +177,20 @@ def patched_document(
     return strategic_merged(kind, current, patch_value)
 
 
+def _shown(resource: Resource, current: Document, patch_value: Any, media_type: str) -> str:
+    if media_type == JSON_PATCH:
+        return shown_json_patched(resource.kind, current, patch_value)
+    if media_type == MERGE_PATCH:
+        return shown_merge_patched(resource.kind, current, patch_value)
+    return printed(patch_value)
+
+
 def decoded_patch(
     call: Call,
     patched: Document,
     options: WriteOptions,
     found: Sequence[str],
-    shown: str,
+    shown: Callable[[], str],
     *,
     is_converted: bool = False,
 ) -> Document:
@@ -187,8 +200,8 @@ def decoded_patch(
     ----------
     found : sequence of str
         Unknown and duplicate fields of the patch itself.
-    shown : str
-        The invalid value in messages.
+    shown : callable
+        Returns the invalid value of messages.
     is_converted : bool
         Whether upstream converts the patched document instead of decoding it.
 
@@ -199,8 +212,10 @@ def decoded_patch(
     """
     resource = call.resource
     own = (resource.kind.api_version, resource.name)
+    if not resource.is_custom:
+        patched = _with_kind(call, patched)
     if (patched.get("apiVersion"), patched.get("kind")) != own:
-        raise _invalid_patch(shown, _other_kind(resource, patched))
+        raise _invalid_patch(shown, of_other_kind(resource, patched))
     validation = options.field_validation
     try:
         warnings = check_fields(patched, resource.kind, validation=validation)
@@ -221,73 +236,27 @@ def decoded_patch(
     return document
 
 
+def _with_kind(call: Call, patched: Document) -> Document:
+    """Return a patched document with a kind: upstream's decoder knows which it expects.
+
+    Without `apiVersion` the decoder reads the document as one of the internal version, which
+    has its metadata elsewhere.
+    """
+    if patched.get("apiVersion") in (None, ""):
+        raise no_name(call)
+    if patched.get("kind") in (None, ""):
+        return patched | {"kind": call.resource.name}
+    return patched
+
+
 class ConversionError(ValueError):
     """A value that upstream's converter cannot convert."""
 
 
-def _other_kind(resource: Resource, patched: Document) -> ValueError:
-    version, kind = patched.get("apiVersion"), patched.get("kind")
-    return ValueError(
-        f"unable to decode {version}, Kind={kind} into {resource.kind.api_version},"
-        f" Kind={resource.name}"
-    )
-
-
-def _invalid_patch(shown: str, error: ValueError) -> ApiError:
-    message = f"Invalid value: {msgspec.json.encode(shown).decode()}: {error}"
-    return invalid("", "", "", [("patch", message, shown)])
-
-
-def shown_patched(patched: Document, patch_value: Any, media_type: str) -> str:
-    """Return a patched document as upstream's library for patches encodes it.
-
-    The library sorts the fields of the objects that the patch touches; the others have the order
-    of Go's structs.
-    """
-    shown = _in_go_order(patched)
-    if media_type == JSON_PATCH:
-        for operation in patch_value or ():
-            for field in ("path", "from"):
-                shown = _sorted_on_path(shown, str(operation.get(field) or "").split("/")[1:-1])
-        return _encoded(shown)
-    return _encoded(_sorted_by_patch(shown, patch_value))
-
-
-def shown_apply(document: Document) -> str:
-    """Return an applied document in messages."""
-    return _encoded(dict(sorted(_in_go_order(document).items())))
-
-
-def _encoded(document: Document) -> str:
-    return msgspec.json.encode(document).decode()
-
-
-def _in_go_order(document: Document) -> Document:
-    metadata = document.get("metadata")
-    if not isinstance(metadata, dict):
-        return document
-    known = built_in().type("meta.v1.ObjectMeta").fields
-    order = {name: field.number for name, field in known.items()}
-    ordered = dict(sorted(metadata.items(), key=lambda item: order.get(item[0], (999,))))
-    return document | {"metadata": ordered}
-
-
-def _sorted_by_patch(document: Any, patch_value: Any) -> Any:
-    if not isinstance(document, dict) or not isinstance(patch_value, dict):
-        return document
-    return {
-        name: _sorted_by_patch(document[name], patch_value.get(name)) for name in sorted(document)
-    }
-
-
-def _sorted_on_path(document: Any, names: Sequence[str]) -> Any:
-    if not isinstance(document, dict):
-        return document
-    first = names[0].replace("~1", "/").replace("~0", "~") if names else None
-    return {
-        name: _sorted_on_path(document[name], names[1:]) if name == first else document[name]
-        for name in sorted(document)
-    }
+def _invalid_patch(shown: Callable[[], str], error: ValueError) -> ApiError:
+    value = shown()
+    message = f"Invalid value: {msgspec.json.encode(value).decode()}: {error}"
+    return invalid("", "", "", [("patch", message, value)])
 
 
 def _read(request: HttpRequest, media_type: str) -> Decoded:
@@ -324,7 +293,8 @@ def _apply(backend: Backend, call: Call, options: WriteOptions) -> tuple[Documen
             now_ns=call.now_ns,
         )
         duplicates = [f'duplicate field "{path}"' for path in decoded.duplicates]
-        return decoded_patch(call, found, options, duplicates, shown_apply(found))
+        shown = partial(shown_applied, resource.kind, found)
+        return decoded_patch(call, found, options, duplicates, shown)
 
     return update_document(
         backend, call, make, options, may_create=not info.subresource, tracks_fields=False

@@ -7,7 +7,7 @@ staging/src/k8s.io/apimachinery/pkg/util/managedfields/scalehandler.go
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -22,12 +22,12 @@ from podwright.api.endpoints.patch import (
     check_configuration,
     decoded_patch,
     patched_by,
-    shown_apply,
     status_of,
 )
 from podwright.api.endpoints.request import HttpReply
 from podwright.api.endpoints.resources import Resource
 from podwright.api.endpoints.responses import object_reply
+from podwright.api.endpoints.shown_patches import shown_applied
 from podwright.api.endpoints.status_errors import bad_request, invalid
 from podwright.api.endpoints.write import body_of, check_name, in_namespace, update_document
 from podwright.objects import (
@@ -142,7 +142,8 @@ def _apply(backend: Backend, call: Call, options: WriteOptions) -> HttpReply:
             subresource="scale",
             now_ns=call.now_ns,
         )
-        return decoded_patch(scale_call, found, options, (), shown_apply(found))
+        shown = partial(shown_applied, scale_call.resource.kind, found)
+        return decoded_patch(scale_call, found, options, (), shown)
 
     try:
         return _write(backend, call, options, make, tracks_fields=False)

@@ -356,11 +356,19 @@ def check_name(call: Call, document: Document) -> None:
     """
     name = _name_of(document)
     if not name:
-        raise bad_request("name must be provided")
+        raise no_name(call)
     if name != call.info.name:
         raise bad_request(
             f"the name of the object ({name}) does not match the name on the URL ({call.info.name})"
         )
+
+
+def no_name(call: Call) -> ApiError:
+    """Return the error of a body without a name."""
+    return bad_request(
+        f"the name of the object ({call.info.name} based on URL) was undeterminable: name must be"
+        " provided"
+    )
 
 
 def update_document(
