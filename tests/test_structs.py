@@ -14,10 +14,14 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "podwright"
 
 CHANGED_IN_PLACE = {
+    "api.endpoints.admission_chain.Attributes",
+    "api.endpoints.calls.Call",
+    "cel.declarations.Function",
+    "cel.schema_rules.RuleNode",
+    "cel.schema_types.DeclaredType",
     "classic.preemption.Preemption",
     "classic.resources.Resources",
     "classic.scheduler.Decision",
-    "cli.recorded_run._Manifest",
     "cli.recorded_run._Summary",
     "controllers.job._Memory",
     "controllers.job_counts.JobCounts",
