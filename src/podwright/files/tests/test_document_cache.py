@@ -303,3 +303,14 @@ def test_a_full_disk_leaves_no_entry(dump):
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "2\n", "")
     assert names_in(dump.parent) == {"dump.yaml"}
     assert entry_of(dump).read() is None
+
+
+@pytest.mark.parametrize(("spare_bytes", "is_written"), [(0, True), (-1, False)])
+def test_an_entry_may_be_exactly_as_large_as_the_limit(dump, tmp_path, spare_bytes, is_written):
+    fill(dump)
+    limit = (dump.parent / ENTRY).stat().st_size + spare_bytes
+    place = tmp_path / "entry"
+    key = (b"k" * 32, b"f" * 32)
+    entry = CacheEntry(key, (place,), bytes_max=limit, folder=None, folder_bytes_max=0)
+    list(entry.recorded(parse(dump.read_bytes())))
+    assert place.exists() is is_written
