@@ -10,6 +10,7 @@ pkg/apis/apiextensions/validation/validation.go
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal, TypeAlias
 
@@ -54,6 +55,7 @@ _REASONS: Final[tuple[Reason, ...]] = (
     "FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate",
 )  # fmt: skip
 _FIELD = "x-kubernetes-validations"
+_OVER_LIMIT = "operation cancelled: actual cost limit exceeded"
 
 
 class RuleError(msgspec.Struct, frozen=True):
@@ -67,7 +69,7 @@ class RuleError(msgspec.Struct, frozen=True):
     reason : str
         As causes of a Status have it.
     value : Any
-        The value that the error shows.
+        The value that the error shows; UNSET if it shows none, as of an object or array.
     detail : str
         The message.
     """
@@ -504,12 +506,18 @@ class _Evaluation:
             elif rule.uses_old_self:
                 # A rule about a change is not evaluated for a new value.
                 continue
-            if not self._run(rule, variables, path, kind, unchanged):
+            if not self._run(rule, variables, path, value, kind, unchanged):
                 return False
         return True
 
     def _run(
-        self, rule: Rule, variables: dict[str, Value], path: str, kind: str, unchanged: _Unchanged
+        self,
+        rule: Rule,
+        variables: dict[str, Value],
+        path: str,
+        value: Value,
+        kind: str,
+        unchanged: _Unchanged,
     ) -> bool:
         assert rule.program is not None
         result, cost = rule.program.run(variables, CALL_COST_LIMIT)
@@ -524,24 +532,41 @@ class _Evaluation:
             return True
         field = _field_path(str(rule.source.get("fieldPath") or ""))
         at = f"{path}{field}".removeprefix(".")
-        detail = self._message(rule, variables)
-        error = RuleError(at, _reason_of(rule), kind, detail)
+        detail, goes_on = self._message(rule, variables)
+        shown = value
+        if not goes_on:
+            shown = kind
+        elif kind in ("object", "array"):
+            shown = msgspec.UNSET
+        reason = _reason_of(rule) if goes_on else "FieldValueInvalid"
+        error = RuleError(at, reason, shown, detail)
         if not rule.uses_old_self and unchanged:
             self.warnings.append(error)
         else:
             self.errors.append(error)
-        return True
+        return goes_on
 
-    def _message(self, rule: Rule, variables: dict[str, Value]) -> str:
-        """Return the message of a rule that refuses a value; of an expression if it gives one."""
+    def _message(self, rule: Rule, variables: dict[str, Value]) -> tuple[str, bool]:
+        """Return the message of a rule that refuses a value, and whether the limits last."""
         default = str(rule.source.get("message") or "").strip() or f"failed rule: {rule.text}"
         if rule.message is None:
-            return default
+            return default, True
         result, cost = rule.message.run(variables, CALL_COST_LIMIT)
+        if cost > self._budget:
+            return (
+                "messageExpression evaluation failed due to running out of cost budget, no "
+                "further validation rules will be run"
+            ), False
         self._budget -= cost
+        if isinstance(result, ErrorValue) and result.message.startswith(_OVER_LIMIT):
+            source = json.dumps(str(rule.source.get("messageExpression")), ensure_ascii=False)
+            return (
+                "no further validation rules will be run due to call cost exceeds limit for "
+                f"messageExpression: {source}"
+            ), False
         text = result.strip() if isinstance(result, str) else ""
         is_usable = text and "\n" not in text and len(text.encode()) <= MAX_MESSAGE_LENGTH
-        return text if is_usable else default
+        return (text if is_usable else default), True
 
     def _exhausted(self, path: str, kind: str) -> bool:
         detail = (
@@ -559,7 +584,7 @@ def _failure(message: str, text: str) -> tuple[str, bool]:
             f"'{message}': call arguments did not match a supported operator, function or macro "
             f"signature for rule: {text}"
         ), True
-    if message.startswith("operation cancelled: actual cost limit exceeded"):
+    if message.startswith(_OVER_LIMIT):
         return (
             f"'{message}': no further validation rules will be run due to call cost exceeds "
             f"limit for rule: {text}"

@@ -5,8 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
-from podwright.cel.schema_rules import RuleError, SchemaRules, compile_rules, cost_message
+from podwright.cel.schema_rules import (
+    OBJECT_COST_BUDGET,
+    RuleError,
+    SchemaRules,
+    compile_rules,
+    cost_message,
+)
 from podwright.cel.schema_types import escape
 
 TEXT = {"type": "string", "maxLength": 16}
@@ -105,12 +112,12 @@ def test_a_rule_accepts(rule: str, spec: dict[str, Any]) -> None:
         (
             {"rule": "self.size != 7", "message": "seven is unlucky"},
             {"size": 7},
-            RuleError("spec", "FieldValueInvalid", "object", "seven is unlucky"),
+            RuleError("spec", "FieldValueInvalid", UNSET, "seven is unlucky"),
         ),
         (
             "self.size != 7",
             {"size": 7},
-            RuleError("spec", "FieldValueInvalid", "object", "failed rule: self.size != 7"),
+            RuleError("spec", "FieldValueInvalid", UNSET, "failed rule: self.size != 7"),
         ),
         (
             {
@@ -120,12 +127,12 @@ def test_a_rule_accepts(rule: str, spec: dict[str, Any]) -> None:
                 "fieldPath": ".size",
             },
             {"size": 7},
-            RuleError("spec.size", "FieldValueForbidden", "object", "size 7"),
+            RuleError("spec.size", "FieldValueForbidden", UNSET, "size 7"),
         ),
         (
             {"rule": "false", "message": "m", "messageExpression": "''"},
             {},
-            RuleError("spec", "FieldValueInvalid", "object", "m"),
+            RuleError("spec", "FieldValueInvalid", UNSET, "m"),
         ),
         (
             "self.name == 'a'",
@@ -168,7 +175,7 @@ def test_rules_of_parts_name_the_part() -> None:
     spec = {"labels": {"k": "a", "m": "b"}, "words": ["b", "a"]}
     errors, _ = rules.validate({"spec": spec})
     assert [error.path for error in errors] == ["spec.labels[k]", "spec.words[1]"]
-    assert {error.value for error in errors} == {"string"}
+    assert {error.value for error in errors} == {"a"}
 
 
 def test_rules_of_all_of_apply_to_the_schema_around_it() -> None:
@@ -293,3 +300,26 @@ def test_an_object_has_a_budget() -> None:
 
 def test_a_schema_without_rules_has_none() -> None:
     assert compile_rules({"type": "object", "properties": {"spec": {"type": "object"}}}) is None
+
+
+@pytest.mark.parametrize(
+    ("budget", "expression", "message"),
+    [
+        (
+            20,
+            "self.words.map(w, w + w).join('')",
+            "messageExpression evaluation failed due to running out of cost budget, no further "
+            "validation rules will be run",
+        ),
+        (
+            OBJECT_COST_BUDGET,
+            "self.words.map(w, self.words.map(v, v + w).join('')).join('')",
+            "no further validation rules will be run due to call cost exceeds limit for "
+            "messageExpression: \"self.words.map(w, self.words.map(v, v + w).join('')).join('')\"",
+        ),
+    ],
+)
+def test_a_message_has_a_limit(budget: int, expression: str, message: str) -> None:
+    rules = rules_of({"rule": "false", "messageExpression": expression}, "false")
+    errors, _ = rules.validate({"spec": {"words": ["w"] * 300}}, budget=budget)
+    assert errors == [RuleError("spec", "FieldValueInvalid", "object", message)]
