@@ -96,6 +96,21 @@ def test_without_a_change_that_helps_none_is_advised(write):
     assert "2 nodes: never (Never)" in text
 
 
+def test_the_limits_of_the_advice_are_printed(write):
+    files = f"{write('cluster.yaml', NODES + pod('web', '1'))} --plugin {write('never.py', NEVER)}"
+    text = run(f"explain web {files}", status=1).stdout
+    limit = (
+        "the rule of the custom plugin Never, which rejects 2 nodes, is not known; these changes of"
+        " nodes do not help: add a node like small; add a node like large"
+    )
+    assert (
+        "What would fix it: none of the changes that podwright tries makes it fit.\n\n"
+        f"Limits of this advice:\n  - {limit}\n"
+    ) in text
+    document = json.loads(run(f"explain web {files} -o json", status=1).stdout)
+    assert (document["remedies"], document["adviceLimits"]) == ([], [limit])
+
+
 def test_next_steps_repeat_the_options_that_decide(write):
     files = write("my cluster.yaml", NODES + pod("web", "9"))
     config = write("config.yaml", "apiVersion: kubescheduler.config.k8s.io/v1\n"

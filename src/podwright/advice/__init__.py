@@ -6,12 +6,15 @@ Words used here:
 - A *plan* is the edits that one remedy needs together.
 - A *trial* is a scheduling cycle with the edits of a plan applied; they are reverted afterwards.
 - A *remedy* is a plan after whose trial the pod had a node. No other advice is given.
+- A *limit* is what the remedies do not cover: trials that are not possible, rules that are unknown.
 
 The room decides nothing itself: `Scheduler` in `assembly` and the replay of recorded runs pass it
-the trials. Start with `remedies.py` (the search), then `fixes.py` (from the rejections of a plugin
-to edits) and `edits.py`. `rejections.py` groups the reasons and finds the nearest nodes.
+the trials. Start with `advise.py`, then `remedies.py` (the search), `fixes.py` (from the rejections
+of a plugin to edits) and `edits.py`. `rejections.py` groups the reasons and finds the nearest
+nodes.
 """
 
+from podwright.advice.advise import Advice, find_advice
 from podwright.advice.amounts import format_amount
 from podwright.advice.edits import Change
 from podwright.advice.rejections import (
@@ -20,10 +23,11 @@ from podwright.advice.rejections import (
     nearest_nodes,
     rejection_groups,
 )
-from podwright.advice.remedies import Outcome, Remedy, Trial, find_remedies
+from podwright.advice.remedies import Outcome, Remedy, Trial, UnknownReply
 from podwright.advice.trial_cluster import PlacedPods, edited
 
 __all__ = [
+    "Advice",
     "Change",
     "NearNode",
     "Outcome",
@@ -31,8 +35,9 @@ __all__ = [
     "ReasonGroup",
     "Remedy",
     "Trial",
+    "UnknownReply",
     "edited",
-    "find_remedies",
+    "find_advice",
     "format_amount",
     "nearest_nodes",
     "rejection_groups",

@@ -6,7 +6,7 @@ that a trial has to confirm, so a rule here may be simpler than that of the plug
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from functools import partial
 from itertools import islice, product
 from typing import TypeAlias
@@ -41,6 +41,8 @@ _SELECTOR_REASONS = (
 _RESTRICTED = "node(s) didn't satisfy plugin"
 _SKEW_STEPS = (1, 2, 3, 4, 6, 10, 20, 50)
 _LAST_PORT = 65535
+_MOST_GUESSES = 3
+_NO_PLUGINS: Container[str] = frozenset()
 
 
 class Fixes:
@@ -52,10 +54,20 @@ class Fixes:
     cluster : Cluster
         In the state of the explanation.
     gates : Gates
+    custom_plugins : container of str
+        The names of the plugins whose rules are not known.
     """
 
-    def __init__(self, explanation: Explanation, cluster: Cluster, gates: Gates) -> None:
+    def __init__(
+        self,
+        explanation: Explanation,
+        cluster: Cluster,
+        gates: Gates,
+        *,
+        custom_plugins: Container[str] = _NO_PLUGINS,
+    ) -> None:
         self._explanation = explanation
+        self._custom_plugins = custom_plugins
         self._pod = explanation.pod
         self._requests = pending_requests(explanation.pod)
         self._nodes = cluster.nodes
@@ -65,6 +77,7 @@ class Fixes:
         self._compares = "TaintTolerationComparisonOperators" in gates
         self._shrunk: dict[tuple[str, int], Edit | None] = {}
         self._used_ports: set[int] | None = None
+        self._accepted: dict[str, list[Node]] = {}
         # By the beginning of a reason: what proposes plans for it.
         self._proposals: tuple[tuple[str | tuple[str, ...], _Propose], ...] = (
             (_INSUFFICIENT, self._shrink),
@@ -125,6 +138,8 @@ class Fixes:
             return known(reason, node)
         if status.plugin == EXTENDER:
             return self._extenders(node.name)
+        if status.plugin in self._custom_plugins:
+            return self._guesses(status.plugin, node)
         # The reason of a restriction says nothing that a filter's reason does not.
         return None if reason.startswith(_RESTRICTED) else []
 
@@ -285,6 +300,42 @@ class Fixes:
 
     def _attach_limits(self, _reason: str, node: Node) -> list[Plan]:
         return self._volumes.of_node(node)
+
+    def _guesses(self, plugin: str, node: Node) -> list[Plan]:
+        """Return changes after which a node is more like those that a custom plugin accepts."""
+        accepted = self._accepted_by(plugin)
+        if not accepted:
+            return []
+        same = dict(accepted[0].metadata.labels)
+        for other in accepted[1:]:
+            same = {k: v for k, v in same.items() if other.metadata.labels.get(k) == v}
+        labels = node.metadata.labels
+        edits = [
+            node_edits.set_label(node.name, key, value, labels.get(key))
+            for key, value in same.items()
+            # Labels under kubernetes.io describe the node: changing them would be a lie.
+            if labels.get(key) != value and "kubernetes.io/" not in key
+        ]
+        edits += [
+            node_edits.remove_taint(node.name, taint)
+            for taint in node_edits.permanent_taints(node)
+            if not any(taint in other.spec.taints for other in accepted)
+        ]
+        if node.spec.unschedulable:
+            edits.append(node_edits.uncordon(node.name))
+        plans: list[Plan] = [(edit,) for edit in edits[:_MOST_GUESSES]]
+        return [*plans, tuple(edits)] if len(edits) > 1 else plans
+
+    def _accepted_by(self, plugin: str) -> list[Node]:
+        """Return the nodes that a filter does not reject; none if it did not run."""
+        if plugin not in self._accepted:
+            rejected = next(
+                (each.rejected for each in self._explanation.filters if each.plugin == plugin), None
+            )
+            names = [] if rejected is None else self._explanation.examined
+            nodes = [self.node(name) for name in names if rejected and name not in rejected]
+            self._accepted[plugin] = [node for node in nodes if node is not None]
+        return self._accepted[plugin]
 
     def _extenders(self, name: str) -> list[Plan]:
         """Return an edit for the extender that rejects a node."""

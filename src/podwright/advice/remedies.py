@@ -13,7 +13,7 @@ All limits count trials, because this room reads no clock.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -25,9 +25,9 @@ from podwright.advice.edits import Change, Edit, Plan, apply, effort_of
 from podwright.advice.fixes import Fixes
 from podwright.advice.rejections import nearest_nodes
 from podwright.columns import Cluster, PlacedPod
-from podwright.config import DEFAULT_GATES, Gates
+from podwright.config import Gates
 from podwright.framework import Explanation
-from podwright.objects import Object, Pod, PriorityClass
+from podwright.objects import Object, Pod, PodwrightError, PriorityClass
 
 _MOST_REMEDIES = 8
 _MOST_TRIALS = 150
@@ -66,8 +66,15 @@ class Outcome(NamedTuple):
     victims: tuple[str, ...] = ()
 
 
+class UnknownReply(PodwrightError):  # noqa: N818 - named for what it is
+    """A trial needs the reply of an extender that is not known."""
+
+
 class Trial(Protocol):
-    """Runs scheduling cycles for changed objects, and reverts the changes."""
+    """Runs scheduling cycles for changed objects, and reverts the changes.
+
+    The methods raise `UnknownReply` if an extender would have to be called that cannot be called.
+    """
 
     @property
     def pods_ahead(self) -> int:
@@ -141,36 +148,22 @@ class Remedy(msgspec.Struct, frozen=True, kw_only=True):
         return section(self.text, facts({name: value for name, value in known.items() if value}))
 
 
-def find_remedies(
-    explanation: Explanation,
-    cluster: Cluster,
-    trial: Trial,
-    *,
-    gates: Gates = DEFAULT_GATES,
-    priority_classes: Mapping[str, PriorityClass] | None = None,
-) -> list[Remedy]:
-    """Return changes after which a pod fits, the smallest first.
+class SearchResult(NamedTuple):
+    """The result of a search.
 
     Parameters
     ----------
-    explanation : Explanation
-        Of a pod that does not fit.
-    cluster : Cluster
-        In the state of the explanation.
-    trial : Trial
-    gates : Gates
-        With which the explanation was made.
-    priority_classes : mapping of str to PriorityClass, optional
-
-    Returns
-    -------
-    list of Remedy
-        Each was tried. Empty if the pod fits, or if nothing that was tried helps.
+    remedies : tuple of Remedy
+        The smallest first.
+    failed : tuple of Plan
+        The plans that were tried and do not make the pod fit.
+    untried : tuple of Plan
+        The plans whose trials need a reply that is not known.
     """
-    if explanation.decision.node or explanation.decision.ignored:
-        return []
-    search = _Search(explanation, cluster, trial, gates, priority_classes or {})
-    return search.run()
+
+    remedies: tuple[Remedy, ...] = ()
+    failed: tuple[Plan, ...] = ()
+    untried: tuple[Plan, ...] = ()
 
 
 class _Found(NamedTuple):
@@ -184,14 +177,32 @@ def _effort(found: _Found) -> float:
     return effort_of(found.plan) + bool(found.outcome.victims)
 
 
-class _Search:
+class Search:
+    """The search for the remedies of one pod.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        Of a pod that does not fit.
+    cluster : Cluster
+        In the state of the explanation.
+    trial : Trial
+    gates : Gates
+        With which the explanation was made.
+    classes : mapping of str to PriorityClass
+    custom_plugins : container of str
+        The names of the plugins whose rules are not known.
+    """
+
     def __init__(
         self,
         explanation: Explanation,
         cluster: Cluster,
         trial: Trial,
+        *,
         gates: Gates,
         classes: Mapping[str, PriorityClass],
+        custom_plugins: Container[str],
     ) -> None:
         self._explanation = explanation
         self._pod = explanation.pod
@@ -199,20 +210,28 @@ class _Search:
         self._trial = trial
         self._gates = gates
         self._classes = classes
+        self._custom_plugins = custom_plugins
         self._trials_left = _MOST_TRIALS
         ahead = max(trial.pods_ahead, 1)
         self._confirmations_left = max(_MOST_RESCHEDULED // ahead, 4)
         self._found: list[tuple[_Keys, list[_Found]]] = []
+        self._promising: list[Plan] = []
         self._failed: list[Plan] = []
+        self._untried: list[Plan] = []
 
-    def run(self) -> list[Remedy]:
+    def run(self) -> SearchResult:
+        """Try the plans for the explanation, and their extensions if none of them works."""
         self._search(self._proposed(self._explanation, ()))
         if not self._found:
-            for plan in self._failed[:_EXTENDED_PLANS]:
+            for plan in self._promising[:_EXTENDED_PLANS]:
                 explanation = self._trial.explain(self._apply(plan))
                 self._search(self._proposed(explanation, plan))
         self._found.sort(key=lambda entry: _effort(entry[1][0]))
-        return [_remedy(found) for _, found in self._found[:_MOST_REMEDIES]]
+        return SearchResult(
+            remedies=tuple(_remedy(found) for _, found in self._found[:_MOST_REMEDIES]),
+            failed=tuple(self._failed),
+            untried=tuple(self._untried),
+        )
 
     def _apply(self, plan: Plan) -> Change:
         return apply(plan, self._pod, self._cluster)
@@ -221,7 +240,7 @@ class _Search:
 
     def _proposed(self, explanation: Explanation, begun: Plan) -> Iterator[Plan]:
         """Yield the plans for an explanation, each with the edits that it was made with."""
-        fixes = Fixes(explanation, self._cluster, self._gates)
+        fixes = Fixes(explanation, self._cluster, self._gates, custom_plugins=self._custom_plugins)
         pod = explanation.pod
         if explanation.decision.held_back is not None:
             names = [gate.name for gate in pod.spec.scheduling_gates]
@@ -236,8 +255,11 @@ class _Search:
                 self._priorities(pod),
                 self._removals(fixes, names[:_NEAR_NODES]),
             )
+        places = {(edit.key, edit.node) for edit in begun}
         for plan in plans:
-            yield (*begun, *plan)
+            # A plan does not repeat an edit that it was made with.
+            if not any((edit.key, edit.node) in places for edit in plan):
+                yield (*begun, *plan)
 
     def _of_nodes(self, fixes: Fixes, names: Sequence[str]) -> Iterator[Plan]:
         """Yield the plans of the nearest nodes; many nodes have the same reasons."""
@@ -309,11 +331,20 @@ class _Search:
         found: list[_Found] = []
         failures = 0
         nodes: set[str] = set()
+        is_promising = True
         for plan in plans:
             where = _node_of(plan)
             if where in nodes:
                 continue
-            success = self._try(plan)
+            try:
+                success = self._try(plan)
+            except UnknownReply:
+                self._untried.append(plan)
+                is_promising = is_promising and plan is not plans[0]
+                success = None
+            else:
+                if success is None:
+                    self._failed.append(plan)
             if success is not None:
                 found.append(success)
                 nodes.add(where)
@@ -326,8 +357,8 @@ class _Search:
                 break
         if found:
             self._found.append((keys, found))
-        else:
-            self._failed.append(plans[0])
+        elif is_promising:
+            self._promising.append(plans[0])
 
     def _try(self, plan: Plan) -> _Found | None:
         change = self._apply(plan)

@@ -15,10 +15,11 @@ import msgspec
 
 from podwright._html import facts, section
 from podwright.advice import (
+    Advice,
     NearNode,
     ReasonGroup,
     Remedy,
-    find_remedies,
+    find_advice,
     nearest_nodes,
     rejection_groups,
 )
@@ -156,6 +157,7 @@ class Scheduler:
             raise InputError([_missing_call_extender(self._extenders[0], options.source)])
         self.pending: dict[str, Pod] = {}
         self._bypassed: frozenset[int] = frozenset()
+        self._custom_plugins = frozenset(plugin.name for plugin in options.plugins)
         self._priority_classes: dict[str, PriorityClass] = {}
         self._reservations: dict[str, Reservation] = {}
         self._cycle_number = 0
@@ -532,7 +534,11 @@ class Scheduler:
     def remedies(
         self, explanation: Explanation, *, since: SchedulerState | None = None
     ) -> list[Remedy]:
-        """Return changes after which a pod fits, the smallest first; each was tried.
+        """Return changes after which a pod fits, the smallest first; see `advice`."""
+        return list(self.advice(explanation, since=since).remedies)
+
+    def advice(self, explanation: Explanation, *, since: SchedulerState | None = None) -> Advice:
+        """Return changes after which a pod fits, each of them tried, and what limits them.
 
         Call it before anything else is scheduled: trials begin with the cluster as it is. They are
         reverted.
@@ -545,12 +551,13 @@ class Scheduler:
             The state before the pods ahead in the queue were scheduled. They are scheduled again
             after a change of anything but the pod.
         """
-        return find_remedies(
+        return find_advice(
             explanation,
             self.cluster,
             SchedulerTrial(self, explanation.pod, since),
             gates=self.configuration.gates,
             priority_classes=self._priority_classes,
+            custom_plugins=self._custom_plugins,
         )
 
     def taken_place(self, explanation: Explanation, since: SchedulerState) -> TakenPlace | None:

@@ -26,7 +26,7 @@ from podwright.recording import (
     camel_case,
     find_cycle,
     find_outcome,
-    past_remedies,
+    past_advice,
 )
 from podwright.recording.replay import replay
 
@@ -116,11 +116,16 @@ def recorded_view(
     # Before the replay continues: these read the cluster as it was in the cycle.
     gates = Gates(setup.gates)
     near = nearest_nodes(explanation, cluster, limit=None, gates=gates)
-    to_change = past_remedies(past, explanation, gates)
+    advice = past_advice(
+        past,
+        explanation,
+        gates=gates,
+        custom_plugins={plugin.name for plugin in setup.plugins},
+    )
     return ExplanationView(
         explanation=explanation,
         reasons=rejection_groups(explanation),
-        remedies=to_change,
+        advice=advice,
         near=near,
         seed=setup.seed,
         tie_rule=setup.tie_rule,

@@ -112,12 +112,12 @@ def _view(
     **known: Any,
 ) -> ExplanationView:
     with waiting("trying changes"):
-        remedies = scheduler.remedies(explanation, since=since)
+        advice = scheduler.advice(explanation, since=since)
         taken = None if since is None else scheduler.taken_place(explanation, since)
     return ExplanationView(
         explanation=explanation,
         reasons=scheduler.rejection_groups(explanation),
-        remedies=remedies,
+        advice=advice,
         taken=taken,
         near=scheduler.nearest_nodes(explanation, limit=None),
         seed=setup.seed,

@@ -33,7 +33,8 @@ def explanation_document(view: ExplanationView) -> dict[str, Any]:
         "totals": explanation.totals,
         "rejected": {node: _status(status) for node, status in explanation.rejected.items()},
         "reasons": [_reason(group) for group in view.reasons],
-        "remedies": [_remedy(remedy) for remedy in view.remedies],
+        "remedies": [_remedy(remedy) for remedy in view.advice.remedies],
+        "adviceLimits": list(view.advice.limits),
         "takenPlace": None
         if view.taken is None
         else {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from podwright.advice import NearNode
+from podwright.advice import NearNode, Remedy
 from podwright.assembly import TakenPlace
 from podwright.cli.console import print_document, print_heading, print_paragraph, print_table, write
 from podwright.cli.explanation_document import explanation_document
@@ -213,11 +213,20 @@ def _print_remedies(view: ExplanationView, shown: int | None) -> None:
     """Print the changes after which the pod fits."""
     if view.explanation.decision.node:
         return
-    if not view.remedies:
+    remedies = view.advice.remedies
+    if remedies:
+        print_heading("What would fix it (each change was tried):")
+    else:
         print_heading("What would fix it: none of the changes that podwright tries makes it fit.")
-        return
-    print_heading("What would fix it (each change was tried):")
-    for remedy in view.remedies if shown is None else view.remedies[:shown]:
+    _print_changes(remedies if shown is None else remedies[:shown])
+    if view.advice.limits:
+        print_heading("Limits of this advice:")
+    for limit in view.advice.limits:
+        print_paragraph(f"- {limit}", indent=2, hanging=2)
+
+
+def _print_changes(remedies: Sequence[Remedy]) -> None:
+    for remedy in remedies:
         nodes = f"{remedy.node_count} node{'s' * (remedy.node_count != 1)}"
         such_as = ", such as" if remedy.node_count > 1 else ":"
         print_paragraph(f"- {remedy.text}", indent=2, hanging=2)

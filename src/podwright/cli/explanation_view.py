@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from podwright.advice import NearNode, ReasonGroup, Remedy
+from podwright.advice import Advice, NearNode, ReasonGroup
 from podwright.assembly import TakenPlace
 from podwright.framework import Explanation, ExtenderAnswers
 
@@ -22,8 +22,8 @@ class ExplanationView(msgspec.Struct, frozen=True, kw_only=True):
     explanation : Explanation
     reasons : list of ReasonGroup
         Why nodes reject the pod.
-    remedies : list of Remedy
-        Changes after which the pod fits.
+    advice : Advice
+        Changes after which the pod fits, and what limits them.
     near : list of NearNode
         All rejecting nodes, the closest first.
     current_node : str
@@ -46,7 +46,7 @@ class ExplanationView(msgspec.Struct, frozen=True, kw_only=True):
 
     explanation: Explanation
     reasons: list[ReasonGroup]
-    remedies: list[Remedy]
+    advice: Advice
     near: list[NearNode]
     current_node: str = ""
     placed_before: int = 0

@@ -31,7 +31,7 @@ from podwright.recording.log_files import SUFFIX
 from podwright.recording.log_format import Entry, LogError, Objects, Setup, encode_actions
 from podwright.recording.log_objects import decode_objects, encode_objects
 from podwright.recording.outcome import AttemptOutcome, OutcomeKind, find_outcome
-from podwright.recording.past_remedies import past_remedies
+from podwright.recording.past_advice import past_advice
 from podwright.recording.pending_reasons import held_back
 from podwright.recording.placement_diff import (
     CHANGES,
@@ -134,7 +134,7 @@ __all__ = [
     "held_back",
     "initial_lines",
     "joined",
-    "past_remedies",
+    "past_advice",
     "placements_of_run",
     "queue_of",
     "record",

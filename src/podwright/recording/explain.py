@@ -102,6 +102,8 @@ class PastCycle:
         The runner of the pod's profile.
     number : int
         The number of the cycle, which determines its random draw.
+    replies : dict of ExtenderCall to ExtenderReply
+        The replies to the extender calls of the cycle; filled by `explain` of the recorded runner.
     """
 
     def __init__(
@@ -118,6 +120,7 @@ class PastCycle:
         self.pod = pod
         self.runner: Runner = runner
         self.number = machine.queue.scheduling_cycle + 1
+        self.replies: dict[ExtenderCall, ExtenderReply] = {}
         self._replies = start.replies
 
     @property
@@ -138,7 +141,7 @@ class PastCycle:
             self.pod,
             cycle_number=self.number,
             now_ns=self.entry.now_ns,
-            call_extender=_recorded_answers(self._replies),
+            call_extender=_recorded_answers(self._replies, self.replies if runner is None else {}),
         )
         return replace(explanation, attempt=self.attempt)
 
@@ -153,8 +156,10 @@ class PastCycle:
         self.run.run_to(self.end + 1)
 
 
-def _recorded_answers(replies: Iterable[Entry]) -> CallExtender:
-    """Reply to extender calls with the recorded replies, in order."""
+def _recorded_answers(
+    replies: Iterable[Entry], found: dict[ExtenderCall, ExtenderReply]
+) -> CallExtender:
+    """Reply to extender calls with the recorded replies, in order, and collect both."""
     events: Iterator[ExtenderReply] = (
         entry.event.reply for entry in replies if isinstance(entry.event, ExtenderReplied)
     )
@@ -165,6 +170,7 @@ def _recorded_answers(replies: Iterable[Entry]) -> CallExtender:
             raise UnknownCycle(
                 f"the log has no reply to {call}: the recorded cycle did not make this call"
             )
+        found[call] = reply
         return reply
 
     return answer

@@ -1,40 +1,45 @@
-"""Remedies for a past cycle: the same cycle runs again with changed objects."""
+"""Advice for a past cycle: the same cycle runs again with changed objects.
+
+Extenders are not called. A trial that makes a call of the recorded cycle, with the same content,
+gets the recorded reply; a trial that needs another reply is not possible.
+"""
 
 from __future__ import annotations
 
-from podwright.advice import Change, Outcome, Remedy, edited, find_remedies
-from podwright.assembly import reservation_for
+from collections.abc import Container
+
+from podwright.advice import Advice, Change, Outcome, UnknownReply, edited, find_advice
+from podwright.assembly import accepting_reply, reservation_for
 from podwright.config import ExtenderCall, ExtenderReply, Gates
 from podwright.framework import Decision, Explanation, run_steps
 from podwright.objects import Pod
 from podwright.preemption import Preemption
-from podwright.recording.explain import PastCycle, UnknownCycle
+from podwright.recording.explain import PastCycle
 
 
-def past_remedies(past: PastCycle, explanation: Explanation, gates: Gates) -> list[Remedy]:
-    """Return changes after which the pod of a past cycle would have fit, the smallest first.
+def past_advice(
+    past: PastCycle, explanation: Explanation, *, gates: Gates, custom_plugins: Container[str] = ()
+) -> Advice:
+    """Return changes after which the pod of a past cycle would have fit, and what limits them.
 
     Parameters
     ----------
     past : PastCycle
         Its machine is changed and reverted.
     explanation : Explanation
-        Of the cycle as recorded.
+        Of the cycle as recorded, by `past.explain`.
     gates : Gates
         Of the recorded run.
-
-    Returns
-    -------
-    list of Remedy
-        Empty if extenders are called for the pod: their replies to other calls are unknown.
+    custom_plugins : container of str
+        The names of its out-of-tree plugins.
     """
-    if explanation.extenders:
-        return []
-    cluster = past.machine.cluster
-    try:
-        return find_remedies(explanation, cluster, _PastTrial(past), gates=gates)
-    except UnknownCycle:
-        return []
+    return find_advice(
+        explanation,
+        past.machine.cluster,
+        _PastTrial(past),
+        gates=gates,
+        custom_plugins=custom_plugins,
+    )
 
 
 class _PastTrial:
@@ -45,6 +50,7 @@ class _PastTrial:
     def __init__(self, past: PastCycle) -> None:
         self._past = past
         self._cluster = past.machine.cluster
+        self._bypassed: frozenset[int] = frozenset()
 
     def run(self, change: Change) -> Outcome | None:
         """Run the cycle with a change; None if the pod does not fit."""
@@ -52,8 +58,10 @@ class _PastTrial:
         position = self._past.runner.search_position()
         try:
             with edited(self._cluster, put=change.put, delete=change.delete, drop=change.drop):
+                self._bypassed = change.bypassed
                 return self._outcome(change.pod)
         finally:
+            self._bypassed = frozenset()
             self._past.runner.restore_search_position(position)
 
     def confirm(self, change: Change) -> Outcome | None:
@@ -68,7 +76,7 @@ class _PastTrial:
                 change.pod,
                 cycle_number=past.number,
                 now_ns=past.entry.now_ns,
-                call_extender=_no_extender,
+                call_extender=self._reply,
             )
 
     def _outcome(self, pod: Pod) -> Outcome | None:
@@ -79,7 +87,7 @@ class _PastTrial:
         steps = past.runner.post_filter_steps(
             decision, cycle_number=past.number, now_ns=past.entry.now_ns
         )
-        result = run_steps(steps, _no_extender).post_filter
+        result = run_steps(steps, self._reply).post_filter
         if result is None or not result.nominated_node:
             return None
         victims = result.details.victims if isinstance(result.details, Preemption) else ()
@@ -95,7 +103,7 @@ class _PastTrial:
     def _decide(self, pod: Pod) -> Decision:
         """Run the cycle up to Reserve, which is undone."""
         runner = self._past.runner
-        decision = run_steps(runner.steps(pod, cycle_number=self._past.number), _no_extender)
+        decision = run_steps(runner.steps(pod, cycle_number=self._past.number), self._reply)
         reservation = reservation_for(runner, decision) if decision.slot >= 0 else None
         if reservation is None:
             return decision
@@ -107,6 +115,10 @@ class _PastTrial:
         self._cluster.remove(pod.key)
         return decision if status.is_success else Decision(pod=pod, error=status)
 
-
-def _no_extender(call: ExtenderCall) -> ExtenderReply:
-    raise UnknownCycle(f"the log has no reply to {call}")
+    def _reply(self, call: ExtenderCall) -> ExtenderReply:
+        if call.extender in self._bypassed and call.verb == "filter":
+            return accepting_reply(call)
+        reply = self._past.replies.get(call)
+        if reply is None:
+            raise UnknownReply(f"the recorded cycle did not call {call.url} with the same content")
+        return reply
