@@ -15,6 +15,7 @@ from typing import BinaryIO, TypeVar, get_args
 import msgspec
 
 from podwright._html import paragraphs, section, table
+from podwright._progress import metered
 from podwright.files.document_cache import DocumentCache
 from podwright.files.documents import Watch
 from podwright.files.object_reader import (
@@ -234,6 +235,7 @@ def load(
     validate: FieldValidation = "strict",
     openb_gpus: OpenbGpus | None = None,
     report: Callable[[str], None] = _warn,
+    progress: bool | None = None,
 ) -> LoadedObjects:
     """Read the objects of one or several files and folders.
 
@@ -254,13 +256,31 @@ def load(
         Makes the GPUs of the openb trace a resource that the scheduler counts: `milli`, thousandths
         that pods share, or `count`, whole GPUs. Without it, they are annotations of the pods.
 
+    report : callable
+        Receives a line for each chart, kustomization or folder with skipped files; by default a
+        warning is issued.
+    progress : bool, optional
+        Whether to show the progress; by default in terminals and notebooks, if it takes long.
+
     Raises
     ------
     InputError
         With all errors in all files.
     """
     several = (paths,) if isinstance(paths, str | Path) else paths
-    loaded = load_bytes(read_paths(several, stdin=stdin, report=report), validate=validate)
+    contents = read_paths(several, stdin=stdin, report=report)
+    places: dict[str, tuple[int, int]] = {}
+    size = 0
+    for source, data in contents:
+        places[source] = (size, len(data))
+        size += len(data)
+    with metered("reading", size, is_shown=progress) as meter:
+
+        def watch(source: str, share: float) -> None:
+            begin, length = places[source]
+            meter.advance(begin + share * length, lambda: source)
+
+        loaded = load_bytes(contents, validate=validate, watch=watch)
     return count_openb_gpus(
         loaded, openb_gpus, FieldError(source="openb_gpus", path="", message="")
     )

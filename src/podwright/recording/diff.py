@@ -8,12 +8,13 @@ differ from the decisions of the second side. Runs are replayed to the cycles th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol, TypeAlias, runtime_checkable
 
+from podwright._progress import metered
 from podwright.assembly import Because, objection_to, outcome_of
-from podwright.framework import Plugin
+from podwright.framework import Decision, Plugin
 from podwright.objects import NamespacedName, PodwrightError
 from podwright.recording.counterparts import counterparts, renamed, workloads_of
 from podwright.recording.decision_log import DecisionLog
@@ -42,7 +43,11 @@ DiffSide: TypeAlias = Scenario | RecordedRun | DecisionLog | str | Path
 
 
 def diff(
-    before: DiffSide, after: DiffSide, *, plugins: Iterable[type[Plugin]] = ()
+    before: DiffSide,
+    after: DiffSide,
+    *,
+    plugins: Iterable[type[Plugin]] = (),
+    progress: bool | None = None,
 ) -> PlacementDiff:
     """Compare where the pods of two scenarios or of two recorded runs are placed.
 
@@ -52,6 +57,8 @@ def diff(
         Two scenarios, or two runs: a run, its log, or its folder.
     plugins : iterable of type
         The custom plugin classes that the runs were recorded with; scenarios have their own.
+    progress : bool, optional
+        Whether to show the progress; by default in terminals and notebooks, if it takes long.
 
     Raises
     ------
@@ -63,11 +70,38 @@ def diff(
         If a log cannot be read, or its run cannot be replayed.
     """
     if isinstance(before, Scenario) and isinstance(after, Scenario):
-        return diff_scenarios(before, after)
+        return _diff_with_progress(before, after, is_shown=progress)
     if isinstance(before, Scenario) or isinstance(after, Scenario):
         raise TypeError("diff compares two scenarios or two runs, not a scenario with a run")
     own = tuple(plugins)
-    return diff_runs(placements_of_run(log_of(before), own), placements_of_run(log_of(after), own))
+    sides = []
+    with metered("comparing runs", 2, is_shown=progress) as meter:
+        for number, side in enumerate((before, after)):
+            sides.append(placements_of_run(log_of(side), own))
+            meter.advance(number + 1)
+        return diff_runs(*sides)
+
+
+def _diff_with_progress(
+    before: Scenario, after: Scenario, *, is_shown: bool | None
+) -> PlacementDiff:
+    # The first side may be scheduled again, for the reasons.
+    total = 2 * _scheduled_count(before) + _scheduled_count(after)
+    done = 0
+    with metered("scheduling", total, is_shown=is_shown) as meter:
+
+        def watch(decisions: Iterable[Decision], _: int) -> Iterator[Decision]:
+            nonlocal done
+            for decision in decisions:
+                yield decision
+                done += 1
+                meter.advance(done)
+
+        return diff_scenarios(before, after, watch=watch)
+
+
+def _scheduled_count(scenario: Scenario) -> int:
+    return sum(scenario.reschedule or not pod.spec.node_name for pod in scenario.pods)
 
 
 def log_of(run: RecordedRun | DecisionLog | str | Path) -> DecisionLog:

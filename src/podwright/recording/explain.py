@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from podwright._progress import metered
 from podwright.config import ExtenderCall, ExtenderReply
 from podwright.framework import CallExtender, Explanation, Plugin, Runner
 from podwright.machine import CycleDue, ExtenderReplied, Machine
@@ -239,6 +240,7 @@ def explain_cycles(
     requested: Iterable[tuple[int, NamespacedName]],
     *,
     plugins: Iterable[type[Plugin]] = (),
+    is_shown: bool | None = None,
 ) -> Iterator[tuple[NamespacedName, Explanation]]:
     """Explain many past cycles, in their order, with one forward replay.
 
@@ -248,6 +250,8 @@ def explain_cycles(
         The number of the event in which a cycle ended, and its pod.
     plugins : iterable of type
         The out-of-tree plugin classes that the run was recorded with.
+    is_shown : bool, optional
+        Whether the progress is shown.
 
     Raises
     ------
@@ -256,9 +260,21 @@ def explain_cycles(
     LogError
         If the run cannot be replayed.
     """
-    known, own = Cycles(log), tuple(plugins)
+    ordered = sorted(requested)
+    with metered("explaining", len(ordered), is_shown=is_shown) as meter:
+        for number, found in enumerate(_explained(log, ordered, tuple(plugins)), start=1):
+            yield found
+            meter.advance(number)
+
+
+def _explained(
+    log: DecisionLog,
+    requested: Sequence[tuple[int, NamespacedName]],
+    own: tuple[type[Plugin], ...],
+) -> Iterator[tuple[NamespacedName, Explanation]]:
+    known = Cycles(log)
     run: Replay | None = None
-    for end, pod in sorted(requested):
+    for end, pod in requested:
         if end not in known.of(pod):
             raise UnknownCycle(f"no cycle of pod {pod} ended in event {end}")
         # A checkpoint on the way saves handling the events before it.

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
+from podwright._progress import metered
 from podwright.framework import Plugin
 from podwright.machine import Action, Machine
 from podwright.objects import ArgumentError, KubernetesObject, Time
@@ -114,8 +115,10 @@ class Replay:
 
     def run_to(self, index: int) -> None:
         """Handle events until the event of that number is the next one."""
-        while self.index < index and self.step() is not None:
-            pass
+        begin = self.index
+        with metered("replaying", index - begin) as meter:
+            while self.index < index and self.step() is not None:
+                meter.advance(self.index - begin)
 
 
 def replay(

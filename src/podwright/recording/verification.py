@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from podwright._html import facts, section
+from podwright._progress import NO_METER, Meter, metered
 from podwright.framework import Plugin
 from podwright.machine import Action, Event, Machine, ObjectDeleted, ObjectPut
 from podwright.objects import NamespacedName
@@ -72,7 +73,11 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def verify(
-    log: DecisionLog, *, first: int = 0, plugins: Iterable[type[Plugin]] = ()
+    log: DecisionLog,
+    *,
+    first: int = 0,
+    plugins: Iterable[type[Plugin]] = (),
+    progress: bool | None = None,
 ) -> Verification:
     """Replay a log to its end and compare the bytes of all actions.
 
@@ -80,19 +85,24 @@ def verify(
     ----------
     first : int
         Start at the last checkpoint before this event; 0 is the first event.
+    progress : bool, optional
+        Whether to show the progress; by default in terminals and notebooks, if it takes long.
 
     Raises
     ------
     LogError
         If the run cannot be replayed.
     """
-    return verify_replay(Replay(log, until=first, plugins=plugins, is_checked=False))
+    run = Replay(log, until=first, plugins=plugins, is_checked=False)
+    with metered("verifying", len(log) - run.index, is_shown=progress) as meter:
+        return verify_replay(run, meter)
 
 
-def verify_replay(run: Replay) -> Verification:
+def verify_replay(run: Replay, meter: Meter = NO_METER) -> Verification:
     """Let a replay run to its end and compare the bytes of all actions."""
     begin = run.index
     while (step := run.step()) is not None:
+        meter.advance(run.index - begin)
         entry, actions = step
         if encode_actions(actions) == entry.actions:
             continue

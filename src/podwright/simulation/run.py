@@ -260,6 +260,7 @@ class Run:
         pods: Iterable[NamespacedName] | None = None,
         *,
         between: tuple[Time | None, Time | None] = (None, None),
+        progress: bool | None = None,
     ) -> Iterator[Explanation]:
         """Explain many attempts, in the order of their cycles, with one forward replay.
 
@@ -271,6 +272,8 @@ class Run:
             `namespace/name`; without it, all pods.
         between : pair of Time or None
             The first and the last time of cycles; None is the start or the end of the run.
+        progress : bool, optional
+            Whether to show the progress; by default in terminals and notebooks, if it takes long.
 
         Raises
         ------
@@ -292,7 +295,7 @@ class Run:
             raise InputError(errors)
         first_ns, last_ns = times
         cycles = select_cycles(self.log, chosen, first_ns=first_ns, last_ns=last_ns)
-        found = explain_cycles(self.log, cycles, plugins=self._plugins)
+        found = explain_cycles(self.log, cycles, plugins=self._plugins, is_shown=progress)
         return (explanation for _, explanation in found)
 
 

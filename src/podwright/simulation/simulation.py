@@ -19,11 +19,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain, islice
 from typing import Final
 
 import msgspec
 
+from podwright._progress import metered
+from podwright.config import format_duration
 from podwright.machine import render_text
 from podwright.objects import KubernetesObject
 from podwright.recording import (
@@ -105,6 +108,7 @@ class Simulation:
         self._options = options
         self._folder = folder
         self._stages = inputs.stages
+        self._end_ns = inputs.end_ns
         self._all_rows: Rows | None = None
         self._report: Report | None = None
         self.tables = RunTables(options.sample_ns)
@@ -203,10 +207,13 @@ class Simulation:
         world.run_until(until_ns)
         tables.passed(before_ns, world.now_ns)
 
-    def run(self) -> None:
-        """Run to the end."""
-        for _ in self.steps():
-            pass
+    def run(self, *, is_shown: bool | None = None) -> None:
+        """Run to the end; `is_shown` tells whether the progress is shown."""
+        start_ns, until_ns = self.world.start_ns, self._options.until_ns
+        total_ns = (self._end_ns if until_ns is None else until_ns) - start_ns
+        with metered("simulating", total_ns, is_shown=is_shown) as meter:
+            for now_ns in self.steps():
+                meter.advance(now_ns - start_ns, partial(format_duration, now_ns - start_ns))
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -132,6 +132,7 @@ def simulate(  # noqa: PLR0913 - the options of a run
     validate: FieldValidation = "strict",
     output: Any = None,
     resume: bool = False,
+    progress: bool | None = None,
     **keywords: Unpack[DecisionKeywords],
 ) -> Run:
     """Simulate a cluster over time.
@@ -174,6 +175,8 @@ def simulate(  # noqa: PLR0913 - the options of a run
         The folder of the run.
     resume : bool
         Resume the run in that folder, which must be the same run.
+    progress : bool, optional
+        Whether to show the progress; by default in terminals and notebooks, if it takes long.
 
     Returns
     -------
@@ -266,7 +269,7 @@ def simulate(  # noqa: PLR0913 - the options of a run
     manifest = manifest_of(options, (*files, *more), other_options)
     folder = None if output is None else str(output)
     simulation = start_simulation(options, inputs, manifest, output=folder, resumes=resume)
-    simulation.run()
+    simulation.run(is_shown=progress)
     simulation.end()
     run = simulation.result()
     run.warnings = (*loaded.warnings, *inputs.warnings, *run.warnings)

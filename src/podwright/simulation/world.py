@@ -37,6 +37,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Final, Unpack, get_args
 
 from podwright._html import facts, section
+from podwright._progress import metered
 from podwright.api import (
     API_CALLS,
     BOOTSTRAP_OBJECTS,
@@ -56,7 +57,7 @@ from podwright.api import (
     check_objects,
     execute,
 )
-from podwright.config import KubeSchedulerConfiguration
+from podwright.config import KubeSchedulerConfiguration, format_duration
 from podwright.controllers import (
     Controller,
     CreateRejected,
@@ -383,13 +384,15 @@ class World:
 
     # ------------------------------------------------------------------------------ the run
 
-    def run(self, until: Time | None = None) -> Run:
+    def run(self, until: Time | None = None, *, progress: bool | None = None) -> Run:
         """Process events until none is left, or until a time, and return the results.
 
         Parameters
         ----------
         until : Time, optional
             The end: a duration since the start of the world, or a time.
+        progress : bool, optional
+            Whether to show the progress; by default in terminals and notebooks, if it takes long.
 
         Raises
         ------
@@ -400,7 +403,7 @@ class World:
         StageError
             If a stage cannot be applied.
         """
-        self.run_until(until)
+        self.run_until(until, progress=progress)
         return Run(
             self.log,
             machine=self.machine,
@@ -417,11 +420,13 @@ class World:
         review = self._given_review or self._review.review()
         return self.report_observers.report(review, self.now_ns)
 
-    def run_until(self, until: Time | None = None) -> None:
+    def run_until(self, until: Time | None = None, *, progress: bool | None = None) -> None:
         """Process events as `run` does, without results."""
-        until_ns = self._read_until(until)
-        while self.step(until_ns):
-            pass
+        until_ns, begin_ns = self._read_until(until), self.now_ns
+        total_ns = None if until_ns is None else until_ns - begin_ns
+        with metered("simulating", total_ns, is_shown=progress) as meter:
+            while self.step(until_ns):
+                meter.advance(self.now_ns - begin_ns, self._since_start)
         if until_ns is not None and until_ns > self.now_ns:
             self._advance_to(until_ns)
 
@@ -430,6 +435,9 @@ class World:
         until_ns = self._read_until(until)
         while self.step(until_ns):
             yield self.now_ns
+
+    def _since_start(self) -> str:
+        return format_duration(self.now_ns - self.start_ns)
 
     def _read_until(self, until: Time | None) -> int | None:
         if until is None:
