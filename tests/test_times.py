@@ -104,9 +104,13 @@ def test_times_have_the_same_forms_everywhere(name: str, at: Any, log: pw.Decisi
 
 @pytest.mark.parametrize("at", [*RELATIVE, *ABSOLUTE], ids=repr)
 def test_the_times_between_which_cycles_are_explained_have_these_forms(at: Any) -> None:
-    events = [{"at": "5m", "apply": {"apiVersion": "v1", "kind": "Pod",
-                                     "metadata": {"name": "late"},
-                                     "spec": {"containers": [{"name": "c"}]}}}]  # fmt: skip
+    late = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "late"},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    }
+    events = [{"at": "5m", "apply": late}]
     run = pw.simulate([NODE, WEB], events=events)
     after = [explanation.pod.name for explanation in run.explain_all(between=(at, None))]
     until = [explanation.pod.name for explanation in run.explain_all(between=(None, at))]
