@@ -29,6 +29,7 @@ Start with `table.py` (the format), then `kind.py`.
 from podwright.schema.decoding import Problem
 from podwright.schema.defaults.pods import template_with_defaults
 from podwright.schema.field_suggestions import UNKNOWN_FIELD
+from podwright.schema.go_order import go_ordered
 from podwright.schema.kind import Kind, SetDefaults, Validate, ValidateUpdate
 from podwright.schema.printing.conversions import Cell, human_duration
 from podwright.schema.schema import Schema, built_in, decode
@@ -61,6 +62,7 @@ __all__ = [
     "built_in_table",
     "decode",
     "ephemeral_container_problems",
+    "go_ordered",
     "human_duration",
     "read_table",
     "reason_of",

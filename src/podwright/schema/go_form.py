@@ -14,12 +14,12 @@ pkg/api/resource/quantity.go
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from podwright.objects import Document, format_quantity, timestamp_ns, timestamp_text
+from podwright.schema.go_order import go_ordered
 from podwright.schema.go_types import (
-    GO_ORDER,
     NULL_LISTS,
     QUANTITY_VALUES,
     STRING_POINTERS,
@@ -35,7 +35,6 @@ _MICRO_NS: Final = 1_000
 _SECOND_NS: Final = 1_000_000_000
 _ABSENT: Final = object()
 _NUMBERS: Final = frozenset({"int32", "int64", "double", "bool"})
-_FIRST: Final = {"kind": -2, "apiVersion": -1}
 
 
 class FieldForm:
@@ -126,10 +125,8 @@ class GoForms:
 
     def _form(self, struct: str) -> StructForm:
         of = self._type_of(struct)
-        order = {field: index for index, field in enumerate(GO_ORDER.get(struct, ()))}
-        ordered = sorted(of.fields.values(), key=lambda field: _order(field, order))
         form = self._structs[struct] = StructForm(
-            [self._compiled(of.name, field) for field in ordered]
+            [self._compiled(of.name, field) for field in go_ordered(of)]
         )
         return form
 
@@ -192,14 +189,6 @@ class GoForms:
         values: dict[str, Any] = {"string": "", "bool": False, "quantity": "0", "bytes": ""}
         zero = values.get(element.name, 0 if element.name in _NUMBERS else None)
         return lambda: zero
-
-
-def _order(field: Field, places: Mapping[str, int]) -> tuple[float, ...]:
-    if not field.number and field.name in _FIRST:
-        return (_FIRST[field.name],)
-    if places:
-        return (places.get(field.name, len(places)), *field.number)
-    return (0, *(field.number or (1000,)))
 
 
 def _omits_empty(struct: str, field: Field) -> bool:

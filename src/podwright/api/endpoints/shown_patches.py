@@ -19,7 +19,7 @@ from podwright.api.endpoints.resources import ObjectKind, Resource
 from podwright.framework import write_go_json
 from podwright.objects import Document, api_group
 from podwright.patching import json_patched, merge_patched
-from podwright.schema import Kind, TypeRef, built_in
+from podwright.schema import Kind, TypeRef, built_in, go_ordered
 
 
 def shown_json_patched(kind: ObjectKind, document: Document, patch: list[Document] | None) -> str:
@@ -80,12 +80,14 @@ def _in_order(value: Any, ref: TypeRef) -> Any:
 
 
 def _struct_in_order(value: Document, struct: str) -> Document:
-    known = built_in().type(struct).fields
-    names = sorted(value, key=lambda name: known[name].number if name in known else (1000,))
-    return {
-        name: _in_order(value[name], known[name].type) if name in known else value[name]
-        for name in names
+    fields = go_ordered(built_in().type(struct))
+    known = {field.name for field in fields}
+    shown = {
+        field.name: _in_order(value[field.name], field.type)
+        for field in fields
+        if field.name in value
     }
+    return shown | {name: value[name] for name in value if name not in known}
 
 
 def _all_sorted(value: Any) -> Any:
