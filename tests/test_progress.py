@@ -17,7 +17,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import podwright as pw
 from podwright import _call_display
-from podwright._progress import metered, set_display
+from podwright._progress import _Current, metered, set_display
 from podwright.testing import make_node, make_pod
 
 NODE = make_node("n1", cpu="100")
@@ -80,6 +80,8 @@ AUTOMATIC: dict[str, tuple[str, Callable[[pw.Run], object]]] = {
 def notebook(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[dict[str, Any]]]:
     """What a notebook receives; calls count as long from the beginning."""
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    # Commands, which other tests run in this process, replace the display by their own.
+    monkeypatch.setattr(_Current, "display", pw._show_call)
     monkeypatch.setattr(_call_display, "SHOWN_AFTER_S", 0.0)
     monkeypatch.setattr(_call_display, "_INTERVAL_S", 0.0)
     monkeypatch.setattr(_call_display._Notebook, "interval_s", 0.0)
