@@ -14,7 +14,7 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "podwright"
 
 CHANGED_IN_PLACE = {
-    "api.endpoints.admission_chain.Attributes",
+    "api.admission.attributes.Attributes",
     "api.endpoints.calls.Call",
     "cel.declarations.Function",
     "cel.schema_rules.RuleNode",

@@ -10,7 +10,7 @@ the store. *Go's form* is a document as upstream's structs write it. A *transfor
 or PartialObjectMetadata instead of the object.
 """
 
-from podwright.api.endpoints.admission_chain import AdmissionPlugin, Attributes
+from podwright.api.admission import AdmissionPlugin, Attributes
 from podwright.api.endpoints.authentication import Authenticator, static_tokens
 from podwright.api.endpoints.authorization import AlwaysAllow, Authorizer
 from podwright.api.endpoints.bare import BARE_TOKENS, bare_options, bare_store

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from podwright.api.endpoints.admission_chain import AdmissionChain
+from podwright.api.admission import AdmissionChain
 from podwright.api.endpoints.authentication import Authenticator
 from podwright.api.endpoints.field_management import FieldManagement
 from podwright.api.endpoints.negotiation import MediaType

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
 from podwright.api.endpoints.query import parse_query
+from podwright.api.users import ANONYMOUS, ANONYMOUS_NAME, User
 
 Parameters: TypeAlias = Mapping[str, list[str]]
 """The values of each query parameter, in order."""
@@ -16,28 +17,15 @@ Parameters: TypeAlias = Mapping[str, list[str]]
 Headers: TypeAlias = tuple[tuple[str, str], ...]
 """Names in lower case, and values; a name may occur more than once."""
 
-ANONYMOUS_NAME: Final = "system:anonymous"
-
-
-class User(msgspec.Struct, frozen=True):
-    """An authenticated user.
-
-    Attributes
-    ----------
-    name, uid : str
-    groups : tuple of str
-    extra : mapping of str to tuple of str
-        Further facts from the authenticator.
-    """
-
-    name: str
-    uid: str = ""
-    groups: tuple[str, ...] = ()
-    extra: Mapping[str, tuple[str, ...]] = {}
-
-
-ANONYMOUS: Final = User(ANONYMOUS_NAME, groups=("system:unauthenticated",))
-"""The user of a request without credentials."""
+__all__ = [
+    "ANONYMOUS",
+    "ANONYMOUS_NAME",
+    "Headers",
+    "HttpReply",
+    "HttpRequest",
+    "Parameters",
+    "User",
+]
 
 
 class HttpRequest(msgspec.Struct, frozen=True, dict=True):

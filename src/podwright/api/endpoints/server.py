@@ -17,9 +17,8 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from podwright.api.admission import AdmissionChain, AdmissionPlugin, Rejected, default_plugins
 from podwright.api.endpoints import read, subresources, write
-from podwright.api.endpoints.admission import default_plugins
-from podwright.api.endpoints.admission_chain import AdmissionChain, AdmissionPlugin
 from podwright.api.endpoints.authentication import Authenticator, TokenLookup
 from podwright.api.endpoints.authorization import (
     PUBLIC_PATHS,
@@ -48,6 +47,7 @@ from podwright.api.endpoints.status_errors import (
     ApiError,
     PlainError,
     method_not_allowed,
+    of_rejection,
     unknown_path,
     unknown_resource,
 )
@@ -182,6 +182,8 @@ class ApiServer:
             return _without_body(request, error_reply(error, media))
         try:
             return handler(self._backend, call)
+        except Rejected as error:
+            return error_reply(of_rejection(error), media, call.warnings)
         except (ApiError, PlainError) as error:
             return error_reply(error, media, call.warnings)
 

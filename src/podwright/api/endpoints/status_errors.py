@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from podwright.api.admission import Rejected
 from podwright.objects import Document, PodwrightError
 from podwright.schema import Problem, reason_of
 
@@ -103,6 +104,11 @@ def forbidden(group: str, resource: str, name: str, message: str) -> ApiError:
     else:
         text = f"forbidden: {message}"
     return ApiError(403, "Forbidden", text, _details(group, resource, name))
+
+
+def of_rejection(error: Rejected) -> ApiError:
+    """Return the error of a write that admission rejects."""
+    return ApiError(error.code, error.reason, str(error), error.details)
 
 
 def not_found(group: str, resource: str, name: str) -> ApiError:

@@ -13,9 +13,9 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from podwright.api.admission import qos_class
 from podwright.api.endpoints.resources import Resource
 from podwright.api.endpoints.service_fields import changed_service, new_service
+from podwright.api.qos import qos_class
 from podwright.objects import Document, timestamp_text
 from podwright.schema import (
     Problem,

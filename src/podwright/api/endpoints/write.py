@@ -14,9 +14,9 @@ from typing import Any, Final, TypeAlias, cast
 
 import msgspec
 
+from podwright.api.admission import Attributes, Operation
 from podwright.api.deletion import FOREGROUND, ORPHAN, Propagation
 from podwright.api.endpoints import strategies
-from podwright.api.endpoints.admission_chain import Attributes, Operation
 from podwright.api.endpoints.bodies import (
     FieldValidation,
     StrictDecodingError,

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from podwright.api.endpoints.admission.mutation import Plugin, rejected
-from podwright.api.endpoints.admission_chain import Attributes
-from podwright.api.endpoints.status_errors import not_found
+from podwright.api.admission.attributes import Attributes
+from podwright.api.admission.plugin import Plugin, name_of, rejected
+from podwright.api.admission.rejections import NamespaceTerminating, not_found
 from podwright.store import NAMESPACE, ObjectStore
 
 IMMORTAL: Final = frozenset({"default", "kube-public", "kube-system"})
@@ -50,15 +50,16 @@ class NamespaceLifecycle(Plugin):
         phase = (found.raw.get("status") or {}).get("phase")
         if phase != "Terminating":
             return
-        error = rejected(
-            attributes,
+        raise NamespaceTerminating(
+            resource.group,
+            resource.plural,
+            name_of(attributes),
             f"unable to create new content in namespace {namespace} because it is being terminated",
+            [
+                {
+                    "reason": "NamespaceTerminating",
+                    "message": f"namespace {namespace} is being terminated",
+                    "field": "metadata.namespace",
+                }
+            ],
         )
-        error.status["details"]["causes"] = [
-            {
-                "reason": "NamespaceTerminating",
-                "message": f"namespace {namespace} is being terminated",
-                "field": "metadata.namespace",
-            }
-        ]
-        raise error

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from podwright.api.endpoints.admission.mutation import Plugin
-from podwright.api.endpoints.admission_chain import Attributes
+from podwright.api.admission.attributes import Attributes
+from podwright.api.admission.plugin import Plugin
 
 _FINALIZERS: Final = {
     ("", "persistentvolumes"): "kubernetes.io/pv-protection",

@@ -1,22 +1,42 @@
-"""Admission: the hook for plugins, which complete or reject writes in order.
+"""One write, as admission sees it.
 
-All plugins that mutate run first, then the object is validated, then all plugins that validate.
-
-Upstream: staging/src/k8s.io/apiserver/pkg/admission/{interfaces,chain,attributes}.go
+Upstream: staging/src/k8s.io/apiserver/pkg/admission/attributes.go
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from podwright.api.endpoints.request import User
-from podwright.api.endpoints.resources import Resource
+from podwright.api.users import User
 from podwright.objects import Document
 
 Operation: TypeAlias = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
+
+
+class AdmittedResource(Protocol):
+    """The resource of a write."""
+
+    @property
+    def group(self) -> str:
+        """The API group."""
+
+    @property
+    def version(self) -> str:
+        """The version."""
+
+    @property
+    def plural(self) -> str:
+        """The name in URLs."""
+
+    @property
+    def name(self) -> str:
+        """The kind, such as `Pod`."""
+
+    @property
+    def namespaced(self) -> bool:
+        """Whether the objects are in namespaces."""
 
 
 class Attributes(msgspec.Struct, kw_only=True):
@@ -25,7 +45,7 @@ class Attributes(msgspec.Struct, kw_only=True):
     Attributes
     ----------
     operation : str
-    resource : Resource
+    resource : AdmittedResource
     subresource, namespace, name : str
     object : dict or None
         The new object in the version of the request; a plugin that mutates sets a changed copy.
@@ -42,7 +62,7 @@ class Attributes(msgspec.Struct, kw_only=True):
     """
 
     operation: Operation
-    resource: Resource
+    resource: AdmittedResource
     subresource: str
     namespace: str
     name: str
@@ -63,37 +83,3 @@ class Attributes(msgspec.Struct, kw_only=True):
         """Whether the write is one of a resource."""
         own = self.resource
         return (own.group, own.plural, self.subresource) == (group, resource, subresource)
-
-
-class AdmissionPlugin(Protocol):
-    """Completes or rejects writes; a rejection is an `ApiError`."""
-
-    name: str
-
-    def admit(self, attributes: Attributes) -> None:
-        """Complete the object by setting `attributes.object`, or raise."""
-
-    def validate(self, attributes: Attributes) -> None:
-        """Raise if the write is not allowed."""
-
-
-class AdmissionChain:
-    """Plugins in order.
-
-    Parameters
-    ----------
-    plugins : sequence of AdmissionPlugin
-    """
-
-    def __init__(self, plugins: Sequence[AdmissionPlugin]) -> None:
-        self.plugins = tuple(plugins)
-
-    def admit(self, attributes: Attributes) -> None:
-        """Run the mutating part of all plugins."""
-        for plugin in self.plugins:
-            plugin.admit(attributes)
-
-    def validate(self, attributes: Attributes) -> None:
-        """Run the validating part of all plugins."""
-        for plugin in self.plugins:
-            plugin.validate(attributes)

@@ -5,9 +5,9 @@ Upstream: plugin/pkg/admission/priority/admission.go
 
 from __future__ import annotations
 
-from podwright.api.endpoints.admission.current_objects import CurrentObjects
-from podwright.api.endpoints.admission.mutation import Plugin, rejected, set_spec, spec_of
-from podwright.api.endpoints.admission_chain import Attributes
+from podwright.api.admission.attributes import Attributes
+from podwright.api.admission.current_objects import CurrentObjects
+from podwright.api.admission.plugin import Plugin, rejected, set_spec, spec_of
 from podwright.objects import Document
 from podwright.store import ObjectStore
 

@@ -1,12 +1,12 @@
-"""Rejections, and the base of plugins that do only one of the two steps.
+"""The base of plugins, and what they do with an object.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/admission/errors.go
 """
 
 from __future__ import annotations
 
-from podwright.api.endpoints.admission_chain import Attributes
-from podwright.api.endpoints.status_errors import ApiError, forbidden
+from podwright.api.admission.attributes import Attributes
+from podwright.api.admission.rejections import Forbidden
 from podwright.objects import Document
 
 
@@ -22,13 +22,14 @@ class Plugin:
         """Reject the write."""
 
 
-def rejected(attributes: Attributes, reason: str) -> ApiError:
+def rejected(attributes: Attributes, reason: str) -> Forbidden:
     """Return the error of a plugin that does not allow a write."""
     resource = attributes.resource
-    return forbidden(resource.group, resource.plural, _name(attributes), reason)
+    return Forbidden(resource.group, resource.plural, name_of(attributes), reason)
 
 
-def _name(attributes: Attributes) -> str:
+def name_of(attributes: Attributes) -> str:
+    """Return the name of the object of a write, or the prefix from which it is made."""
     document = attributes.object or attributes.old or {}
     metadata = document.get("metadata") or {}
     return attributes.name or str(metadata.get("generateName") or "")

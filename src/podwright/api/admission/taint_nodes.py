@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from podwright.api.endpoints.admission.mutation import Plugin, set_spec, spec_of
-from podwright.api.endpoints.admission_chain import Attributes
+from podwright.api.admission.attributes import Attributes
+from podwright.api.admission.plugin import Plugin, set_spec, spec_of
 from podwright.objects import Document
 
 NOT_READY: Final = "node.kubernetes.io/not-ready"

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from podwright.api.endpoints.admission.current_objects import CurrentObjects
-from podwright.api.endpoints.admission.mutation import Plugin, set_spec, spec_of
-from podwright.api.endpoints.admission_chain import Attributes
+from podwright.api.admission.attributes import Attributes
+from podwright.api.admission.current_objects import CurrentObjects
+from podwright.api.admission.plugin import Plugin, set_spec, spec_of
 from podwright.objects import Document
 from podwright.store import ObjectStore
 

@@ -10,14 +10,17 @@ staging/src/k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle/admission.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
+from podwright.api.admission.default_tolerations import default_tolerations
+from podwright.api.admission.rejections import Forbidden, NamespaceTerminating
 from podwright.api.identity import uid_at
 from podwright.api.invalid import Invalid
 from podwright.api.job_selectors import with_generated_selector
 from podwright.api.object_edits import with_defaults, wrong_types
+from podwright.api.qos import qos_class
 from podwright.objects import (
     Document,
     KubernetesObject,
@@ -26,7 +29,6 @@ from podwright.objects import (
     Pod,
     PodSpec,
     PodStatus,
-    PodwrightError,
     PriorityClass,
     api_group,
     decode_as,
@@ -36,23 +38,10 @@ from podwright.objects import (
 from podwright.schema import Kind, built_in, decode
 from podwright.store import ObjectStore, kind_of
 
-NOT_READY: Final = "node.kubernetes.io/not-ready"
-UNREACHABLE: Final = "node.kubernetes.io/unreachable"
-TOLERATION_SECONDS: Final = 300
-"""The default toleration time of pods for nodes that are not ready or not reachable."""
-
 _PROTECTION: Final = {
     PersistentVolume: "kubernetes.io/pv-protection",
     PersistentVolumeClaim: "kubernetes.io/pvc-protection",
 }
-
-
-class Forbidden(PodwrightError):  # noqa: N818 - named as the API names it
-    """Admission rejects an object; the text is the reason."""
-
-
-class NamespaceTerminating(Forbidden):
-    """Admission rejects a new object in a terminating namespace."""
 
 
 class Admission:
@@ -113,8 +102,10 @@ class Admission:
         if self._terminating and obj.metadata.namespace in self._terminating:
             namespace = obj.metadata.namespace
             raise NamespaceTerminating(
-                f'{_resource(obj)} "{obj.name}" is forbidden: unable to create new'
-                f" content in namespace {namespace} because it is being terminated"
+                *_resource(obj),
+                obj.name,
+                "unable to create new content in namespace"
+                f" {namespace} because it is being terminated",
             )
         if isinstance(obj, Pod):
             return self._admit_pod(obj)
@@ -189,8 +180,10 @@ class Admission:
             found = default_priority_class(self._classes.values())
         elif found is None and spec.get("priority") is None:
             raise Forbidden(
-                f'pods "{pod.name or pod.metadata.generate_name}" is forbidden:'
-                f" no PriorityClass with name {name} was found"
+                "",
+                "pods",
+                pod.name or pod.metadata.generate_name,
+                f"no PriorityClass with name {name} was found",
             )
         if found is not None:
             spec.setdefault("priorityClassName", found.name)
@@ -200,13 +193,13 @@ class Admission:
         spec.setdefault("preemptionPolicy", policy or "PreemptLowerPriority")
 
 
-def _resource(obj: KubernetesObject) -> str:
-    """Return the resource name of an object's kind, such as `deployments.apps`."""
+def _resource(obj: KubernetesObject) -> tuple[str, str]:
+    """Return the group and the plural of an object's kind, such as `apps` and `deployments`."""
     group = api_group(obj.api_version)
     known = built_in().of(group, obj.kind)
     # A custom kind has the plural that its definition names; most follow this rule.
     resource = known.row.resource if known is not None else f"{obj.kind.lower()}s"
-    return f"{resource}.{group}" if group else resource
+    return group, resource
 
 
 def _kind_of_pods() -> Kind:
@@ -218,57 +211,6 @@ def _kind_of_pods() -> Kind:
 _POD = _kind_of_pods()
 _SPECS_MAX = 10_000
 _PENDING = PodStatus(phase="Pending")
-
-
-def default_tolerations(written: list[Document]) -> list[Document]:
-    """Add the tolerations for not-ready and unreachable nodes, unless the pod has its own."""
-    added = [
-        {
-            "key": key,
-            "operator": "Exists",
-            "effect": "NoExecute",
-            "tolerationSeconds": TOLERATION_SECONDS,
-        }
-        for key in (NOT_READY, UNREACHABLE)
-        if not any(_covers(toleration, key) for toleration in written)
-    ]
-    return [*written, *added]
-
-
-def _covers(toleration: Document, key: str) -> bool:
-    return toleration.get("key") in (None, "", key) and toleration.get("effect") in (
-        None,
-        "",
-        "NoExecute",
-    )
-
-
-def qos_class(spec: Document) -> str:
-    """Return the QoS class of a pod.
-
-    Upstream: pkg/apis/core/v1/helper/qos/qos.go, ComputePodQOS
-    """
-    names = ("cpu", "memory")
-    containers: list[Document] = [
-        *(spec.get("containers") or []),
-        *(spec.get("initContainers") or []),
-    ]
-    if spec.get("resources"):
-        # Resources of the pod as a whole take the place of those of its containers.
-        containers = [spec]
-    is_guaranteed = bool(containers)
-    has_resources = False
-    for container in containers:
-        resources: dict[str, Any] = container.get("resources") or {}
-        requests = {n: v for n, v in (resources.get("requests") or {}).items() if n in names}
-        limits = {n: v for n, v in (resources.get("limits") or {}).items() if n in names}
-        has_resources = has_resources or bool(requests or limits)
-        # An absent request equals its limit, as the defaults of the API set it.
-        if len(limits) < len(names) or any(requests.get(n, limits[n]) != limits[n] for n in limits):
-            is_guaranteed = False
-    if is_guaranteed:
-        return "Guaranteed"
-    return "Burstable" if has_resources else "BestEffort"
 
 
 def _with_finalizer(obj: KubernetesObject, finalizer: str) -> KubernetesObject:

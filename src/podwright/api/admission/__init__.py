@@ -1,0 +1,27 @@
+"""Admission: what completes or rejects a write before it is stored.
+
+A plugin is as upstream's of the same name; `plugins` has them in upstream's order, and `chain` runs
+them. `typed_objects` is admission for the typed objects of files and simulations. A plugin reads
+objects by `CurrentObjects`, which follows the store.
+"""
+
+from podwright.api.admission.attributes import AdmittedResource, Attributes, Operation
+from podwright.api.admission.chain import AdmissionChain, AdmissionPlugin
+from podwright.api.admission.current_objects import CurrentObjects
+from podwright.api.admission.plugins import default_plugins
+from podwright.api.admission.rejections import Forbidden, NamespaceTerminating, Rejected
+from podwright.api.admission.typed_objects import Admission
+
+__all__ = [
+    "Admission",
+    "AdmissionChain",
+    "AdmissionPlugin",
+    "AdmittedResource",
+    "Attributes",
+    "CurrentObjects",
+    "Forbidden",
+    "NamespaceTerminating",
+    "Operation",
+    "Rejected",
+    "default_plugins",
+]

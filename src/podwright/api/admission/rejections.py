@@ -1,0 +1,71 @@
+"""What admission says about a write that it does not allow.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/admission/errors.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from podwright.objects import Document, PodwrightError
+
+
+class Rejected(PodwrightError):  # noqa: N818 - named as the API names it
+    """Admission rejects a write; the text is the message of the Status.
+
+    Attributes
+    ----------
+    code : int
+        The HTTP status.
+    reason : str
+        The reason of the Status.
+    details : dict
+        The details of the Status.
+    """
+
+    def __init__(self, message: str, *, code: int, reason: str, details: Document) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.details = details
+
+
+class Forbidden(Rejected):
+    """A write that is not allowed."""
+
+    def __init__(
+        self, group: str, resource: str, name: str, message: str, causes: Sequence[Document] = ()
+    ) -> None:
+        what = qualified(group, resource)
+        text = f'{what} "{name}" is forbidden' if name else f"{what} is forbidden"
+        super().__init__(
+            f"{text}: {message}",
+            code=403,
+            reason="Forbidden",
+            details=details_of(group, resource, name, causes),
+        )
+
+
+class NamespaceTerminating(Forbidden):
+    """Admission rejects a new object in a terminating namespace."""
+
+
+def qualified(group: str, resource: str) -> str:
+    """Return a resource with its group, such as `deployments.apps`."""
+    return f"{resource}.{group}" if group else resource
+
+
+def details_of(group: str, resource: str, name: str, causes: Sequence[Document] = ()) -> Document:
+    """Return the details of a Status about an object."""
+    details = {"name": name, "group": group, "kind": resource, "causes": list(causes)}
+    return {key: value for key, value in details.items() if value}
+
+
+def not_found(group: str, resource: str, name: str) -> Rejected:
+    """Return the rejection of a write that refers to an object that does not exist."""
+    return Rejected(
+        f'{qualified(group, resource)} "{name}" not found',
+        code=404,
+        reason="NotFound",
+        details=details_of(group, resource, name),
+    )
