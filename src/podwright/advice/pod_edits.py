@@ -28,6 +28,7 @@ from podwright.objects import (
     PodSpec,
     PreferredSchedulingTerm,
     PriorityClass,
+    ResourceRequirements,
     Taint,
     Toleration,
     TopologySpreadConstraint,
@@ -224,6 +225,34 @@ def shrink(pod: Pod, resource: str, free: int) -> Edit | None:
         f"reduce the {resource} request from {before} to {text}",
         2.0 + (requested - target) / requested,
         lambda changed: _reduced(changed, resource, target) or changed,
+    )
+
+
+def remove_request(pod: Pod, resource: str) -> Edit:
+    """Remove a request of a resource that no node has."""
+    amount = format_amount(resource, pending_requests(pod).get(resource, 0))
+    text = f"remove the {resource} request of {amount}, which no node provides"
+    return pod_edit(("shrink", resource), text, 3.0, lambda each: _without_request(each, resource))
+
+
+def _without_request(pod: Pod, resource: str) -> Pod:
+    changes: dict[str, object] = {
+        field: tuple(
+            msgspec.structs.replace(each, resources=_without(each.resources, resource))
+            for each in getattr(pod.spec, field)
+        )
+        for field in ("containers", "init_containers")
+    }
+    if pod.spec.resources is not None:
+        changes["resources"] = _without(pod.spec.resources, resource)
+    return with_fields(pod, "spec", **changes)
+
+
+def _without(resources: ResourceRequirements, resource: str) -> ResourceRequirements:
+    return msgspec.structs.replace(
+        resources,
+        requests={name: text for name, text in resources.requests.items() if name != resource},
+        limits={name: text for name, text in resources.limits.items() if name != resource},
     )
 
 

@@ -122,6 +122,15 @@ HOST_PORT = [{"name": "main", "ports": [{"containerPort": 80, "hostPort": 80}]}]
             id="a node that is far too small",
         ),
         pytest.param(
+            pending(containers=[{"name": "main", "resources": {
+                "requests": {"cpu": "1", "nvidia.com/gpus": "2"},
+                "limits": {"nvidia.com/gpus": "2"},
+            }}]),
+            [make_node("n", gpu=4)],
+            "remove the nvidia.com/gpus request of 2, which no node provides",
+            id="a misspelt resource",
+        ),
+        pytest.param(
             pending(containers=HOST_PORT),
             [make_node("n"), placed("other", "n", containers=HOST_PORT)],
             "use hostPort 81 instead of 80", id="a host port",
