@@ -23,7 +23,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tests.perf import classic, comparing, engine, looking_back, recording, store, world
+from tests.perf import classic, comparing, engine, files, looking_back, recording, store, world
 from tests.perf import machine as whole
 from tests.perf.case import Case
 
@@ -38,6 +38,7 @@ CASES: dict[str, Case] = {
         *store.CASES,
         *classic.CASES,
         *world.CASES,
+        *files.CASES,
     )
 }
 FIGURES = Path(__file__).parent / "figures"

@@ -19,6 +19,7 @@ from podwright.files.json_documents import (
     Duplicate,
     duplicate_keys,
     json_values,
+    line_at,
     read_json_list,
 )
 from podwright.objects import (
@@ -55,6 +56,7 @@ SNAPSHOT_KEYS = {
 _SCHEDULER_CONFIG = "schedulerConfig"
 _MOST_LINES: Final = 5_000
 """The lines of a document that are read to find that of a field."""
+_ITEM_PATH: Final = re.compile(r"items\[([0-9]+)\]\.?")
 _JSON_START: Final = re.compile(rb"\s*[{\[]")
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _LONGEST_JSON: Final = 1_000_000
@@ -86,6 +88,25 @@ class Lines:
         part = self._lines[first - 1 : first - 1 + _MOST_LINES]
         found = yaml_line_of("\n".join(part), path)
         return first + found - 1 if found else 0
+
+
+class ListLines(Lines):
+    """The text of a JSON list, of which an item is read when the line of a field is needed."""
+
+    def __init__(self, data: bytes, spans: list[tuple[int, int]]) -> None:
+        super().__init__(data.decode)
+        self._data = data
+        self._spans = spans
+
+    def line_of(self, path: str, first: int) -> int:
+        """Return the line of a field of an item; 0 if unknown."""
+        item = _ITEM_PATH.match(path)
+        if item is None:
+            return 0
+        start, end = self._spans[int(item[1])]
+        line = line_at(self._data, start)
+        found = yaml_line_of(self._data[start:end].decode(), path[item.end() :]) if line else 0
+        return line + found - 1 if found else 0
 
 
 class Place:
@@ -127,8 +148,7 @@ class Place:
         self._prefix = prefix
 
     def __str__(self) -> str:
-        is_line_known = (self.index or self.item) and not self._prefix
-        return self._name(self._line if is_line_known else 0)
+        return self._name(self._line if self.index and not self._prefix else 0)
 
     def _name(self, line: int) -> str:
         parts = [self.source]
@@ -247,8 +267,8 @@ def _json_documents(
     listed = read_json_list(data)
     if listed is not None:
         duplicates += _duplicate_errors(listed.duplicates, source)
-        place = Place(source, Lines(data.decode) if listed.item_lines else None)
-        return _flattened(listed.document, place, listed.item_lines, errors)
+        place = Place(source, ListLines(data, listed.spans), 1)
+        return _flattened(listed.document, place, (), errors)
     try:
         values = json_values(data)
     except RecursionError:

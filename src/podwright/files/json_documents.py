@@ -5,9 +5,9 @@ item by item: a spec is cut out of its item and decoded once for each distinct t
 share it. Later steps (defaults, validation, decoding to structs) recognize a shared spec by its
 identity.
 
-Decoders keep the last of two equal keys. Whether a key was lost shows in the length: the decoded
-value, encoded again, is as long as the text without white space. A difference can have other
-reasons, such as an escape that is not necessary, so that the text is then examined in detail.
+Decoders keep the last of two equal keys. Whether a key was lost shows in the number of quotation
+marks: the decoded value, encoded again, has as many as the text, unless the text has escaped ones
+by their number. Only a text that differs is examined in detail.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class JsonList(NamedTuple):
     ----------
     document : dict
         The list; items with equal specs share them.
-    item_lines : tuple of int
-        The line of each item, from 1; empty if the text is one line.
+    spans : list of (int, int)
+        The start and the end of each item in the text.
     duplicates : list of (int, str)
     """
 
     document: dict[str, Any]
-    item_lines: tuple[int, ...]
+    spans: list[tuple[int, int]]
     duplicates: list[Duplicate]
 
 
@@ -63,6 +63,9 @@ class _Item(msgspec.Struct, frozen=True, gc=False):
 
 
 _LIST_DECODER: Final = msgspec.json.Decoder(_List)
+_ESCAPED_QUOTE: Final = b"\\u0022"
+_ENCODE: Final = msgspec.json.Encoder().encode
+_DECODE: Final = msgspec.json.Decoder().decode
 _ITEM_DECODER: Final = msgspec.json.Decoder(_Item)
 
 
@@ -87,24 +90,28 @@ def read_json_list(data: bytes) -> JsonList | None:
         if not read.kind.endswith("List") or not read.items:
             return None
         texts = [bytes(raw) for raw in read.items]
-        starts = _starts(data, texts)
-        if starts is None:
+        spans = _spans(data, texts)
+        if spans is None:
             return None
-        end = starts[-1] + len(texts[-1])
+        start, end = spans[0][0], spans[-1][1]
         # The lines of the rest stay those of the file.
-        line_feeds = b"\n" * data.count(b"\n", starts[0], end)
-        around = data[: starts[0]] + line_feeds + data[end:]
+        around = data[:start] + b"\n" * data.count(b"\n", start, end) + data[end:]
         document = msgspec.json.decode(around)
         duplicates = duplicate_keys(around, document)
-        lines = _lines_at(data, starts)
-        items, of_items = _items(texts, lines)
+        document["items"], of_items = _items(texts)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    document["items"] = items
-    duplicates += of_items
-    if lines[-1] == 1:
-        return JsonList(document, (), [(0, key) for _, key in duplicates])
-    return JsonList(document, tuple(lines), duplicates)
+    for index, key, line_in_item in of_items:
+        line = line_at(data, spans[index][0])
+        duplicates.append((line + line_in_item - 1 if line else 0, key))
+    return JsonList(document, spans, duplicates)
+
+
+def line_at(data: bytes, position: int) -> int:
+    """Return the line of a position in a text, from 1; 0 if the text is one line."""
+    if b"\n" not in data.strip():
+        return 0
+    return data.count(b"\n", 0, position) + 1
 
 
 def _is_from_server(data: bytes) -> bool:
@@ -123,49 +130,42 @@ def _is_from_server(data: bytes) -> bool:
     return bool(metadata.get("uid") and metadata.get("resourceVersion"))
 
 
-def _starts(data: bytes, texts: list[bytes]) -> list[int] | None:
-    """Return where the items of a list begin; None if they are not next to each other."""
+def _spans(data: bytes, texts: list[bytes]) -> list[tuple[int, int]] | None:
+    """Return where the items of a list are; None if they are not next to each other."""
     position = data.find(texts[0])
     found = []
     for text in texts:
         if not data.startswith(text, position):
             return None
-        found.append(position)
-        between = _BETWEEN_ITEMS.match(data, position + len(text))
+        end = position + len(text)
+        found.append((position, end))
+        between = _BETWEEN_ITEMS.match(data, end)
         position = len(data) if between is None else between.end()
     return found
 
 
-def _lines_at(data: bytes, starts: list[int]) -> list[int]:
-    line, position, found = 1, 0, []
-    for start in starts:
-        line += data.count(b"\n", position, start)
-        position = start
-        found.append(line)
-    return found
-
-
-def _items(texts: list[bytes], lines: list[int]) -> tuple[list[Any], list[Duplicate]]:
+def _items(texts: list[bytes]) -> tuple[list[Any], list[tuple[int, str, int]]]:
+    """Return the items, and their duplicate keys: the item's index, the key, the line in it."""
     specs = _Specs()
     items: list[Any] = []
-    duplicates: list[Duplicate] = []
-    for text, line in zip(texts, lines, strict=True):
+    duplicates: list[tuple[int, str, int]] = []
+    for index, text in enumerate(texts):
         rest, spec = specs.cut(text)
-        item = msgspec.json.decode(rest)
+        item = _DECODE(rest)
         if spec and item.get("spec") != 0:  # the text that was cut is another field's
             rest, spec = text, b""
-            item = msgspec.json.decode(text)
-        found = duplicate_keys(rest, item)
+            item = _DECODE(text)
+        found = [] if _is_lossless(rest, item) else duplicate_keys(rest, item)
         if spec:
             shared = specs.decoded.get(spec)
             if shared is None:
-                shared = specs.decoded[spec] = msgspec.json.decode(spec)
+                shared = specs.decoded[spec] = _DECODE(spec)
                 found += duplicate_keys(spec, shared)
             item["spec"] = shared
         if found:
             # The lines of the whole item are those of its file.
-            detailed = _duplicates_in_yaml(text) or found
-            duplicates += [(line + at - 1 if at else line, key) for at, key in detailed]
+            detailed = _duplicates_in_yaml(text) or [(1, key) for _, key in found]
+            duplicates += [(index, key, line) for line, key in detailed]
         items.append(item)
     return items, duplicates
 
@@ -197,7 +197,7 @@ class _Specs:
             if len(spec) < _SHARED_MIN_BYTES or not text.startswith(spec, start):
                 return text, b""
             self._tail = len(text) - start - len(spec)
-        return b"%b0%b" % (text[:start], text[start + len(spec) :]), spec
+        return text[:start] + b"0" + text[start + len(spec) :], spec
 
 
 def json_values(data: bytes) -> list[Any] | None:
@@ -233,8 +233,8 @@ def duplicate_keys(text: bytes, *values: Any) -> list[Duplicate]:
     *values
         The values that were decoded from it.
     """
-    if _compact_length(text) == sum(len(msgspec.json.encode(value)) for value in values):
-        return []  # nothing was lost when the text was decoded
+    if len(values) == 1 and _is_lossless(text, values[0]):
+        return []
     found: list[str] = []
 
     def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -260,9 +260,12 @@ def _duplicates_in_yaml(text: bytes) -> list[Duplicate]:
     return found
 
 
-def _compact_length(text: bytes) -> int:
-    """Return the size of a JSON text without space; 0 if it is more than one value."""
-    try:
-        return len(msgspec.json.format(text, indent=-1))
-    except msgspec.DecodeError:
-        return 0
+def _is_lossless(text: bytes, value: Any) -> bool:
+    """Whether a value has all keys of its text; False if that takes a detailed examination.
+
+    A key that is lost takes its two quotation marks along. No other difference between the text
+    and the encoded value changes their number, but an escaped quotation mark.
+    """
+    if text.count(b'"') != _ENCODE(value).count(b'"'):
+        return False
+    return b"\\" not in text or _ESCAPED_QUOTE not in text

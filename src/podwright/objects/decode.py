@@ -35,7 +35,7 @@ from podwright.objects.errors import (
     unsupported,
 )
 from podwright.objects.kinds import TYPE_OF, Object, Unknown, api_group
-from podwright.objects.meta import KubernetesObject, QuantityText, ResourceList
+from podwright.objects.meta import KubernetesObject, ObjectMeta, QuantityText, ResourceList
 from podwright.objects.node import Node
 from podwright.objects.pod import Pod, PodSpec, PodStatus
 from podwright.objects.quantity import QuantityError, parse_quantity
@@ -48,6 +48,7 @@ Document: TypeAlias = dict[str, Any]
 
 DEFAULT_NAMESPACE = "default"
 _SHARED_SPECS_MAX = 4_096
+_ONLY_SPEC = frozenset({"apiVersion", "kind", "metadata", "spec"})
 
 
 class SharedSpecs:
@@ -100,16 +101,23 @@ def decode(
     """
     if not isinstance(document, dict):
         raise InvalidObject([_whole(source, f"an object is expected, not {quoted(document)}")])
-    api_version, kind = document.get("apiVersion"), document.get("kind")
-    problems = [
-        FieldError(source=source, path=path, message=required(), value=value)
-        for path, value in (("apiVersion", api_version), ("kind", kind))
-        if not isinstance(value, str) or not value
-    ]
-    if problems:
-        raise InvalidObject(problems)
-    cls = TYPE_OF.get((api_group(str(api_version)), str(kind)), Unknown)
+    cls = _struct_of(document.get("apiVersion"), document.get("kind"))
+    if cls is None:
+        raise InvalidObject(
+            [
+                FieldError(source=source, path=path, message=required(), value=value)
+                for path in ("apiVersion", "kind")
+                if not isinstance(value := document.get(path), str) or not value
+            ]
+        )
     return cast(Object, _decode(document, cls, source, shared))
+
+
+def _struct_of(api_version: Any, kind: Any) -> type[KubernetesObject] | None:
+    """Return the struct of a kind; None if a name is missing."""
+    if not (isinstance(api_version, str) and isinstance(kind, str) and api_version and kind):
+        return None
+    return TYPE_OF.get((api_group(api_version), kind), Unknown)
 
 
 def decode_as(document: Mapping[str, Any], cls: type[T], *, source: str = "") -> T:
@@ -197,8 +205,11 @@ def _decode(
 
 def _with_spec(document: Document, spec: Any, cls: type[T]) -> T | None:
     """Read an object whose spec is decoded already; None if the rest has errors."""
-    rest = {name: value for name, value in document.items() if name != "spec"}
     try:
+        if document.keys() == _ONLY_SPEC:
+            metadata = msgspec.convert(document["metadata"], ObjectMeta)
+            return cls(metadata=metadata, spec=spec, raw=document)  # type: ignore[call-arg]
+        rest = {name: value for name, value in document.items() if name != "spec"}
         decoded = msgspec.convert(rest, cls)
         _parse_all(_quantities_of(decoded))
     except (msgspec.ValidationError, QuantityError):

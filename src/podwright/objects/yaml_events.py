@@ -35,6 +35,9 @@ _INTEGER = re.compile(r"[-+]?(0x[0-9a-fA-F]+|0b[01]+|0o?[0-7]*|[1-9][0-9]*)", re
 _FLOAT = re.compile(r"[-+]?[0-9]*\.?[0-9]+([eE][-+][0-9]+)?|[-+]?[0-9]+\.", re.ASCII)
 _TAG = "tag:yaml.org,2002:"
 _MERGE = "<<"
+_NO_KEY: Any = object()
+_ITEM_DEPTH = 2
+"""The number of collections around an item of the list `items` of a document."""
 
 
 class YamlError(ValueError):
@@ -94,10 +97,11 @@ def read_yaml(
     YamlError
         When the iteration reaches invalid YAML.
     """
+    loader = _LOADER(text)
     try:
         progress = None if watch is None else _Progress(watch, len(text))
         letters = _LETTERS if reads_one_letter else {}
-        for document in _documents(yaml.parse(text, Loader=_LOADER), letters, progress):
+        for document in _documents(loader, letters, progress):
             if document.duplicates and not allow_duplicates:
                 line, key = document.duplicates[0]
                 raise YamlError(f'duplicate key "{key}"', line)
@@ -108,18 +112,8 @@ def read_yaml(
         raise YamlError(f"not YAML: {problem}", mark.line + 1 if mark else 1) from None
     except yaml.YAMLError as error:
         raise YamlError(f"not YAML: {error}", 1) from None
-
-
-class _Collection:
-    """A mapping or a sequence under construction."""
-
-    __slots__ = ("awaits_value", "key", "merges", "value")
-
-    def __init__(self, value: dict[Any, Any] | list[Any]) -> None:
-        self.value = value
-        self.key: Any = None
-        self.awaits_value = False
-        self.merges: list[Any] | None = None
+    finally:
+        loader.dispose()
 
 
 class _Progress:
@@ -133,118 +127,157 @@ class _Progress:
         self._watch(min(event.start_mark.index / self._length, 1.0))
 
 
-def _documents(
-    events: Iterator[Any], letters: dict[str, bool], progress: _Progress | None
+class _Merges:
+    """The values of the keys `<<` of one mapping, with the lines of the values."""
+
+    __slots__ = ("values",)
+
+    def __init__(self) -> None:
+        self.values: list[tuple[Any, int]] = []
+
+    def complete(self, mapping: dict[Any, Any]) -> None:
+        """Add the merged keys that a mapping does not have itself; the first value applies."""
+        for value, line in self.values:
+            several = value if isinstance(value, list) else [value]
+            if not all(isinstance(entry, dict) for entry in several):
+                raise YamlError("<< takes a mapping or a list of them", line)
+            for merged in several:
+                for key, each in merged.items():
+                    mapping.setdefault(key, each)
+
+
+def _documents(  # noqa: C901, PLR0912, PLR0915 - one loop over millions of events
+    loader: Any, letters: dict[str, bool], progress: _Progress | None
 ) -> Iterator[YamlDocument]:
-    builder = _Builder(progress)
-    scalar, mapping_start, sequence_start = (
-        yaml.ScalarEvent, yaml.MappingStartEvent, yaml.SequenceStartEvent,
+    """Yield the documents of a loader.
+
+    A dump has millions of events, so that their order is followed with local variables: the
+    innermost open collection, its key that waits for a value, its merged mappings, and a stack of
+    those around it.
+    """
+    scalar, mapping_start, sequence_start, mapping_end, sequence_end = (
+        yaml.ScalarEvent, yaml.MappingStartEvent, yaml.SequenceStartEvent, yaml.MappingEndEvent,
+        yaml.SequenceEndEvent,
     )  # fmt: skip
-    for event in events:
+    plain = _plain
+    collection: Any = None
+    key: Any = _NO_KEY
+    merges: _Merges | None = None
+    stack: list[tuple[Any, _Merges | None]] = []
+    document = _Document()
+    for event in iter(loader.get_event, None):
         kind = type(event)
+        if kind is mapping_end or kind is sequence_end:
+            if merges is not None:
+                merges.complete(collection)
+            collection, merges = stack.pop()
+            key = _NO_KEY
+            if len(stack) == 1:
+                document.has_items = False
+            continue
         if kind is scalar:
-            is_letter = event.value in letters and event.tag is None and event.implicit[0]
-            builder.add(letters[event.value] if is_letter else _scalar(event), event)
-        elif kind is mapping_start:
-            builder.open({}, event)
-        elif kind is sequence_start:
-            builder.open([], event)
-        elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
-            builder.close()
+            value = event.value
+            if event.tag is not None:
+                value = _tagged(event)
+            elif event.implicit[0]:
+                value = letters[value] if value in letters else plain(value)
+        elif kind is mapping_start or kind is sequence_start:
+            value = {} if kind is mapping_start else []
+            document.opened(kind, key, len(stack), event, progress)
         elif kind is yaml.AliasEvent:
-            builder.add_alias(event)
+            value = document.aliased(event)
         elif kind is yaml.DocumentStartEvent:
-            builder = _Builder(progress)
+            document = _Document()
+            continue
         elif kind is yaml.DocumentEndEvent:
-            yield YamlDocument(
-                builder.root,
-                builder.line,
-                tuple(builder.item_lines),
-                tuple(builder.duplicates),
-                has_aliases=builder.has_aliases,
-            )
+            yield document.finished()
+            continue
+        else:
+            continue  # the start or the end of the stream
+        if kind is not yaml.AliasEvent and event.anchor is not None:
+            document.anchors[event.anchor] = value
+        if type(collection) is dict:
+            if key is _NO_KEY:
+                if type(value) is not str:
+                    value = _key_text(value, event)
+                if value in collection:
+                    document.duplicates.append((event.start_mark.line + 1, value))
+                key = value
+                continue
+            if key == _MERGE:
+                merges = merges or _Merges()
+                merges.values.append((value, event.start_mark.line + 1))
+            else:
+                collection[key] = value
+            key = _NO_KEY
+        elif collection is None:
+            document.root = value
+        else:
+            collection.append(value)
+        if kind is mapping_start or kind is sequence_start:
+            stack.append((collection, merges))
+            collection, merges = value, None
 
 
-class _Builder:
-    """Builds one document from its events."""
+class _Document:
+    """One document while its events are read."""
 
-    def __init__(self, progress: _Progress | None) -> None:
+    def __init__(self) -> None:
         self.root: Any = None
         self.line = 1
         self.has_aliases = False
-        self._progress = progress
+        self.has_items = False
+        """Whether the list `items` of the document is open."""
         self.item_lines: list[int] = []
         self.duplicates: list[tuple[int, str]] = []
-        self._stack: list[_Collection] = []
-        self._anchors: dict[str, Any] = {}
+        self.anchors: dict[str, Any] = {}
 
-    def open(self, value: dict[Any, Any] | list[Any], event: Any) -> None:
-        depth = len(self._stack)
+    def opened(
+        self, kind: type, key: Any, depth: int, event: Any, progress: _Progress | None
+    ) -> None:
+        """Note the start of a collection inside as many others."""
+        if depth > _ITEM_DEPTH:
+            return
         if depth == 0:
             self.line = event.start_mark.line + 1
-        elif depth == 2:
-            if self._progress is not None:
-                self._progress.reached(event)
-            if self._stack[0].key == "items" and type(self._stack[1].value) is list:
+        elif depth == 1:
+            self.has_items = key == "items" and kind is yaml.SequenceStartEvent
+        else:
+            if progress is not None:
+                progress.reached(event)
+            if self.has_items:
                 self.item_lines.append(event.start_mark.line + 1)
-        self.add(value, event)
-        self._stack.append(_Collection(value))
 
-    def close(self) -> None:
-        done = self._stack.pop()
-        if done.merges and isinstance(done.value, dict):
-            # Keys of the mapping itself take precedence; of several merged mappings, the first.
-            for merged in done.merges:
-                for key, value in merged.items():
-                    done.value.setdefault(key, value)
-
-    def add_alias(self, event: Any) -> None:
-        if event.anchor not in self._anchors:
+    def aliased(self, event: Any) -> Any:
+        """Return the value of an alias."""
+        if event.anchor not in self.anchors:
             raise YamlError(f'unknown alias "{event.anchor}"', event.start_mark.line + 1)
         self.has_aliases = True
-        self.add(self._anchors[event.anchor], event, is_alias=True)
+        return self.anchors[event.anchor]
 
-    def add(self, value: Any, event: Any, *, is_alias: bool = False) -> None:
-        if event.anchor is not None and not is_alias:
-            self._anchors[event.anchor] = value
-        if not self._stack:
-            self.root = value
-            return
-        top = self._stack[-1]
-        collection = top.value
-        if type(collection) is list:
-            collection.append(value)
-        elif not top.awaits_value:
-            self._begin_entry(top, value, event)
-        elif top.key == _MERGE:
-            self._merge(top, value, event)
-        else:
-            collection[top.key] = value
-            top.awaits_value = False
-
-    def _begin_entry(self, top: _Collection, key: Any, event: Any) -> None:
-        if isinstance(key, dict | list):
-            raise YamlError("a key must be a string", event.start_mark.line + 1)
-        if not isinstance(key, str):
-            # JSON has string keys only; kubectl formats numbers and booleans canonically.
-            key = "null" if key is None else str(key).lower()
-        if key in top.value:
-            self.duplicates.append((event.start_mark.line + 1, key))
-        top.key = key
-        top.awaits_value = True
-
-    def _merge(self, top: _Collection, value: Any, event: Any) -> None:
-        merged = value if isinstance(value, list) else [value]
-        if not all(isinstance(entry, dict) for entry in merged):
-            raise YamlError("<< takes a mapping or a list of them", event.start_mark.line + 1)
-        top.merges = (top.merges or []) + merged
-        top.awaits_value = False
+    def finished(self) -> YamlDocument:
+        """Return the document."""
+        return YamlDocument(
+            self.root,
+            self.line,
+            tuple(self.item_lines),
+            tuple(self.duplicates),
+            has_aliases=self.has_aliases,
+        )
 
 
-def _scalar(event: Any) -> Any:
+def _key_text(key: Any, event: Any) -> str:
+    """Return a key as text: JSON has string keys only, and kubectl writes others canonically."""
+    if isinstance(key, dict | list):
+        raise YamlError("a key must be a string", event.start_mark.line + 1)
+    return "null" if key is None else str(key).lower()
+
+
+def _tagged(event: Any) -> Any:
+    """Return the value of a scalar with a tag."""
     value = event.value
     tag = event.tag
-    if tag is None or tag == "!":
+    if tag == "!":
         return _plain(value) if event.implicit[0] else value
     if tag in {f"{_TAG}str", f"{_TAG}binary", f"{_TAG}merge"}:
         return value

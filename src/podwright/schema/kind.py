@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from functools import cached_property
 from importlib import import_module
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 import msgspec
 
@@ -20,7 +20,11 @@ from podwright.schema.strict_structs import StrictStructs, Struct
 from podwright.schema.table import KindRow
 from podwright.schema.types import SCALARS, Field, StructType
 from podwright.schema.validation.field_errors import FieldErrors
-from podwright.schema.validation.metadata import validate_metadata_update, validate_object_meta
+from podwright.schema.validation.metadata import (
+    is_simple_and_valid,
+    validate_metadata_update,
+    validate_object_meta,
+)
 
 Validate: TypeAlias = Callable[[FieldErrors, Document], None]
 """Adds the errors of an object of the right types, whose defaults are set."""
@@ -33,6 +37,15 @@ SetDefaults: TypeAlias = Callable[[Document], Document]
 copied, and the result shares the rest."""
 
 _MOST_SPECS: Final = 4_096
+_SIMPLE_DOCUMENT: Final = frozenset({"apiVersion", "kind", "metadata", "spec"})
+
+
+class _SpecText(NamedTuple):
+    """A spec, its JSON text, and the fields of the metadata that matter beside it."""
+
+    spec: Any
+    text: bytes
+    metadata_read: tuple[str, ...]
 
 
 class Kind:
@@ -63,7 +76,7 @@ class Kind:
         self._forms = forms
         self._specs: dict[Hashable, tuple[Document, list[Problem]]] = {}
         # By id(); the value keeps the document alive, so that its id is not reused.
-        self._texts: dict[int, tuple[Any, bytes]] = {}
+        self._texts: dict[int, _SpecText] = {}
 
     @property
     def api_version(self) -> str:
@@ -199,11 +212,13 @@ class Kind:
         """
         key = self.spec_key(document)
         known = None if key is None else self._specs.get(key)
+        if known is not None and self._has_simple_rest(document):
+            return {**document, "spec": known[0]}, [*known[1]]
         if known is None:
             problems = self.decoding_problems(document)
         else:
             problems = self.decoding_problems({**document, "spec": None})
-        if not all(problem[1].startswith(UNKNOWN_FIELD) for problem in problems):
+        if problems and not all(text.startswith(UNKNOWN_FIELD) for _, text, _ in problems):
             return document, problems + self._problems_of_the_rest(document, problems)
         problems += self.metadata_problems(document)
         if known is not None:
@@ -216,6 +231,13 @@ class Kind:
                 self._specs.clear()
             self._specs[key] = made["spec"], found
         return made, problems + found
+
+    def _has_simple_rest(self, document: Document) -> bool:
+        """Whether an object has nothing beside its spec but simple metadata without errors."""
+        if not _SIMPLE_DOCUMENT.issuperset(document) or not self.row.namespaced:
+            return False
+        metadata = document.get("metadata")
+        return self.is_stored and is_simple_and_valid(metadata, self.row.name_rule)
 
     def decodable(self, document: Document) -> Document:
         """Return the document without its values of wrong types."""
@@ -243,36 +265,28 @@ class Kind:
     def spec_key(self, document: Document) -> Hashable | None:
         """Return on what defaults and validation depend; None if it is the whole object."""
         metadata = document.get("metadata") or {}
-        if not self.row.is_spec_only or document.get("spec") is None:
+        spec = document.get("spec")
+        if not self.row.is_spec_only or spec is None:
             return None
         if not isinstance(metadata, dict):
             return None  # decoding reports it
-        spec = self._text_of(document["spec"])
-        if not self._metadata_read:
-            return spec
-        parts = [
-            metadata.get(field)
-            for field, inside in self._metadata_read
-            if not inside or inside in spec
-        ]
-        return spec, msgspec.json.encode(parts)
+        # Objects may share the document of a spec.
+        same = self._texts.get(id(spec)) or self._text_of(spec)
+        read = [value for field in same.metadata_read if (value := metadata.get(field)) is not None]
+        return (same.text, msgspec.json.encode(read)) if read else same.text
 
-    @cached_property
-    def _metadata_read(self) -> list[tuple[str, bytes]]:
-        """The fields of the metadata that matter, and the text of specs with which they do."""
-        read = self.row.metadata_read.items()
-        return [(field, f'"{inside}"'.encode() if inside else b"") for field, inside in read]
-
-    def _text_of(self, spec: Any) -> bytes:
-        """Return a spec as JSON; objects may share the document of a spec."""
-        same = self._texts.get(id(spec))
-        if same is not None:
-            return same[1]
+    def _text_of(self, spec: Any) -> _SpecText:
+        """Encode a spec, and find which fields of the metadata matter for objects with it."""
         text = msgspec.json.encode(spec)
+        read = tuple(
+            field
+            for field, inside in self.row.metadata_read.items()
+            if not inside or f'"{inside}"'.encode() in text
+        )
         if len(self._texts) >= _MOST_SPECS:
             self._texts.clear()
-        self._texts[id(spec)] = spec, text
-        return text
+        found = self._texts[id(spec)] = _SpecText(spec, text, read)
+        return found
 
     def metadata_update_problems(self, new: Document, old: Document) -> list[Problem]:
         """Return the errors of an update that changes nothing but metadata."""

@@ -57,8 +57,7 @@ def test_equal_specs_are_one_object() -> None:
     assert first is second
     assert first is fourth
     assert third == OTHER
-    starts = [number for number, line in enumerate(text.split(b"\n"), 1) if line == b"        {"]
-    assert list(read.item_lines) == starts
+    assert [json.loads(text[start:end]) for start, end in read.spans] == read.document["items"]
 
 
 TWICE = """{

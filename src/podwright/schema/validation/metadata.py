@@ -8,6 +8,7 @@ pkg/apis/core/validation/validation.go, ValidateObjectMeta
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from podwright.objects import Document
@@ -61,8 +62,6 @@ def validate_object_meta(
     path : str
         The path of the metadata.
     """
-    if metadata.keys() <= _SIMPLE_FIELDS and _is_valid(metadata, NAME_RULES[name_rule]):
-        return []
     errors = FieldErrors()
     if not is_namespaced and metadata.get("namespace"):
         metadata = {name: value for name, value in metadata.items() if name != "namespace"}
@@ -75,16 +74,34 @@ def validate_object_meta(
     ]
 
 
-def _is_valid(metadata: Document, name_rule: NameRule) -> bool:
-    """Whether metadata of simple fields has a name and no errors; a fast form of the rules."""
-    name, namespace = metadata.get("name"), metadata.get("namespace")
-    if not name or name_rule(name) or (namespace and dns_label(namespace)):
+def is_simple_and_valid(metadata: object, name_rule: str) -> bool:
+    """Whether metadata has only a name, a namespace and labels, all of them without errors.
+
+    A fast form of decoding and of the rules for most objects: other metadata can be valid, too.
+    """
+    if type(metadata) is not dict or not _SIMPLE_FIELDS.issuperset(metadata):
         return False
-    return _are_valid_labels(metadata.get("labels") or {})
+    name, namespace = metadata.get("name"), metadata.get("namespace")
+    if type(name) is not str or not name or NAME_RULES[name_rule](name):
+        return False
+    if namespace is not None and (type(namespace) is not str or _is_wrong_namespace(namespace)):
+        return False
+    if metadata.get("creationTimestamp") is not None:
+        return False
+    labels = metadata.get("labels")
+    return labels is None or (type(labels) is dict and _are_valid_labels(labels))
 
 
-def _are_valid_labels(labels: Mapping[str, str | None]) -> bool:
-    return not any(qualified_name(k) or label_value(v or "") for k, v in labels.items())
+def _are_valid_labels(labels: Mapping[str, Any]) -> bool:
+    for key, value in labels.items():
+        if type(value) is not str or qualified_name(key) or label_value(value):
+            return False
+    return True
+
+
+@lru_cache(maxsize=1024)
+def _is_wrong_namespace(namespace: str) -> bool:
+    return bool(namespace and dns_label(namespace))
 
 
 def validate_metadata(errors: FieldErrors, metadata: Document, name_rule: NameRule) -> None:
@@ -144,9 +161,7 @@ def _validate_common(errors: FieldErrors, metadata: Document) -> None:
 
 def validate_labels(errors: FieldErrors, path: str, labels: Mapping[str, str] | None) -> None:
     """Check the keys and values of labels."""
-    if not labels or _are_valid_labels(labels):
-        return
-    for key, value in sorted(labels.items()):
+    for key, value in sorted((labels or {}).items()):
         errors.each(path, key, qualified_name(key))
         errors.each(path, value or "", label_value(value or ""))
 
