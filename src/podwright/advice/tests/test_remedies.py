@@ -128,7 +128,33 @@ HOST_PORT = [{"name": "main", "ports": [{"containerPort": 80, "hostPort": 80}]}]
             }}]),
             [make_node("n", gpu=4)],
             "remove the nvidia.com/gpus request of 2, which no node provides",
-            id="a misspelt resource",
+            id="a misspelled resource",
+        ),
+        pytest.param(
+            pending(
+                containers=[{"name": "main"}],
+                initContainers=[{"name": "load", "resources": {
+                    "requests": {"nvidia.com/gpus": "2"}, "limits": {"nvidia.com/gpus": "2"},
+                }}],
+            ),
+            [make_node("n", gpu=4)],
+            "remove the nvidia.com/gpus request of 2, which no node provides",
+            id="a misspelled resource of an init container",
+        ),
+        pytest.param(
+            pending(resources={"requests": {"hugepages-2Mi": "4Mi"},
+                               "limits": {"hugepages-2Mi": "4Mi"}}),
+            [make_node("n")],
+            "remove the hugepages-2Mi request of 4Mi, which no node provides",
+            id="a resource of the whole pod",
+        ),
+        pytest.param(
+            pending(containers=[{"name": "main", "resources": {
+                "requests": {"cpu": "1", "ephemeral-storage": "1Gi"},
+            }}]),
+            [make_node("n")],
+            "remove the ephemeral-storage request of 1Gi, which no node provides",
+            id="storage on a node that does not report it",
         ),
         pytest.param(
             pending(containers=HOST_PORT),
@@ -201,6 +227,16 @@ HOST_PORT = [{"name": "main", "ports": [{"containerPort": 80, "hostPort": 80}]}]
 )  # fmt: skip
 def test_the_smallest_change_comes_first(pod, objects, first):
     assert [str(remedy) for remedy in remedies(pod, *objects)][:1] == [first]
+
+
+def test_a_request_that_another_node_could_satisfy_is_kept():
+    pod = pending(containers=[{"name": "main", "resources": {
+        "requests": {"nvidia.com/gpu": "2"}, "limits": {"nvidia.com/gpu": "2"},
+    }}])  # fmt: skip
+    nodes = (make_node("plain"), make_node("gpus", gpu=4, unschedulable=True))
+    found = [remedy.text for remedy in remedies(pod, *nodes)]
+    assert found[0] == "uncordon node gpus"
+    assert not [text for text in found if text.startswith("remove the")]
 
 
 def test_two_changes_are_combined_where_one_is_not_enough():
