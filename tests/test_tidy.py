@@ -333,3 +333,53 @@ def test_rooms_are_imported_through_their_faces() -> None:
                 if not (SOURCE / room / f"{alias.name}.py").exists()
             ]
     assert not past, past
+
+
+KINDS_BY_HAND = {
+    "api/endpoints/authentication_reviews.py": "what a token can be bound to",
+    "api/endpoints/registry_keys.py": "keys in etcd that are not the resource's name",
+    "api/endpoints/service_account_tokens.py": "what a token can be bound to",
+    "api/endpoints/strategies.py": "functions",
+    "api/endpoints/subresources.py": "functions",
+    "cli/event_text.py": "the texts of some kinds",
+    "cli/run_show.py": "the sections of a page",
+    "columns/default_selector.py": "the owners that upstream's default selector reads",
+    "machine/watched_kinds.py": "what the scheduler watches",
+    "patching/object_types.py": "fields that upstream's strategies reset",
+    "queueing/events.py": "the events of the scheduling queue",
+    "simulation/event_lines.py": "what the controllers of a simulation create",
+    "simulation/input_review.py": "what has no effect in a simulation, in words",
+}
+"""The modules that list kinds, and what they say about them that is no fact of the API."""
+
+
+def kinds_listed(path: Path) -> Iterator[str]:
+    """Yield the literals of a module that name three kinds or resources or more."""
+    table = json.loads((SOURCE / "schema" / "table.json").read_text(encoding="utf-8"))
+    rows = table["kinds"].values()
+    known = {row["kind"] for row in rows} | {row.get("resource") for row in rows}
+    for node in ast.walk(tree_of(path)):
+        if not isinstance(node, ast.Tuple | ast.List | ast.Set | ast.Dict):
+            continue
+        parts = [*node.keys, *node.values] if isinstance(node, ast.Dict) else node.elts
+        items = [
+            item
+            for part in parts
+            for item in (part.elts if isinstance(part, ast.Tuple | ast.List) else [part])
+        ]
+        named = {item.value for item in items if isinstance(item, ast.Constant)} & known
+        if len(named) > 2:
+            yield f"{shown(path)}:{node.lineno}: {', '.join(sorted(map(str, named)))}"
+
+
+def test_lists_of_kinds_come_from_the_table() -> None:
+    """A kind is added by data only: no other room lists kinds, unless it has a reason."""
+    found = {}
+    for path in sources():
+        place = path.relative_to(SOURCE).as_posix()
+        # A face lists names that it exports.
+        if not place.startswith("schema/") and path.name != "__init__.py":
+            found[place] = list(kinds_listed(path))
+    new = [line for place, lines in found.items() for line in lines if place not in KINDS_BY_HAND]
+    assert not new, new
+    assert not [place for place in KINDS_BY_HAND if not found.get(place)], "a reason is not needed"

@@ -11,7 +11,7 @@ from podwright import patching
 from podwright.api.invalid import Invalid
 from podwright.objects import Document, KubernetesObject, Unknown, encode
 from podwright.schema import UNKNOWN_FIELD, Kind, Problem, built_in, decode
-from podwright.store import GroupKind, kind_of
+from podwright.store import kind_of
 
 T = TypeVar("T", bound=KubernetesObject)
 
@@ -40,30 +40,16 @@ def patched(obj: T, **sections: Mapping[str, Any]) -> T:
     return cast(T, decode(document, source=f"{obj.kind} {obj.key}"))
 
 
-FIELDS_OF_OTHERS: dict[GroupKind, tuple[str, ...]] = {
-    ("", "Pod"): ("nodeName",),
-    ("", "Node"): ("podCIDR", "podCIDRs", "providerID"),
-    ("", "PersistentVolume"): ("claimRef",),
-    ("", "PersistentVolumeClaim"): ("volumeName",),
-    ("", "ReplicationController"): ("replicas",),
-    ("apps", "Deployment"): ("replicas",),
-    ("apps", "ReplicaSet"): ("replicas",),
-    ("apps", "StatefulSet"): ("replicas",),
-}
-"""The fields of a spec that other clients set: the scheduler, a controller, a scale request.
-
-With server-side apply these clients own the fields, and applying an object without them does not
-remove them."""
-
-
 def with_fields_of_others(obj: T, current: KubernetesObject) -> T:
-    """Return an object with the `FIELDS_OF_OTHERS` of the current one that it does not set."""
+    """Return an object with the fields of the current one that others set and it does not.
+
+    With server-side apply the other clients own these fields, and applying an object without them
+    does not remove them.
+    """
     spec, present = section(obj, "spec"), section(current, "spec")
-    kept = {
-        name: present[name]
-        for name in FIELDS_OF_OTHERS.get(kind_of(obj), ())
-        if name in present and name not in spec
-    }
+    kind = built_in().of(*kind_of(current))
+    others = () if kind is None else kind.row.set_by_others
+    kept = {name: present[name] for name in others if name in present and name not in spec}
     return patched(obj, spec=kept) if kept else obj
 
 

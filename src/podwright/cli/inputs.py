@@ -40,6 +40,7 @@ from podwright.files import (
 from podwright.framework import CallExtender, Plugin, TieRule
 from podwright.machine import SchedulerOptions
 from podwright.objects import FieldError, InputError, Node, Pod, PodwrightError
+from podwright.schema import built_in
 from podwright.store import GroupKind, kind_of
 
 
@@ -325,16 +326,13 @@ def warn_of_missing_resources(pods: Iterable[Pod], nodes: Iterable[Node]) -> Non
         print_message(f"warning: {missing}")
 
 
-_WORKLOADS = (
-    "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job",
-    "CronJob",
-)  # fmt: skip
 _OWN_KINDS: frozenset[GroupKind] = frozenset({("kwok.x-k8s.io", "Stage")})
 
 
 def has_no_workload(loaded: LoadedObjects) -> bool:
     """Return whether the objects contain neither pods nor workloads."""
-    return not any(obj.kind == "Pod" or obj.kind in _WORKLOADS for obj in loaded.objects)
+    workloads = built_in().pod_templates
+    return not any(obj.kind == "Pod" or kind_of(obj) in workloads for obj in loaded.objects)
 
 
 def find_key(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 from podwright.assembly import UnknownPod
 from podwright.cli.console import print_message
@@ -11,16 +12,8 @@ from podwright.cli.inputs import find_key
 from podwright.controllers import EXPANDED_KINDS, ExpandedWorkload, Expansion, expand
 from podwright.files import LoadedObjects
 from podwright.objects import Pod
+from podwright.schema import built_in
 
-_KINDS = {kind.lower(): kind for _, kind in EXPANDED_KINDS}
-_SHORT = {
-    "deploy": "Deployment",
-    "rs": "ReplicaSet",
-    "rc": "ReplicationController",
-    "sts": "StatefulSet",
-    "ds": "DaemonSet",
-    "cj": "CronJob",
-}
 _PODS_PER_LINE = 3
 
 
@@ -68,6 +61,14 @@ def report_expansion(expansion: Expansion, *, side: str = "") -> None:
         print_message(f"{where}{expanded} {', '.join(kinds)} into {pods} pod{'s' * (pods != 1)}.")
 
 
+@cache
+def _names() -> dict[str, str]:
+    """Return the kinds of workloads by their names on kubectl's command line."""
+    rows = [kind.row for kind in built_in().preferred() if kind.group_kind in EXPANDED_KINDS]
+    names = ((row, (row.singular, row.resource, *row.short_names)) for row in rows)
+    return {name: row.kind for row, several in names for name in several}
+
+
 def kind_named(text: str) -> str:
     """Return the kind of workloads that a word of kubectl means; "" if it means none.
 
@@ -77,8 +78,7 @@ def kind_named(text: str) -> str:
     >>> kind_named("deploy"), kind_named("jobs"), kind_named("statefulset.apps"), kind_named("web")
     ('Deployment', 'Job', 'StatefulSet', '')
     """
-    word = text.lower().partition(".")[0]
-    return _SHORT.get(word) or _KINDS.get(word) or _KINDS.get(word.removesuffix("s"), "")
+    return _names().get(text.lower().partition(".")[0], "")
 
 
 def find_workload(
@@ -150,9 +150,9 @@ def _workload_hint(text: str, workloads: Iterable[ExpandedWorkload]) -> str:
     named = [each for each in workloads if each.key.rpartition("/")[2] == name]
     if not named:
         return ""
-    if slash and difflib.get_close_matches(head.lower(), (*_KINDS, *_SHORT), n=1, cutoff=0.7):
-        close = difflib.get_close_matches(head.lower(), _KINDS, n=1, cutoff=0.7)
-        named = [each for each in named if each.kind.lower() in close] or named
+    if slash and (close := difflib.get_close_matches(head.lower(), _names(), n=1, cutoff=0.7)):
+        kinds = {_names()[each] for each in close}
+        named = [each for each in named if each.kind in kinds] or named
     texts = [f"{each.kind.lower()}/{each.key.rpartition('/')[2]}" for each in named]
     where = ", ".join(dict.fromkeys(each.key.partition("/")[0] for each in named))
     return f"did you mean {' or '.join(texts)} (namespace {where})?"

@@ -45,10 +45,10 @@ from podwright.objects import (
     timestamp_ns,
     timestamp_text,
 )
+from podwright.schema import built_in
 from podwright.store import kind_of
 
 _DELETION_TIMEOUT_NS: Final = 120_000_000_000
-_NO_SCALE: Final = frozenset({("batch", "Job"), ("batch", "CronJob"), ("apps", "DaemonSet")})
 
 
 class CoveredPod(msgspec.Struct, frozen=True):
@@ -338,7 +338,7 @@ def _covered_pod(pod: Pod) -> CoveredPod:
 def _replicas(obj: KubernetesObject) -> int:
     """Return the scale of an owner."""
     kind = kind_of(obj)
-    if kind in _NO_SCALE:
+    if kind in built_in().pod_templates and kind not in built_in().scaled:
         resource = f"{obj.kind.lower()}s.{kind[0]}"
         raise ScaleError(f"{resource} does not implement the scale subresource")
     replicas = section(obj, "spec").get("replicas")

@@ -17,7 +17,7 @@ objects), then `record.py`.
 """
 
 from podwright.files.document_cache import DocumentCache
-from podwright.files.documents import SNAPSHOT_KEYS, Place, Watch
+from podwright.files.documents import Place, Watch
 from podwright.files.manifests import (
     STDIN_SOURCE,
     LoadedObjects,
@@ -59,7 +59,6 @@ from podwright.files.snapshot import (
 __all__ = [
     "DEFAULT_CONFIGURATION",
     "MAX_STEP_BACK_NS",
-    "SNAPSHOT_KEYS",
     "STDIN_SOURCE",
     "ChangeType",
     "DocumentCache",

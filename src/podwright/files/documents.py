@@ -23,7 +23,6 @@ from podwright.files.json_documents import (
     read_json_list,
 )
 from podwright.objects import (
-    TYPES,
     Document,
     FieldError,
     TableError,
@@ -36,22 +35,12 @@ from podwright.objects import (
     read_yaml,
     yaml_line_of,
 )
+from podwright.schema import built_in
 
 Watch: TypeAlias = Callable[[str, float], None]
 """Receives the name of a file and the share of it that is read."""
 
 CONFIGURATION_GROUP = "kubescheduler.config.k8s.io"
-
-SNAPSHOT_KEYS = {
-    "namespaces": "Namespace",
-    "priorityClasses": "PriorityClass",
-    "storageClasses": "StorageClass",
-    "pvcs": "PersistentVolumeClaim",
-    "nodes": "Node",
-    "pods": "Pod",
-    "pvs": "PersistentVolume",
-}
-"""The lists of a snapshot and their kinds, in the order of import."""
 
 _SCHEDULER_CONFIG = "schedulerConfig"
 _MOST_LINES: Final = 5_000
@@ -63,7 +52,6 @@ _LONGEST_JSON: Final = 1_000_000
 """The length of a JSON text in which lines of fields are found."""
 _CONFIGURATION_HEAD = {"apiVersion": CONFIGURATION_GROUP}
 """Marks a configuration that was exported without a version."""
-_API_VERSION = {cls.kind: cls.api_version for cls in TYPES}
 
 
 def _error(source: str, message: str, *, path: str = "") -> FieldError:
@@ -376,7 +364,7 @@ def is_configuration(document: Document) -> bool:
 
 
 def _is_snapshot(document: Document) -> bool:
-    known = {*SNAPSHOT_KEYS, _SCHEDULER_CONFIG}
+    known = {*built_in().snapshot_keys, _SCHEDULER_CONFIG}
     return "kind" not in document and bool(document) and known.issuperset(document)
 
 
@@ -386,8 +374,8 @@ def _flattened(
     """Yield the items of a list or a snapshot, or the object itself."""
     kind = document.get("kind")
     if _is_snapshot(document):
-        for key, item_kind in SNAPSHOT_KEYS.items():
-            head = {"apiVersion": _API_VERSION[item_kind], "kind": item_kind}
+        for key, listed in built_in().snapshot_keys.items():
+            head = {"apiVersion": listed.api_version, "kind": listed.row.kind}
             for found in _items(document, key, head, place, errors):
                 yield found._replace(is_stored=True)
         config = document.get(_SCHEDULER_CONFIG)

@@ -6,23 +6,13 @@ Upstream: plugin/pkg/admission/priority/admission.go, which forbids such pods
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any
 
 from podwright.api import BOOTSTRAP_OBJECTS
 from podwright.files.object_reader import Sourced
-from podwright.objects import Document, FieldError, PriorityClass, encode, nearest
-
-_POD_SPECS: Final[dict[str, str]] = {
-    "Pod": "spec",
-    "CronJob": "spec.jobTemplate.spec.template.spec",
-    **dict.fromkeys(
-        (
-            "DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet",
-        ),
-        "spec.template.spec",
-    ),
-}  # fmt: skip
-"""The path of the pod template in an object."""
+from podwright.objects import Document, FieldError, Object, Pod, PriorityClass, encode, nearest
+from podwright.schema import built_in
+from podwright.store import kind_of
 
 
 def missing_priority_classes(sourced: Sequence[Sourced]) -> Iterator[FieldError]:
@@ -36,7 +26,7 @@ def missing_priority_classes(sourced: Sequence[Sourced]) -> Iterator[FieldError]
         document["metadata"]["name"] for document in BOOTSTRAP_OBJECTS if document["kind"] == kind
     }
     for entry in sourced:
-        path = _POD_SPECS.get(entry.object.kind)
+        path = _pod_spec_path(entry.object)
         spec = None if path is None else _at(entry.object.raw or encode(entry.object), path)
         if spec is None:
             continue
@@ -50,6 +40,14 @@ def missing_priority_classes(sourced: Sequence[Sourced]) -> Iterator[FieldError]
                 message=f'there is no PriorityClass "{name}"{hint}',
                 value=name,
             )
+
+
+def _pod_spec_path(obj: Object) -> str | None:
+    """Return the path of the pod spec in an object; None if it has none."""
+    if isinstance(obj, Pod):
+        return "spec"
+    template = built_in().pod_templates.get(kind_of(obj))
+    return None if template is None else f"{template}.spec"
 
 
 def _at(document: Document, path: str) -> Document | None:

@@ -11,15 +11,14 @@ Upstream: simulator/snapshot/snapshot.go (kube-scheduler-simulator)
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any, Final
 
 import msgspec
 
 from podwright.config import API_VERSION, KIND
-from podwright.files.documents import SNAPSHOT_KEYS
 from podwright.objects import (
     DEFAULT_SCHEDULER_NAME,
-    TYPES,
     Document,
     KubernetesObject,
     Namespace,
@@ -27,7 +26,8 @@ from podwright.objects import (
     PriorityClass,
     encode,
 )
-from podwright.store import GroupKind, group_kind, kind_of
+from podwright.schema import built_in
+from podwright.store import GroupKind, kind_of
 
 DEFAULT_CONFIGURATION: Final[Document] = {
     "kind": KIND,
@@ -36,9 +36,10 @@ DEFAULT_CONFIGURATION: Final[Document] = {
 }
 """The default configuration."""
 
-_ORDER = ("pods", "nodes", "pvs", "pvcs", "storageClasses", "priorityClasses")
-_GROUP_KIND = {cls.kind: group_kind(cls) for cls in reversed(TYPES)}
-_KEY_OF: dict[GroupKind, str] = {_GROUP_KIND[kind]: key for key, kind in SNAPSHOT_KEYS.items()}
+
+# The fields have the order of upstream's ResourcesForSnap.
+_CONFIGURATION_KEY: Final = "schedulerConfig"
+_CONFIGURATION_POSITION: Final = 6
 
 
 def write_snapshot(
@@ -54,15 +55,20 @@ def write_snapshot(
         A KubeSchedulerConfiguration as `config.to_document` returns it, or as the user wrote it.
         None if an external scheduler is used.
     """
-    lists: dict[str, list[Document]] = {key: [] for key in (*_ORDER, "namespaces")}
+    positions = {key: k.row.snapshot_position for key, k in built_in().snapshot_keys.items()}
+    positions[_CONFIGURATION_KEY] = _CONFIGURATION_POSITION
+    snapshot: dict[str, Any] = {key: [] for key in sorted(positions, key=positions.__getitem__)}
+    snapshot[_CONFIGURATION_KEY] = configuration
+    key_of = _key_of()
     for obj in objects:
         if is_in_snapshot(obj):
-            lists[_KEY_OF[kind_of(obj)]].append(_without_type(encode(obj)))
-    # In the order of the fields of upstream's ResourcesForSnap.
-    snapshot: dict[str, Any] = {key: lists[key] for key in _ORDER}
-    snapshot["schedulerConfig"] = configuration
-    snapshot["namespaces"] = lists["namespaces"]
+            snapshot[key_of[kind_of(obj)]].append(_without_type(encode(obj)))
     return msgspec.json.encode(snapshot) + b"\n"
+
+
+@cache
+def _key_of() -> dict[GroupKind, str]:
+    return {kind.group_kind: key for key, kind in built_in().snapshot_keys.items()}
 
 
 def is_in_snapshot(obj: KubernetesObject) -> bool:
@@ -71,7 +77,7 @@ def is_in_snapshot(obj: KubernetesObject) -> bool:
         return not obj.name.startswith("system-")
     if isinstance(obj, Namespace):
         return not _is_everywhere(obj.name)
-    return kind_of(obj) in _KEY_OF
+    return kind_of(obj) in _key_of()
 
 
 def missing_namespaces(objects: Iterable[KubernetesObject]) -> list[Namespace]:

@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
-from podwright.files.documents import SNAPSHOT_KEYS
 from podwright.objects import YamlError, read_yaml
+from podwright.schema import built_in
 
 CHART = "Chart.yaml"
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
@@ -182,5 +182,5 @@ def _is_object(value: Any) -> bool:
         return not value or any(map(_is_object, value))
     if not isinstance(value, dict):
         return True
-    is_snapshot = not SNAPSHOT_KEYS.keys().isdisjoint(value)
+    is_snapshot = not built_in().snapshot_keys.keys().isdisjoint(value)
     return is_snapshot or "apiVersion" in value or "kind" in value

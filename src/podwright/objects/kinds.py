@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 from podwright.objects.errors import ArgumentError, described_type
 from podwright.objects.meta import KubernetesObject
@@ -62,26 +62,8 @@ Object: TypeAlias = (
 )
 """Any object; `match` on the class."""
 
-TYPES: tuple[type[KubernetesObject], ...] = (
-    Pod,
-    Node,
-    Namespace,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-    CSINode,
-    CSIDriver,
-    CSIStorageCapacity,
-    VolumeAttachment,
-    Service,
-    ReplicationController,
-    ReplicaSet,
-    StatefulSet,
-    PodDisruptionBudget,
-    PriorityClass,
-    PodGroup,
-    CoschedulingPodGroup,
-    Workload,
+TYPES: tuple[type[KubernetesObject], ...] = tuple(
+    cls for cls in get_args(Object) if cls is not Unknown
 )
 """The typed kinds, in the order of `Object`."""
 

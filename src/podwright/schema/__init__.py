@@ -41,7 +41,6 @@ from podwright.schema.validation.pod_subresources import (
     ephemeral_container_problems,
     resize_problems,
 )
-from podwright.schema.validation.statuses import status_problems
 
 __all__ = [
     "UNKNOWN_FIELD",
@@ -67,7 +66,6 @@ __all__ = [
     "read_table",
     "reason_of",
     "resize_problems",
-    "status_problems",
     "template_with_defaults",
     "validate_object_meta",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Final
 
 from podwright import objects
@@ -20,7 +20,7 @@ from podwright.objects import (
 from podwright.schema.go_form import GoForms
 from podwright.schema.kind import Kind
 from podwright.schema.strict_structs import StrictStructs
-from podwright.schema.table import Table, built_in_table
+from podwright.schema.table import OTHER_RANK, Table, built_in_table
 from podwright.schema.types import StructType
 
 _VERSION: Final = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?")
@@ -95,6 +95,33 @@ class Schema:
         """
         key = self._resources.get(name.lower())
         return self._kind(key) if key else None
+
+    def preferred(self) -> Iterator[Kind]:
+        """Yield every kind in its preferred version."""
+        return (self._kind(keys[0]) for keys in self._versions.values())
+
+    @cached_property
+    def pod_templates(self) -> Mapping[tuple[str, str], str]:
+        """The path of the pod template, by group and kind, of kinds that create pods; read-only."""
+        paths = {kind.group_kind: kind.row.pod_template for kind in self.preferred()}
+        return {kind: path for kind, path in paths.items() if path}
+
+    @cached_property
+    def scaled(self) -> frozenset[tuple[str, str]]:
+        """The groups and kinds with the subresource `scale`."""
+        return frozenset(k.group_kind for k in self.preferred() if "scale" in k.row.subresources)
+
+    @cached_property
+    def snapshot_keys(self) -> Mapping[str, Kind]:
+        """The kinds of the lists of a snapshot, in the order of their creation; read-only."""
+        listed = [kind for kind in self.preferred() if kind.row.snapshot_key]
+        listed.sort(key=lambda kind: kind.row.creation_rank)
+        return {kind.row.snapshot_key: kind for kind in listed}
+
+    def creation_rank(self, group: str, kind: str) -> int:
+        """Return the order in which objects of a kind are created; custom kinds have no own."""
+        found = self.of(group, kind)
+        return OTHER_RANK if found is None else found.row.creation_rank
 
     def is_built_in(self, group: str) -> bool:
         """Whether a group belongs to Kubernetes; the kinds of other groups are custom."""

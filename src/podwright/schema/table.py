@@ -36,8 +36,12 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import resources
+from typing import Final
 
 import msgspec
+
+OTHER_RANK: Final = 6
+"""The creation rank of kinds without one: after nodes, before pods."""
 
 
 class Column(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -83,6 +87,19 @@ class KindRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         Whether a change of annotations increments the generation.
     is_graceful : bool
         Whether deletion has a grace period.
+    creates_on_update : bool
+        Whether a PUT of an absent object creates it.
+    needs_resource_version : bool
+        Whether an update needs a `resourceVersion`.
+    returns_deleted : bool
+        Whether the reply to a deletion is the object and not a Status.
+    orphans_dependents : bool
+        Whether deletion orphans the dependents, unless the request says otherwise. Upstream:
+        DefaultGarbageCollectionPolicy of the strategies, for compatibility with old clients.
+    keeps_status_on_create : bool
+        Whether a new object may have a status although it is a subresource.
+    status_keeps_metadata : bool
+        Whether an update of the status does not change labels, annotations and references.
     name_rule : str
         The format of names: `subdomain` (RFC 1123), `label`, `dns1035`, `path`, `address`.
     selectable : dict of str to str
@@ -90,6 +107,17 @@ class KindRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         absent field.
     indexed : tuple of str
         The selectable fields that lists by controllers and kubelets use.
+    pod_template : str
+        The path of the template from which a controller creates pods; "" if none does.
+    set_by_others : tuple of str
+        The fields of the spec that other clients set: the scheduler, a controller, a scale
+        request.
+    snapshot_key : str
+        The list of the kind in snapshots of kube-scheduler-simulator; "" if it has none.
+    snapshot_position : int
+        The position of that list among the fields of a snapshot.
+    creation_rank : int
+        Objects refer to objects of lower ranks, which are created before them.
     columns : tuple of Column
         The columns of kubectl's tables; empty if the kind cannot be listed.
     immutable : tuple of str
@@ -123,9 +151,20 @@ class KindRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     has_generation: bool = False
     counts_annotations: bool = False
     is_graceful: bool = False
+    creates_on_update: bool = False
+    needs_resource_version: bool = False
+    returns_deleted: bool = False
+    orphans_dependents: bool = False
+    keeps_status_on_create: bool = False
+    status_keeps_metadata: bool = False
     name_rule: str = "subdomain"
     selectable: dict[str, str] = {}
     indexed: tuple[str, ...] = ()
+    pod_template: str = ""
+    set_by_others: tuple[str, ...] = ()
+    snapshot_key: str = ""
+    snapshot_position: int = 0
+    creation_rank: int = OTHER_RANK
     columns: tuple[Column, ...] = ()
     immutable: tuple[str, ...] = ()
     validation: str = ""

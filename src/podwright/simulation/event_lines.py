@@ -13,9 +13,9 @@ runs with the world. Only the names that later lines may refer to are kept in me
 Recorded changes become operations by the policies of kube-scheduler-simulator's importer, which
 copies no decisions:
 
-- Owners (`OWNERS`) and references to them are not copied: their pods are in the record, and the
-  simulated controllers would create them again. A claim that was created for a pod keeps its owner,
-  because the scheduler requires it.
+- Owners, which have a pod template, and references to them are not copied: their pods are in the
+  record, and the simulated controllers would create them again. A claim that was created for a pod
+  keeps its owner, because the scheduler requires it.
 - A pod that has a node in its first line keeps it. Other pods are created without the status that
   the recorded scheduler wrote. Later changes apply until the pod has a node in the record or in the
   world.
@@ -82,14 +82,6 @@ Lines: TypeAlias = Callable[[], Iterable[tuple[int, bytes, bool]]]
 
 Timed: TypeAlias = tuple[int, Operation]
 
-OWNERS: Final = frozenset(
-    {
-        ("", "ReplicationController"), ("apps", "DaemonSet"), ("apps", "Deployment"),
-        ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("batch", "CronJob"), ("batch", "Job"),
-    }
-)  # fmt: skip
-"""Kinds whose pods are recorded as pods."""
-
 _NODE: Final = ("", "Node")
 _POD: Final = ("", "Pod")
 _MADE_BY_CONTROLLERS: Final = frozenset(
@@ -113,7 +105,6 @@ _BESIDE: Final = {
     "delete": {"namespace", "gracePeriodSeconds"},
     "scale": {"namespace", "replicas"},
 }
-_SCALED: Final = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")
 
 
 class _Heading(msgspec.Struct, frozen=True):
@@ -327,7 +318,7 @@ class _Reading:
 
     def _recorded(self, change: RecordLine) -> Operation | None:
         obj, kind = change.object, kind_of(change.object)
-        if kind in OWNERS or kind[1] in ("Event", "Lease"):
+        if kind in built_in().pod_templates or kind[1] in ("Event", "Lease"):
             return None
         if change.event == "Delete":
             return Delete(kind, obj.key, grace_seconds=0)
@@ -421,8 +412,9 @@ class _Reading:
         if name == "delete":
             grace = self._number(line, "gracePeriodSeconds", place)
             return Delete(kind, key, grace_seconds=grace)
-        if kind[1] not in _SCALED:
-            self._wrong(place, name, unsupported(kind[1], _SCALED))
+        scaled = built_in().scaled
+        if kind not in scaled:
+            self._wrong(place, name, unsupported(kind[1], sorted(each for _, each in scaled)))
         replicas = self._number(line, "replicas", place)
         if replicas is None:
             if "replicas" not in line:

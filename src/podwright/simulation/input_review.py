@@ -37,7 +37,6 @@ WITHOUT_EFFECT: Final[dict[GroupKind, str]] = {
 }
 """Built-in kinds that change pods in a real cluster and have no effect in a simulation."""
 
-_REPLICATED: Final = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"})
 _NAMES_SHOWN: Final = 3
 _ENDED: Final = ("Succeeded", "Failed")
 
@@ -200,7 +199,7 @@ def _endless_pods(objects: Iterable[KubernetesObject]) -> Iterator[tuple[Pod, in
             continue
         if isinstance(obj, Pod):
             pod, count = obj, 1
-        elif obj.kind in _REPLICATED and api_group(obj.api_version) in ("", "apps"):
+        elif kind_of(obj) in built_in().scaled:
             spec = encode(obj).get("spec") or {}
             template = spec.get("template") or {}
             document = {

@@ -3,9 +3,9 @@
 All inputs are validated before the run, and all errors are raised together, including references
 across files, such as missing priority classes and nodes.
 
-The initial objects are created in the order of `_ORDER`, so that referenced objects exist first. An
-object with a UID comes from a dump: it keeps its UID and status, and the references to owners that
-are in the dump. Its times are moved if the world starts at another time.
+The initial objects are created in the order of the ranks of their kinds, so that referenced objects
+exist first. An object with a UID comes from a dump: it keeps its UID and status, and the references
+to owners that are in the dump. Its times are moved if the world starts at another time.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from podwright.objects import (
     timestamp_ns,
     with_fields,
 )
+from podwright.schema import built_in
 from podwright.simulation.clock import START_NS
 from podwright.simulation.event_lines import (
     EventLines,
@@ -53,18 +54,8 @@ from podwright.simulation.operations import Apply, Delete, Operation, Put
 from podwright.simulation.recorded_times import with_times_moved
 from podwright.stages import API_VERSION as STAGE_API_VERSION
 from podwright.stages import Stage, default_stages, read_stage
-from podwright.store import GroupKind, kind_of
+from podwright.store import kind_of
 
-_ORDER: Final[dict[GroupKind, int]] = {
-    ("", "Namespace"): 0,
-    ("scheduling.k8s.io", "PriorityClass"): 1,
-    ("storage.k8s.io", "StorageClass"): 2,
-    ("", "PersistentVolume"): 3,
-    ("", "PersistentVolumeClaim"): 4,
-    ("", "Node"): 5,
-    ("", "Pod"): 7,
-}
-_OTHER: Final = 6
 _SOON_NS: Final = 1_000
 """The resolution of Python's datetime."""
 
@@ -358,7 +349,7 @@ def _initial_operations(objects: Iterable[Object], shift_ns: int) -> list[Operat
 def _initial_order(obj: Object) -> tuple[int, str]:
     """Order pods by creation time where they have one, as `podwright schedule` does."""
     made = (obj.metadata.creation_timestamp or "") if isinstance(obj, Pod) else ""
-    return _ORDER.get(kind_of(obj), _OTHER), made
+    return built_in().creation_rank(*kind_of(obj)), made
 
 
 def _missing_owners(objects: Iterable[Object]) -> dict[str, str]:

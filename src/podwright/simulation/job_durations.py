@@ -11,16 +11,13 @@ from typing import Any, Final, TypeVar
 
 from podwright.config import format_duration
 from podwright.objects import Document, KubernetesObject, encode
-from podwright.schema import decode
+from podwright.schema import built_in, decode
 from podwright.stages import RUN_DELAY
 from podwright.store import kind_of
 
 T = TypeVar("T", bound=KubernetesObject)
 
-_TEMPLATE_PATHS: Final = {
-    ("batch", "Job"): ("spec", "template"),
-    ("batch", "CronJob"): ("spec", "jobTemplate", "spec", "template"),
-}
+_GROUP: Final = "batch"
 _FINISHED: Final = ("Complete", "Failed")
 
 
@@ -43,7 +40,7 @@ def with_job_duration(obj: T, duration_ns: int) -> T:
     document = dict(encode(obj))
     place = document
     # Only what is on the path is copied; the rest is shared with the original.
-    for name in _TEMPLATE_PATHS[kind_of(obj)]:
+    for name in _template_path(obj):
         place[name] = dict(place.get(name) or {})
         place = place[name]
     metadata = place["metadata"] = dict(place.get("metadata") or {})
@@ -53,9 +50,16 @@ def with_job_duration(obj: T, duration_ns: int) -> T:
     return changed  # type: ignore[no-any-return]  # an object of the same kind
 
 
+def _template_path(obj: KubernetesObject) -> list[str]:
+    """Return the path of the pod template of a Job or CronJob; empty for other kinds."""
+    kind = kind_of(obj)
+    path = built_in().pod_templates.get(kind) if kind[0] == _GROUP else None
+    return path.split(".") if path else []
+
+
 def _has_no_duration(obj: KubernetesObject) -> bool:
-    path = _TEMPLATE_PATHS.get(kind_of(obj))
-    if path is None:
+    path = _template_path(obj)
+    if not path:
         return False
     document = encode(obj)
     conditions = (document.get("status") or {}).get("conditions") or ()

@@ -22,12 +22,11 @@ from podwright.objects import (
     encode,
     timestamp_text_nano,
 )
+from podwright.schema import built_in
+from podwright.store import kind_of
 
 RolloutStatus: TypeAlias = Literal["complete", "in progress", "superseded", "deleted"]
 
-KINDS: Final = frozenset(
-    {"DaemonSet", "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"}
-)
 _WITHOUT_ROLLOUTS: Final = frozenset({"ReplicaSet", "ReplicationController"})
 
 
@@ -133,7 +132,7 @@ class WorkloadHealth:
         """Receive a created, updated or deleted object."""
         obj = new if new is not None else old
         assert obj is not None, "neither an old nor a new object"
-        if obj.kind not in KINDS or _is_controlled(obj):
+        if not _runs_continuously(obj) or _is_controlled(obj):
             return
         uid = obj.metadata.uid
         record = self._workloads.get(uid)
@@ -192,6 +191,13 @@ class WorkloadHealth:
         """Continue from a state."""
         self._workloads = dict(state.workloads)
         self._rollouts = list(state.rollouts)
+
+
+def _runs_continuously(obj: KubernetesObject) -> bool:
+    """Whether an object is a workload whose pods are to run all the time."""
+    kind = kind_of(obj)
+    # The workloads of the group batch run to completion.
+    return kind in built_in().pod_templates and kind[0] != "batch"
 
 
 def _is_controlled(obj: KubernetesObject) -> bool:

@@ -69,6 +69,9 @@ class ObjectKind(Protocol):
     def update_problems(self, new: Document, old: Document) -> list[Problem]:
         """Return what is wrong with a changed object."""
 
+    def status_problems(self, new: Document, old: Document) -> list[Problem]:
+        """Return what is wrong with a changed status, metadata included."""
+
     def cells(self, document: Document, now_ns: int) -> list[Any]:
         """Return the cells of an object in its table."""
 

@@ -21,7 +21,6 @@ from podwright.schema import (
     Problem,
     ephemeral_container_problems,
     resize_problems,
-    status_problems,
 )
 
 CreatePreparation: TypeAlias = Callable[[Document, int], Document]
@@ -39,61 +38,14 @@ class Preparation(msgspec.Struct, frozen=True, kw_only=True):
     update_status: UpdatePreparation | None = None
 
 
-CREATED_ON_UPDATE: Final = frozenset(
-    {("", "Endpoints"), ("", "Event"), ("", "LimitRange"), ("", "Service"),
-     ("events.k8s.io", "Event"), ("coordination.k8s.io", "Lease"), ("node.k8s.io", "RuntimeClass"),
-     ("rbac.authorization.k8s.io", "ClusterRole"),
-     ("rbac.authorization.k8s.io", "ClusterRoleBinding"), ("rbac.authorization.k8s.io", "Role"),
-     ("rbac.authorization.k8s.io", "RoleBinding")}
-)  # fmt: skip
-"""The kinds for which a PUT of an absent object creates it."""
-
-NEEDS_VERSION: Final = frozenset(
-    {("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
-     ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
-     ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
-     ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
-     ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
-     ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
-     ("apiextensions.k8s.io", "CustomResourceDefinition"),
-     ("apiregistration.k8s.io", "APIService"), ("coordination.k8s.io", "Lease"),
-     ("coordination.k8s.io", "LeaseCandidate"), ("discovery.k8s.io", "EndpointSlice"),
-     ("node.k8s.io", "RuntimeClass"), ("policy", "PodDisruptionBudget"),
-     ("storage.k8s.io", "CSIDriver"), ("storage.k8s.io", "CSINode"),
-     ("storage.k8s.io", "CSIStorageCapacity"), ("storage.k8s.io", "VolumeAttachment")}
-)  # fmt: skip
-"""The kinds whose updates need a `resourceVersion`."""
-
-ORPHANS_DEPENDENTS: Final = frozenset({("", "ReplicationController"), ("batch", "Job")})
-"""The kinds whose deletion orphans the dependents, unless the request says otherwise.
-
-Upstream: DefaultGarbageCollectionPolicy of the strategies, for compatibility with old clients.
-"""
-
-_RETURNED_GROUPS: Final = frozenset({"storage.k8s.io", "resource.k8s.io"})
-_RETURNED: Final = frozenset(
-    {("", "Namespace"), ("", "PersistentVolume"), ("", "PersistentVolumeClaim"), ("", "Pod"),
-     ("", "PodTemplate"), ("", "ResourceQuota"), ("", "Service"), ("", "ServiceAccount")}
-)  # fmt: skip
-
 _WITHOUT_COUNT: Final = frozenset({("scheduling.k8s.io", "PriorityClass")})
 """Kinds whose generation does not count changes."""
 
-_STATUS_ON_CREATE: Final = frozenset({("", "Node")})
 _OWN_METADATA: Final = (
     "deletionTimestamp", "deletionGracePeriodSeconds", "finalizers", "generation", "labels",
     "annotations", "ownerReferences", "selfLink",
 )  # fmt: skip
 """What a status update of most newer kinds takes from the stored object."""
-
-_STATUS_WITHOUT_METADATA: Final = frozenset(
-    {("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
-     ("apiextensions.k8s.io", "CustomResourceDefinition"),
-     ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
-     ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"),
-     ("networking.k8s.io", "ServiceCIDR"), ("resource.k8s.io", "ResourceClaim"),
-     ("scheduling.k8s.io", "PodGroup"), ("storage.k8s.io", "VolumeAttachment")}
-)  # fmt: skip
 
 
 def key_of(resource: Resource) -> tuple[str, str]:
@@ -103,17 +55,17 @@ def key_of(resource: Resource) -> tuple[str, str]:
 
 def creates_on_update(resource: Resource) -> bool:
     """Whether a PUT of an absent object creates it."""
-    return key_of(resource) in CREATED_ON_UPDATE
+    return resource.kind.row.creates_on_update
 
 
 def allows_unconditional_update(resource: Resource) -> bool:
     """Whether an update may come without a `resourceVersion`."""
-    return not resource.is_custom and key_of(resource) not in NEEDS_VERSION
+    return not resource.is_custom and not resource.kind.row.needs_resource_version
 
 
 def returns_deleted_object(resource: Resource) -> bool:
     """Whether the reply to a deletion is the object and not a Status."""
-    return resource.group in _RETURNED_GROUPS or key_of(resource) in _RETURNED
+    return resource.kind.row.returns_deleted
 
 
 def has_status(resource: Resource) -> bool:
@@ -126,7 +78,7 @@ def prepared_for_create(resource: Resource, document: Document, now_ns: int) -> 
     prepare = KIND_PREPARATIONS.get(key_of(resource), _GENERAL).create
     if prepare is not None:
         return prepare(document, now_ns)
-    if has_status(resource) and key_of(resource) not in _STATUS_ON_CREATE:
+    if has_status(resource) and not resource.kind.row.keeps_status_on_create:
         return _without(document, "status")
     return document
 
@@ -154,7 +106,7 @@ def prepared_for_update(
 def with_status_of(resource: Resource, new: Document, old: Document) -> Document:
     """Return the stored object with the sent status and metadata."""
     metadata = dict(new.get("metadata") or {})
-    if key_of(resource) in _STATUS_WITHOUT_METADATA or resource.is_custom:
+    if resource.kind.row.status_keeps_metadata or resource.is_custom:
         stored = old.get("metadata") or {}
         for name in _OWN_METADATA:
             if name in stored:
@@ -428,8 +380,7 @@ def update_problems(
     # Upstream validates the metadata of all kinds, and then again with the rest.
     problems = kind.metadata_update_problems(new, old)
     if subresource == "status":
-        problems += kind.metadata_update_problems(new, old)
-        return problems + status_problems(*key_of(resource), new, old)
+        return problems + kind.status_problems(new, old)
     if subresource == "ephemeralcontainers":
         return problems + problems + ephemeral_container_problems(new, old)
     if subresource == "resize":

@@ -558,10 +558,9 @@ def _propagation(
         return cast(Propagation, options.propagation)
     if options.orphans is not None:
         return "Orphan" if options.orphans else "Background"
-    key = strategies.key_of(call.resource)
-    if key not in strategies.ORPHANS_DEPENDENTS:
+    if not call.resource.kind.row.orphans_dependents:
         return None
-    if key == ("batch", "Job"):
+    if strategies.key_of(call.resource) == ("batch", "Job"):
         call.warnings.append(_PRESERVED)
     has_own = any(each in (ORPHAN, FOREGROUND) for each in current.metadata.finalizers)
     return None if has_own else "Orphan"

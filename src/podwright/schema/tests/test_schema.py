@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from podwright.objects import TYPES, api_group
 from podwright.schema import Kind, Schema, Table, built_in, built_in_table
 
 
@@ -421,3 +422,43 @@ def test_a_kind_is_added_by_data_only() -> None:
     assert found.with_canonical_quantities({"sizes": {"x": "1024"}})["sizes"] == {"x": "1024"}
     assert schema.no_match("example.com/v1beta1", "Widget").endswith("; use example.com/v1")
     assert schema.no_match("example.com/v1", "Wodget").endswith('; did you mean "Widget"?')
+
+
+def test_facts_that_other_rooms_read_are_data() -> None:
+    built = built_in_table()
+    row = msgspec.structs.replace(
+        built.kinds["apps/v1/Deployment"], kind="Fleet", resource="fleets", singular="fleet",
+        short_names=(), snapshot_key="fleets", creation_rank=0,
+    )  # fmt: skip
+    schema = Schema(
+        Table(
+            kinds=built.kinds | {"apps/v1/Fleet": row}, types=built.types, unserved=built.unserved
+        )
+    )
+    fleet = ("apps", "Fleet")
+    assert schema.pod_templates[fleet] == "spec.template"
+    assert fleet in schema.scaled
+    assert schema.snapshot_keys["fleets"] is schema.of(*fleet)
+    assert [*schema.snapshot_keys][:2] == ["namespaces", "fleets"]
+    assert schema.creation_rank(*fleet) == 0
+    assert schema.creation_rank("example.com", "Widget") == schema.creation_rank("", "Service")
+
+
+def test_the_classes_of_kinds_agree_with_the_table() -> None:
+    for cls in TYPES:
+        found = built_in().find(cls.api_version, cls.kind)
+        if found is None:
+            assert not built_in().is_built_in(api_group(cls.api_version))
+        else:
+            assert found.row.namespaced == cls.namespaced
+
+
+def test_a_pod_names_the_claims_of_its_status_in_its_spec() -> None:
+    status = {"resourceClaimStatuses": [{"name": "a", "resourceClaimName": "c"}, {"name": "b"}]}
+    spec = {"resourceClaims": [{"name": "a", "resourceClaimTemplateName": "t"}]}
+    new = {"metadata": {"name": "web"}, "spec": spec, "status": status}
+    (problem,) = kind("v1", "Pod").status_problems(new, new | {"status": {}})
+    assert problem[0] == "status.resourceClaimStatuses[1].name"
+    status["resourceClaimStatuses"] = [{"name": "a", "resourceClaimName": "A"}]
+    (problem,) = kind("v1", "Pod").status_problems(new, new | {"status": {}})
+    assert "RFC 1123 subdomain" in problem[1]

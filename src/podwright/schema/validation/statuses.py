@@ -7,29 +7,14 @@ Upstream: pkg/apis/*/validation/validation.go, Validate*StatusUpdate and Validat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from podwright.objects import Document, timestamp_ns
-from podwright.schema.decoding import Problem
-from podwright.schema.table import built_in_table
-from podwright.schema.types import StructType, TypeRef
 from podwright.schema.validation.field_errors import FieldErrors
-from podwright.schema.validation.names import dns_label, dns_subdomain, qualified_name
-
-ValidateStatus: TypeAlias = Callable[[FieldErrors, Document, Document], None]
-"""Adds the errors of a changed object; the last argument is the stored one."""
+from podwright.schema.validation.names import dns_subdomain, qualified_name
 
 _MORE: Final = "cannot be greater than status.replicas"
-
-
-def status_problems(group: str, kind: str, new: Document, old: Document) -> list[Problem]:
-    """Return what is wrong with the status of a changed object."""
-    errors = FieldErrors()
-    validate = _VALIDATIONS.get((group, kind))
-    if validate is not None:
-        validate(errors, new, old)
-    return errors.problems
 
 
 def _status(document: Document) -> Document:
@@ -60,7 +45,8 @@ def _collisions(errors: FieldErrors, new: Document, old: Document) -> None:
 # ---------------------------------------------------------------------------- workloads
 
 
-def _deployment(errors: FieldErrors, new: Document, old: Document) -> None:
+def validate_deployment_status(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check the changed status of a Deployment."""
     status = _status(new)
     _not_negative(
         errors,
@@ -76,7 +62,8 @@ def _deployment(errors: FieldErrors, new: Document, old: Document) -> None:
     _collisions(errors, new, old)
 
 
-def _replica_set(errors: FieldErrors, new: Document, old: Document) -> None:
+def validate_replica_set_status(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check the changed status of a ReplicaSet or ReplicationController."""
     del old
     status = _status(new)
     _not_negative(
@@ -92,7 +79,8 @@ def _replica_set(errors: FieldErrors, new: Document, old: Document) -> None:
     _at_most(errors, status, ("availableReplicas",), ready, detail)
 
 
-def _stateful_set(errors: FieldErrors, new: Document, old: Document) -> None:
+def validate_stateful_set_status(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check the changed status of a StatefulSet."""
     status = _status(new)
     counts = ("readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas")
     _not_negative(errors, status, ("replicas", *counts, "observedGeneration", "collisionCount"))
@@ -103,7 +91,8 @@ def _stateful_set(errors: FieldErrors, new: Document, old: Document) -> None:
     _collisions(errors, new, old)
 
 
-def _daemon_set(errors: FieldErrors, new: Document, old: Document) -> None:
+def validate_daemon_set_status(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check the changed status of a DaemonSet."""
     status = _status(new)
     _not_negative(
         errors,
@@ -115,7 +104,8 @@ def _daemon_set(errors: FieldErrors, new: Document, old: Document) -> None:
     _collisions(errors, new, old)
 
 
-def _budget(errors: FieldErrors, new: Document, old: Document) -> None:
+def validate_budget_status(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check the changed status of a PodDisruptionBudget."""
     del old
     status = _status(new)
     _conditions(errors, "status.conditions", status.get("conditions") or ())
@@ -124,7 +114,8 @@ def _budget(errors: FieldErrors, new: Document, old: Document) -> None:
     )
 
 
-def _autoscaler(errors: FieldErrors, new: Document, old: Document) -> None:
+def validate_autoscaler_status(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check the changed status of a HorizontalPodAutoscaler."""
     del old
     _not_negative(errors, _status(new), ("currentReplicas", "desiredReplicas"))
 
@@ -184,8 +175,8 @@ _CONDITIONS: Final = "status.conditions"
 _TERMINAL: Final = ("Failed", "Complete", "FailureTarget")
 
 
-def _job(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check the status of a job.
+def validate_job_status(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check the changed status of a Job.
 
     Upstream applies most rules only if a condition or a field that they read has changed; see
     pkg/registry/batch/job/strategy.go, getStatusValidationOptions.
@@ -326,7 +317,8 @@ _SYSTEM_CONDITIONS: Final = frozenset(
 )  # fmt: skip
 
 
-def _pod(errors: FieldErrors, new: Document, old: Document) -> None:
+def validate_pod_status(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check the changed status of a Pod."""
     status, was = _status(new), _status(old)
     for index, condition in enumerate(status.get("conditions") or ()):
         name = condition.get("type") or ""
@@ -375,7 +367,8 @@ def _transitions(errors: FieldErrors, path: str, new: Any, old: Any, policy: str
             errors.forbidden(f"{path}[{index}].state", text)
 
 
-def _namespace(errors: FieldErrors, new: Document, old: Document) -> None:
+def validate_namespace_status(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check the changed status of a Namespace."""
     phase = _status(new).get("phase") or ""
     is_terminating = (old.get("metadata") or {}).get("deletionTimestamp") is not None
     if is_terminating and phase != "Terminating":
@@ -384,120 +377,3 @@ def _namespace(errors: FieldErrors, new: Document, old: Document) -> None:
     if not is_terminating and phase != "Active":
         text = "may only be 'Active' if `deletionTimestamp` is empty"
         errors.invalid("status.Phase", phase, text)
-
-
-# ---------------------------------------------------------------------- resource claims
-
-_RESERVED_MAX: Final = 256
-_RESULTS_MAX: Final = 32
-_ALLOCATION: Final = "resource.v1.AllocationResult"
-
-
-def _resource_claim(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check the status of a claim.
-
-    Upstream: pkg/apis/resource/validation/validation.go, validateResourceClaimStatusUpdate
-    """
-    status, was = _status(new), _status(old)
-    reserved = status.get("reservedFor") or []
-    _reserved_for(errors, reserved)
-    allocation, allocated = status.get("allocation"), was.get("allocation")
-    if reserved and allocation is None:
-        text = "may not be specified when `allocated` is not set"
-        errors.forbidden("status.reservedFor", text)
-    elif reserved and (new.get("metadata") or {}).get("deletionTimestamp") is not None:
-        before = was.get("reservedFor") or []
-        if any(each not in before for each in reserved):
-            text = (
-                "new entries may not be added while `deallocationRequested` or"
-                " `deletionTimestamp` are set"
-            )
-            errors.forbidden("status.reservedFor", text)
-    if allocation is not None and allocated is not None:
-        if allocation != allocated:
-            shown = go_struct(allocation, _ALLOCATION)
-            errors.invalid("status.allocation", shown, "field is immutable")
-    elif allocation is not None:
-        _allocation(errors, allocation, new.get("spec") or {})
-
-
-def _reserved_for(errors: FieldErrors, reserved: list[Document]) -> None:
-    path = "status.reservedFor"
-    if len(reserved) > _RESERVED_MAX:
-        errors.too_many(path, len(reserved), _RESERVED_MAX)
-    seen: set[str] = set()
-    for index, each in enumerate(reserved):
-        here = f"{path}[{index}]"
-        for name in ("resource", "name", "uid"):
-            if not each.get(name):
-                errors.required(f"{here}.{name}")
-        uid = each.get("uid") or ""
-        if uid in seen:
-            errors.duplicate(f"{here}.uid", uid)
-        seen.add(uid)
-
-
-def _allocation(errors: FieldErrors, allocation: Document, spec: Document) -> None:
-    names: set[str] = set()
-    for request in (spec.get("devices") or {}).get("requests") or ():
-        names.add(request.get("name") or "")
-        for inner in request.get("firstAvailable") or ():
-            names.add(f"{request.get('name')}/{inner.get('name')}")
-    path = "status.allocation.devices.results"
-    results = (allocation.get("devices") or {}).get("results") or []
-    if len(results) > _RESULTS_MAX:
-        errors.too_many(path, len(results), _RESULTS_MAX)
-    for index, result in enumerate(results):
-        here, name = f"{path}[{index}]", result.get("request") or ""
-        if name not in names:
-            text = (
-                "must be the name of a request in the claim or the name of a request and a"
-                " subrequest separated by '/'"
-            )
-            errors.invalid(f"{here}.request", name, text)
-        for field, rule in (("driver", dns_subdomain), ("device", dns_label)):
-            value = result.get(field) or ""
-            if not value:
-                errors.required(f"{here}.{field}")
-            else:
-                errors.each(f"{here}.{field}", value, rule(value))
-        if not result.get("pool"):
-            errors.required(f"{here}.pool")
-
-
-def go_struct(value: Any, struct: str) -> Any:
-    """Return a value as Go prints its internal struct: all fields, with Go's names."""
-    if not isinstance(value, dict):
-        return value
-    row = StructType(struct, built_in_table().types[struct]).fields
-    ordered = sorted(row.values(), key=lambda field: field.number or (0,))
-    return {
-        f"{field.name[0].upper()}{field.name[1:]}": _go_value(value.get(field.name), field.type)
-        for field in ordered
-    }
-
-
-def _go_value(value: Any, ref: TypeRef) -> Any:
-    if value is None:
-        return None
-    if ref.element is None:
-        return go_struct(value, ref.name) if ref.is_struct else value
-    element = ref.element
-    if ref.container == "list":
-        return [_go_value(each, element) for each in value]
-    return {key: _go_value(value[key], element) for key in sorted(value)}
-
-
-_VALIDATIONS: Final[dict[tuple[str, str], ValidateStatus]] = {
-    ("", "Namespace"): _namespace,
-    ("", "Pod"): _pod,
-    ("", "ReplicationController"): _replica_set,
-    ("apps", "DaemonSet"): _daemon_set,
-    ("apps", "Deployment"): _deployment,
-    ("apps", "ReplicaSet"): _replica_set,
-    ("apps", "StatefulSet"): _stateful_set,
-    ("autoscaling", "HorizontalPodAutoscaler"): _autoscaler,
-    ("batch", "Job"): _job,
-    ("policy", "PodDisruptionBudget"): _budget,
-    ("resource.k8s.io", "ResourceClaim"): _resource_claim,
-}
