@@ -216,6 +216,7 @@ NULL_LISTS: Final = frozenset(
     {("apiextensions.v1.CustomResourceDefinitionStatus", "conditions"),
      ("apiextensions.v1.CustomResourceDefinitionStatus", "storedVersions"),
      ("apiextensions.v1.CustomResourceDefinitionSpec", "versions"),
+     ("autoscaling.v2.HorizontalPodAutoscalerStatus", "currentMetrics"),
      ("core.v1.LimitRangeSpec", "limits"), ("core.v1.NodeSelector", "nodeSelectorTerms"),
      ("core.v1.PodSpec", "containers"), ("discovery.v1.EndpointSlice", "endpoints"),
      ("discovery.v1.EndpointSlice", "ports"), ("rbac.v1.ClusterRole", "rules"),

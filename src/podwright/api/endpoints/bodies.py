@@ -17,7 +17,11 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from podwright.api.endpoints.negotiation import MEDIA_TYPES, PROTOBUF, YAML, body_media_type
-from podwright.api.endpoints.protobuf import ProtobufError, decode_protobuf
+from podwright.api.endpoints.protobuf import (
+    ProtobufError,
+    ProtobufObjectError,
+    decode_protobuf,
+)
 from podwright.api.endpoints.request import HttpRequest
 from podwright.api.endpoints.resources import ObjectKind
 from podwright.api.endpoints.status_errors import (
@@ -78,7 +82,13 @@ def check_size(request: HttpRequest) -> None:
         raise too_large(BODY_MAX_BYTES)
 
 
-def read_object(request: HttpRequest, kind: str, types: Sequence[str] = MEDIA_TYPES) -> Decoded:
+def read_object(
+    request: HttpRequest,
+    kind: str,
+    types: Sequence[str] = MEDIA_TYPES,
+    *,
+    api_version: str = "v1",
+) -> Decoded:
     """Return the body of a request whose media type says how it is encoded.
 
     Parameters
@@ -88,6 +98,8 @@ def read_object(request: HttpRequest, kind: str, types: Sequence[str] = MEDIA_TY
         The expected kind, for errors.
     types : sequence of str
         The accepted media types.
+    api_version : str
+        The expected `apiVersion`, for a body in protobuf that names none.
 
     Raises
     ------
@@ -100,7 +112,12 @@ def read_object(request: HttpRequest, kind: str, types: Sequence[str] = MEDIA_TY
         raise unsupported_media_type(types)
     if media_type == PROTOBUF:
         try:
-            return Decoded(decode_protobuf(request.body), [])
+            return Decoded(decode_protobuf(request.body, api_version, kind), [])
+        except ProtobufObjectError as error:
+            version = error.api_version.rpartition("/")[2]
+            raise bad_request(
+                f'{error.kind} in version "{version}" cannot be handled as a {kind}: {error}'
+            ) from None
         except ProtobufError as error:
             raise _unrecognized(kind, str(error), request.body) from None
     return read_text(request.body, kind, is_yaml=media_type == YAML)

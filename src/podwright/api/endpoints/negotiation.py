@@ -59,6 +59,12 @@ class MediaType(msgspec.Struct, frozen=True):
         return JSON if self.format == "json" else YAML
 
 
+AGGREGATED_DISCOVERY: Final = "g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+"""The transformation to the aggregated documents of discovery."""
+
+_AGGREGATED_PARAMETERS: Final = dict(part.split("=") for part in AGGREGATED_DISCOVERY.split(";"))
+
+
 class _Clause(msgspec.Struct, frozen=True):
     type: str
     subtype: str
@@ -66,7 +72,13 @@ class _Clause(msgspec.Struct, frozen=True):
     parameters: dict[str, str]
 
 
-def negotiate(accept: str, *, streams: bool = False) -> MediaType:
+def negotiate(
+    accept: str,
+    *,
+    streams: bool = False,
+    is_route: bool = True,
+    has_transformations: bool = True,
+) -> MediaType:
     """Return the representation for an Accept header.
 
     Parameters
@@ -75,6 +87,10 @@ def negotiate(accept: str, *, streams: bool = False) -> MediaType:
         The header; "" accepts everything.
     streams : bool
         Whether the path can be watched, which adds to the listed representations.
+    is_route : bool
+        Whether upstream serves the path with go-restful, which knows no `application/*`.
+    has_transformations : bool
+        Whether the path has Tables and the like.
 
     Raises
     ------
@@ -84,14 +100,34 @@ def negotiate(accept: str, *, streams: bool = False) -> MediaType:
     if not accept:
         return MediaType()
     produced = (*MEDIA_TYPES, *_STREAMS) if streams else MEDIA_TYPES
-    if not _is_produced(accept, produced):
+    if is_route and not _is_produced(accept, produced):
         raise no_representation(produced)
     for clause in _clauses(accept):
         for offered in MEDIA_TYPES:
             found = _match(clause, offered)
-            if found is not None:
+            if found is not None and (has_transformations or not found.transformation):
                 return found
     raise only_accepts(MEDIA_TYPES)
+
+
+def aggregated_discovery_type(accept: str) -> MediaType | None:
+    """Return the representation of the aggregated documents of discovery.
+
+    None if the client does not accept them, or prefers the others.
+
+    Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/discovery/aggregated/wrapper.go
+    """
+    for clause in _clauses(accept):
+        parameters = clause.parameters
+        transformation = {name: parameters[name] for name in ("as", "g", "v") if name in parameters}
+        if transformation and transformation != _AGGREGATED_PARAMETERS:
+            continue
+        rest = {name: text for name, text in parameters.items() if name not in transformation}
+        for offered in MEDIA_TYPES:
+            found = _match(msgspec.structs.replace(clause, parameters=rest), offered)
+            if found is not None:
+                return found if transformation else None
+    return None
 
 
 def only_accepts(types: Iterable[str]) -> ApiError:

@@ -22,14 +22,15 @@ VERSION: Final[Document] = {
     "minCompatibilityMajor": "1",
     "minCompatibilityMinor": "35",
     "gitVersion": "v1.36.0",
-    "gitCommit": "",
+    "gitCommit": "0000000000000000000000000000000000000000",
     "gitTreeState": "clean",
     "buildDate": "2026-01-01T00:00:00Z",
-    "goVersion": "",
-    "compiler": "",
+    "goVersion": "go1.26",
+    "compiler": "gc",
     "platform": "linux/amd64",
 }
-"""The version of the API that the server implements; it has no build of its own."""
+"""The version of the API that the server implements, with upstream's form of the facts about a
+build, which clients parse; the server has no build of its own."""
 
 _HEALTH: Final = ("/healthz", "/livez", "/readyz")
 _JSON: Final = (CACHE_CONTROL, ("content-type", "application/json"))

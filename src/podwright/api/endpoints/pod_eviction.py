@@ -50,7 +50,7 @@ def evict(backend: Backend, call: Call) -> HttpReply:
 
 
 def _body(call: Call) -> Document:
-    document = read_object(call.request, "Eviction").document
+    document = read_object(call.request, "Eviction", api_version="policy/v1").document
     version, kind = document.get("apiVersion"), document.get("kind")
     known = built_in().find("policy/v1", "Eviction")
     assert known is not None, "the table has no Eviction"

@@ -160,10 +160,16 @@ class Resources:
     ----------
     group_versions : iterable of str
         The served group versions, in the order of discovery.
+
+    Attributes
+    ----------
+    revision : int
+        Counts the changes, for documents that are made from the resources.
     """
 
     def __init__(self, group_versions: Iterable[str] = DEFAULT_GROUP_VERSIONS) -> None:
         self.group_versions = list(group_versions)
+        self.revision = 0
         self._found: dict[tuple[str, str, str], Resource] = {}
         for kind in built_in():
             if kind.row.resource and kind.api_version in self.group_versions:
@@ -176,10 +182,12 @@ class Resources:
         """Serve a resource."""
         row = resource.kind.row
         self._found[row.group, row.version, row.resource] = resource
+        self.revision += 1
 
     def remove(self, group: str, version: str, plural: str) -> None:
         """Stop serving a resource."""
         self._found.pop((group, version, plural), None)
+        self.revision += 1
 
     def find(self, group: str, version: str, plural: str) -> Resource | None:
         """Return a resource; None if the version does not serve it."""

@@ -30,7 +30,7 @@ from podwright.api.endpoints.authorization import (
 )
 from podwright.api.endpoints.calls import Backend, Call
 from podwright.api.endpoints.custom_resources import definition_changed
-from podwright.api.endpoints.discovery import discovery
+from podwright.api.endpoints.discovery import Discovery
 from podwright.api.endpoints.field_management import FieldManagement
 from podwright.api.endpoints.negotiation import MediaType, negotiate
 from podwright.api.endpoints.openapi import openapi
@@ -120,6 +120,7 @@ class ApiServer:
     def __init__(self, store: ObjectStore, options: ServerOptions | None = None) -> None:
         options = options or ServerOptions()
         self.resources = Resources(options.group_versions)
+        self._discovery = Discovery(self.resources)
         self._authorizers = options.authorizers
         tokens = ServiceAccountTokens(store)
         self.authenticator = Authenticator(
@@ -194,11 +195,7 @@ class ApiServer:
         self._changes.clear()
 
     def _plain(self, request: HttpRequest) -> HttpReply:
-        found = (
-            plain_path(request)
-            or discovery(self.resources, request)
-            or openapi(self.resources, request)
-        )
+        found = plain_path(request) or self._discovery(request) or openapi(self.resources, request)
         if found is not None:
             return found
         raise _unknown(self.resources, request.path)

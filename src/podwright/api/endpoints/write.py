@@ -89,7 +89,8 @@ def body_of(backend: Backend, call: Call, validation: FieldValidation) -> Docume
     """
     resource = call.resource
     types = CUSTOM_MEDIA_TYPES if resource.is_custom else MEDIA_TYPES
-    decoded = read_object(call.request, resource.name, types)
+    api_version = resource.kind.api_version
+    decoded = read_object(call.request, resource.name, types, api_version=api_version)
     document = check_kind(decoded.document, resource.kind)
     is_known = backend.specs.knows(resource, document)
     # The types and fields of a known spec are right.
