@@ -14,6 +14,7 @@ SEEDS  ?= 0-199
 BENCH_ONLY ?=
 BENCH_JSON ?=
 FILES ?=
+REAL  ?=
 # Tests run side by side; ARGS=-n0 runs them in one process, as a debugger needs it.
 PYTEST = $(BIN)/python -m pytest
 SIDE_BY_SIDE = -n auto --maxprocesses=4 --dist=worksteal
@@ -22,7 +23,7 @@ REPORTS = .reports
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: conformance mutants mutants-ci help run test test-all lint types imports check ci share format docs soak bench coverage wheel clean
+.PHONY: conformance real-parts against-real mutants mutants-ci help run test test-all lint types imports check ci share format docs soak bench coverage wheel clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*##"} /^[a-z-]+:.*##/ {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -73,6 +74,12 @@ soak: $(VENV)/.installed  ## Play whole clusters with faults, many seeds (SEEDS=
 
 conformance: $(VENV)/.installed  ## Replay recorded API exchanges (FILES="a.jsonl.gz ..."; default: all)
 	$(BIN)/python -m tests.conformance $(FILES) $(ARGS)
+
+real-parts:  ## Build kubectl, kube-apiserver, etcd and others from Go modules (REAL="e2e.test kwok" for these)
+	$(PYTHON) -m tests.real_parts.binaries $(REAL)
+
+against-real: $(VENV)/.installed  ## Compare with the real kube-apiserver (AREA="errors apply"; needs make real-parts)
+	$(BIN)/python -m tests.conformance.against_real $(AREA:%=--area %) $(ARGS)
 
 bench: $(VENV)/.installed  ## Benchmarks beside the last release's (BENCH_ONLY=a,b BENCH_JSON=file)
 	$(BIN)/python -m tests.perf.bench --only "$(BENCH_ONLY)" --json "$(BENCH_JSON)" $(ARGS)

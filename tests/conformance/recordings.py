@@ -36,6 +36,8 @@ class Exchange(msgspec.Struct, frozen=True):
     request: dict[str, Any]
     response: dict[str, Any]
     note: str = ""
+    wait: float = 0
+    """Seconds that the recorded server needed until its own caches had the change."""
 
     @property
     def restarts(self) -> bool:

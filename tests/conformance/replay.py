@@ -50,7 +50,7 @@ class Replay:
             self._server = ApiServer(self._store, bare_options())
         self._now_ns += _SECOND_NS
         try:
-            request = self._request(exchange.request)
+            request = request_of(exchange.request, self._results)
         except (KeyError, IndexError, TypeError, ValueError) as error:
             # An earlier response does not have the value.
             return [Difference("request", "a value of an earlier response", repr(error))]
@@ -59,22 +59,10 @@ class Replay:
             status, headers = reply.status, dict(reply.headers)
             body: Any = self._events(reply)
         else:
-            status, body = reply.status, _parsed(reply.body)
+            status, body = reply.status, parsed(reply.body)
             headers = {name: reply.header(name) or "" for name, _ in reply.headers}
         self._results.add(exchange.id, body, headers)
         return compare(exchange.response, status, headers, body)
-
-    def _request(self, recorded: dict[str, Any]) -> HttpRequest:
-        substituted = self._results.substituted
-        return HttpRequest(
-            method=recorded["method"],
-            path=substituted(recorded["path"]),
-            query=substituted(recorded["query"] or ""),
-            headers={
-                name.lower(): value for name, value in substituted(recorded["headers"]).items()
-            },
-            body=self._results.body(recorded["body"]),
-        )
 
     def _reply(self, request: HttpRequest) -> HttpReply | Watch:
         try:
@@ -91,7 +79,25 @@ class Replay:
         return [json.loads(line) for line in lines]
 
 
-def _parsed(body: bytes) -> Any:
+def request_of(recorded: dict[str, Any], results: Results) -> HttpRequest:
+    """Return a recorded request with the values of earlier responses.
+
+    Raises
+    ------
+    KeyError, IndexError, TypeError, ValueError
+        If an earlier response does not have a value.
+    """
+    substituted = results.substituted
+    return HttpRequest(
+        method=recorded["method"],
+        path=substituted(recorded["path"]),
+        query=substituted(recorded["query"] or ""),
+        headers={name.lower(): value for name, value in substituted(recorded["headers"]).items()},
+        body=results.body(recorded["body"]),
+    )
+
+
+def parsed(body: bytes) -> Any:
     try:
         return json.loads(body)
     except ValueError:
