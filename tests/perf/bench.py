@@ -23,7 +23,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tests.perf import classic, comparing, engine, files, looking_back, recording, store, world
+from tests.perf import (
+    api,
+    classic,
+    comparing,
+    engine,
+    files,
+    looking_back,
+    recording,
+    store,
+    world,
+)
 from tests.perf import machine as whole
 from tests.perf.case import Case
 
@@ -39,6 +49,7 @@ CASES: dict[str, Case] = {
         *classic.CASES,
         *world.CASES,
         *files.CASES,
+        *api.CASES,
     )
 }
 FIGURES = Path(__file__).parent / "figures"

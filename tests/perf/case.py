@@ -12,6 +12,7 @@ DECISIONS_PER_SECOND = "decisions/s"
 MEBIBYTES = "MiB"
 SECONDS = "s"
 TIMES = "times"
+SHARE = "cores"
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):

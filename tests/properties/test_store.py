@@ -30,7 +30,7 @@ from podwright.store import (
     Page,
     Stored,
 )
-from podwright.store.indexes import SortedKeys
+from podwright.store.sorted_keys import SortedKeys
 
 pytestmark = pytest.mark.property
 
@@ -325,9 +325,17 @@ class Stores(RuleBasedStateMachine):
     @rule(bodies=st.lists(documents, max_size=5))
     def put_in_a_batch(self, bodies: list[Document]) -> None:
         for store in (self.memory, self.file):
+            behind = store.watch(since=self.model.oldest)
+            durable = store.resource_version
             with store.batch():
                 for body in bodies:
                     store.put(decode(copy.deepcopy(body)))
+                    # No watch sees what a crash could take back, however it is opened.
+                    for cursor in (behind, store.watch(since=durable), store.watch()):
+                        events = cursor.poll()
+                        assert all(event.resource_version <= durable for event in events)
+                        assert not cursor.is_behind
+            assert not bodies or store.durable_version == store.resource_version
         for body in bodies:
             which = which_of(body)
             current = self.model.now.get(which)
@@ -366,20 +374,30 @@ class Stores(RuleBasedStateMachine):
         assert page == self.file.list(query["kind"], limit=limit, **conditions(query))
         return query, page, limit
 
-    @rule(given_page=consumes(pages))
-    def other_pages(self, given_page: tuple[dict[str, Any], Page, int]) -> None:
+    @rule(target=pages, given_page=consumes(pages))
+    def next_page(
+        self, given_page: tuple[dict[str, Any], Page, int]
+    ) -> tuple[dict[str, Any], Page, int]:
+        """Read one more page; other writes come between the pages."""
         query, page, limit = given_page
-        version, shown = page.resource_version, [obj.raw for obj in page.objects]
-        while page.continue_token:
-            options = {"limit": limit, "continue_token": page.continue_token, **conditions(query)}
-            if version < self.model.oldest:
+        version = page.resource_version
+        if not page.continue_token:
+            return given_page
+        options = {"limit": limit, "continue_token": page.continue_token, **conditions(query)}
+        if version < self.model.oldest:
+            for store in (self.memory, self.file):
                 with pytest.raises(Expired):
-                    self.file.list(query["kind"], **options)
-                return
-            page = self.memory.list(query["kind"], **options)
-            assert page == self.file.list(query["kind"], **options)
-            shown += [obj.raw for obj in page.objects]
-        assert shown == self.model.listed(query, version)
+                    store.list(query["kind"], **options)
+            return given_page
+        found = self.memory.list(query["kind"], **options)
+        assert found == self.file.list(query["kind"], **options)
+        whole = self.model.listed(query, version)
+        last = page.objects[-1].raw
+        start = whole.index(last) + 1
+        assert [obj.raw for obj in found.objects] == whole[start : start + limit]
+        if found.remaining_count is not None:
+            assert found.remaining_count == len(whole) - start - limit
+        return query, found, limit
 
     @rule(target=cursors, query=queries)
     def watch(self, query: dict[str, Any]) -> tuple[dict[str, Any], Cursor, int]:
@@ -424,27 +442,35 @@ TestStores = Stores.TestCase
 TestStores.settings = effort(30, stateful_step_count=30)
 
 
-@given(st.lists(st.tuples(st.booleans(), st.integers(0, 20).map(str))))
-def test_sorted_keys_are_a_sorted_set(steps):
-    kept = SortedKeys()
-    model: set[str] = set()
-    for is_listed, key in steps:
+KEYS = st.integers(0, 3_000).map("{:04}".format)
+
+
+@effort(50)
+@given(st.integers(0, 3_000), st.lists(KEYS, max_size=60), KEYS)
+def test_sorted_keys_are_a_sorted_set(size, changed, after):
+    model = {f"{number:04}" for number in range(0, 2 * size, 2)}
+    kept = SortedKeys(model)
+    for key in changed:
         if key in model:
             model.remove(key)
             kept.remove(key)
         else:
             model.add(key)
             kept.add(key)
-        assert len(kept) == len(model)
-        if is_listed:
-            assert kept.sorted() == sorted(model)
-    assert kept.sorted() == sorted(model)
+    kept.validate()
+    assert list(kept) == list(kept.after(None)) == sorted(model)
+    later = [key for key in sorted(model) if key > after]
+    assert list(kept.after(after)) == later
+    assert kept.count_after(after) == len(later)
 
 
-def test_unused_keys_are_dropped_when_they_are_removed():
+def test_runs_are_split_and_dropped():
     kept = SortedKeys()
     for number in range(10_000):
-        kept.add(str(number))
-        kept.remove(str(number))
-    assert len(kept) == 0
-    assert len(kept._added) + len(kept._removed) + len(kept._order) < 2_500
+        kept.add(f"{number * 7 % 10_000:05}")
+    kept.validate()
+    assert len(kept._runs) >= 10
+    for number in range(10_000):
+        kept.remove(f"{number:05}")
+    kept.validate()
+    assert not kept._runs

@@ -1,7 +1,8 @@
 """The history: the recent changes, from which watches and lists of older versions are served.
 
 Versions have no gaps: each change has the next version. So a version is a position, and the
-window is two numbers: `oldest`, the oldest version that can be watched from, and `current`.
+window is two numbers: `oldest`, the oldest version that can be watched from, and `current`. Watches
+read up to the horizon `durable`, which is `current` except while writes are committed together.
 """
 
 from __future__ import annotations
@@ -107,33 +108,75 @@ class History:
     ----------
     oldest : int
         The version of the state that the first change builds on.
+
+    Attributes
+    ----------
+    oldest, current : int
+        The window.
+    durable : int
+        The version up to which changes are in the journal; the writer of the journal sets it.
+    size_bytes : int
+        The sum of the sizes of all changes.
     """
 
     def __init__(self, oldest: int) -> None:
         self.oldest = oldest
         self.current = oldest
+        self.durable = oldest
         self._changes: list[Change] = []
+        self._sizes: list[int] = []
+        self.size_bytes = 0
         self._of_kind: dict[GroupKind, list[Change]] = {}
         self._sorted_until = oldest
 
     def __len__(self) -> int:
         return len(self._changes)
 
-    def append(self, change: Change) -> None:
+    def append(self, change: Change, size_bytes: int = 0) -> None:
         """Add the next change."""
         version = change.version
         assert version == self.current + 1, f"{version} after {self.current}"
         self.current = version
         self._changes.append(change)
+        self._sizes.append(size_bytes)
+        self.size_bytes += size_bytes
 
-    def newest_of(self, kind: GroupKind | None) -> int:
-        """Return the version of the last change of a kind (of all kinds for None), 0 if none."""
+    def version_within(self, max_bytes: int) -> int:
+        """Return the oldest version after which the changes have at most this size."""
+        size_bytes, version = self.size_bytes, self.oldest
+        for each in self._sizes:
+            if size_bytes <= max_bytes:
+                break
+            size_bytes -= each
+            version += 1
+        return version
+
+    def has_after(self, version: int, kind: GroupKind | None, horizon: int) -> bool:
+        """Whether there are changes after a version up to a horizon, of one kind or of all."""
+        if version >= horizon:
+            return False
         if kind is None:
-            return self.current if self._changes else 0
+            return True
         log = self._log_of(kind)
-        return log[-1].version if log else 0
+        start = bisect_right(log, version, key=_version_of)
+        return start < len(log) and log[start].version <= horizon
 
     def after(
+        self, version: int, kind: GroupKind | None, horizon: int, limit: int | None = None
+    ) -> Sequence[Change]:
+        """Return the changes after a version up to a horizon in order, of one kind or of all.
+
+        Raises
+        ------
+        Expired
+            Changes after the version were discarded.
+        """
+        changes = self.since(version, kind, limit)
+        if not changes or changes[-1].version <= horizon:
+            return changes
+        return changes[: bisect_right(changes, horizon, key=_version_of)]
+
+    def since(
         self, version: int, kind: GroupKind | None, limit: int | None = None
     ) -> Sequence[Change]:
         """Return the changes after a version in order, of one kind or of all kinds (None).
@@ -176,8 +219,11 @@ class History:
         if version <= self.oldest:
             return
         assert version <= self.current, f"{version} is after the current version {self.current}"
-        del self._changes[: version - self.oldest]
+        count = version - self.oldest
+        self.size_bytes -= sum(self._sizes[:count])
+        del self._changes[:count], self._sizes[:count]
         self.oldest = version
+        self.durable = max(self.durable, version)
         # Otherwise discarded changes that were not grouped yet would give the slice in `_log_of`
         # a negative start.
         self._sorted_until = max(self._sorted_until, version)

@@ -6,10 +6,11 @@ An index is built from the current objects and then updated with every change.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from typing import TypeAlias
 
 from podwright.objects import KubernetesObject, NamespacedName
+from podwright.store.sorted_keys import SortedKeys
 
 Objects: TypeAlias = Mapping[NamespacedName, KubernetesObject]
 Keys: TypeAlias = set[NamespacedName]
@@ -18,7 +19,6 @@ Values: TypeAlias = Callable[[KubernetesObject], Collection[Hashable]]
 """Returns the values under which an object is indexed."""
 
 _NONE: Keys = set()
-_ADDED_MIN = 1_000
 
 
 class Index:
@@ -71,47 +71,8 @@ def _keys_by_value(values_of: Values, objects: Objects) -> defaultdict[Hashable,
     return keys
 
 
-class SortedKeys:
-    """A set of keys that is sorted on demand and stays sorted until it changes."""
-
-    def __init__(self) -> None:
-        self._order: list[NamespacedName] = []
-        self._added: list[NamespacedName] = []
-        self._removed: set[NamespacedName] = set()
-
-    def __len__(self) -> int:
-        return len(self._order) + len(self._added) - len(self._removed)
-
-    def add(self, key: NamespacedName) -> None:
-        """Add a new key."""
-        if key in self._removed:
-            self._removed.remove(key)
-            return
-        self._added.append(key)
-        # Bounds the memory for added and removed keys if `sorted` is never called.
-        if len(self._added) > _ADDED_MIN + len(self._order):
-            self.sorted()
-
-    def remove(self, key: NamespacedName) -> None:
-        """Remove an existing key."""
-        self._removed.add(key)
-
-    def sorted(self) -> list[NamespacedName]:
-        """Return the keys in order; read-only."""
-        if self._removed or self._added:
-            if self._removed:
-                self._order = [key for key in self._order if key not in self._removed]
-                self._added = [key for key in self._added if key not in self._removed]
-                self._removed.clear()
-            # Timsort merges the two sorted runs in a single pass.
-            self._order += sorted(self._added)
-            self._order.sort()
-            self._added.clear()
-        return self._order
-
-
 class Names:
-    """The keys of each namespace.
+    """The keys of each namespace in order.
 
     Parameters
     ----------
@@ -120,9 +81,10 @@ class Names:
     """
 
     def __init__(self, objects: Objects) -> None:
-        self._of: dict[str, SortedKeys] = {}
+        keys: dict[str, list[NamespacedName]] = {}
         for key, obj in objects.items():
-            self.move(key, None, obj)
+            keys.setdefault(obj.metadata.namespace, []).append(key)
+        self._of = {namespace: SortedKeys(each) for namespace, each in keys.items()}
 
     @property
     def namespaces(self) -> Collection[str]:
@@ -147,26 +109,40 @@ class Names:
                 known = self._of[namespace] = SortedKeys()
             known.add(key)
 
-    def count(self, namespace: str) -> int:
-        """Return the number of keys in a namespace."""
+    def count(self, namespace: str | None) -> int:
+        """Return the number of keys in a namespace, or in all."""
+        if namespace is None:
+            return sum(map(len, self._of.values()))
         names = self._of.get(namespace)
         return len(names) if names else 0
 
-    def ordered(self, namespace: str | None) -> Iterable[list[NamespacedName]]:
-        """Yield the keys of a namespace, or of all, in sorted runs that are in order."""
+    def after(self, key: NamespacedName | None, namespace: str | None) -> Iterator[NamespacedName]:
+        """Yield the keys after a key, of a namespace or of all, in order."""
+        for names in self._after(key, namespace):
+            yield from names.after(key)
+
+    def count_after(self, key: NamespacedName, namespace: str | None) -> int:
+        """Return how many keys come after a key, in a namespace or in all."""
+        return sum(names.count_after(key) for names in self._after(key, namespace))
+
+    def _after(self, key: NamespacedName | None, namespace: str | None) -> Iterator[SortedKeys]:
+        """Yield the sets that can have keys after a key, in the order of their keys."""
         if namespace is not None:
             names = self._of.get(namespace)
             if names:
-                yield names.sorted()
+                yield names
             return
         # Keys are compared whole, as in etcd: `a-b/x` is before `a/x`.
-        for place in sorted(self._of, key=lambda name: f"{name}/"):
-            yield self._of[place].sorted()
+        for prefix, place in sorted((f"{place}/", place) for place in self._of):
+            if key is None or prefix >= key or key.startswith(prefix) or not place:
+                yield self._of[place]
 
     def validate(self, objects: Objects) -> None:
         """Check the names against the objects."""
         places: dict[str, list[NamespacedName]] = {}
         for key, obj in objects.items():
             places.setdefault(obj.namespace, []).append(key)
-        kept = {place: names.sorted() for place, names in self._of.items()}
+        for names in self._of.values():
+            names.validate()
+        kept = {place: list(names) for place, names in self._of.items()}
         assert kept == {place: sorted(keys) for place, keys in places.items()}, "names are wrong"

@@ -5,6 +5,11 @@ one or two changes. Each change has the next version. A commit is written to the
 there is one, and then to the tables and the history. So a write that has returned is durable, and
 a write that the journal rejected has no effect.
 
+Writes in a `batch` are committed together: they are in memory at once, where the next write of the
+batch finds them, and in the journal when the batch ends. Until then the horizon `durable_version`
+stays where it was, and no watch reads beyond it. A driver sends the replies of a batch after its
+end, so nobody sees what a crash could take back.
+
 All reads are served from memory: current objects from the tables (`table`), older states and
 watches from the window of changes (`history`). The journal (`sqlite_store`) is read once, when a
 store is opened.
@@ -16,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TypeAlias, TypeVar, overload
+from typing import Final, TypeAlias, TypeVar, overload
 
 from podwright.objects import (
     EVERYTHING,
@@ -25,6 +30,7 @@ from podwright.objects import (
     NamespacedName,
     Selector,
 )
+from podwright.store.encodings import Encodings
 from podwright.store.errors import (
     Expired,
     FutureVersion,
@@ -34,11 +40,13 @@ from podwright.store.errors import (
 from podwright.store.history import Change, History, change_of
 from podwright.store.kinds import GroupKind, KindLike, group_kind, kind_of
 from podwright.store.pages import NEWEST, Page, read_page, read_token, token_for
+from podwright.store.past_states import PastState, PastStates
 from podwright.store.query import NO_FIELDS, query_for
 from podwright.store.stored import Journal, Stored
 from podwright.store.table import KindTable
 from podwright.store.versions import at_version, with_document, with_metadata
 from podwright.store.watch import Cursor, initial_events
+from podwright.store.write_times import Mark, WriteTimes
 
 T = TypeVar("T", bound=KubernetesObject)
 Changes: TypeAlias = list[Change]
@@ -48,6 +56,12 @@ FIRST_VERSION = 1
 
 DEFAULT_WINDOW = 20_000
 """The default number of changes that are kept for watches and pages."""
+
+TIMES_KEPT_NS: Final = 2 * 3_600 * 1_000_000_000
+"""How long the store knows when versions were written."""
+
+_TRIMMED_MAX: Final = 1_000
+"""The most changes that one commit discards, so that none takes long."""
 
 
 class ObjectStore:
@@ -59,21 +73,46 @@ class ObjectStore:
         The seed of uids and generated names; stored with the objects.
     window : int
         The number of changes that are kept for watches and for lists in pages. Up to a quarter
-        more is kept between two compactions.
+        more, and at most a thousand more, is kept between two compactions.
+    window_ns : int, optional
+        How long changes are kept; needs a driver that sets the time by `advance`.
+    window_bytes : int, optional
+        The largest size of the kept changes, as JSON.
     journal : Journal, optional
         The durable log of changes; without one the store is in memory only.
+    encodings : Encodings, optional
+        The JSON of objects, shared with the journal.
+
+    Attributes
+    ----------
+    encodings : Encodings
     """
 
     def __init__(
-        self, *, seed: int = 0, window: int = DEFAULT_WINDOW, journal: Journal | None = None
+        self,
+        *,
+        seed: int = 0,
+        window: int = DEFAULT_WINDOW,
+        window_ns: int | None = None,
+        window_bytes: int | None = None,
+        journal: Journal | None = None,
+        encodings: Encodings | None = None,
     ) -> None:
         self.seed = seed
+        self.encodings = encodings or Encodings()
         self._window = window
-        self._kept_max = window * 5 // 4  # a quarter more, so that compactions are rare
+        self._window_ns = window_ns
+        self._window_bytes = window_bytes
+        # More than the window, so that compactions are rare.
+        self._kept_max = window + min(window // 4, _TRIMMED_MAX)
+        self._times = WriteTimes(TIMES_KEPT_NS)
+        self._now_ns = -1
         self._journal = journal
         self._tables: dict[GroupKind, KindTable] = {}
         self._history = History(FIRST_VERSION)
+        self._past_states = PastStates()
         self._batch: list[Change] | None = None
+        self._batch_marks: list[Mark] = []
         self._followers: list[Changes] = []
         self._broken = ""
 
@@ -88,6 +127,28 @@ class ObjectStore:
     def oldest_version(self) -> int:
         """The oldest version that can be listed and watched from."""
         return self._history.oldest
+
+    @property
+    def durable_version(self) -> int:
+        """The version up to which changes are durable; less than the current one in a batch."""
+        return self._history.durable
+
+    @property
+    def history_bytes(self) -> int:
+        """The size of the kept changes, as JSON, if the store bounds it."""
+        return self._history.size_bytes
+
+    @property
+    def failure(self) -> str:
+        """Why the store cannot be used any more; empty if it can."""
+        return self._broken
+
+    def time_of(self, version: int) -> int | None:
+        """Return when a version was written, up to a second too early, in nanoseconds since 1970.
+
+        None if the version is older than two hours, or was written without a time.
+        """
+        return self._times.time_of(version)
 
     @property
     def examined_count(self) -> int:
@@ -114,6 +175,10 @@ class ObjectStore:
             raise NotFound(kind, key)
         return current
 
+    def advance(self, now_ns: int) -> None:
+        """Set the time of the next writes, in nanoseconds since 1970; it never goes back."""
+        self._now_ns = max(self._now_ns, now_ns)
+
     def commit(self, *changes: Change) -> None:
         """Commit the changes of one write, which have the next versions in order.
 
@@ -124,18 +189,28 @@ class ObjectStore:
         """
         if self._broken:
             raise UnusableStore(f"{self._broken}; open the store again")
+        history = self._history
+        mark = self._times.note(history.current, self._now_ns)
+        marks = () if mark is None else (mark,)
         if self._batch is not None:
             self._batch.extend(changes)
+            self._batch_marks.extend(marks)
         elif self._journal is not None:
-            self._journal.append(changes)
-        history = self._history
+            self._journal.append(changes, marks)
         for change in changes:
             self._table(change.kind).put(change.key, change.new)
-            history.append(change)
+            history.append(change, self._size_of(change))
             for follower in self._followers:
                 follower.append(change)
         if self._batch is None:
+            history.durable = history.current
             self._trim()
+
+    def _size_of(self, change: Change) -> int:
+        """Return the size of a change as JSON, 0 if the store does not bound sizes."""
+        if self._window_bytes is None:
+            return 0
+        return len(self.encodings.of(change.object.raw))
 
     def put(self, obj: KubernetesObject) -> Stored:
         """Create or replace an object as it is; only its version is assigned by the store.
@@ -176,8 +251,9 @@ class ObjectStore:
     def batch(self) -> Iterator[None]:
         """Write the changes of a block to the journal together, when the block ends.
 
-        Each write in the block is separate and visible to reads and watches immediately. A failed
-        write, or an exception that leaves the block, does not roll back the other writes.
+        Each write in the block is separate, and visible to reads immediately. Watches read it when
+        the block has ended. A failed write, or an exception that leaves the block, does not roll
+        back the other writes.
 
         Raises
         ------
@@ -191,12 +267,14 @@ class ObjectStore:
             yield
         finally:
             changes, self._batch = self._batch, None
+            marks, self._batch_marks = self._batch_marks, []
             if changes and self._journal is not None:
                 try:
-                    self._journal.append(changes)
+                    self._journal.append(changes, marks)
                 except UnusableStore as error:
                     self._broken = str(error)
                     raise
+            self._history.durable = self._history.current
             self._trim()
 
     def _table(self, kind: GroupKind) -> KindTable:
@@ -274,7 +352,7 @@ class ObjectStore:
         if version > self._history.current:
             raise FutureVersion(version, current=self._history.current)
         try:
-            changes = self._history.after(version, kind)
+            past = self._past_state(kind, version)
         except Expired as error:
             if after is None:
                 raise
@@ -284,12 +362,24 @@ class ObjectStore:
                 current=error.current,
                 continue_token=token_for(NEWEST, after),
             ) from None
-        before: dict[NamespacedName, KubernetesObject | None] = {}
-        for change in changes:
-            before.setdefault(change.key, change.old)
         return read_page(
-            self._table(kind), query, version=version, before=before, after=after, limit=limit
+            self._table(kind), query, version=version, past=past, after=after, limit=limit
         )
+
+    def _past_state(self, kind: GroupKind, version: int) -> PastState | None:
+        """Return the state of a kind at a version; None if it is the current one.
+
+        Raises
+        ------
+        Expired
+            The history of that version was discarded.
+        """
+        history = self._history
+        if not history.since(version, kind):
+            return None
+        state = self._past_states.find(kind, version)
+        state.take_up(history.since(state.until, kind), history.current)
+        return state
 
     # ----------------------------------------------------------------------- watches
 
@@ -302,6 +392,7 @@ class ObjectStore:
         labels: Selector = EVERYTHING,
         fields: FieldSelector = NO_FIELDS,
         owner_uid: str | None = None,
+        reads_batch: bool = False,
     ) -> Cursor:
         """Return a cursor over the changes of a kind, or of all kinds.
 
@@ -315,6 +406,9 @@ class ObjectStore:
             followed by a bookmark.
         namespace, labels, fields, owner_uid
             Conditions that must all hold.
+        reads_batch : bool
+            Whether the changes of a batch are read before it ends: for components whose results
+            leave the process only after the batch.
 
         Raises
         ------
@@ -330,14 +424,15 @@ class ObjectStore:
         if since is not None:
             if since < self._history.oldest:
                 raise Expired(since, oldest=self._history.oldest, current=self._history.current)
-            return Cursor(self._history, watched, query, since)
+            return Cursor(self._history, watched, query, since, reads_batch=reads_batch)
         version = self._history.current
         objects = [
             obj
             for each in ([watched] if watched is not None else self.kinds())
             for obj in read_page(self._table(each), query, version=version).objects
         ]
-        return Cursor(self._history, watched, query, version, initial_events(objects, version))
+        initial = initial_events(objects, version)
+        return Cursor(self._history, watched, query, version, initial, reads_batch=reads_batch)
 
     def follow(self) -> Changes:
         """Return a list to which all later changes are appended; the caller empties it."""
@@ -352,33 +447,59 @@ class ObjectStore:
         assert self._batch is None, "a batch cannot be compacted"
         oldest = min(before, self._history.current)
         if self._journal is not None and oldest > self._history.oldest:
-            self._journal.discard(oldest, self._history.until(oldest))
+            self._journal.discard(oldest, self._history.until(oldest), self._times.trim())
         self._history.discard_before(oldest)
+        self._past_states.discard_before(oldest)
 
     def _trim(self) -> None:
-        if self._history.current - self._history.oldest <= self._kept_max:
-            return
-        # The write itself succeeded. If the disk is full, the next write fails, not this one.
-        with suppress(UnusableStore):
-            self.compact(self._history.current - self._window)
+        """Discard a part of what exceeds the window, if there is enough of it."""
+        history = self._history
+        oldest = history.oldest
+        excess = 0
+        if history.current - oldest > self._kept_max:
+            excess = history.current - oldest - self._window
+        if self._window_ns is not None:
+            excess = max(excess, self._oldest_in_time() - oldest)
+        if self._window_bytes is not None and history.size_bytes > self._window_bytes:
+            # A sixteenth less, so that not every commit discards a change.
+            within = history.version_within(self._window_bytes * 15 // 16)
+            excess = max(excess, within - oldest)
+        if excess > 0:
+            # The write itself succeeded. If the disk is full, the next write fails, not this one.
+            with suppress(UnusableStore):
+                self.compact(oldest + min(excess, _TRIMMED_MAX))
 
-    def restore(self, objects: Iterable[KubernetesObject], oldest: int) -> None:
+    def _oldest_in_time(self) -> int:
+        """Return the oldest version of the window by age."""
+        newest = self._times.newest
+        if newest is None or self._window_ns is None:
+            return 0
+        # Times of marks, not of writes: after a restart the same versions are trimmed.
+        return self._times.last_written_before(newest.time_ns - self._window_ns)
+
+    def restore(
+        self, objects: Iterable[KubernetesObject], oldest: int, marks: Iterable[Mark] = ()
+    ) -> None:
         """Set the state of a version in an empty store."""
         assert not self._tables, "the store is not empty"
         for obj in objects:
             self._table(kind_of(obj)).put(obj.key, obj)
         self._history = History(oldest)
+        self._times.restore(marks)
 
     def replay(self, changes: Iterable[Change]) -> None:
         """Apply changes that are already in the journal."""
         for change in changes:
             self._table(change.kind).put(change.key, change.new)
-            self._history.append(change)
+            self._history.append(change, self._size_of(change))
+        self._history.durable = self._history.current
 
     def validate(self) -> None:
         """Check the invariants of indexes, versions and the window."""
         history = self._history
         assert history.oldest <= history.current, f"{history.oldest} > {history.current}"
+        assert history.durable <= history.current, f"{history.durable} > {history.current}"
+        self._times.validate()
         for table in self._tables.values():
             table.validate()
             for key, obj in table.objects.items():

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import binascii
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import TypeAlias
 
 import msgspec
 
 from podwright.objects import KubernetesObject, NamespacedName
 from podwright.store.errors import InvalidContinue
+from podwright.store.past_states import PastState
 from podwright.store.query import Query
 from podwright.store.table import KindTable
 
@@ -88,7 +89,7 @@ def read_page(
     query: Query,
     *,
     version: int,
-    before: Before = _UNCHANGED,
+    past: PastState | None = None,
     after: NamespacedName | None = None,
     limit: int | None = None,
 ) -> Page:
@@ -102,71 +103,67 @@ def read_page(
         The conditions.
     version : int
         The version of the state.
-    before : mapping
-        The objects that changed since that version, as they were then.
+    past : PastState, optional
+        The state of that version if objects of the kind changed since.
     after : NamespacedName, optional
         The last key of the previous page.
     limit : int, optional
         The maximum number of objects; None or 0 for all.
     """
-    found: list[KubernetesObject] = []
-    left = 0
     # One object more than the limit shows whether there is a next page.
     read_limit = limit + 1 if limit and limit > 0 else None
-    for run in _runs(table, query, before):
-        start = 0 if after is None else bisect_right(run, after)
-        missing = None if read_limit is None else read_limit - len(found)
-        left += len(run) - _take(run, start, missing, table, before, query, found)
+    keys = _keys(table, query, past, after, read_limit)
+    if past is None and not query.has_conditions:
+        objects = table.objects
+        found = [objects[key] for key in islice(keys, read_limit)]
+        table.examined_count += len(found)
+    else:
+        matching = _matching(table, query, past, keys)
+        found = list(islice(matching, read_limit))
     if read_limit is None or len(found) < read_limit:
         return Page(tuple(found), version)
     page = tuple(found[:-1])
-    is_counted = not query.has_conditions
-    # The extra object was read but is not on the page, so it remains too: `left + 1`.
-    return Page(page, version, token_for(version, page[-1].key), left + 1 if is_counted else None)
+    last = page[-1].key
+    if query.has_conditions:
+        return Page(page, version, token_for(version, last))
+    left = table.count_after(last, query.namespace)
+    if past is not None:
+        left += past.count_change(last, query.namespace, table.objects.get)
+    return Page(page, version, token_for(version, last), left)
 
 
-def _take(
-    run: Sequence[NamespacedName],
-    start: int,
-    missing: int | None,
-    table: KindTable,
-    before: Before,
-    query: Query,
-    found: list[KubernetesObject],
-) -> int:
-    """Add the matching objects of a run to `found`; return the index after the last one read."""
-    objects = table.objects
-    stop = len(run) if missing is None else min(len(run), start + missing)
-    if query.is_empty and not before:
-        found.extend([objects[key] for key in run[start:stop]])
-        table.examined_count += stop - start
-        return stop
-    matches = query.matches
-    read_limit = None if missing is None else len(found) + missing
-    for index in range(start, len(run)):
-        if len(found) == read_limit:
-            return index
-        key = run[index]
+def _matching(
+    table: KindTable, query: Query, past: PastState | None, keys: Iterable[NamespacedName]
+) -> Iterator[KubernetesObject]:
+    objects, matches = table.objects, query.matches
+    before: Before = _UNCHANGED if past is None else past.before
+    for key in keys:
         obj = before[key] if key in before else objects[key]
         table.examined_count += 1
         if obj is not None and matches(obj):
-            found.append(obj)
-    return len(run)
+            yield obj
 
 
-def _runs(table: KindTable, query: Query, before: Before) -> Iterable[Sequence[NamespacedName]]:
-    """Return the keys to examine, in sorted runs that are in order."""
+def _keys(
+    table: KindTable,
+    query: Query,
+    past: PastState | None,
+    after: NamespacedName | None,
+    read_limit: int | None,
+) -> Iterable[NamespacedName]:
+    """Return the keys to examine after a key, in order."""
     candidates = table.candidates(query)
-    if not before:
-        return table.ordered(query.namespace) if candidates is None else [sorted(candidates)]
-    keys = set(candidates or ())
+    if candidates is not None and read_limit is not None:
+        # A page of many candidates is found sooner in the order of all keys than by sorting them.
+        found = len(candidates)
+        if found and read_limit * table.count(query.namespace) < found * found:
+            candidates = None
     if candidates is None:
-        for run in table.ordered(query.namespace):
-            keys.update(run)
-    # The indexes show the current state; an object that changed may have matched only before.
-    for key, obj in before.items():
-        if obj is None:
-            keys.discard(key)
-        elif query.matches(obj):
-            keys.add(key)
-    return [sorted(keys)]
+        current = table.after(after, query.namespace)
+        return current if past is None else past.keys(current, after, query.namespace)
+    keys = candidates
+    if past is not None:
+        # The indexes show the current state; a changed object may have matched only before.
+        was = {key for key, obj in past.before.items() if obj is not None and query.matches(obj)}
+        keys = was.union(key for key in candidates if key not in past.before)
+    return sorted(keys if after is None else (key for key in keys if key > after))

@@ -28,10 +28,12 @@ import msgspec
 
 from podwright.objects import InvalidObject, KubernetesObject, NamespacedName, decode_json
 from podwright.schema import decode
+from podwright.store.encodings import Encodings
 from podwright.store.errors import UnusableStore
 from podwright.store.history import Change, change_of
 from podwright.store.kinds import GroupKind
 from podwright.store.objects_store import DEFAULT_WINDOW, FIRST_VERSION, ObjectStore
+from podwright.store.write_times import Mark
 
 Synchronous: TypeAlias = Literal["normal", "full"]
 """What a commit waits for: the operating system (a killed process loses nothing), or the disk
@@ -40,7 +42,8 @@ Synchronous: TypeAlias = Literal["normal", "full"]
 APPLICATION_ID = 0x706F6477
 """`podw`: identifies podwright's files among SQLite databases."""
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""Format 1 had no times; it is changed to format 2 when it is opened."""
 
 CHECK_STEPS_MAX = 200_000_000
 """The limit of SQLite's own integrity check, in virtual machine steps; a gigabyte takes less. All
@@ -52,9 +55,16 @@ _ENVIRONMENT_ERRORS = tuple(
 )
 _COUNTED = ("seed", "oldest_version", "objects_at_oldest")
 
+_TIMES = """
+CREATE TABLE times (
+    version INTEGER NOT NULL,    -- the versions after this one were written at the time or later
+    time_ns INTEGER PRIMARY KEY
+);
+"""
 _SCHEMA = f"""
 BEGIN;
 CREATE TABLE settings (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+{{times}}
 CREATE TABLE versions (
     version INTEGER PRIMARY KEY,
     previous INTEGER NOT NULL,   -- the version that this one replaces; 0 for a new object
@@ -72,6 +82,8 @@ COMMIT;
 """
 _INSERT = "INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?)"
 _SELECT = "SELECT * FROM versions ORDER BY version"
+_INSERT_TIME = "INSERT INTO times VALUES (?, ?)"
+_SELECT_TIMES = "SELECT version, time_ns FROM times ORDER BY time_ns"
 _SETTING = "INSERT OR REPLACE INTO settings VALUES (?, ?)"
 
 _Row: TypeAlias = tuple[int, int, str, str, str, bytes | None, int]
@@ -82,6 +94,8 @@ def open_store(
     *,
     seed: int | None = None,
     window: int = DEFAULT_WINDOW,
+    window_ns: int | None = None,
+    window_bytes: int | None = None,
     synchronous: Synchronous = "normal",
 ) -> ObjectStore:
     """Open the store in a file, or create one.
@@ -92,7 +106,7 @@ def open_store(
         The file. SQLite keeps a `-wal` file beside it while the store is open and after a crash.
     seed : int, optional
         The seed of uids and names. An existing store has its own seed and rejects another one.
-    window : int
+    window, window_ns, window_bytes : int
         See `ObjectStore`.
     synchronous : str
         What a commit waits for.
@@ -113,9 +127,17 @@ def open_store(
         raise UnusableStore(
             f"{path} was made with seed {saved.seed}, not {seed}; open it without a seed"
         )
-    journal = SqliteJournal(path, synchronous)
-    store = ObjectStore(seed=saved.seed, window=window, journal=journal)
-    store.restore(saved.objects, saved.oldest)
+    encodings = Encodings()
+    journal = SqliteJournal(path, synchronous, encodings)
+    store = ObjectStore(
+        seed=saved.seed,
+        window=window,
+        window_ns=window_ns,
+        window_bytes=window_bytes,
+        journal=journal,
+        encodings=encodings,
+    )
+    store.restore(saved.objects, saved.oldest, saved.marks)
     store.replay(saved.changes)
     try:
         journal.check_versions(store.oldest_version, store.resource_version)
@@ -134,10 +156,13 @@ class SqliteJournal:
         A file that was validated.
     synchronous : str
         What a commit waits for.
+    encodings : Encodings
+        The JSON of objects.
     """
 
-    def __init__(self, path: Path, synchronous: Synchronous) -> None:
+    def __init__(self, path: Path, synchronous: Synchronous, encodings: Encodings) -> None:
         self._path = path
+        self._encodings = encodings
         self._connection = sqlite3.connect(_uri(path, "rw"), uri=True, isolation_level=None)
         try:
             with _translated_errors(path):
@@ -147,6 +172,7 @@ class SqliteJournal:
                 self._connection.execute("PRAGMA journal_mode = WAL")
                 self._connection.execute(f"PRAGMA synchronous = {synchronous}")
                 self._connection.execute("BEGIN IMMEDIATE")
+                self._upgrade()
                 self._connection.execute("COMMIT")
         except UnusableStore:
             self._connection.close()
@@ -165,20 +191,32 @@ class SqliteJournal:
         if found != (oldest, current):
             raise UnusableStore(f"{self._path} was written by another process; open it again")
 
-    def append(self, changes: Sequence[Change]) -> None:
-        """Write changes in one transaction.
+    def _upgrade(self) -> None:
+        """Add the table of times to a file of format 1."""
+        (found,) = self._connection.execute("PRAGMA user_version").fetchone()
+        if found < FORMAT_VERSION:
+            self._connection.execute(_TIMES)
+            self._connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
+
+    def append(self, changes: Sequence[Change], marks: Sequence[Mark] = ()) -> None:
+        """Write changes and times in one transaction.
 
         Raises
         ------
         UnusableStore
             The changes cannot be written; none of them was.
         """
-        rows = [_row_of(change) for change in changes]
+        rows = [_row_of(change, self._encodings) for change in changes]
         with self._transaction():
             self._connection.executemany(_INSERT, rows)
+            if marks:
+                times = [(mark.version, mark.time_ns) for mark in marks]
+                self._connection.executemany(_INSERT_TIME, times)
 
-    def discard(self, oldest: int, changes: Sequence[Change]) -> None:
+    def discard(self, oldest: int, changes: Sequence[Change], oldest_ns: int = 0) -> None:
         """Delete the versions that the changes replaced, and the deletions among the changes.
+
+        Marks before `oldest_ns` are deleted too.
 
         Raises
         ------
@@ -194,6 +232,7 @@ class SqliteJournal:
                 "DELETE FROM versions WHERE version = ?", [(version,) for version in obsolete]
             )
             self._connection.execute(_SETTING, ("oldest_version", oldest))
+            self._connection.execute("DELETE FROM times WHERE time_ns < ?", (oldest_ns,))
             # Before the window versions have gaps, so lost rows are detected by their count.
             self._connection.execute(
                 "UPDATE settings SET value = value + ? WHERE name = 'objects_at_oldest'",
@@ -230,12 +269,15 @@ class _Saved(msgspec.Struct, frozen=True):
         The objects at version `oldest`.
     changes : list of Change
         The changes since then.
+    marks : list of Mark
+        When versions were written.
     """
 
     seed: int
     oldest: int
     objects: list[KubernetesObject]
     changes: list[Change]
+    marks: list[Mark]
 
 
 def _uri(path: Path, mode: str) -> str:
@@ -286,7 +328,7 @@ def _create(path: Path, seed: int) -> None:
     try:
         draft.unlink(missing_ok=True)
         with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
-            connection.executescript(_SCHEMA.format(seed=seed))
+            connection.executescript(_SCHEMA.format(seed=seed, times=_TIMES))
             connection.execute("PRAGMA journal_mode = WAL")
         os.link(draft, path)  # fails if another process created the file; a rename would not
     except FileExistsError:
@@ -378,10 +420,24 @@ def _read_as(path: Path, mode: str) -> _Saved:
                 del current[change.kind, change.key]
             else:
                 current[change.kind, change.key] = change.new
+        marks = _marks(connection, path)
     expected = settings["objects_at_oldest"]
     if len(objects) != expected:
         raise _damaged(path, f"{len(objects)} of {expected} objects of version {oldest} are there")
-    return _Saved(settings["seed"], oldest, objects, changes)
+    return _Saved(settings["seed"], oldest, objects, changes, marks)
+
+
+def _marks(connection: sqlite3.Connection, path: Path) -> list[Mark]:
+    """Return the times of versions; a file of format 1 has none."""
+    (format_version,) = connection.execute("PRAGMA user_version").fetchone()
+    if format_version < FORMAT_VERSION:
+        return []
+    marks: list[Mark] = []
+    for version, time_ns in connection.execute(_SELECT_TIMES):
+        if not isinstance(version, int) or (marks and version < marks[-1].version):
+            raise _damaged(path, f"the version {version!r} of the time {time_ns} is wrong")
+        marks.append(Mark(version, time_ns))
+    return marks
 
 
 def _integrity(connection: sqlite3.Connection) -> str:
@@ -416,8 +472,8 @@ def _versions(connection: sqlite3.Connection) -> tuple[int, int]:
 # ---------------------------------------------------------------------------- rows
 
 
-def _row_of(change: Change) -> _Row:
-    document = None if change.new is None else msgspec.json.encode(change.new.raw)
+def _row_of(change: Change, encodings: Encodings) -> _Row:
+    document = None if change.new is None else encodings.of(change.new.raw)
     previous = 0 if change.old is None else _version_of(change.old)
     group, kind = change.kind
     checksum = _checksum(change.version, previous, group, kind, change.key, document)

@@ -9,6 +9,7 @@ import msgspec
 
 from podwright.objects import KubernetesObject
 from podwright.store.history import Change
+from podwright.store.write_times import Mark
 
 Outcome: TypeAlias = Literal["created", "updated", "unchanged", "deleted"]
 
@@ -34,11 +35,14 @@ class Stored(msgspec.Struct, frozen=True, gc=False):
 class Journal(Protocol):
     """A durable log of changes."""
 
-    def append(self, changes: Sequence[Change]) -> None:
-        """Write changes, all or none; they are durable when this returns."""
+    def append(self, changes: Sequence[Change], marks: Sequence[Mark] = ()) -> None:
+        """Write changes and times, all or none; they are durable when this returns."""
 
-    def discard(self, oldest: int, changes: Sequence[Change]) -> None:
-        """Delete what only the history before `oldest`, which is these changes, needs."""
+    def discard(self, oldest: int, changes: Sequence[Change], oldest_ns: int = 0) -> None:
+        """Delete what only the history before `oldest`, which is these changes, needs.
+
+        Marks before `oldest_ns` are deleted too.
+        """
 
     def close(self) -> None:
         """Close the file."""

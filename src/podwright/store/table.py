@@ -2,7 +2,7 @@
 
 An index maps a value to the keys of the objects that have it: each label, the fields of
 `fields.indexed_fields`, the uids of owners. `candidates` uses the index that leaves the fewest
-objects to examine. Names are kept per namespace and are sorted on demand.
+objects to examine. Names are kept per namespace, in order.
 
 An index is built when a query first needs it, and is then updated with every change. Without
 lists, as in most simulations, writes update no index.
@@ -10,7 +10,7 @@ lists, as in most simulations, writes update no index.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
 from podwright.objects import KubernetesObject, NamespacedName, Requirement
@@ -138,9 +138,13 @@ class KindTable:
             case "NotIn" | "DoesNotExist":
                 return None
 
-    def ordered(self, namespace: str | None) -> Iterable[list[NamespacedName]]:
-        """Yield the keys, in sorted runs that are in order."""
-        return self._by_namespace().ordered(namespace)
+    def after(self, key: NamespacedName | None, namespace: str | None) -> Iterator[NamespacedName]:
+        """Yield the keys after a key, of a namespace or of all, in order."""
+        return self._by_namespace().after(key, namespace)
+
+    def count_after(self, key: NamespacedName, namespace: str | None) -> int:
+        """Return how many keys come after a key, in a namespace or in all."""
+        return self._by_namespace().count_after(key, namespace)
 
     def validate(self) -> None:
         """Check the existing indexes against the objects."""

@@ -1,7 +1,8 @@
 """Watches that are polled: a cursor keeps the version up to which it has read.
 
 There are no threads and no queues. The caller polls a cursor, and the history keeps the changes
-that the cursor has not read. A cursor that falls behind the window raises `Expired`.
+that the cursor has not read. A cursor reads only what is durable. One that falls behind the window
+raises `Expired`.
 
 An object that stops matching the query is DELETED; one that starts matching is ADDED.
 
@@ -36,6 +37,8 @@ class Cursor:
         The version after which the watch begins.
     initial : sequence of WatchEvent
         The events that `poll` returns first.
+    reads_batch : bool
+        Whether changes are read before they are durable.
     """
 
     def __init__(
@@ -45,12 +48,20 @@ class Cursor:
         query: Query,
         since: int,
         initial: Sequence[WatchEvent] = (),
+        *,
+        reads_batch: bool = False,
     ) -> None:
         self._history = history
         self._kind = kind
         self._query = query
         self._version = since
         self._initial = list(initial)
+        self._reads_batch = reads_batch
+
+    @property
+    def _horizon(self) -> int:
+        """The version up to which the cursor may read."""
+        return self._history.current if self._reads_batch else self._history.durable
 
     @property
     def resource_version(self) -> int:
@@ -60,7 +71,9 @@ class Cursor:
     @property
     def is_behind(self) -> bool:
         """Whether there are unread changes, which may not match the query."""
-        return bool(self._initial) or self._history.newest_of(self._kind) > self._version
+        if self._initial:
+            return self._version <= self._horizon
+        return self._history.has_after(self._version, self._kind, self._horizon)
 
     def poll(self, limit: int | None = None) -> list[WatchEvent]:
         """Return the events since the last call.
@@ -76,15 +89,18 @@ class Cursor:
             The next changes were discarded; list again and watch from there.
         """
         if self._initial:
+            if self._version > self._horizon:
+                return []  # objects of a batch that has not ended
             events = self._initial[:limit]
             self._initial = self._initial[len(events) :]
             return events
-        changes = self._history.after(self._version, self._kind, limit)
+        horizon = self._horizon
+        changes = self._history.after(self._version, self._kind, horizon, limit)
         if limit is not None and len(changes) == limit and changes:
             self._version = changes[-1].version
         else:
             # Skips changes of other kinds, so that a watch without events does not expire.
-            self._version = max(self._version, self._history.current)
+            self._version = max(self._version, horizon)
         if self._query.is_empty:
             return [change.event for change in changes]
         seen = (event_for(change, self._query) for change in changes)

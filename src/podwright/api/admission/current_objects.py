@@ -21,7 +21,7 @@ class CurrentObjects:
         self._store = store
         self._kind = kind
         self._objects: dict[str, Document] = {}
-        self._cursor = store.watch(kind)
+        self._cursor = store.watch(kind, reads_batch=True)
 
     def by_key(self) -> Mapping[str, Document]:
         """Return the objects by key; read-only, and current until the next write."""
@@ -34,7 +34,7 @@ class CurrentObjects:
             events = self._cursor.poll()
         except Expired:
             self._objects = {}
-            self._cursor = self._store.watch(self._kind)
+            self._cursor = self._store.watch(self._kind, reads_batch=True)
             events = self._cursor.poll()
         for event in events:
             if event.object is None:

@@ -44,7 +44,7 @@ class ServiceAllocations:
         self._store = store
         self._addresses: dict[str, str] = {}
         self._ports: dict[tuple[int, str], str] = {}
-        self._cursor = store.watch(_SERVICE)
+        self._cursor = store.watch(_SERVICE, reads_batch=True)
 
     def allocate(self, service: Document, stored: Document | None) -> Document:
         """Return a service with the address and the node ports that it needs.
@@ -181,7 +181,7 @@ class ServiceAllocations:
                 events = self._cursor.poll()
             except Expired:
                 self._addresses, self._ports = {}, {}
-                self._cursor = self._store.watch(_SERVICE)
+                self._cursor = self._store.watch(_SERVICE, reads_batch=True)
                 continue
             for event in events:
                 if event.old is not None:

@@ -171,8 +171,8 @@ def one_letter(path: Path) -> None:
     ("spoil", "words"),
     [
         pytest.param(
-            in_sql("PRAGMA user_version = 2"),
-            "has format 2, and this podwright reads up to 1: use a newer podwright",
+            in_sql("PRAGMA user_version = 3"),
+            "has format 3, and this podwright reads up to 2: use a newer podwright",
             id="newer",
         ),
         pytest.param(in_sql("PRAGMA user_version = 0"), "format 0 does not exist", id="no format"),

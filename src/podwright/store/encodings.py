@@ -1,0 +1,49 @@
+"""The JSON of objects, encoded once for the file, replies and all watches.
+
+The encodings of the last versions are kept, up to a number of bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from podwright.objects import Document
+
+KEPT_MAX_BYTES: Final = 64 * 1024 * 1024
+"""The most bytes that are kept."""
+
+
+class Encodings:
+    """The JSON of documents.
+
+    Parameters
+    ----------
+    max_bytes : int
+        The most bytes that are kept.
+    """
+
+    def __init__(self, max_bytes: int = KEPT_MAX_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        # By the id() of a document; the value keeps the document alive, so its id is not reused.
+        self._kept: dict[int, tuple[Document, bytes]] = {}
+
+    def of(self, document: Document) -> bytes:
+        """Return a stored document, which never changes, as JSON."""
+        known = self._kept.get(id(document))
+        if known is not None:
+            return known[1]
+        text = msgspec.json.encode(document)
+        self._kept[id(document)] = document, text
+        self._bytes += len(text)
+        while self._bytes > self._max_bytes:
+            _, oldest = self._kept.pop(next(iter(self._kept)))
+            self._bytes -= len(oldest)
+        return text
+
+    def peek(self, document: Document) -> bytes:
+        """Return a stored document as JSON without keeping it, for long lists."""
+        known = self._kept.get(id(document))
+        return msgspec.json.encode(document) if known is None else known[1]
