@@ -13,7 +13,7 @@ or PartialObjectMetadata instead of the object.
 from podwright.api.admission import AdmissionPlugin, Attributes
 from podwright.api.endpoints.authentication import Authenticator, static_tokens
 from podwright.api.endpoints.authorization import AlwaysAllow, Authorizer
-from podwright.api.endpoints.bare import BARE_TOKENS, bare_options, bare_store
+from podwright.api.endpoints.bare import BARE_TOKENS, HISTORY, bare_options, bare_store
 from podwright.api.endpoints.request import ANONYMOUS, HttpReply, HttpRequest, User
 from podwright.api.endpoints.server import ApiServer, ServerOptions
 from podwright.api.endpoints.status_errors import ApiError
@@ -22,6 +22,7 @@ from podwright.api.endpoints.watch import Watch
 __all__ = [
     "ANONYMOUS",
     "BARE_TOKENS",
+    "HISTORY",
     "AdmissionPlugin",
     "AlwaysAllow",
     "ApiError",

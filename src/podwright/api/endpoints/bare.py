@@ -6,7 +6,7 @@ admission.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypedDict
 
 from podwright.api.bootstrap_objects import BOOTSTRAP_OBJECTS
 from podwright.api.endpoints.authentication import MASTERS, static_tokens
@@ -61,16 +61,54 @@ Upstream: pkg/controlplane/controller/legacytokentracking/controller.go
 """
 
 
-def bare_store(now_ns: int, *, seed: int = 0) -> ObjectStore:
-    """Return a store with the objects that an API server creates at its first start."""
-    store = ObjectStore(seed=seed)
+class HistoryLimits(TypedDict):
+    """How much history a store keeps: options of `ObjectStore` and `open_store`."""
+
+    window: int
+    window_ns: int
+    window_bytes: int
+
+
+HISTORY: Final[HistoryLimits] = {
+    "window": 1_000_000,
+    "window_ns": 300 * 1_000_000_000,
+    "window_bytes": 256 * 1024 * 1024,
+}
+"""The history of an API server: five minutes, as upstream compacts etcd, and bounded in size.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/storage/storagebackend/config.go
+"""
+
+
+def bare_store(now_ns: int, *, seed: int = 0, store: ObjectStore | None = None) -> ObjectStore:
+    """Return a store with the objects that an API server creates at its first start.
+
+    Parameters
+    ----------
+    now_ns : int
+        The time of the start.
+    seed : int
+        The seed of a store in memory.
+    store : ObjectStore, optional
+        A store in a file, opened with `HISTORY`; one that has objects is returned as it is.
+    """
+    if store is None:
+        store = ObjectStore(seed=seed, **HISTORY)
+    if store.kinds():
+        return store
+    store.advance(now_ns)
+    with store.batch():
+        _create_first(store, now_ns)
+    return store
+
+
+def _create_first(store: ObjectStore, now_ns: int) -> None:
     storage = ResourceStorage(store)
     tracking = TOKEN_TRACKING | {"data": {"since": timestamp_text(now_ns)[:10]}}
     for document in (*BOOTSTRAP_OBJECTS, KUBERNETES_SERVICE, tracking):
         kind = built_in().find(document["apiVersion"], document["kind"])
         assert kind is not None, f"no kind {document['kind']}"
         storage.create(decode(kind.go_form(document)), now_ns)
-    return store
 
 
 def bare_options() -> ServerOptions:

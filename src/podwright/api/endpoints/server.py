@@ -12,7 +12,7 @@ pkg/endpoints/installer.go
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
@@ -31,6 +31,7 @@ from podwright.api.endpoints.authorization import (
 from podwright.api.endpoints.calls import Backend, Call
 from podwright.api.endpoints.custom_resources import definition_changed
 from podwright.api.endpoints.discovery import Discovery
+from podwright.api.endpoints.event_expiry import DEFAULT_TTL_NS, EventExpiry
 from podwright.api.endpoints.field_management import FieldManagement
 from podwright.api.endpoints.negotiation import MediaType, negotiate
 from podwright.api.endpoints.openapi import openapi
@@ -53,7 +54,7 @@ from podwright.api.endpoints.status_errors import (
 )
 from podwright.api.endpoints.watch import Watch, watch
 from podwright.api.resource_storage import ResourceStorage
-from podwright.store import ObjectStore
+from podwright.store import TIMES_KEPT_NS, ObjectStore, UnusableStore
 
 Handler: TypeAlias = Callable[[Backend, Call], HttpReply | Watch]
 
@@ -90,6 +91,9 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
         Lookups of bearer tokens, before those of service accounts.
     allows_anonymous : bool
         Whether requests without credentials are served.
+    event_ttl_ns : int
+        How long Events are kept after their last write; at most as long as the store knows when
+        versions were written.
     """
 
     group_versions: Sequence[str] = DEFAULT_GROUP_VERSIONS
@@ -98,6 +102,7 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     keeps_managed_fields: bool = True
     tokens: Sequence[TokenLookup] = ()
     allows_anonymous: bool = True
+    event_ttl_ns: int = DEFAULT_TTL_NS
 
 
 class ApiServer:
@@ -126,6 +131,9 @@ class ApiServer:
         self.authenticator = Authenticator(
             *options.tokens, tokens.lookup, allows_anonymous=options.allows_anonymous
         )
+        assert options.event_ttl_ns <= TIMES_KEPT_NS, f"{options.event_ttl_ns} > {TIMES_KEPT_NS}"
+        self._store = store
+        self._events = EventExpiry(store, options.event_ttl_ns)
         # Definitions of custom resources take effect before the next request.
         self._changes = store.follow()
         self._backend = Backend(
@@ -154,8 +162,14 @@ class ApiServer:
         Returns
         -------
         HttpReply or Watch
+
+        Raises
+        ------
+        UnusableStore
+            The journal of the store cannot be written; the driver stops.
         """
         media = MediaType()
+        self.advance(now_ns)
         self.catch_up()
         try:
             info = request_info(request)
@@ -187,6 +201,40 @@ class ApiServer:
             return error_reply(of_rejection(error), media, call.warnings)
         except (ApiError, PlainError) as error:
             return error_reply(error, media, call.warnings)
+
+    def handle_together(
+        self, requests: Iterable[tuple[HttpRequest, User]], now_ns: int
+    ) -> list[HttpReply | Watch]:
+        """Execute requests in order and commit their writes once, before any reply is returned.
+
+        A driver that does more in the same commit opens `ObjectStore.batch` itself, calls `handle`
+        for each request, and sends the replies and polls watches after the end of the batch.
+
+        Raises
+        ------
+        UnusableStore
+            The journal of the store cannot be written; no reply may be sent.
+        """
+        with self._store.batch():
+            return [self.handle(request, user, now_ns) for request, user in requests]
+
+    def advance(self, now_ns: int) -> None:
+        """Set the time of the store, and delete the Events that have expired by then.
+
+        Raises
+        ------
+        UnusableStore
+            The journal of the store cannot be written.
+        """
+        if self._store.failure:
+            raise UnusableStore(f"{self._store.failure}; open the store again")
+        self._store.advance(now_ns)
+        self._events.expire(now_ns)
+
+    @property
+    def next_due_ns(self) -> int | None:
+        """When `advance` has something to do although there is no request; None for never."""
+        return self._events.next_due_ns
 
     def catch_up(self) -> None:
         """Serve the custom resources as the store has their definitions."""

@@ -70,6 +70,7 @@ def test_watches_never_read_a_batch_that_the_disk_rejects(tmp_path, monkeypatch)
 def test_a_batch_is_one_transaction(tmp_path, monkeypatch):
     store = open_writable(tmp_path / "store.db")
     sizes = []
+    assert store._journal is not None
     append = store._journal.append
 
     def counted(changes, marks):
