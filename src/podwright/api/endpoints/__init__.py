@@ -12,24 +12,22 @@ or PartialObjectMetadata instead of the object.
 
 from podwright.api.admission import AdmissionPlugin, Attributes
 from podwright.api.endpoints.authentication import Authenticator, static_tokens
-from podwright.api.endpoints.authorization import AlwaysAllow, Authorizer
 from podwright.api.endpoints.bare import BARE_TOKENS, HISTORY, bare_options, bare_store
-from podwright.api.endpoints.request import ANONYMOUS, HttpReply, HttpRequest, User
+from podwright.api.endpoints.request import HttpReply, HttpRequest
 from podwright.api.endpoints.server import ApiServer, ServerOptions
 from podwright.api.endpoints.status_errors import ApiError
 from podwright.api.endpoints.watch import Watch
+from podwright.api.users import ANONYMOUS, User
 
 __all__ = [
     "ANONYMOUS",
     "BARE_TOKENS",
     "HISTORY",
     "AdmissionPlugin",
-    "AlwaysAllow",
     "ApiError",
     "ApiServer",
     "Attributes",
     "Authenticator",
-    "Authorizer",
     "HttpReply",
     "HttpRequest",
     "ServerOptions",

@@ -7,15 +7,12 @@ request/bearertoken/bearertoken.go, request/anonymous/anonymous.go
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
-from podwright.api.endpoints.request import ANONYMOUS, User
 from podwright.api.endpoints.status_errors import unauthorized
-
-AUTHENTICATED: Final = "system:authenticated"
-MASTERS: Final = "system:masters"
+from podwright.api.users import ANONYMOUS, AUTHENTICATED, User
 
 TokenLookup: TypeAlias = Callable[[str, int], User | None]
 """Returns the user of a token at a time, None for an unknown or expired one."""

@@ -13,7 +13,7 @@ import msgspec
 from podwright.api.endpoints.authentication import with_authenticated
 from podwright.api.endpoints.calls import Backend, Call, find
 from podwright.api.endpoints.options import write_options
-from podwright.api.endpoints.request import HttpReply, User
+from podwright.api.endpoints.request import HttpReply
 from podwright.api.endpoints.resources import Resource
 from podwright.api.endpoints.responses import object_reply
 from podwright.api.endpoints.service_account_tokens import ISSUER, TokenError
@@ -25,6 +25,7 @@ from podwright.api.endpoints.status_errors import (
 )
 from podwright.api.endpoints.write import attributes_of, body_of, in_namespace
 from podwright.api.identity import uid_at
+from podwright.api.users import User
 from podwright.objects import Document, KubernetesObject, timestamp_text
 from podwright.schema import built_in
 

@@ -1,104 +1,145 @@
-"""Authorization: the hook for authorizers, which are consulted in order.
+"""Authorization of requests: what a request accesses, and the errors of what is not allowed.
 
-An authorizer allows a request, denies it, or has no opinion. A request that none allows is
-forbidden.
-
-Upstream: staging/src/k8s.io/apiserver/pkg/authorization/union/union.go;
-pkg/endpoints/filters/authorization.go; pkg/endpoints/handlers/responsewriters/errors.go
+Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/filters/authorization.go;
+pkg/endpoints/handlers/responsewriters/errors.go; pkg/endpoints/request/requestinfo.go
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final, Protocol
+from typing import Final
 
-from podwright.api.endpoints.authentication import MASTERS
+import msgspec
+
+from podwright.api.admission import Attributes
+from podwright.api.authorization import (
+    GROUP,
+    Access,
+    EscalationCheck,
+    Impersonation,
+    MissingRole,
+    NotImpersonated,
+    RoleWrite,
+    quoted,
+)
+from podwright.api.endpoints.impersonation_headers import wanted_user
 from podwright.api.endpoints.paths import RequestInfo
-from podwright.api.endpoints.request import User
-from podwright.api.endpoints.status_errors import ApiError, forbidden
+from podwright.api.endpoints.request import HttpRequest
+from podwright.api.endpoints.status_errors import ApiError, forbidden, not_found
+from podwright.api.users import User
+from podwright.objects import FieldSelector, SelectorError, parse_field_selector
+
+_WITH_SELECTORS: Final = frozenset({"list", "watch", "deletecollection"})
+_HTML: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
-class Authorizer(Protocol):
-    """Decides about requests."""
+def access_of(info: RequestInfo, user: User, request: HttpRequest) -> Access:
+    """Return what a request accesses.
 
-    def authorize(self, info: RequestInfo, user: User) -> tuple[bool | None, str]:
-        """Return whether a request is allowed, None for no opinion, and the reason."""
-
-
-class SuperuserAuthorizer:
-    """Allows everything to the group `system:masters`."""
-
-    def authorize(self, info: RequestInfo, user: User) -> tuple[bool | None, str]:
-        """Allow members of the group."""
-        del info
-        return (True, "") if MASTERS in user.groups else (None, "")
-
-
-class PathAuthorizer:
-    """Allows paths to everybody, such as the health checks.
-
-    Parameters
-    ----------
-    paths : iterable of str
-        A path that ends in `*` allows all paths that begin with it.
+    Notes
+    -----
+    A list or a watch that a field selector restricts to one name is an access to that name.
     """
-
-    def __init__(self, paths: Iterable[str]) -> None:
-        listed = list(paths)
-        self._paths = frozenset(path for path in listed if not path.endswith("*"))
-        self._prefixes = tuple(path[:-1] for path in listed if path.endswith("*"))
-
-    def authorize(self, info: RequestInfo, user: User) -> tuple[bool | None, str]:
-        """Allow the paths."""
-        del user
-        if info.is_resource:
-            return None, ""
-        is_allowed = info.path in self._paths or (
-            bool(self._prefixes) and info.path.startswith(self._prefixes)
-        )
-        return (True, "") if is_allowed else (None, "")
-
-
-class AlwaysAllow:
-    """Allows everything, for a server without authorization."""
-
-    def authorize(self, info: RequestInfo, user: User) -> tuple[bool | None, str]:
-        """Allow the request."""
-        del info, user
-        return True, ""
-
-
-HEALTH_PATHS: Final = ("/healthz", "/livez", "/readyz")
-"""Upstream's `--authorization-always-allow-paths`."""
-
-PUBLIC_PATHS: Final = ("/healthz", "/livez", "/readyz", "/version", "/version/")
-"""The paths of upstream's ClusterRole `system:public-info-viewer`."""
-
-
-def decide(authorizers: Sequence[Authorizer], info: RequestInfo, user: User) -> tuple[bool, str]:
-    """Return the decision of the first authorizer that has an opinion, and the reasons."""
-    reasons: list[str] = []
-    for authorizer in authorizers:
-        is_allowed, reason = authorizer.authorize(info, user)
-        if reason:
-            reasons.append(reason)
-        if is_allowed is not None:
-            return is_allowed, reason if is_allowed else "\n".join(reasons)
-    return False, "\n".join(reasons)
-
-
-def rejection(info: RequestInfo, user: User, reason: str) -> ApiError:
-    """Return the error of a request that is not allowed."""
     if not info.is_resource:
-        text = f'User "{user.name}" cannot {info.verb} path "{info.path}"'
+        return Access(user=user, verb=info.verb, is_resource=False, path=info.path)
+    name, fields = info.name, _NO_FIELDS
+    if info.verb in _WITH_SELECTORS and (text := request.parameter("fieldSelector")):
+        fields = _field_selector(text)
+        if not name and info.verb != "deletecollection":
+            name = _required_name(fields)
+    return Access(
+        user=user,
+        verb=info.verb,
+        group=info.group,
+        version=info.version,
+        resource=info.resource,
+        subresource=info.subresource,
+        namespace=info.namespace,
+        name=name,
+        path=info.path,
+        fields=fields,
+    )
+
+
+_NO_FIELDS: Final = FieldSelector()
+
+
+def _field_selector(text: str) -> FieldSelector:
+    try:
+        return parse_field_selector(text)
+    except SelectorError:
+        return _NO_FIELDS
+
+
+def _required_name(fields: FieldSelector) -> str:
+    for each in fields.requirements:
+        if each.field == "metadata.name" and not each.is_negated:
+            is_segment = each.value not in (".", "..") and not set(each.value) & {"/", "%"}
+            return each.value if is_segment else ""
+    return ""
+
+
+def impersonated(impersonation: Impersonation, access: Access, request: HttpRequest) -> Access:
+    """Return the access by the user that the headers of the request name.
+
+    Raises
+    ------
+    ApiError
+        The user of the request may not act as that one.
+    """
+    wanted = wanted_user(request.headers)
+    if wanted is None:
+        return access
+    try:
+        return msgspec.structs.replace(access, user=impersonation.user_for(wanted, access))
+    except NotImpersonated as error:
+        raise rejection(error.access, error.reason) from None
+
+
+def rejection(access: Access, reason: str) -> ApiError:
+    """Return the error of an access that is not allowed."""
+    who = f"User {quoted(access.user.name)} cannot {access.verb}"
+    if not access.is_resource:
+        text = f"{who} path {quoted(access.path)}"
     else:
         where = (
-            f' in the namespace "{info.namespace}"' if info.namespace else " at the cluster scope"
+            f" in the namespace {quoted(access.namespace)}"
+            if access.namespace
+            else " at the cluster scope"
         )
         text = (
-            f'User "{user.name}" cannot {info.verb} resource "{info.resource_path}" in API group'
-            f' "{info.group}"{where}'
+            f"{who} resource {quoted(access.resource_path)} in API group"
+            f" {quoted(access.group)}{where}"
         )
+    text = text.translate(_HTML)
     if reason:
         text = f"{text}: {reason}"
-    return forbidden(info.group, info.resource, info.name, text)
+    return forbidden(access.group, access.resource, access.name, text)
+
+
+def refuse_escalation(check: EscalationCheck, attributes: Attributes, request_name: str) -> None:
+    """Reject a write of a role or a binding that grants more than the user has.
+
+    Raises
+    ------
+    ApiError
+        The user does not have the rights, or the role of a binding does not exist.
+    """
+    resource = attributes.resource
+    if resource.group != GROUP:
+        return
+    assert attributes.object is not None, "a deletion grants nothing"
+    write = RoleWrite(
+        user=attributes.user,
+        resource=resource.plural,
+        namespace=attributes.namespace,
+        request_name=request_name,
+        new=attributes.object,
+        old=attributes.old,
+    )
+    problem = check.problem_of(write)
+    if isinstance(problem, MissingRole):
+        # Upstream's storage names the resource of the request, not that of the role.
+        raise not_found(GROUP, resource.plural, problem.name)
+    if problem is not None:
+        name = str((attributes.object.get("metadata") or {}).get("name") or "")
+        raise forbidden(GROUP, resource.plural, name, problem)

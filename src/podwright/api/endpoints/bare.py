@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Final, TypedDict
 
+from podwright.api.authorization import GROUP, bootstrap_policy
 from podwright.api.bootstrap_objects import BOOTSTRAP_OBJECTS
-from podwright.api.endpoints.authentication import MASTERS, static_tokens
-from podwright.api.endpoints.request import User
+from podwright.api.endpoints.authentication import static_tokens
 from podwright.api.endpoints.server import ServerOptions
 from podwright.api.resource_storage import ResourceStorage
+from podwright.api.users import MASTERS, User
 from podwright.objects import Document, timestamp_text
 from podwright.schema import built_in, decode
 from podwright.store import ObjectStore
@@ -61,6 +62,27 @@ Upstream: pkg/controlplane/controller/legacytokentracking/controller.go
 """
 
 
+_ROLE: Final = "system:openshift:public-info-viewer"
+_EVERYBODY: Final = ("system:authenticated", "system:unauthenticated")
+
+RECORDED_POLICY: Final[tuple[Document, ...]] = (
+    {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": _ROLE},
+        "rules": [{"verbs": ["get"], "nonResourceURLs": ["/.well-known", "/.well-known/*"]}],
+    },
+    {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": _ROLE},
+        "subjects": [{"kind": "Group", "apiGroup": GROUP, "name": each} for each in _EVERYBODY],
+        "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": _ROLE},
+    },
+)
+"""What the server of the recordings, a downstream build, has besides upstream's policy."""
+
+
 class HistoryLimits(TypedDict):
     """How much history a store keeps: options of `ObjectStore` and `open_store`."""
 
@@ -105,7 +127,8 @@ def bare_store(now_ns: int, *, seed: int = 0, store: ObjectStore | None = None) 
 def _create_first(store: ObjectStore, now_ns: int) -> None:
     storage = ResourceStorage(store)
     tracking = TOKEN_TRACKING | {"data": {"since": timestamp_text(now_ns)[:10]}}
-    for document in (*BOOTSTRAP_OBJECTS, KUBERNETES_SERVICE, tracking):
+    policy = (*bootstrap_policy(), *RECORDED_POLICY)
+    for document in (*BOOTSTRAP_OBJECTS, KUBERNETES_SERVICE, tracking, *policy):
         kind = built_in().find(document["apiVersion"], document["kind"])
         assert kind is not None, f"no kind {document['kind']}"
         storage.create(decode(kind.go_form(document)), now_ns)

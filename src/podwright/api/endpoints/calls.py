@@ -8,16 +8,18 @@ from typing import TypeAlias
 import msgspec
 
 from podwright.api.admission import AdmissionChain
+from podwright.api.authorization import AuthorizerChain, EscalationCheck
 from podwright.api.endpoints.authentication import Authenticator
 from podwright.api.endpoints.field_management import FieldManagement
 from podwright.api.endpoints.negotiation import MediaType
 from podwright.api.endpoints.paths import RequestInfo
-from podwright.api.endpoints.request import HttpRequest, User
+from podwright.api.endpoints.request import HttpRequest
 from podwright.api.endpoints.resources import Resource, Resources
 from podwright.api.endpoints.service_account_tokens import ServiceAccountTokens
 from podwright.api.endpoints.shared_specs import SharedSpecs
 from podwright.api.endpoints.status_errors import ApiError, not_found
 from podwright.api.resource_storage import ResourceStorage
+from podwright.api.users import User
 from podwright.objects import Document, KubernetesObject
 from podwright.store import ObjectStore
 
@@ -48,6 +50,10 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         Issues and checks tokens of service accounts.
     authenticator : Authenticator
         Finds the users of tokens.
+    authorizers : AuthorizerChain
+        Decide what users may do.
+    escalation : EscalationCheck
+        Checks writes of roles and bindings.
     """
 
     store: ObjectStore
@@ -59,6 +65,8 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     specs: SharedSpecs
     tokens: ServiceAccountTokens
     authenticator: Authenticator
+    authorizers: AuthorizerChain
+    escalation: EscalationCheck
 
 
 class Call(msgspec.Struct, kw_only=True, eq=False):

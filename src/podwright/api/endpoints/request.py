@@ -1,4 +1,4 @@
-"""HTTP requests and replies as values, and users; nothing here opens a socket."""
+"""HTTP requests and replies as values; nothing here opens a socket."""
 
 from __future__ import annotations
 
@@ -9,23 +9,12 @@ from typing import TypeAlias
 import msgspec
 
 from podwright.api.endpoints.query import parse_query
-from podwright.api.users import ANONYMOUS, ANONYMOUS_NAME, User
 
 Parameters: TypeAlias = Mapping[str, list[str]]
 """The values of each query parameter, in order."""
 
 Headers: TypeAlias = tuple[tuple[str, str], ...]
 """Names in lower case, and values; a name may occur more than once."""
-
-__all__ = [
-    "ANONYMOUS",
-    "ANONYMOUS_NAME",
-    "Headers",
-    "HttpReply",
-    "HttpRequest",
-    "Parameters",
-    "User",
-]
 
 
 class HttpRequest(msgspec.Struct, frozen=True, dict=True):
@@ -38,7 +27,8 @@ class HttpRequest(msgspec.Struct, frozen=True, dict=True):
     query : str
         The raw query, without the question mark.
     headers : mapping of str to str
-        Names in lower case.
+        Names in lower case. The values of a repeated header are separated by newlines where they
+        are a list (`Impersonate-Group`, `Impersonate-Extra-*`).
     body : bytes
     """
 

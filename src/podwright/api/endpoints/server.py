@@ -2,7 +2,7 @@
 
 Theory of operation
 -------------------
-`ApiServer.handle` parses the path, asks the authorizers, finds the resource, negotiates the
+`ApiServer.handle` parses the path, consults the authorizers, finds the resource, negotiates the
 representation, and calls the handler of the verb. Errors are replies. Nothing here reads a clock,
 opens a socket or waits: a watch is an object that the driver polls.
 
@@ -18,16 +18,16 @@ from typing import Final, TypeAlias
 import msgspec
 
 from podwright.api.admission import AdmissionChain, AdmissionPlugin, Rejected, default_plugins
+from podwright.api.authorization import (
+    EscalationCheck,
+    Impersonation,
+    Mode,
+    RoleResolver,
+    authorizer_chain,
+)
 from podwright.api.endpoints import read, subresources, write
 from podwright.api.endpoints.authentication import Authenticator, TokenLookup
-from podwright.api.endpoints.authorization import (
-    PUBLIC_PATHS,
-    Authorizer,
-    PathAuthorizer,
-    SuperuserAuthorizer,
-    decide,
-    rejection,
-)
+from podwright.api.endpoints.authorization import access_of, impersonated, rejection
 from podwright.api.endpoints.calls import Backend, Call
 from podwright.api.endpoints.custom_resources import definition_changed
 from podwright.api.endpoints.discovery import Discovery
@@ -38,7 +38,7 @@ from podwright.api.endpoints.openapi import openapi
 from podwright.api.endpoints.patch import check_patch_type, patch
 from podwright.api.endpoints.paths import RequestInfo, request_info
 from podwright.api.endpoints.plain_paths import plain_path
-from podwright.api.endpoints.request import HttpReply, HttpRequest, User
+from podwright.api.endpoints.request import HttpReply, HttpRequest
 from podwright.api.endpoints.resources import DEFAULT_GROUP_VERSIONS, Resource, Resources
 from podwright.api.endpoints.responses import error_reply
 from podwright.api.endpoints.service_account_tokens import ServiceAccountTokens
@@ -54,6 +54,7 @@ from podwright.api.endpoints.status_errors import (
 )
 from podwright.api.endpoints.watch import Watch, watch
 from podwright.api.resource_storage import ResourceStorage
+from podwright.api.users import User
 from podwright.store import TIMES_KEPT_NS, ObjectStore, UnusableStore
 
 Handler: TypeAlias = Callable[[Backend, Call], HttpReply | Watch]
@@ -81,8 +82,8 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     ----------
     group_versions : sequence of str
         The served group versions, in the order of discovery.
-    authorizers : sequence of Authorizer
-        Consulted in order.
+    authorization_modes : sequence of str
+        The authorizers after that of superusers, in order: RBAC, AlwaysAllow, AlwaysDeny.
     admission : callable
         Returns the admission plugins for a store, in the order in which they run.
     keeps_managed_fields : bool
@@ -97,7 +98,7 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     group_versions: Sequence[str] = DEFAULT_GROUP_VERSIONS
-    authorizers: Sequence[Authorizer] = (SuperuserAuthorizer(), PathAuthorizer(PUBLIC_PATHS))
+    authorization_modes: Sequence[Mode] = ("RBAC",)
     admission: Callable[[ObjectStore], Sequence[AdmissionPlugin]] = default_plugins
     keeps_managed_fields: bool = True
     tokens: Sequence[TokenLookup] = ()
@@ -126,7 +127,9 @@ class ApiServer:
         options = options or ServerOptions()
         self.resources = Resources(options.group_versions)
         self._discovery = Discovery(self.resources)
-        self._authorizers = options.authorizers
+        resolver = RoleResolver(store)
+        self._authorizers = authorizer_chain(options.authorization_modes, store, resolver)
+        self._impersonation = Impersonation(self._authorizers)
         tokens = ServiceAccountTokens(store)
         self.authenticator = Authenticator(
             *options.tokens, tokens.lookup, allows_anonymous=options.allows_anonymous
@@ -145,6 +148,8 @@ class ApiServer:
             specs=SharedSpecs(),
             tokens=tokens,
             authenticator=self.authenticator,
+            authorizers=self._authorizers,
+            escalation=EscalationCheck(self._authorizers, resolver),
             allocators={("", "Service"): ServiceAllocations(store).allocate},
         )
 
@@ -173,9 +178,11 @@ class ApiServer:
         self.catch_up()
         try:
             info = request_info(request)
-            is_allowed, reason = decide(self._authorizers, info, user)
-            if not is_allowed:
-                raise rejection(info, user, reason)
+            access = access_of(info, user, request)
+            access = impersonated(self._impersonation, access, request)
+            decision = self._authorizers.authorize(access)
+            if decision.is_allowed is not True:
+                raise rejection(access, decision.reason)
             if not info.is_resource:
                 return self._plain(request)
             resource, handler = self._route(info)
@@ -188,7 +195,7 @@ class ApiServer:
                 request=request,
                 info=info,
                 resource=resource,
-                user=user,
+                user=access.user,
                 now_ns=now_ns,
                 media=media,
                 warnings=[],

@@ -17,8 +17,8 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.api.endpoints.request import User
 from podwright.api.identity import uid_at
+from podwright.api.users import User
 from podwright.objects import KubernetesObject
 from podwright.store import ObjectStore
 

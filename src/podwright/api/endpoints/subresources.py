@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+from podwright.api.endpoints.access_reviews import review_access, review_rules
 from podwright.api.endpoints.authentication_reviews import (
     request_token,
     review_self,
@@ -71,5 +72,9 @@ COLLECTION_HANDLERS: Final[dict[tuple[str, str], Handler]] = {
     ("", "bindings"): bind_by_collection,
     ("authentication.k8s.io", "selfsubjectreviews"): review_self,
     ("authentication.k8s.io", "tokenreviews"): review_token,
+    ("authorization.k8s.io", "localsubjectaccessreviews"): review_access,
+    ("authorization.k8s.io", "selfsubjectaccessreviews"): review_access,
+    ("authorization.k8s.io", "selfsubjectrulesreviews"): review_rules,
+    ("authorization.k8s.io", "subjectaccessreviews"): review_access,
 }
 """What a create request does for resources that store no objects, by group and resource."""

@@ -17,6 +17,7 @@ import msgspec
 from podwright.api.admission import Attributes, Operation
 from podwright.api.deletion import FOREGROUND, ORPHAN, Propagation
 from podwright.api.endpoints import strategies
+from podwright.api.endpoints.authorization import refuse_escalation
 from podwright.api.endpoints.bodies import (
     FieldValidation,
     StrictDecodingError,
@@ -180,6 +181,7 @@ def create_document(
     attributes = attributes_of(call, "CREATE", document, None, options)
     backend.admission.admit(attributes)
     assert attributes.object is not None, "admission keeps the object of a creation"
+    refuse_escalation(backend.escalation, attributes, call.info.name)
     document = strategies.prepared_for_create(resource, attributes.object, call.now_ns)
     document = _validated(backend, resource, document)
     document = _allocated(backend, resource, document, None)
@@ -429,6 +431,7 @@ def update_document(
     attributes = attributes_of(call, "UPDATE", new, old, options)
     backend.admission.admit(attributes)
     assert attributes.object is not None, "admission keeps the object of an update"
+    refuse_escalation(backend.escalation, attributes, info.name)
     new = _checked_version(resource, attributes.object, current)
     new = with_stored_metadata(new, old)
     new = strategies.prepared_for_update(resource, new, old, call.now_ns, info.subresource)

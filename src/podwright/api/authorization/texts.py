@@ -1,0 +1,25 @@
+"""Values in messages, as Go prints them.
+
+Upstream: apimachinery pkg/util/errors/errors.go, aggregate.Error
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+
+def quoted(text: str) -> str:
+    """Return a string in quotes."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def quoted_list(values: Iterable[str]) -> str:
+    """Return a list of strings in quotes, without commas."""
+    return f"[{' '.join(map(quoted, values))}]"
+
+
+def aggregated(messages: Iterable[str]) -> str:
+    """Return several errors as one; "" for none."""
+    texts = list(dict.fromkeys(messages))
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""

@@ -1,0 +1,193 @@
+"""Questions about rights: SubjectAccessReview and its relatives, SelfSubjectRulesReview.
+
+Upstream: pkg/registry/authorization/*/rest.go; pkg/registry/authorization/util/helpers.go
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from podwright.api.authorization import Access, Rules, aggregated
+from podwright.api.endpoints.calls import Backend, Call
+from podwright.api.endpoints.field_management import manager_of
+from podwright.api.endpoints.options import WriteOptions, write_options
+from podwright.api.endpoints.request import HttpReply
+from podwright.api.endpoints.responses import object_reply
+from podwright.api.endpoints.status_errors import bad_request, invalid
+from podwright.api.endpoints.write import attributes_of, body_of, in_namespace
+from podwright.api.users import User
+from podwright.objects import (
+    Document,
+    FieldRequirement,
+    FieldSelector,
+    SelectorError,
+    parse_field_selector,
+    parse_label_selector,
+)
+
+_GROUP: Final = "authorization.k8s.io"
+_LABEL_OPERATORS: Final = frozenset({"In", "NotIn", "Exists", "DoesNotExist"})
+
+
+def read_review(backend: Backend, call: Call) -> tuple[Document, WriteOptions]:
+    """Return the object of a request that is answered at once, with the owners of its fields."""
+    options = write_options(call.request, "CreateOptions")
+    document = in_namespace(call, body_of(backend, call, options.field_validation))
+    document = backend.field_management.updated(
+        call.resource,
+        None,
+        document,
+        manager=manager_of(call.request, options.field_manager),
+        subresource="",
+        now_ns=call.now_ns,
+    )
+    return document, options
+
+
+def admit(backend: Backend, call: Call, document: Document, options: WriteOptions) -> Document:
+    """Return a review after the mutating admission."""
+    attributes = attributes_of(call, "CREATE", document, None, options)
+    backend.admission.admit(attributes)
+    assert attributes.object is not None, "admission keeps the object of a creation"
+    call.warnings += attributes.warnings
+    return attributes.object
+
+
+def validate(backend: Backend, call: Call, document: Document, options: WriteOptions) -> None:
+    """Run the validating admission of a review."""
+    attributes = attributes_of(call, "CREATE", document, None, options)
+    backend.admission.validate(attributes)
+    call.warnings += attributes.warnings
+
+
+def review_access(backend: Backend, call: Call) -> HttpReply:
+    """Say whether a user may do something; without a user, whether that of the request may."""
+    document, options = read_review(backend, call)
+    document = admit(backend, call, document, options)
+    if problems := call.resource.kind.validation_problems(document):
+        # The kind is empty in upstream's internal objects.
+        raise invalid(_GROUP, "", "", problems)
+    validate(backend, call, document, options)
+    spec: Document = document.get("spec") or {}
+    is_self = call.resource.name == "SelfSubjectAccessReview"
+    user = call.user if is_self else _user_of(spec)
+    access, errors = _access_of(user, spec)
+    decision = backend.authorizers.authorize(access)
+    status: Document = {"allowed": decision.is_allowed is True}
+    if decision.is_allowed is False:
+        status["denied"] = True
+    if decision.reason:
+        status["reason"] = decision.reason
+    if errors:
+        status["evaluationError"] = "; ".join(errors)
+    return object_reply(call, call.resource.kind.go_form(document | {"status": status}), 201)
+
+
+def _user_of(spec: Document) -> User:
+    extra = {name: tuple(values or ()) for name, values in (spec.get("extra") or {}).items()}
+    groups = tuple(spec.get("groups") or ())
+    return User(spec.get("user") or "", spec.get("uid") or "", groups, extra)
+
+
+def _access_of(user: User, spec: Document) -> tuple[Access, list[str]]:
+    """Return the access of a review, and what is wrong with its selectors."""
+    wanted = spec.get("resourceAttributes")
+    if wanted is None:
+        other = spec.get("nonResourceAttributes") or {}
+        path, verb = other.get("path") or "", other.get("verb") or ""
+        return Access(user=user, verb=verb, is_resource=False, path=path), []
+    fields, field_error = _fields(wanted.get("fieldSelector") or {})
+    label_error = _label_error(wanted.get("labelSelector") or {})
+    errors = [
+        f"spec.resourceAttributes.{name} {error} due to parse error"
+        for name, error in (("fieldSelector", field_error), ("labelSelector", label_error))
+        if error
+    ]
+    access = Access(
+        user=user,
+        verb=wanted.get("verb") or "",
+        group=wanted.get("group") or "",
+        version=wanted.get("version") or "*",
+        resource=wanted.get("resource") or "",
+        subresource=wanted.get("subresource") or "",
+        namespace=wanted.get("namespace") or "",
+        name=wanted.get("name") or "",
+        fields=fields,
+    )
+    return access, errors
+
+
+def _fields(selector: Document) -> tuple[FieldSelector, str]:
+    """Return a field selector, and whether a part of it or all is ignored."""
+    if raw := selector.get("rawSelector"):
+        try:
+            return parse_field_selector(raw), ""
+        except SelectorError:
+            return FieldSelector(), "ignored"
+    found: list[FieldRequirement] = []
+    wanted: list[Document] = selector.get("requirements") or []
+    for each in wanted:
+        values: list[str] = each.get("values") or []
+        if each.get("operator") in ("In", "NotIn") and len(values) == 1:
+            is_negated = each["operator"] == "NotIn"
+            found.append(FieldRequirement(each.get("key") or "", values[0], is_negated))
+    return FieldSelector(tuple(found)), _extent(len(found), len(wanted))
+
+
+def _label_error(selector: Document) -> str:
+    if raw := selector.get("rawSelector"):
+        try:
+            parse_label_selector(raw)
+        except SelectorError:
+            return "ignored"
+        return ""
+    wanted = selector.get("requirements") or ()
+    known = [each for each in wanted if each.get("operator") in _LABEL_OPERATORS]
+    return _extent(len(known), len(wanted))
+
+
+def _extent(known: int, wanted: int) -> str:
+    if known == wanted:
+        return ""
+    return "partially ignored" if known else "ignored"
+
+
+def review_rules(backend: Backend, call: Call) -> HttpReply:
+    """Return what the user of the request may do in a namespace."""
+    document, options = read_review(backend, call)
+    document = admit(backend, call, document, options)
+    namespace = (document.get("spec") or {}).get("namespace") or ""
+    if not namespace:
+        raise bad_request("no namespace on request")
+    validate(backend, call, document, options)
+    status = _rules_status(backend.authorizers.rules_for(call.user, namespace))
+    made = {
+        "kind": document["kind"],
+        "apiVersion": document["apiVersion"],
+        "metadata": {},
+        "spec": {},
+        "status": status,
+    }
+    return object_reply(call, call.resource.kind.go_form(made), 201)
+
+
+def _rules_status(found: Rules) -> Document:
+    resources: list[dict[str, Any]] = []
+    paths: list[dict[str, Any]] = []
+    for rule in found.rules:
+        if rule.get("resources"):
+            resources.append(_part(rule, "verbs", "apiGroups", "resources", "resourceNames"))
+        if rule.get("nonResourceURLs"):
+            paths.append(_part(rule, "verbs", "nonResourceURLs"))
+    status: Document = {
+        "resourceRules": resources,
+        "nonResourceRules": paths,
+        "incomplete": found.is_incomplete,
+    }
+    if found.errors:
+        status["evaluationError"] = aggregated(found.errors)
+    return status
+
+
+def _part(rule: Document, *names: str) -> dict[str, Any]:
+    return {name: list(rule[name]) for name in names if rule.get(name)}
