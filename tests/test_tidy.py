@@ -336,6 +336,8 @@ def test_rooms_are_imported_through_their_faces() -> None:
 
 
 KINDS_BY_HAND = {
+    "api/admission/quota/evaluators.py": "old names in quotas",
+    "api/admission/quota/resource_quota.py": "functions, and what quotas do not count",
     "api/endpoints/authentication_reviews.py": "what a token can be bound to",
     "api/endpoints/registry_keys.py": "keys in etcd that are not the resource's name",
     "api/endpoints/service_account_tokens.py": "what a token can be bound to",

@@ -58,7 +58,9 @@ class ResourceStorage:
     def _strategy(self, kind: GroupKind) -> KindStrategy:
         return self._custom.get(kind) or strategy_of(kind)
 
-    def create(self, obj: KubernetesObject, now_ns: int, *, is_dry_run: bool = False) -> Stored:
+    def create(
+        self, obj: KubernetesObject, now_ns: int, *, uid: str = "", is_dry_run: bool = False
+    ) -> Stored:
         """Store a new object, its status included.
 
         Parameters
@@ -67,6 +69,8 @@ class ResourceStorage:
             An object with a name or a `generateName`. The server replaces its own metadata.
         now_ns : int
             The time of creation.
+        uid : str
+            The uid, if it was drawn for the request; otherwise it is drawn here.
         is_dry_run : bool
             Whether nothing is stored.
 
@@ -96,7 +100,7 @@ class ResourceStorage:
             obj,
             strategy=self._strategy(kind),
             name=name,
-            uid=uid_at(store.seed, version),
+            uid=uid or uid_at(store.seed, version),
             version=version,
             now_ns=now_ns,
         )

@@ -7,6 +7,7 @@ objects by `CurrentObjects`, which follows the store.
 
 from podwright.api.admission.attributes import AdmittedResource, Attributes, Operation
 from podwright.api.admission.chain import AdmissionChain, AdmissionPlugin
+from podwright.api.admission.context import AdmissionContext
 from podwright.api.admission.current_objects import CurrentObjects
 from podwright.api.admission.plugins import default_plugins
 from podwright.api.admission.rejections import Forbidden, NamespaceTerminating, Rejected
@@ -15,6 +16,7 @@ from podwright.api.admission.typed_objects import Admission
 __all__ = [
     "Admission",
     "AdmissionChain",
+    "AdmissionContext",
     "AdmissionPlugin",
     "AdmittedResource",
     "Attributes",

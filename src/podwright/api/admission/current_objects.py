@@ -21,6 +21,7 @@ class CurrentObjects:
         self._store = store
         self._kind = kind
         self._objects: dict[str, Document] = {}
+        self._namespaces: dict[str, dict[str, Document]] = {}
         self._cursor = store.watch(kind, reads_batch=True)
 
     def by_key(self) -> Mapping[str, Document]:
@@ -29,17 +30,27 @@ class CurrentObjects:
             self._catch_up()
         return self._objects
 
+    def in_namespace(self, namespace: str) -> list[Document]:
+        """Return the objects of a namespace in the order of their names."""
+        while self._cursor.is_behind:
+            self._catch_up()
+        found = self._namespaces.get(namespace)
+        return [found[name] for name in sorted(found)] if found else []
+
     def _catch_up(self) -> None:
         try:
             events = self._cursor.poll()
         except Expired:
-            self._objects = {}
+            self._objects, self._namespaces = {}, {}
             self._cursor = self._store.watch(self._kind, reads_batch=True)
             events = self._cursor.poll()
         for event in events:
-            if event.object is None:
+            obj = event.object
+            if obj is None:
                 continue
+            own = self._namespaces.setdefault(obj.namespace, {})
             if event.type == "DELETED":
-                self._objects.pop(event.object.key, None)
+                self._objects.pop(obj.key, None)
+                own.pop(obj.name, None)
             else:
-                self._objects[event.object.key] = event.object.raw
+                self._objects[obj.key] = own[obj.name] = obj.raw

@@ -5,6 +5,8 @@ Upstream: staging/src/k8s.io/apiserver/pkg/admission/errors.go
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from podwright.api.admission.attributes import Attributes
 from podwright.api.admission.rejections import Forbidden
 from podwright.objects import Document
@@ -45,3 +47,12 @@ def set_spec(attributes: Attributes, **fields: object) -> None:
     """Set fields of the spec of the object of a write."""
     assert attributes.object is not None, "there is no object to complete"
     attributes.object = attributes.object | {"spec": spec_of(attributes) | fields}
+
+
+def aggregated(problems: Iterable[str]) -> str:
+    """Return the text of several problems, each once.
+
+    Upstream: staging/src/k8s.io/apimachinery/pkg/util/errors/errors.go, aggregate
+    """
+    texts = list(dict.fromkeys(problems))
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"

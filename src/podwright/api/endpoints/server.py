@@ -17,7 +17,13 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from podwright.api.admission import AdmissionChain, AdmissionPlugin, Rejected, default_plugins
+from podwright.api.admission import (
+    AdmissionChain,
+    AdmissionContext,
+    AdmissionPlugin,
+    Rejected,
+    default_plugins,
+)
 from podwright.api.authorization import (
     EscalationCheck,
     Impersonation,
@@ -41,6 +47,7 @@ from podwright.api.endpoints.plain_paths import plain_path
 from podwright.api.endpoints.request import HttpReply, HttpRequest
 from podwright.api.endpoints.resources import DEFAULT_GROUP_VERSIONS, Resource, Resources
 from podwright.api.endpoints.responses import error_reply
+from podwright.api.endpoints.server_writes import ServerStatusWrites
 from podwright.api.endpoints.service_account_tokens import ServiceAccountTokens
 from podwright.api.endpoints.service_allocation import ServiceAllocations
 from podwright.api.endpoints.shared_specs import SharedSpecs
@@ -85,7 +92,7 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     authorization_modes : sequence of str
         The authorizers after that of superusers, in order: RBAC, AlwaysAllow, AlwaysDeny.
     admission : callable
-        Returns the admission plugins for a store, in the order in which they run.
+        Returns the admission plugins of a server, in the order in which they run.
     keeps_managed_fields : bool
         Whether writes keep `managedFields`.
     tokens : sequence of callables
@@ -99,7 +106,7 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     group_versions: Sequence[str] = DEFAULT_GROUP_VERSIONS
     authorization_modes: Sequence[Mode] = ("RBAC",)
-    admission: Callable[[ObjectStore], Sequence[AdmissionPlugin]] = default_plugins
+    admission: Callable[[AdmissionContext], Sequence[AdmissionPlugin]] = default_plugins
     keeps_managed_fields: bool = True
     tokens: Sequence[TokenLookup] = ()
     allows_anonymous: bool = True
@@ -139,12 +146,17 @@ class ApiServer:
         self._events = EventExpiry(store, options.event_ttl_ns)
         # Definitions of custom resources take effect before the next request.
         self._changes = store.follow()
+        storage = ResourceStorage(store)
+        fields = FieldManagement(self.resources, is_on=options.keeps_managed_fields)
+        context = AdmissionContext(
+            store=store, update_status=ServerStatusWrites(self.resources, storage, fields).update
+        )
         self._backend = Backend(
             store=store,
-            storage=ResourceStorage(store),
+            storage=storage,
             resources=self.resources,
-            admission=AdmissionChain(options.admission(store)),
-            field_management=FieldManagement(self.resources, is_on=options.keeps_managed_fields),
+            admission=AdmissionChain(options.admission(context)),
+            field_management=fields,
             specs=SharedSpecs(),
             tokens=tokens,
             authenticator=self.authenticator,

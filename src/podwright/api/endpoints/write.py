@@ -272,7 +272,8 @@ def _store_new(backend: Backend, call: Call, document: Document, *, is_dry_run: 
     resource = call.resource
     obj = stored_object(backend, resource, document)
     try:
-        return backend.storage.create(obj, call.now_ns, is_dry_run=is_dry_run)
+        # Admission may have written meanwhile, so that the uid of the next version is another.
+        return backend.storage.create(obj, call.now_ns, uid=obj.uid, is_dry_run=is_dry_run)
     except AlreadyExists as error:
         raise already_exists(
             resource.group, resource.plural, obj.name, is_terminating=error.is_terminating

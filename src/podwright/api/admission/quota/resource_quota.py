@@ -1,0 +1,183 @@
+"""The admission of what quotas allow, with the usage in their status.
+
+What an object uses is added to the status of the quotas before the object is stored. It is given
+back by the quota controller only, as upstream.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/{admission,controller}.go
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from podwright.api.admission.amounts import (
+    Amounts,
+    add,
+    amounts_of,
+    growth,
+    masked,
+    texts_of,
+    without_zeros,
+)
+from podwright.api.admission.attributes import Attributes
+from podwright.api.admission.context import UpdateStatus
+from podwright.api.admission.current_objects import CurrentObjects
+from podwright.api.admission.plugin import Plugin, rejected
+from podwright.api.admission.quota.claims import Claims
+from podwright.api.admission.quota.device_claims import DeviceClaims
+from podwright.api.admission.quota.evaluators import Evaluator, Services
+from podwright.api.admission.quota.pods import Pods
+from podwright.api.admission.quota.scopes import scope_requirements
+from podwright.objects import Document, format_quantity
+from podwright.store import ObjectStore
+
+_UNCOUNTED: Final = frozenset(
+    {
+        ("", "bindings"), ("", "componentstatuses"),
+        ("authentication.k8s.io", "tokenreviews"),
+        ("authentication.k8s.io", "selfsubjectreviews"),
+        ("authorization.k8s.io", "subjectaccessreviews"),
+        ("authorization.k8s.io", "selfsubjectaccessreviews"),
+        ("authorization.k8s.io", "localsubjectaccessreviews"),
+        ("authorization.k8s.io", "selfsubjectrulesreviews"),
+        ("", "events"), ("events.k8s.io", "events"),
+    }
+)  # fmt: skip
+
+
+class ResourceQuota(Plugin):
+    """Rejects writes that exceed a quota, and counts the others.
+
+    Parameters
+    ----------
+    store : ObjectStore
+    update_status : callable
+    """
+
+    name = "ResourceQuota"
+
+    def __init__(self, store: ObjectStore, update_status: UpdateStatus) -> None:
+        self._quotas = CurrentObjects(store, ("", "ResourceQuota"))
+        self._update_status = update_status
+        self._evaluators: dict[tuple[str, str], Evaluator] = {
+            ("", "pods"): Pods(),
+            ("", "services"): Services(),
+            ("", "persistentvolumeclaims"): Claims(),
+            ("resource.k8s.io", "resourceclaims"): DeviceClaims(store),
+        }
+
+    def validate(self, attributes: Attributes) -> None:
+        """Reject a write that exceeds a quota, and count what it adds."""
+        if attributes.operation not in ("CREATE", "UPDATE") or not attributes.namespace:
+            return
+        resource = attributes.resource
+        key = (resource.group, resource.plural)
+        if key in _UNCOUNTED or key == ("", "namespaces"):
+            return
+        quotas = self._quotas.in_namespace(attributes.namespace)
+        if not quotas:
+            return
+        evaluator = self._evaluators.get(key)
+        if evaluator is None:
+            evaluator = self._evaluators[key] = Evaluator(*key)
+        if not evaluator.handles(attributes):
+            return
+        charged = _charged(quotas, attributes, evaluator)
+        if attributes.is_dry_run:
+            return
+        for quota, used in charged:
+            status = quota["status"] | {"used": texts_of(used)}
+            self._update_status(quota | {"status": status}, attributes.now_ns)
+
+
+def _charged(
+    quotas: list[Document], attributes: Attributes, evaluator: Evaluator
+) -> list[tuple[Document, Amounts]]:
+    """Return the quotas whose usage the write changes, with their new usage.
+
+    Raises
+    ------
+    Rejected
+        A quota is exceeded.
+    """
+    obj = attributes.object or {}
+    matching = [quota for quota in quotas if _matches(quota, attributes, evaluator, obj)]
+    if not matching:
+        return []
+    used = evaluator.usage(obj, attributes.now_ns)
+    negative = sorted(name for name, amount in used.items() if amount.nano < 0)
+    if negative:
+        text = f"quota usage is negative for resource(s): {','.join(negative)}"
+        raise rejected(attributes, text)
+    grown: Amounts | None = None
+    old = attributes.old
+    if attributes.operation == "UPDATE" and old is not None:
+        grown = growth(used, evaluator.usage(old, attributes.now_ns))
+    charged: list[tuple[Document, Amounts]] = []
+    for quota in matching:
+        requested = used
+        if grown is not None and old is not None and _is_in(quota, evaluator, old):
+            requested = grown
+        requested = without_zeros(requested)
+        after = _after(quota, requested, attributes)
+        if after is not None:
+            charged.append((quota, after))
+    return charged
+
+
+def _matches(quota: Document, attributes: Attributes, evaluator: Evaluator, obj: Document) -> bool:
+    """Whether a quota counts an object.
+
+    Raises
+    ------
+    Rejected
+        The object does not specify what the quota limits, or the usage is not known.
+    """
+    if not _is_in(quota, evaluator, obj):
+        return False
+    status: Document = quota.get("status") or {}
+    name = quota["metadata"]["name"]
+    restricted = evaluator.matching(status.get("hard") or {})
+    if missing := evaluator.missing(restricted, obj):
+        raise rejected(attributes, f"failed quota: {name}: {missing}")
+    if any(each not in (status.get("used") or {}) for each in restricted):
+        names = ",".join(restricted)
+        raise rejected(attributes, f"status unknown for quota: {name}, resources: {names}")
+    return True
+
+
+def _is_in(quota: Document, evaluator: Evaluator, obj: Document) -> bool:
+    hard = (quota.get("status") or {}).get("hard") or {}
+    return bool(evaluator.matching(hard)) and all(
+        evaluator.matches_scope(each, obj) for each in scope_requirements(quota)
+    )
+
+
+def _after(quota: Document, requested: Amounts, attributes: Attributes) -> Amounts | None:
+    """Return the usage of a quota after a write; None if it stays as it is.
+
+    Raises
+    ------
+    Rejected
+        It exceeds what is allowed.
+    """
+    status: Document = quota["status"]
+    hard, used = amounts_of(status.get("hard")), amounts_of(status.get("used"))
+    requested = masked(requested, hard)
+    if not requested:
+        return None
+    after = dict(used)
+    add(after, requested)
+    exceeded = [name for name in requested if after[name].nano > hard[name].nano]
+    if exceeded and attributes.subresource != "status":
+        raise rejected(
+            attributes,
+            f"exceeded quota: {quota['metadata']['name']}, requested:"
+            f" {_shown(masked(requested, exceeded))}, used: {_shown(masked(used, exceeded))},"
+            f" limited: {_shown(masked(hard, exceeded))}",
+        )
+    return after
+
+
+def _shown(amounts: Amounts) -> str:
+    return ",".join(f"{name}={format_quantity(amounts[name])}" for name in sorted(amounts))
