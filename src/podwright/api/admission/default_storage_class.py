@@ -6,6 +6,7 @@ pkg/volume/util/storageclass.go, GetDefaultClass
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from podwright.api.admission.attributes import Attributes
@@ -14,7 +15,7 @@ from podwright.api.admission.plugin import Plugin, set_spec, spec_of
 from podwright.objects import Document
 from podwright.store import ObjectStore
 
-_ANNOTATIONS: Final = (
+_IS_DEFAULT: Final = (
     "storageclass.kubernetes.io/is-default-class",
     "storageclass.beta.kubernetes.io/is-default-class",
 )
@@ -43,16 +44,30 @@ class DefaultStorageClass(Plugin):
         has_beta_class = _BETA_CLASS in (metadata.get("annotations") or {})
         if spec_of(attributes).get("storageClassName") is not None or has_beta_class:
             return
-        defaults = sorted(filter(_is_default, self._classes.by_key().values()), key=_name)
-        if defaults:
-            newest = max(defaults, key=lambda each: each["metadata"].get("creationTimestamp", ""))
-            set_spec(attributes, storageClassName=_name(newest))
+        if name := newest_default(self._classes.by_key().values(), _IS_DEFAULT):
+            set_spec(attributes, storageClassName=name)
 
 
-def _is_default(storage_class: Document) -> bool:
-    annotations = storage_class["metadata"].get("annotations") or {}
-    return any(annotations.get(name) == "true" for name in _ANNOTATIONS)
+def newest_default(classes: Iterable[Document], annotations: Sequence[str]) -> str:
+    """Return the name of the newest class with one of some annotations; "" if there is none."""
+    defaults = [
+        each["metadata"]
+        for each in classes
+        if any(
+            (each["metadata"].get("annotations") or {}).get(name) == "true" for name in annotations
+        )
+    ]
+    by_name = sorted(defaults, key=lambda metadata: str(metadata["name"]))
+    newest = max(by_name, key=lambda metadata: metadata.get("creationTimestamp", ""), default=None)
+    return "" if newest is None else str(newest["name"])
 
 
-def _name(storage_class: Document) -> str:
-    return str(storage_class["metadata"]["name"])
+def class_of_claim(claim: Document) -> str:
+    """Return the storage class of a claim; "" if it has none.
+
+    Upstream: pkg/apis/core/helper/helpers.go, GetPersistentVolumeClaimClass
+    """
+    annotations = (claim.get("metadata") or {}).get("annotations") or {}
+    if _BETA_CLASS in annotations:
+        return str(annotations[_BETA_CLASS])
+    return (claim.get("spec") or {}).get("storageClassName") or ""

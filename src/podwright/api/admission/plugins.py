@@ -9,15 +9,20 @@ from collections.abc import Callable, Collection
 from typing import Final, TypeAlias
 
 from podwright.api.admission.chain import AdmissionPlugin
+from podwright.api.admission.claim_resize import PersistentVolumeClaimResize
 from podwright.api.admission.context import AdmissionContext
+from podwright.api.admission.default_ingress_class import DefaultIngressClass
 from podwright.api.admission.default_storage_class import DefaultStorageClass
 from podwright.api.admission.default_tolerations import DefaultTolerationSeconds
 from podwright.api.admission.limit_ranges import LimitRanger
 from podwright.api.admission.namespace_lifecycle import NamespaceLifecycle
 from podwright.api.admission.pod_priority import Priority
+from podwright.api.admission.pod_resize import PodResizeValidator
 from podwright.api.admission.quota import ResourceQuota
+from podwright.api.admission.runtime_classes import RuntimeClass
 from podwright.api.admission.storage_protection import StorageObjectInUseProtection
 from podwright.api.admission.taint_nodes import TaintNodesByCondition
+from podwright.api.admission.topology_labels import PodTopologyLabels
 
 MakePlugin: TypeAlias = Callable[[AdmissionContext], AdmissionPlugin]
 
@@ -29,6 +34,11 @@ PLUGINS: Final[dict[str, MakePlugin]] = {
     "DefaultTolerationSeconds": lambda _: DefaultTolerationSeconds(),
     "DefaultStorageClass": lambda context: DefaultStorageClass(context.store),
     "StorageObjectInUseProtection": lambda _: StorageObjectInUseProtection(),
+    "PersistentVolumeClaimResize": lambda context: PersistentVolumeClaimResize(context.store),
+    "RuntimeClass": lambda context: RuntimeClass(context.store),
+    "DefaultIngressClass": lambda context: DefaultIngressClass(context.store),
+    "PodTopologyLabels": lambda context: PodTopologyLabels(context.store),
+    "PodResizeValidator": lambda context: PodResizeValidator(context.store),
     "ResourceQuota": lambda context: ResourceQuota(context.store, context.update_status),
 }
 """How each plugin is made, by its name, in the order in which they run."""

@@ -30,7 +30,7 @@ def bind(backend: Backend, call: Call) -> HttpReply:
     name = (binding.get("metadata") or {}).get("name") or ""
     if name != call.info.name:
         raise bad_request("name in URL does not match name in Binding object")
-    return _bind(backend, call, binding, options)
+    return _bind(backend, call, binding, options, admitted=call)
 
 
 def bind_by_collection(backend: Backend, call: Call) -> HttpReply:
@@ -41,7 +41,8 @@ def bind_by_collection(backend: Backend, call: Call) -> HttpReply:
     info = msgspec.structs.replace(call.info, resource="pods", subresource="binding", name=name)
     pods = backend.resources.find("", "v1", "pods")
     assert pods is not None, "pods are always served"
-    return _bind(backend, msgspec.structs.replace(call, info=info, resource=pods), binding, options)
+    pod_call = msgspec.structs.replace(call, info=info, resource=pods)
+    return _bind(backend, pod_call, binding, options, admitted=call)
 
 
 def _of_binding(backend: Backend, call: Call) -> Call:
@@ -50,9 +51,14 @@ def _of_binding(backend: Backend, call: Call) -> Call:
     return msgspec.structs.replace(call, resource=resource)
 
 
-def _bind(backend: Backend, call: Call, binding: Document, options: WriteOptions) -> HttpReply:
-    attributes = attributes_of(call, "CREATE", binding, None, options)
+def _bind(
+    backend: Backend, call: Call, binding: Document, options: WriteOptions, *, admitted: Call
+) -> HttpReply:
+    """Bind a pod; admission sees the request as it was sent."""
+    attributes = attributes_of(admitted, "CREATE", binding, None, options)
     backend.admission.admit(attributes)
+    assert attributes.object is not None, "admission keeps the binding"
+    binding = attributes.object
     _check(binding)
     backend.admission.validate(attributes)
     call.warnings += attributes.warnings

@@ -182,7 +182,9 @@ def create_document(
     backend.admission.admit(attributes)
     assert attributes.object is not None, "admission keeps the object of a creation"
     refuse_escalation(backend.escalation, attributes, call.info.name)
-    document = strategies.prepared_for_create(resource, attributes.object, call.now_ns)
+    document = _named(backend, resource, attributes.object)
+    attributes.name = attributes.name or _name_of(document)
+    document = strategies.prepared_for_create(resource, document, call.now_ns)
     document = _validated(backend, resource, document)
     document = _allocated(backend, resource, document, None)
     attributes.object = document
@@ -233,19 +235,29 @@ def _with_new_metadata(backend: Backend, call: Call, document: Document) -> Docu
         metadata.pop(name, None)
     store = backend.store
     version = store.resource_version + 1
-    if not metadata.get("name") and (prefix := metadata.get("generateName")):
-        metadata["name"] = generated_name(
-            prefix,
-            namespace=metadata.get("namespace", ""),
-            taken=store.keys(call.resource.storage),
-            seed=store.seed,
-            version=version,
-        )
     metadata["uid"] = uid_at(store.seed, version)
     metadata["creationTimestamp"] = timestamp_text(call.now_ns)
     if call.resource.kind.row.has_generation or call.resource.is_custom:
         metadata["generation"] = 1
     return document | {"metadata": metadata}
+
+
+def _named(backend: Backend, resource: Resource, document: Document) -> Document:
+    """Return a new object with a name; one from `generateName` is drawn after admission."""
+    metadata: Document = document.get("metadata") or {}
+    prefix = metadata.get("generateName")
+    if metadata.get("name") or not prefix:
+        return document
+    store = backend.store
+    name = generated_name(
+        prefix,
+        namespace=metadata.get("namespace", ""),
+        taken=store.keys(resource.storage),
+        seed=store.seed,
+        version=store.resource_version + 1,
+    )
+    # Go writes the name before the prefix.
+    return document | {"metadata": {"name": name} | metadata | {"name": name}}
 
 
 def _validated(backend: Backend, resource: Resource, document: Document) -> Document:
@@ -310,11 +322,14 @@ def attributes_of(
 ) -> Attributes:
     """Return a write as admission sees it."""
     name = call.info.name or _name_of(new or {})
+    namespace = call.info.namespace
+    if not namespace and call.resource.name == "Namespace" and not call.resource.group:
+        namespace = name
     return Attributes(
         operation=operation,
         resource=call.resource,
         subresource=call.info.subresource,
-        namespace=call.info.namespace,
+        namespace=namespace,
         name=name,
         object=new,
         old=old,

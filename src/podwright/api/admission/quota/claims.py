@@ -10,13 +10,13 @@ from typing import Final
 
 from podwright.api.admission.amounts import ONE, Amounts, amounts_of, rounded_up
 from podwright.api.admission.attributes import Attributes
+from podwright.api.admission.default_storage_class import class_of_claim
 from podwright.api.admission.quota.evaluators import Evaluator
 from podwright.api.admission.quota.scopes import selects
 from podwright.objects import Document, Quantity
 
 _OF_CLASS: Final = ".storageclass.storage.k8s.io/"
 _NAMES: Final = ("persistentvolumeclaims", "requests.storage")
-_BETA_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 
 
 class Claims(Evaluator):
@@ -52,7 +52,7 @@ class Claims(Evaluator):
         storage = _storage(obj)
         if storage is not None:
             used["requests.storage"] = storage
-        if name := _storage_class(obj):
+        if name := class_of_claim(obj):
             used[f"{name}{_OF_CLASS}persistentvolumeclaims"] = ONE
             if storage is not None:
                 used[f"{name}{_OF_CLASS}requests.storage"] = storage
@@ -68,13 +68,6 @@ def _storage(claim: Document) -> Quantity | None:
     allocated = amounts_of((claim.get("status") or {}).get("allocatedResources")).get("storage")
     is_more = allocated is not None and allocated.nano > rounded_up(requested).nano
     return rounded_up(allocated if allocated is not None and is_more else requested)
-
-
-def _storage_class(claim: Document) -> str:
-    annotations = (claim.get("metadata") or {}).get("annotations") or {}
-    if _BETA_CLASS in annotations:
-        return str(annotations[_BETA_CLASS])
-    return (claim.get("spec") or {}).get("storageClassName") or ""
 
 
 def _attributes_classes(claim: Document) -> set[str]:

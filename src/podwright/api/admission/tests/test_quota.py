@@ -24,7 +24,8 @@ def restrict(
 
 
 def used(server: Any) -> dict[str, str]:
-    return server.reply("GET", f"{QUOTAS}/q")[1]["status"]["used"]
+    found: dict[str, str] = server.reply("GET", f"{QUOTAS}/q")[1]["status"]["used"]
+    return found
 
 
 def with_resources(name: str, **resources: Any) -> dict[str, Any]:

@@ -1,0 +1,150 @@
+"""The overhead, the node selector and the tolerations of a pod's runtime class.
+
+Upstream: plugin/pkg/admission/runtimeclass/admission.go; pkg/util/tolerations/tolerations.go
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from podwright.api.admission.amounts import amounts_of
+from podwright.api.admission.attributes import Attributes
+from podwright.api.admission.current_objects import CurrentObjects
+from podwright.api.admission.plugin import Plugin, rejected, set_spec, spec_of
+from podwright.objects import Document
+from podwright.store import ObjectStore
+
+_OTHER_OVERHEAD: Final = (
+    "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+)
+
+
+class RuntimeClass(Plugin):
+    """Completes new pods by their runtime class.
+
+    Parameters
+    ----------
+    store : ObjectStore
+    """
+
+    name = "RuntimeClass"
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._classes = CurrentObjects(store, ("node.k8s.io", "RuntimeClass"))
+
+    def admit(self, attributes: Attributes) -> None:
+        """Set the overhead and the scheduling constraints of a new pod."""
+        found = self._class_of(attributes)
+        if found is None:
+            return
+        fixed = (found.get("overhead") or {}).get("podFixed")
+        if found.get("overhead") is not None:
+            own = spec_of(attributes).get("overhead")
+            if own and not _is_same(own, fixed):
+                raise rejected(attributes, _OTHER_OVERHEAD)
+            set_spec(attributes, overhead=fixed or {})
+        scheduling = found.get("scheduling")
+        if scheduling is not None:
+            self._set_scheduling(attributes, scheduling)
+
+    def _set_scheduling(self, attributes: Attributes, scheduling: Document) -> None:
+        spec = spec_of(attributes)
+        selector = dict(spec.get("nodeSelector") or {})
+        for key, value in sorted((scheduling.get("nodeSelector") or {}).items()):
+            if selector.get(key, value) != value:
+                raise rejected(
+                    attributes,
+                    f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value};"
+                    f" pod.spec.nodeSelector[{key}] = {selector[key]}",
+                )
+            selector[key] = value
+        given, added = spec.get("tolerations") or [], scheduling.get("tolerations") or []
+        changes: Document = {}
+        if selector:
+            changes["nodeSelector"] = selector
+        if given or added:
+            changes["tolerations"] = merged_tolerations([*given, *added])
+        if changes:
+            set_spec(attributes, **changes)
+
+    def validate(self, attributes: Attributes) -> None:
+        """Reject an overhead that is not the one of the class."""
+        if not _is_new_pod(attributes):
+            return
+        found = self._class_of(attributes)
+        own = spec_of(attributes).get("overhead")
+        if found is not None and found.get("overhead") is not None:
+            if not _is_same(own, found["overhead"].get("podFixed")):
+                raise rejected(attributes, _OTHER_OVERHEAD)
+        elif own is not None:
+            raise rejected(
+                attributes,
+                "pod rejected: Pod Overhead set without corresponding RuntimeClass defined"
+                " Overhead",
+            )
+
+    def _class_of(self, attributes: Attributes) -> Document | None:
+        """Return the runtime class of a new pod.
+
+        Raises
+        ------
+        Rejected
+            It does not exist.
+        """
+        if not _is_new_pod(attributes):
+            return None
+        name = spec_of(attributes).get("runtimeClassName")
+        if name is None:
+            return None
+        found = self._classes.by_key().get(name)
+        if found is None:
+            raise rejected(attributes, f'pod rejected: RuntimeClass "{name}" not found')
+        return found
+
+
+def _is_new_pod(attributes: Attributes) -> bool:
+    return attributes.operation == "CREATE" and attributes.is_for("", "pods")
+
+
+def _is_same(first: Document | None, second: Document | None) -> bool:
+    amounts = [
+        {name: amount.nano for name, amount in amounts_of(each).items()} for each in (first, second)
+    ]
+    return amounts[0] == amounts[1]
+
+
+def merged_tolerations(tolerations: list[Document]) -> list[Document]:
+    """Return tolerations without those that others include; of equal ones, the first.
+
+    Upstream: MergeTolerations
+    """
+    merged: list[Document] = []
+    for index, toleration in enumerate(tolerations):
+        later = tolerations[index + 1 :]
+        if any(_includes(other, toleration) for other in merged) or any(
+            other != toleration and _includes(other, toleration) for other in later
+        ):
+            continue
+        merged.append(toleration)
+    return merged
+
+
+def _includes(wide: Document, narrow: Document) -> bool:
+    """Whether a toleration tolerates all that another does."""
+    if wide == narrow:
+        return True
+    key, operator = wide.get("key") or "", wide.get("operator") or ""
+    if (narrow.get("key") or "") != key and (key or operator != "Exists"):
+        return False
+    effect = wide.get("effect") or ""
+    if effect and (narrow.get("effect") or "") != effect:
+        return False
+    seconds = wide.get("tolerationSeconds")
+    if effect == "NoExecute" and seconds is not None:
+        own = narrow.get("tolerationSeconds")
+        if own is None or own > seconds:
+            return False
+    if operator == "Exists":
+        return True
+    is_equal = (narrow.get("value") or "") == (wide.get("value") or "")
+    return operator in ("", "Equal") and narrow.get("operator") == "Equal" and is_equal

@@ -1,0 +1,49 @@
+"""The zone and the region of a node as labels of the pods that are bound to it.
+
+Upstream: plugin/pkg/admission/podtopologylabels/admission.go
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from podwright.api.admission.attributes import Attributes
+from podwright.api.admission.plugin import Plugin, spec_of
+from podwright.objects import Document
+from podwright.store import ObjectStore
+
+LABELS: Final = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+
+
+class PodTopologyLabels(Plugin):
+    """Copies labels of nodes to pods that are created on them or bound to them.
+
+    Parameters
+    ----------
+    store : ObjectStore
+    """
+
+    name = "PodTopologyLabels"
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+
+    def admit(self, attributes: Attributes) -> None:
+        """Set the labels of the pod, or of the binding, from which the pod gets them."""
+        if attributes.operation != "CREATE" or attributes.object is None:
+            return
+        if attributes.is_for("", "pods"):
+            node = spec_of(attributes).get("nodeName")
+        elif attributes.is_for("", "pods", "binding"):
+            target: Document = attributes.object.get("target") or {}
+            node = target.get("name") if target.get("kind") == "Node" else None
+        else:
+            return
+        found = self._store.get(("", "Node"), node) if node else None
+        if found is None:
+            return
+        labels = {name: value for name, value in found.metadata.labels.items() if name in LABELS}
+        if labels:
+            metadata: Document = attributes.object.get("metadata") or {}
+            merged = {**(metadata.get("labels") or {}), **labels}
+            attributes.object = attributes.object | {"metadata": metadata | {"labels": merged}}
