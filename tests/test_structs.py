@@ -16,6 +16,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "podwright"
 CHANGED_IN_PLACE = {
     "api.admission.attributes.Attributes",
     "api.endpoints.calls.Call",
+    "apiserver.event_objects._Recent",
     "cel.declarations.Function",
     "cel.schema_rules.RuleNode",
     "cel.schema_types.DeclaredType",

@@ -193,6 +193,7 @@ def test_every_room_has_content() -> None:
 USED_AS = {
     "cosmic-ray": "cosmic_ray",
     "google-re2": "re2",
+    "httptools": "uvicorn",  # which parses HTTP with it
     "import-linter": "lint-imports",
     "ipython": "IPython",
     "prometheus-client": "prometheus_client",
@@ -300,6 +301,7 @@ def test_kernels_pass_their_tests_without_numba_which_notice_whatever_is_wrong_w
 
 
 BEYOND_THE_FACE = {
+    "api.endpoints": "a face of its own: the HTTP semantics, which only servers load",
     "kernels": "their tests plant defects while the decorator runs, so nothing loads all of them",
     "plugins": "the registry in `assembly` names each plugin's module; no other room imports them",
     "queueing.blocking": "only the public face imports it; the core has no lock",

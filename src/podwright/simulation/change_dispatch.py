@@ -68,6 +68,8 @@ class ChangeDispatcher:
     handle_reply : callable
         The same for the results of API calls, which may end a scheduling cycle.
     observers : iterable of ChangeObserver
+    has_scheduler : bool
+        Whether the scheduler receives changes.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class ChangeDispatcher:
         handle_reply: Callable[[CallDone, int], list[Action]],
         controllers: ControllerLoop,
         observers: Iterable[ChangeObserver],
+        has_scheduler: bool = True,
     ) -> None:
         self._admission = admission
         self._lifecycle = lifecycle
@@ -87,6 +90,7 @@ class ChangeDispatcher:
         self._handle_reply = handle_reply
         self._controllers = controllers
         self._observers = tuple(observers)
+        self._has_scheduler = has_scheduler
         self._subscriptions: dict[GroupKind, Subscription] = {}
 
     def dispatch(
@@ -163,6 +167,6 @@ class ChangeDispatcher:
         return Subscription(
             is_admitting=kind in Admission.READ,
             has_stages=kind in self._kinds_with_stages,
-            is_scheduled=kind not in NOT_READ,
+            is_scheduled=self._has_scheduler and kind not in NOT_READ,
             is_selecting=kind in SELECTING,
         )

@@ -31,6 +31,12 @@ class KubernetesEvent(msgspec.Struct, frozen=True, gc=False):
     reason, note : str
     source : str
         The reporting component: a schedulerName, a controller or a stage.
+    group, uid : str
+        The API group and the uid of the object.
+    action : str
+        What the reporting component did, for Events of the scheduler.
+    related : str
+        `namespace/name` of the other pod that is involved; "" if there is none.
     """
 
     object_kind: str
@@ -39,15 +45,36 @@ class KubernetesEvent(msgspec.Struct, frozen=True, gc=False):
     reason: str
     note: str
     source: str
+    group: str = ""
+    uid: str = ""
+    action: str = ""
+    related: str = ""
 
 
 def event_of(event: EmitEvent | RecordEvent) -> KubernetesEvent:
     """Return the Event that an action of the scheduler, a stage or a controller records."""
     if isinstance(event, EmitEvent):
-        about, key, source = "Pod", event.pod, event.controller
-    else:
-        about, key, source = event.object_kind, event.key, event.source
-    return KubernetesEvent(about, key, event.type, event.reason, event.note, source)
+        return KubernetesEvent(
+            "Pod",
+            event.pod,
+            event.type,
+            event.reason,
+            event.note,
+            event.controller,
+            uid=event.uid,
+            action=event.action,
+            related=event.related,
+        )
+    return KubernetesEvent(
+        event.object_kind,
+        event.key,
+        event.type,
+        event.reason,
+        event.note,
+        event.source,
+        group=event.group,
+        uid=event.uid,
+    )
 
 
 @runtime_checkable

@@ -96,7 +96,6 @@ from podwright.objects import (
     NamespacedName,
     Node,
     Pod,
-    PodwrightError,
     Time,
     read_time,
     require_objects,
@@ -108,6 +107,11 @@ from podwright.recording import DecisionLog, record
 from podwright.schema import decode
 from podwright.simulation.change_dispatch import ChangeDispatcher, WorldAction
 from podwright.simulation.clock import START_NS, Turn
+from podwright.simulation.endless_work import (
+    check_time_advances,
+    has_many_unproductive_cycles,
+    is_retry_loop,
+)
 from podwright.simulation.input_review import InputReview
 from podwright.simulation.observers import (
     ChangeObserver,
@@ -145,22 +149,10 @@ from podwright.store import ObjectError, ObjectStore, kind_of
 ROUND_MAX: Final = 32
 """The maximum number of events of one type that start a round."""
 
-AT_ONCE_MAX: Final = 10_000_000
-"""The number of events at one virtual time after which a run fails as endless."""
-
-UNPRODUCTIVE_CYCLES_MIN: Final = 100
-UNPRODUCTIVE_CYCLES_PER_POD: Final = 10
-"""The number of unproductive cycles in a row, in total and for each pod in the queue, after which
-pods are no longer retried before their backoff ends, and a run without an end time may end."""
-
 _SECOND_NS: Final = 1_000_000_000
 _FLUSH_NS: Final = 30 * _SECOND_NS
 _CYCLE_DUE: Final = CycleDue()
 _SYNC_NEXT: Final = SyncNext()
-
-
-class WorldError(PodwrightError):
-    """A world that cannot continue; the text says why."""
 
 
 class World:
@@ -190,6 +182,10 @@ class World:
         As for `record`.
     review : InputReview, optional
         The review of the inputs, for the report; without it, the added objects are reviewed.
+    store : ObjectStore, optional
+        The store of the world, which may have objects; an empty one if left out.
+    has_scheduler : bool
+        Whether the scheduler takes part; without it, another one schedules the pods.
     components : WorldComponents, optional
         The components of a restored world; all other arguments are ignored then.
 
@@ -227,6 +223,8 @@ class World:
         log: str | None = None,
         checkpoint_events: int | None = None,
         review: InputReview | None = None,
+        store: ObjectStore | None = None,
+        has_scheduler: bool = True,
         components: WorldComponents | None = None,
         **keywords: Unpack[MachineKeywords],
     ) -> None:
@@ -246,9 +244,10 @@ class World:
                 observers=checked_observers(observers),
                 plugins=scheduler.plugins,
                 review=review,
+                has_scheduler=has_scheduler,
             )
             components = build_components(
-                recorder, options, seed=scheduler.seed, start_ns=scheduler.start_ns
+                recorder, options, seed=scheduler.seed, start_ns=scheduler.start_ns, store=store
             )
         self.components = components
         self.seed = components.seed
@@ -283,6 +282,7 @@ class World:
             handle_reply=self._handle_reply,
             controllers=self._controllers,
             observers=[each for each in all_observers if isinstance(each, ChangeObserver)],
+            has_scheduler=components.options.has_scheduler,
         )
         self._heap = components.heap
         self._inputs = components.inputs
@@ -294,7 +294,9 @@ class World:
         self._handlers = self._action_handlers()
         if is_new:
             for document in BOOTSTRAP_OBJECTS:
-                self.add(decode(document))
+                obj = decode(document)
+                if self.store.get(kind_of(obj), obj.key) is None:
+                    self.add(obj)
 
     # -------------------------------------------------------------------- operations of users
 
@@ -426,7 +428,9 @@ class World:
         total_ns = None if until_ns is None else until_ns - begin_ns
         with metered("simulating", total_ns, is_shown=progress) as meter:
             while self.step(until_ns):
-                meter.advance(self.now_ns - begin_ns, self._since_start)
+                meter.advance(
+                    self.now_ns - begin_ns, lambda: format_duration(self.now_ns - self.start_ns)
+                )
         if until_ns is not None and until_ns > self.now_ns:
             self._advance_to(until_ns)
 
@@ -436,8 +440,38 @@ class World:
         while self.step(until_ns):
             yield self.now_ns
 
-    def _since_start(self) -> str:
-        return format_duration(self.now_ns - self.start_ns)
+    def catch_up(self, now_ns: int, is_over: Callable[[], bool]) -> bool:
+        """Process what is due until a time, in slices; for drivers with a real clock.
+
+        Parameters
+        ----------
+        now_ns : int
+            The present time; a time before that of the world is taken as that of the world.
+        is_over : callable
+            Called after each step; whether the slice has ended.
+
+        Returns
+        -------
+        bool
+            Whether nothing is left that is due at `now_ns`.
+        """
+        now_ns = max(now_ns, self.now_ns)
+        while self.step(now_ns):
+            if is_over():
+                return False
+        if now_ns > self.now_ns:
+            self._advance_to(now_ns)
+        self._count_at_once = 0
+        return True
+
+    @property
+    def next_due_ns(self) -> int | None:
+        """When there is something to do next: the present time if there is now; None for never."""
+        is_due = self._changes or self._heap.due_turn is not None
+        if is_due or self._controllers.has_next or self._has_cycle:
+            return self.now_ns
+        due = (self._heap.next_ns, self._next_flush_ns(is_over=False))
+        return min((each for each in due if each is not None), default=None)
 
     def _read_until(self, until: Time | None) -> int | None:
         if until is None:
@@ -459,7 +493,7 @@ class World:
             pass  # A caller wrote to the store directly: dispatch that first.
         elif turn is not None:
             self._process_due(turn)
-        elif self.machine.has_next and not self._is_retry_loop():
+        elif self._has_cycle:
             self._run_cycles()
         elif self._controllers.has_next:
             self._count_at_once += 1
@@ -467,11 +501,7 @@ class World:
         else:
             return self._advance(heap.next_ns, until_ns)
         self._process_actions()
-        if self._count_at_once > AT_ONCE_MAX:
-            raise WorldError(
-                f"{AT_ONCE_MAX:,} events occurred at {self.now_ns} ns without advancing time: does"
-                " a pod end immediately, and its controller create another one?"
-            )
+        check_time_advances(self._count_at_once, heap.now_ns)
         return True
 
     def _advance(self, next_ns: int | None, until_ns: int | None) -> bool:
@@ -543,15 +573,10 @@ class World:
             if not machine.has_next:
                 break
 
-    def _is_retry_loop(self) -> bool:
-        """Tell whether the queue would return pods before their backoff ends, without progress.
-
-        The queue returns pods in backoff when it has no others. If each cycle moves the pods of
-        the other cycles back to the queue, as when a gang that does not fit is rejected at Permit,
-        this never ends where cycles take no time. Such pods then wait until their backoff ends.
-        """
-        pending = self.machine.queue.metrics().pending_pods
-        return self._has_many_unproductive_cycles() and not pending.get("active")
+    @property
+    def _has_cycle(self) -> bool:
+        cycles = self.unproductive_cycles
+        return self.machine.has_next and not is_retry_loop(self.machine, cycles)
 
     def _only_retries_left(self) -> bool:
         """Tell whether only retries of pods remain that were unproductive for long.
@@ -559,13 +584,8 @@ class World:
         Pods that no plugin rejected, as when there are no nodes, are retried every few seconds
         without end; so is a gang whose members wait for each other at Permit.
         """
-        return self._has_many_unproductive_cycles() and self._heap.has_only(Turn.TIMER)
-
-    def _has_many_unproductive_cycles(self) -> bool:
-        count = self.unproductive_cycles
-        return count >= UNPRODUCTIVE_CYCLES_MIN and (
-            count >= UNPRODUCTIVE_CYCLES_PER_POD * len(self.machine.queue)
-        )
+        is_long = has_many_unproductive_cycles(self.machine, self.unproductive_cycles)
+        return is_long and self._heap.has_only(Turn.TIMER)
 
     def _handle_decision_event(self, event: Event) -> None:
         """Let the machine handle an event that may end a scheduling cycle."""

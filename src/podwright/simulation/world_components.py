@@ -17,7 +17,7 @@ from podwright.simulation.input_review import InputReview
 from podwright.simulation.observers import Observer
 from podwright.simulation.operations import InputOperation, Operation
 from podwright.stages import Lifecycle, Stage, StageDue
-from podwright.store import Change, ObjectStore
+from podwright.store import Change, ObjectStore, change_of, kind_of
 
 DueEvent: TypeAlias = Operation | InputOperation | StageDue | SyncDue | TimerFired
 """An event that is due at a time of the virtual clock."""
@@ -35,6 +35,7 @@ class WorldOptions(msgspec.Struct, frozen=True, kw_only=True):
     observers: tuple[Observer, ...] = ()
     plugins: tuple[type[Plugin], ...] = ()
     review: InputReview | None = None
+    has_scheduler: bool = True
 
 
 class WorldComponents(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,16 +73,25 @@ class WorldComponents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build_components(
-    recorder: Recorder, options: WorldOptions, *, seed: int, start_ns: int
+    recorder: Recorder,
+    options: WorldOptions,
+    *,
+    seed: int,
+    start_ns: int,
+    store: ObjectStore | None = None,
 ) -> WorldComponents:
-    """Build the components of an empty world around a scheduler.
+    """Build the components of a world around a scheduler.
 
     Parameters
     ----------
     recorder : Recorder
         A new one, or the one of a log that is resumed.
+    store : ObjectStore, optional
+        The store of the world, whose objects the components receive as new ones; an empty one
+        if left out.
     """
-    store = ObjectStore(seed=seed, window=_HISTORY_WINDOW)
+    if store is None:
+        store = ObjectStore(seed=seed, window=_HISTORY_WINDOW)
     makers = ALL_CONTROLLERS if options.controllers is None else options.controllers
     return WorldComponents(
         options=options,
@@ -89,9 +99,21 @@ def build_components(
         start_ns=start_ns,
         recorder=recorder,
         store=store,
-        changes=store.follow(),
+        changes=_changes_of(store),
         api=Api(store),
         lifecycle=Lifecycle(options.stages, seed=seed),
         controllers=ControllerLoop(makers),
         heap=EventHeap(start_ns),
     )
+
+
+def _changes_of(store: ObjectStore) -> list[Change]:
+    """Return the list of the changes of a store: first its objects, in the order of versions."""
+    objects = [obj for kind in store.kinds() for obj in store.list(kind).objects]
+    objects.sort(key=lambda obj: int(obj.metadata.resource_version))
+    changes = store.follow()
+    changes += [
+        change_of(int(obj.metadata.resource_version), kind_of(obj), obj.key, None, obj)
+        for obj in objects
+    ]
+    return changes

@@ -12,8 +12,16 @@ or PartialObjectMetadata instead of the object.
 
 from podwright.api.admission import AdmissionPlugin, Attributes
 from podwright.api.endpoints.authentication import Authenticator, static_tokens
-from podwright.api.endpoints.bare import BARE_TOKENS, HISTORY, bare_options, bare_store
+from podwright.api.endpoints.bare import (
+    BARE_TOKENS,
+    HISTORY,
+    add_missing_objects,
+    bare_options,
+    bare_store,
+)
+from podwright.api.endpoints.negotiation import MediaType
 from podwright.api.endpoints.request import HttpReply, HttpRequest
+from podwright.api.endpoints.responses import error_reply
 from podwright.api.endpoints.server import ApiServer, ServerOptions
 from podwright.api.endpoints.status_errors import ApiError
 from podwright.api.endpoints.watch import Watch
@@ -30,10 +38,13 @@ __all__ = [
     "Authenticator",
     "HttpReply",
     "HttpRequest",
+    "MediaType",
     "ServerOptions",
     "User",
     "Watch",
+    "add_missing_objects",
     "bare_options",
     "bare_store",
+    "error_reply",
     "static_tokens",
 ]

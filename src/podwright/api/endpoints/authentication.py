@@ -26,12 +26,17 @@ class Authenticator:
     lookups : sequence of callables
         The first lookup that knows a token decides.
     allows_anonymous : bool
-        Whether a request without credentials is one of `system:anonymous`.
+        Whether requests without credentials are served.
+    anonymous : User
+        Their user.
     """
 
-    def __init__(self, *lookups: TokenLookup, allows_anonymous: bool = True) -> None:
+    def __init__(
+        self, *lookups: TokenLookup, allows_anonymous: bool = True, anonymous: User = ANONYMOUS
+    ) -> None:
         self._lookups = list(lookups)
         self._allows_anonymous = allows_anonymous
+        self._anonymous = anonymous
 
     def add(self, lookup: TokenLookup) -> None:
         """Add a lookup after the present ones."""
@@ -56,7 +61,7 @@ class Authenticator:
         if token is None:
             if not self._allows_anonymous:
                 raise unauthorized()
-            return ANONYMOUS
+            return self._anonymous
         user = self.user_of(token, now_ns)
         if user is None:
             raise unauthorized()

@@ -16,7 +16,7 @@ from podwright.api.resource_storage import ResourceStorage
 from podwright.api.users import MASTERS, User
 from podwright.objects import Document, timestamp_text
 from podwright.schema import built_in, decode
-from podwright.store import ObjectStore
+from podwright.store import ObjectStore, kind_of
 
 BARE_TOKENS: Final = {
     "admin-token": User("admin", "admin-uid", (MASTERS,)),
@@ -118,20 +118,27 @@ def bare_store(now_ns: int, *, seed: int = 0, store: ObjectStore | None = None) 
         store = ObjectStore(seed=seed, **HISTORY)
     if store.kinds():
         return store
-    store.advance(now_ns)
-    with store.batch():
-        _create_first(store, now_ns)
+    add_missing_objects(store, now_ns)
     return store
 
 
-def _create_first(store: ObjectStore, now_ns: int) -> None:
+def add_missing_objects(store: ObjectStore, now_ns: int) -> None:
+    """Create the objects that an API server creates at its start, unless they exist."""
+    store.advance(now_ns)
+    with store.batch():
+        _add_missing_objects(store, now_ns)
+
+
+def _add_missing_objects(store: ObjectStore, now_ns: int) -> None:
     storage = ResourceStorage(store)
     tracking = TOKEN_TRACKING | {"data": {"since": timestamp_text(now_ns)[:10]}}
     policy = (*bootstrap_policy(), *RECORDED_POLICY)
     for document in (*BOOTSTRAP_OBJECTS, KUBERNETES_SERVICE, tracking, *policy):
         kind = built_in().find(document["apiVersion"], document["kind"])
         assert kind is not None, f"no kind {document['kind']}"
-        storage.create(decode(kind.go_form(document)), now_ns)
+        obj = decode(kind.go_form(document))
+        if store.get(kind_of(obj), obj.key) is None:
+            storage.create(obj, now_ns)
 
 
 def bare_options() -> ServerOptions:

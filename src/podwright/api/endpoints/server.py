@@ -61,7 +61,7 @@ from podwright.api.endpoints.status_errors import (
 )
 from podwright.api.endpoints.watch import Watch, watch
 from podwright.api.resource_storage import ResourceStorage
-from podwright.api.users import User
+from podwright.api.users import ANONYMOUS, User
 from podwright.store import TIMES_KEPT_NS, ObjectStore, UnusableStore
 
 Handler: TypeAlias = Callable[[Backend, Call], HttpReply | Watch]
@@ -102,6 +102,8 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     event_ttl_ns : int
         How long Events are kept after their last write; at most as long as the store knows when
         versions were written.
+    anonymous : User
+        Their user.
     """
 
     group_versions: Sequence[str] = DEFAULT_GROUP_VERSIONS
@@ -111,6 +113,7 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     tokens: Sequence[TokenLookup] = ()
     allows_anonymous: bool = True
     event_ttl_ns: int = DEFAULT_TTL_NS
+    anonymous: User = ANONYMOUS
 
 
 class ApiServer:
@@ -139,7 +142,10 @@ class ApiServer:
         self._impersonation = Impersonation(self._authorizers)
         tokens = ServiceAccountTokens(store)
         self.authenticator = Authenticator(
-            *options.tokens, tokens.lookup, allows_anonymous=options.allows_anonymous
+            *options.tokens,
+            tokens.lookup,
+            allows_anonymous=options.allows_anonymous,
+            anonymous=options.anonymous,
         )
         assert options.event_ttl_ns <= TIMES_KEPT_NS, f"{options.event_ttl_ns} > {TIMES_KEPT_NS}"
         self._store = store
@@ -165,8 +171,27 @@ class ApiServer:
             allocators={("", "Service"): ServiceAllocations(store).allocate},
         )
 
+    def serve(self, request: HttpRequest, now_ns: int) -> HttpReply | Watch:
+        """Authenticate and execute a request.
+
+        Parameters
+        ----------
+        request : HttpRequest
+        now_ns : int
+            The time of the request, in nanoseconds since 1970.
+
+        Returns
+        -------
+        HttpReply or Watch
+        """
+        try:
+            user = self.authenticator.authenticate(request.headers, now_ns)
+        except ApiError as error:
+            return error_reply(error, MediaType())
+        return self.handle(request, user, now_ns)
+
     def handle(self, request: HttpRequest, user: User, now_ns: int) -> HttpReply | Watch:
-        """Execute a request.
+        """Execute a request of an authenticated user.
 
         Parameters
         ----------

@@ -13,9 +13,10 @@ from podwright.config import ExtenderReply, read_configuration
 from podwright.framework.decision import Decision
 from podwright.objects import KubernetesObject, Pod, with_fields
 from podwright.schema import decode
-from podwright.simulation import world as worlds
+from podwright.simulation import endless_work
+from podwright.simulation.endless_work import WorldError
 from podwright.simulation.observers import KubernetesEvent
-from podwright.simulation.world import ROUND_MAX, World, WorldError
+from podwright.simulation.world import ROUND_MAX, World
 from podwright.stages.stage_reader import read_stages
 from podwright.testing import make_node, make_pod
 
@@ -165,7 +166,7 @@ spec:
 
 
 def test_a_time_without_an_end_is_given_up(monkeypatch):
-    monkeypatch.setattr(worlds, "AT_ONCE_MAX", 1_000)
+    monkeypatch.setattr(endless_work, "AT_ONCE_MAX", 1_000)
     world = World(stages=read_stages(DELETED_AT_ONCE, source="stages.yaml"))
     labels = {"app": "web"}
     spec: dict[str, Any] = {
@@ -233,7 +234,7 @@ def test_a_run_without_nodes_ends():
 
 
 def test_time_goes_on_though_the_members_of_a_gang_wake_each_other(monkeypatch):
-    monkeypatch.setattr(worlds, "AT_ONCE_MAX", 10_000)
+    monkeypatch.setattr(endless_work, "AT_ONCE_MAX", 10_000)
     cycles = Witness()
     world = gang_that_waits(cycles)
     world.run(world.start_ns + 60 * SECOND)

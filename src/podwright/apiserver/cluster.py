@@ -1,0 +1,140 @@
+"""A cluster: a world and an API server over one store.
+
+Nothing here reads a clock: the driver passes the time of each request and of each slice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from podwright.api.endpoints import (
+    HISTORY,
+    ApiServer,
+    HttpReply,
+    HttpRequest,
+    ServerOptions,
+    Watch,
+    add_missing_objects,
+)
+from podwright.apiserver.event_objects import EventObjects
+from podwright.framework import CallExtender
+from podwright.machine import SchedulerOptions
+from podwright.simulation import Observer, World
+from podwright.stages import Stage
+from podwright.store import ObjectStore
+
+
+class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What takes part in a cluster.
+
+    Attributes
+    ----------
+    has_scheduler : bool
+        Whether podwright schedules pods.
+    has_controllers : bool
+        Whether the controllers of podwright run.
+    has_lifecycle : bool
+        Whether stages simulate the kubelets.
+    stages : tuple of Stage, optional
+        The stages of nodes and pods; the built-in ones if left out.
+    """
+
+    has_scheduler: bool = True
+    has_controllers: bool = True
+    has_lifecycle: bool = True
+    stages: tuple[Stage, ...] | None = None
+
+
+class Cluster:
+    """A world that is served.
+
+    Parameters
+    ----------
+    world : World
+        Whose store is served.
+    server : ApiServer
+        Over the same store.
+    events : EventObjects
+        An observer of the world.
+    """
+
+    def __init__(self, world: World, server: ApiServer, events: EventObjects) -> None:
+        self.world = world
+        self.server = server
+        self.events = events
+        self.store: ObjectStore = world.store
+
+    def handle(self, request: HttpRequest, now_ns: int) -> HttpReply | Watch:
+        """Authenticate and execute a request.
+
+        Parameters
+        ----------
+        request : HttpRequest
+        now_ns : int
+            The time of the request, in nanoseconds since 1970.
+        """
+        return self.server.serve(request, now_ns)
+
+    def catch_up(self, now_ns: int, is_over: Callable[[], bool]) -> bool:
+        """Let the world process what is due, as long as the caller allows; see `World.catch_up`.
+
+        Returns
+        -------
+        bool
+            Whether nothing that is due is left.
+        """
+        is_done = self.world.catch_up(now_ns, is_over)
+        if self.events.has_pending:
+            self.events.write(self.server, self.store)
+            return False  # the Events are changes, which the components receive
+        return is_done
+
+    @property
+    def next_due_ns(self) -> int | None:
+        """When the world has something to do next; None for never."""
+        return self.world.next_due_ns
+
+
+def new_cluster(
+    scheduler: SchedulerOptions,
+    *,
+    now_ns: int,
+    options: ClusterOptions = ClusterOptions(),  # noqa: B008 - frozen
+    server_options: ServerOptions | None = None,
+    observers: Iterable[Observer] = (),
+    call_extender: CallExtender | None = None,
+    store: ObjectStore | None = None,
+) -> Cluster:
+    """Return a cluster in a store, with the objects that an API server creates at its start.
+
+    Parameters
+    ----------
+    scheduler : SchedulerOptions
+    now_ns : int
+        The present time, in nanoseconds since 1970.
+    options : ClusterOptions
+    server_options : ServerOptions, optional
+        Of the API server.
+    observers : iterable of Observer
+        Of the world.
+    call_extender : callable, optional
+        As for `World`.
+    store : ObjectStore, optional
+        The objects of the cluster; an empty store in memory if left out.
+    """
+    events = EventObjects()
+    if store is None:
+        store = ObjectStore(seed=scheduler.seed, **HISTORY)
+    world = World(
+        msgspec.structs.replace(scheduler, start_ns=now_ns),
+        controllers=None if options.has_controllers else (),
+        stages=options.stages if options.has_lifecycle else (),
+        observers=(events, *observers),
+        call_extender=call_extender,
+        store=store,
+        has_scheduler=options.has_scheduler,
+    )
+    add_missing_objects(store, now_ns)
+    return Cluster(world, ApiServer(store, server_options), events)

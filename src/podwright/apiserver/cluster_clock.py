@@ -1,0 +1,128 @@
+"""The clock of a cluster: real time, which can be paused, stepped and run at another speed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+
+class ClusterClock:
+    """The time of a cluster, as a function of real time.
+
+    Parameters
+    ----------
+    start_ns : int, optional
+        The initial time of the cluster; the real time if left out.
+    speed : float
+        How many seconds of the cluster a real second is.
+    read_ns : callable
+        Returns the real time in nanoseconds since 1970.
+
+    Examples
+    --------
+    >>> from podwright.apiserver import ClusterClock
+    >>> clock = ClusterClock(start_ns=0, read_ns=lambda: 5)
+    >>> clock.pause()
+    >>> clock.step(1_000)
+    >>> clock.now_ns(), clock.is_paused
+    (1000, True)
+    """
+
+    def __init__(
+        self,
+        *,
+        start_ns: int | None = None,
+        speed: float = 1.0,
+        read_ns: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._read_ns = read_ns
+        self._real_ns = read_ns()
+        self._cluster_ns = self._real_ns if start_ns is None else start_ns
+        self._speed = _checked(speed)
+        self._is_paused = False
+        self._last_ns = self._cluster_ns
+
+    @property
+    def speed(self) -> float:
+        """How many seconds of the cluster a real second is, while the clock is not paused."""
+        return self._speed
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether only `step` and `run_to` advance the time."""
+        return self._is_paused
+
+    def now_ns(self) -> int:
+        """Return the time of the cluster, in nanoseconds since 1970; it never goes back."""
+        if not self._is_paused:
+            passed_ns = self._read_ns() - self._real_ns
+            if self._speed == 1.0:
+                now_ns = self._cluster_ns + passed_ns
+            else:
+                now_ns = self._cluster_ns + int(passed_ns * self._speed)
+            # A real clock may be set back.
+            self._last_ns = max(self._last_ns, now_ns)
+        return self._last_ns
+
+    def pause(self) -> None:
+        """Stop the time."""
+        self.now_ns()
+        self._is_paused = True
+
+    def resume(self) -> None:
+        """Let the time pass again from where it is."""
+        self._begin()
+        self._is_paused = False
+
+    def set_speed(self, speed: float) -> None:
+        """Let the time pass at another speed from now on.
+
+        Raises
+        ------
+        ValueError
+            If the speed is not a positive number.
+        """
+        speed = _checked(speed)
+        self._begin()
+        self._speed = speed
+
+    def step(self, duration_ns: int) -> None:
+        """Advance the time at once.
+
+        Raises
+        ------
+        ValueError
+            If the duration is negative.
+        """
+        if duration_ns < 0:
+            raise ValueError(f"a step of {duration_ns} ns would go back in time")
+        self._last_ns = self.now_ns() + duration_ns
+        self._begin()
+
+    def run_to(self, time_ns: int) -> None:
+        """Advance the time at once to a later time.
+
+        Raises
+        ------
+        ValueError
+            If that time has passed.
+        """
+        self.step(time_ns - self.now_ns())
+
+    def real_seconds_until(self, time_ns: int) -> float | None:
+        """Return in how many real seconds a time of the cluster is; None while it is paused."""
+        remaining_ns = time_ns - self.now_ns()
+        if remaining_ns <= 0:
+            return 0.0
+        return None if self._is_paused else remaining_ns / self._speed / 1e9
+
+    def _begin(self) -> None:
+        """Count from the present times."""
+        self._cluster_ns = self._last_ns if self._is_paused else max(self._last_ns, self.now_ns())
+        self._real_ns = self._read_ns()
+
+
+def _checked(speed: float) -> float:
+    if not 0 < speed < float("inf"):
+        raise ValueError(f"a speed is a positive number, not {speed}")
+    return speed

@@ -1,0 +1,62 @@
+"""The kubeconfig of a cluster: a file of its own, readable by its owner only."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from podwright.objects import PodwrightError
+
+CONTEXT: Final = "podwright"
+_COMMENT: Final = "# Written by `podwright up`; replaced at its next start.\n"
+
+
+class KubeconfigError(PodwrightError):
+    """A kubeconfig that cannot be written; the text says why."""
+
+
+def kubeconfig(server: str, token: str) -> dict[str, Any]:
+    """Return the kubeconfig of a server.
+
+    Parameters
+    ----------
+    server : str
+        The address, such as `http://127.0.0.1:8180`.
+    token : str
+        The bearer token of the user.
+    """
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": CONTEXT, "cluster": {"server": server}}],
+        "users": [{"name": CONTEXT, "user": {"token": token}}],
+        "contexts": [{"name": CONTEXT, "context": {"cluster": CONTEXT, "user": CONTEXT}}],
+        "current-context": CONTEXT,
+    }
+
+
+def write_kubeconfig(path: Path, document: dict[str, Any]) -> None:
+    """Write a kubeconfig; a file that podwright did not write is not replaced.
+
+    Raises
+    ------
+    KubeconfigError
+        The file was written by something else, or cannot be written.
+    """
+    try:
+        if path.exists() and not path.read_text(encoding="utf-8").startswith(_COMMENT):
+            raise KubeconfigError(
+                f"{path}: the file exists and was not written by podwright; name another one with"
+                " --kubeconfig"
+            )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f".{path.name}.partial")
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(_COMMENT + yaml.safe_dump(document, sort_keys=False))
+        partial.replace(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise KubeconfigError(f"{path}: the kubeconfig cannot be written: {error}") from error

@@ -1,0 +1,106 @@
+"""Clusters, and servers of them on a free port of loopback."""
+
+import asyncio
+import contextlib
+import http.client
+import json
+import threading
+
+import pytest
+
+from podwright.api.endpoints import HttpRequest, ServerOptions, User, static_tokens
+from podwright.apiserver import Application, Cluster, ClusterClock, ClusterOptions, TurnLoop
+from podwright.apiserver.cluster import new_cluster
+from podwright.apiserver.generated_nodes import generated_nodes
+from podwright.apiserver.hosts import AllowedHosts
+from podwright.apiserver.serving import bound_socket, serving
+from podwright.machine import SchedulerOptions
+
+ADMIN = User("admin", groups=("system:masters", "system:authenticated"))
+SERVER = ServerOptions(tokens=(static_tokens({"secret": ADMIN}),), anonymous=ADMIN)
+JSON = {"content-type": "application/json"}
+START_NS = 1_800_000_000_000_000_000
+
+
+def pod(name, **spec):
+    spec.setdefault("containers", [{"name": "main", "image": "app"}])
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
+
+
+def request(method, path, body=None, query=""):
+    return HttpRequest(
+        method, path, query, JSON, b"" if body is None else json.dumps(body).encode()
+    )
+
+
+def cluster_of(nodes=2, *, store=None, **options) -> Cluster:
+    cluster = new_cluster(
+        SchedulerOptions(),
+        now_ns=START_NS,
+        options=ClusterOptions(**options),
+        server_options=SERVER,
+        store=store,
+    )
+    cluster.world.add(*generated_nodes(nodes))
+    return cluster
+
+
+class Served:
+    """A server in a thread, and requests to it."""
+
+    def __init__(self, cluster, clock, port):
+        self.cluster, self.clock, self.port = cluster, clock, port
+
+    def connection(self):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+
+    def send(self, method, path, body=None, headers=()):
+        connection = self.connection()
+        with contextlib.closing(connection):
+            data = None if body is None else json.dumps(body)
+            connection.request(method, path, data, {**JSON, **dict(headers)})
+            response = connection.getresponse()
+            return response.status, json.loads(response.read())
+
+    def eventually(self, path, condition):
+        """Poll an object until a condition holds."""
+        found = None
+        for _ in range(2_000):
+            status, found = self.send("GET", path)
+            if status == 200 and condition(found):
+                return found
+        raise AssertionError(f"never: {found}")
+
+
+@pytest.fixture
+def serve():
+    """Return a function that serves a cluster until the test ends."""
+    with contextlib.ExitStack() as stack:
+
+        def start(cluster, clock=None):
+            clock = clock or ClusterClock(start_ns=START_NS)
+            listening = bound_socket("127.0.0.1", 0)
+            port = listening.getsockname()[1]
+            ready, loops = threading.Event(), []
+
+            async def main():
+                turns = TurnLoop(cluster, clock)
+                loops.append((asyncio.get_running_loop(), turns))
+                application = Application(turns, AllowedHosts())
+                await serving(application, turns, listening, ready.set)
+
+            thread = threading.Thread(target=asyncio.run, args=(main(),))
+            thread.start()
+
+            def stop():
+                loop, turns = loops[0]
+                with contextlib.suppress(RuntimeError):  # it has stopped by itself
+                    loop.call_soon_threadsafe(turns.stop)
+                thread.join(timeout=30)
+                assert not thread.is_alive()
+
+            stack.callback(stop)
+            assert ready.wait(timeout=30)
+            return Served(cluster, clock, port)
+
+        yield start

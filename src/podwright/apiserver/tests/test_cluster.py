@@ -1,0 +1,101 @@
+"""A cluster without a socket: the world and the API over one store."""
+
+import json
+
+from podwright.api.endpoints import HISTORY
+from podwright.apiserver.tests.conftest import START_NS, cluster_of, pod, request
+from podwright.store import ObjectStore
+
+PODS = "/api/v1/namespaces/default/pods"
+SECOND_NS = 1_000_000_000
+
+
+def read(cluster, path):
+    reply = cluster.handle(request("GET", path), START_NS)
+    return json.loads(reply.body)
+
+
+def settle(cluster, now_ns):
+    while not cluster.catch_up(now_ns, lambda: False):
+        pass
+
+
+def test_a_slice_ends_when_the_caller_says_so():
+    cluster = cluster_of()
+    cluster.handle(request("POST", PODS, pod("web")), START_NS)
+    steps = []
+
+    def is_over():
+        steps.append(cluster.world.now_ns)
+        return True
+
+    assert not cluster.catch_up(START_NS, is_over)
+    assert len(steps) == 1
+
+
+def test_the_time_of_the_world_follows_once_nothing_is_due():
+    cluster = cluster_of(0)
+    settle(cluster, START_NS + 5 * SECOND_NS)
+    assert cluster.world.now_ns == START_NS + 5 * SECOND_NS
+
+
+def test_there_is_something_to_do_after_a_write():
+    cluster = cluster_of()
+    settle(cluster, START_NS)
+    cluster.handle(request("POST", PODS, pod("web")), START_NS)
+    assert cluster.next_due_ns == START_NS
+
+
+def test_without_a_scheduler_pods_stay_pending():
+    cluster = cluster_of(has_scheduler=False)
+    cluster.handle(request("POST", PODS, pod("web")), START_NS)
+    settle(cluster, START_NS + 60 * SECOND_NS)
+    assert "nodeName" not in read(cluster, f"{PODS}/web")["spec"]
+
+
+def test_without_a_lifecycle_pods_do_not_run():
+    cluster = cluster_of(has_lifecycle=False)
+    cluster.handle(request("POST", PODS, pod("web")), START_NS)
+    settle(cluster, START_NS + 60 * SECOND_NS)
+    found = read(cluster, f"{PODS}/web")
+    assert found["spec"]["nodeName"]
+    assert found["status"]["phase"] == "Pending"
+
+
+def test_without_controllers_a_deployment_has_no_pods():
+    cluster = cluster_of(has_controllers=False)
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": pod("web")["spec"]}
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web"},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}, "template": template},
+    }
+    reply = cluster.handle(
+        request("POST", "/apis/apps/v1/namespaces/default/deployments", deployment), START_NS
+    )
+    assert reply.status == 201
+    settle(cluster, START_NS + 60 * SECOND_NS)
+    assert read(cluster, PODS)["items"] == []
+
+
+def test_a_cluster_continues_on_an_existing_store():
+    store = ObjectStore(**HISTORY)
+    first = cluster_of(store=store)
+    first.handle(request("POST", PODS, pod("web")), START_NS)
+    settle(first, START_NS + 10 * SECOND_NS)
+    before = read(first, f"{PODS}/web")
+    second = cluster_of(0, store=store)
+    settle(second, START_NS + 20 * SECOND_NS)
+    assert read(second, f"{PODS}/web")["spec"] == before["spec"]
+    # The scheduler counts the pods that were bound before.
+    big = pod(
+        "big", containers=[{"name": "c", "image": "i", "resources": {"requests": {"cpu": 8}}}]
+    )
+    for name in ("big-1", "big-2", "big-3"):
+        named = big | {"metadata": {"name": name}}
+        second.handle(request("POST", PODS, named), START_NS + 20 * SECOND_NS)
+    settle(second, START_NS + 30 * SECOND_NS)
+    nodes = [read(second, f"{PODS}/big-{i}")["spec"].get("nodeName") for i in (1, 2, 3)]
+    assert len({node for node in nodes if node}) == 2
+    assert nodes.count(None) == 1

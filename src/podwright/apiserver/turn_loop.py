@@ -1,0 +1,195 @@
+"""The turn loop: requests in, the world in slices, one commit, then replies and watches.
+
+Theory of operation
+-------------------
+A turn
+1. executes the requests that have arrived, for at most a slice of time;
+2. lets the world catch up with the clock, for at most a slice of time;
+3. commits all writes of both together;
+4. releases the replies, and wakes the watches that have something to send.
+
+Between two turns the event loop reads and writes connections. The loop sleeps when no request has
+arrived and nothing of the world is due.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections import deque
+from typing import Final, TypeAlias
+
+from podwright.api.endpoints import HttpReply, HttpRequest, Watch
+from podwright.apiserver.cluster import Cluster
+from podwright.apiserver.cluster_clock import ClusterClock
+from podwright.store import UnusableStore
+
+SLICE_NS: Final = 10_000_000
+"""How long requests, or the world, may take in one turn before the others have their turn."""
+
+PAUSED_WAIT_SECONDS: Final = 3600.0
+
+Waiting: TypeAlias = "asyncio.Future[HttpReply | Watch]"
+
+
+class WatchSubscription:
+    """A watch that is sent on a connection.
+
+    Attributes
+    ----------
+    watch : Watch
+    wake : asyncio.Event
+        Set by the turn loop when the watch has something to send, or ends.
+    """
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+        self.wake = asyncio.Event()
+
+
+class TurnLoop:
+    """Executes the requests of all connections on one cluster.
+
+    Parameters
+    ----------
+    cluster : Cluster
+    clock : ClusterClock
+        Of the cluster.
+    """
+
+    def __init__(self, cluster: Cluster, clock: ClusterClock) -> None:
+        self.cluster = cluster
+        self.clock = clock
+        self._queue: deque[tuple[HttpRequest, Waiting]] = deque()
+        self._subscriptions: set[WatchSubscription] = set()
+        self._wake = asyncio.Event()
+        self._is_stopping = False
+
+    async def execute(self, request: HttpRequest) -> HttpReply | Watch:
+        """Execute a request in the next turn, and return its reply once it is durable.
+
+        Raises
+        ------
+        UnusableStore
+            The store cannot write; the server stops.
+        """
+        future: Waiting = asyncio.get_running_loop().create_future()
+        self._queue.append((request, future))
+        self._wake.set()
+        return await future
+
+    def subscribe(self, watch: Watch) -> WatchSubscription:
+        """Add a watch, which is woken when it has something to send."""
+        subscription = WatchSubscription(watch)
+        subscription.wake.set()
+        self._subscriptions.add(subscription)
+        self._wake.set()
+        return subscription
+
+    def unsubscribe(self, subscription: WatchSubscription) -> None:
+        """Remove a watch whose connection has ended."""
+        self._subscriptions.discard(subscription)
+
+    def stop(self) -> None:
+        """End `run` after the present turn, and all watches."""
+        self._is_stopping = True
+        self._wake.set()
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the server ends, so that watches should."""
+        return self._is_stopping
+
+    async def run(self) -> None:
+        """Process turns until `stop` is called.
+
+        Raises
+        ------
+        UnusableStore
+            The store cannot write. Requests that wait receive the same error.
+        """
+        is_caught_up = False
+        try:
+            while not self._is_stopping:
+                if is_caught_up and not self._queue:
+                    await self._sleep()
+                self._wake.clear()
+                is_caught_up = self._turn()
+                # Connections read and write here.
+                await asyncio.sleep(0)
+        finally:
+            self._is_stopping = True
+            self._wake_all()
+            for _, future in self._queue:
+                future.cancel()
+            self._queue.clear()
+
+    async def _sleep(self) -> None:
+        seconds = self._seconds_to_sleep()
+        if seconds is not None and seconds <= 0:
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
+
+    def _seconds_to_sleep(self) -> float | None:
+        due = [sub.watch.next_due_ns for sub in self._subscriptions]
+        world_ns = self.cluster.next_due_ns
+        if world_ns is not None:
+            due.append(world_ns)
+        return self.clock.real_seconds_until(min(due)) if due else None
+
+    def _turn(self) -> bool:
+        """Process one turn; return whether nothing that is due is left."""
+        now_ns = self.clock.now_ns()
+        answered: list[tuple[Waiting, HttpReply | Watch]] = []
+        try:
+            with self.cluster.store.batch():
+                self._execute_queued(now_ns, answered)
+                is_over = _deadline()
+                is_caught_up = self.cluster.catch_up(now_ns, is_over)
+        except UnusableStore as error:
+            for future, _ in answered:
+                if not future.done():
+                    future.set_exception(error)
+            raise
+        for future, reply in answered:
+            if not future.done():  # the connection has not ended meanwhile
+                future.set_result(reply)
+        self._wake_due(now_ns)
+        return is_caught_up
+
+    def _execute_queued(
+        self, now_ns: int, answered: list[tuple[Waiting, HttpReply | Watch]]
+    ) -> None:
+        is_over = _deadline()
+        while self._queue:
+            request, future = self._queue.popleft()
+            if future.done():
+                continue
+            answered.append((future, self.cluster.handle(request, now_ns)))
+            if is_over():
+                return
+
+    def _wake_due(self, now_ns: int) -> None:
+        for subscription in self._subscriptions:
+            watch = subscription.watch
+            if watch.is_behind or watch.next_due_ns <= now_ns:
+                subscription.wake.set()
+
+    def _wake_all(self) -> None:
+        for subscription in self._subscriptions:
+            subscription.wake.set()
+
+
+class _deadline:  # noqa: N801 - called like a function
+    """Whether a slice of real time that begins now has ended."""
+
+    __slots__ = ("_end_ns",)
+
+    def __init__(self) -> None:
+        self._end_ns = time.perf_counter_ns() + SLICE_NS
+
+    def __call__(self) -> bool:
+        return time.perf_counter_ns() >= self._end_ns

@@ -1,0 +1,153 @@
+"""`podwright up`: the options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from podwright.cli.options import (
+    Config,
+    Gates,
+    Offset,
+    OffsetName,
+    Plugins,
+    Seed,
+    Setup,
+    TieRuleName,
+    Ties,
+    Validate,
+    ValidationName,
+    command_app,
+    given_on,
+    reject_idle,
+)
+
+app = command_app()
+
+DEFAULT_PORT = 8180
+
+
+@app.command(
+    epilog="\b\nExamples:\n"
+    "  $ podwright up --nodes 3\n"
+    "  $ podwright up cluster/ --config scheduler.yaml --db cluster.db"
+)
+def up(  # noqa: PLR0913, PLR0917 - the options of the command
+    ctx: typer.Context,
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FILE",
+            help="Manifests, dumps or snapshots of the initial objects; folders of them; - for "
+            "stdin.",
+            show_default=False,
+        ),
+    ] = None,
+    nodes: Annotated[
+        int,
+        typer.Option("--nodes", metavar="NUMBER", min=0, help="Create this many equal nodes."),
+    ] = 0,
+    port: Annotated[
+        int,
+        typer.Option("--port", metavar="PORT", min=0, max=65535, help="0: any free port."),
+    ] = DEFAULT_PORT,
+    kubeconfig: Annotated[
+        Path | None,
+        typer.Option(
+            "--kubeconfig",
+            metavar="FILE",
+            help="Where to write the kubeconfig. Defaults to podwright.kubeconfig in the current "
+            "folder.",
+            show_default=False,
+        ),
+    ] = None,
+    db: Annotated[
+        Path | None,
+        typer.Option(
+            "--db",
+            metavar="FILE",
+            help="Keep the objects in this file, and continue from it. In memory without it.",
+            show_default=False,
+        ),
+    ] = None,
+    speed: Annotated[
+        float,
+        typer.Option(
+            "--speed", metavar="FACTOR", help="How many seconds of the cluster a real second is."
+        ),
+    ] = 1.0,
+    config: Config = None,
+    plugin: Plugins = None,
+    seed: Seed = 0,
+    tie_rule: Ties = TieRuleName.drawn,
+    preemption_offset: Offset = OffsetName.drawn,
+    feature_gates: Gates = "",
+    validate: Validate = ValidationName.strict,
+    has_scheduler: Annotated[
+        bool,
+        typer.Option("--scheduler/--no-scheduler", help="Whether podwright schedules the pods."),
+    ] = True,
+    has_controllers: Annotated[
+        bool,
+        typer.Option("--controllers/--no-controllers", help="Whether podwright's controllers run."),
+    ] = True,
+    has_lifecycle: Annotated[
+        bool,
+        typer.Option("--lifecycle/--no-lifecycle", help="Whether podwright simulates kubelets."),
+    ] = True,
+    bare: Annotated[
+        bool,
+        typer.Option(
+            "--bare",
+            help="Only the API server: no scheduler, controllers or kubelets, and the tokens of "
+            "the recorded API exchanges.",
+        ),
+    ] = False,
+) -> None:
+    """Run a cluster that speaks the Kubernetes API, until it is interrupted.
+
+    The command serves the API on 127.0.0.1, writes a kubeconfig with a token, schedules pods, and
+    simulates the controllers and the kubelets.
+    """
+    from podwright.cli.up_run import UpOptions, run_up
+
+    given = given_on(ctx)
+    if bare:
+        for name, option in _PARTS.items():
+            if name in given:
+                reject_idle(option, "with --bare", "none of these parts runs")
+    setup = Setup(
+        config=config,
+        plugins=tuple(plugin or ()),
+        seed=seed,
+        tie_rule=tie_rule,
+        preemption_offset=preemption_offset,
+        feature_gates=feature_gates,
+        validate=validate,
+        given=given,
+        seeds_names=True,
+    )
+    if not 0 < speed < float("inf"):
+        raise typer.BadParameter("must be a positive number.", param_hint="'--speed'")
+    options = UpOptions(
+        files=tuple(files or ()),
+        nodes=nodes,
+        port=port,
+        kubeconfig=kubeconfig or Path("podwright.kubeconfig"),
+        db=db,
+        speed=speed,
+        has_scheduler=has_scheduler and not bare,
+        has_controllers=has_controllers and not bare,
+        has_lifecycle=has_lifecycle and not bare,
+        is_bare=bare,
+    )
+    run_up(options, setup)
+
+
+_PARTS = {
+    "has_scheduler": "--scheduler",
+    "has_controllers": "--controllers",
+    "has_lifecycle": "--lifecycle",
+}

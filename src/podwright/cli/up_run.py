@@ -1,0 +1,130 @@
+"""`podwright up`: runs a cluster."""
+
+from __future__ import annotations
+
+import secrets
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from podwright.api.endpoints import HISTORY, ServerOptions, User, bare_options, static_tokens
+from podwright.apiserver import (
+    Cluster,
+    ClusterClock,
+    ClusterOptions,
+    TurnLoop,
+    bound_socket,
+    generated_nodes,
+    kubeconfig,
+    new_cluster,
+    serve,
+    write_kubeconfig,
+)
+from podwright.cli.console import announce_compilation, print_message, write
+from podwright.cli.inputs import extender_caller, read_inputs, scheduler_options
+from podwright.cli.options import Setup
+from podwright.cli.warm_up_run import warm_up
+from podwright.files import LoadedObjects
+from podwright.store import ObjectStore, kind_of, open_store
+
+HOST = "127.0.0.1"
+_BARE_TOKEN = "admin-token"
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpOptions:
+    """The options of the command, besides those of the scheduler."""
+
+    files: tuple[str, ...]
+    nodes: int
+    port: int
+    kubeconfig: Path
+    db: Path | None
+    speed: float
+    has_scheduler: bool
+    has_controllers: bool
+    has_lifecycle: bool
+    is_bare: bool
+
+
+def run_up(options: UpOptions, setup: Setup) -> None:
+    """Run a cluster until the process is interrupted.
+
+    Raises
+    ------
+    InputError
+        If the inputs are not valid.
+    ServingError
+        If the port cannot be served.
+    KubeconfigError
+        If the kubeconfig cannot be written.
+    UnusableStore
+        If the database cannot be read or written.
+    """
+    inputs = read_inputs(options.files, setup)
+    listening = bound_socket(HOST, options.port)
+    address = f"http://{HOST}:{listening.getsockname()[1]}"
+    token = _BARE_TOKEN if options.is_bare else secrets.token_urlsafe(24)
+    write_kubeconfig(options.kubeconfig, kubeconfig(address, token))
+    store = _store(options, setup)
+    clock = ClusterClock(speed=options.speed)
+    if options.has_scheduler:
+        announce_compilation()
+        warm_up()
+    cluster = new_cluster(
+        scheduler_options(inputs, setup),
+        now_ns=clock.now_ns(),
+        options=ClusterOptions(
+            has_scheduler=options.has_scheduler,
+            has_controllers=options.has_controllers,
+            has_lifecycle=options.has_lifecycle,
+        ),
+        server_options=_server_options(options, token),
+        call_extender=extender_caller(inputs.configuration, inputs.source),
+        store=store,
+    )
+    _add(cluster, inputs.loaded, options.nodes)
+    try:
+        serve(
+            lambda: TurnLoop(cluster, clock), listening, started=lambda: _announce(options, address)
+        )
+    finally:
+        store.close()
+    print_message("stopped" if options.db is None else f"stopped; {options.db} has all objects")
+
+
+def _store(options: UpOptions, setup: Setup) -> ObjectStore:
+    if options.db is None:
+        return ObjectStore(seed=setup.seed, **HISTORY)
+    seed = setup.seed if "seed" in setup.given else None
+    return open_store(options.db, seed=seed, **HISTORY)
+
+
+def _server_options(options: UpOptions, token: str) -> ServerOptions:
+    if options.is_bare:
+        return bare_options()
+    admin = User("admin", "admin", ("system:masters", "system:authenticated"))
+    # Clients that are built on client-go send no credentials over plain HTTP.
+    return ServerOptions(tokens=(static_tokens({token: admin}),), anonymous=admin)
+
+
+def _add(cluster: Cluster, loaded: LoadedObjects, nodes: int) -> None:
+    """Create the initial objects; those of a database that exists stay as they are."""
+    new = [
+        obj
+        for obj in (*generated_nodes(nodes), *loaded.objects)
+        if cluster.store.get(kind_of(obj), obj.key) is None
+    ]
+    cluster.world.add(*new)
+
+
+def _announce(options: UpOptions, address: str) -> None:
+    path = shlex.quote(str(options.kubeconfig))
+    write(
+        f"Serving the Kubernetes API at {address}. Ctrl-C stops it.\n\n"
+        "Try in another terminal:\n"
+        f"  export KUBECONFIG={path}\n"
+        "  kubectl get nodes\n"
+        "  kubectl create deployment web --image=nginx --replicas=3\n"
+        "  kubectl get pods -o wide\n"
+    )
