@@ -10,11 +10,15 @@ from __future__ import annotations
 import errno
 import io
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NoReturn, TextIO
+
+BY_SIGNAL = 128
+"""Exit status after a signal, less its number; as in shells."""
 
 SYSTEM_FAILED = 3
 """Exit status for a system error or a failed remote call."""
@@ -39,11 +43,17 @@ class OSFailure(Exception):  # noqa: N818 - named for what it is
         self.error = error
 
 
+class Interruption(Exception):  # noqa: N818 - named for what it is
+    """A `KeyboardInterrupt` of a command, wrapped: Typer exits silently."""
+
+
 @contextmanager
-def keep_os_errors() -> Iterator[None]:
-    """Raise a `OSFailure` for an `OSError`."""
+def keep_from_typer() -> Iterator[None]:
+    """Raise an `OSFailure` for an `OSError`, an `Interruption` for a `KeyboardInterrupt`."""
     try:
         yield
+    except KeyboardInterrupt as interrupt:
+        raise Interruption(*interrupt.args) from interrupt
     except OSError as error:
         raise OSFailure(error) from error
 
@@ -67,6 +77,10 @@ def run_and_exit(command: Callable[[], object]) -> NoReturn:
             command()
         except SystemExit as end:
             status = end.code
+        except (Interruption, KeyboardInterrupt) as interrupt:
+            status = BY_SIGNAL + signal.SIGINT
+            with suppress(OSError):
+                sys.stderr.write(f"{str(interrupt) or 'interrupted'}\n")
         except OSFailure as error:
             failure = _error_text(error.error)
         except OSError as error:

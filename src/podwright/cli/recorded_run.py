@@ -39,6 +39,8 @@ class RecordedRun:
     log : DecisionLog
     plugins : tuple of type
         The given ones, and the installed ones with which the run was recorded.
+    status : str
+        `running`, `interrupted` or `finished`; "" for the folder of a decision log alone.
     start_ns, end_ns : int
         Start and end of the run; of a running one, the time of its last event.
 
@@ -52,10 +54,15 @@ class RecordedRun:
 
     def __init__(self, path: Path, plugins: Iterable[type[Plugin]] = ()) -> None:
         self.path = path
+        has_manifest = (path / "manifest.json").exists()
+        folder = RunFolder.open(path) if has_manifest else None
+        if folder is not None:
+            folder.check_begun()
         inner = path / "log"
         self.log = DecisionLog.open(inner if inner.is_dir() else path)
         self.plugins = self._with_installed(tuple(plugins))
         count = len(self.log)
+        self.status: str = "" if folder is None else folder.manifest.status
         self.start_ns = start_of_run(path, self.log)
         last_ns = self.log.time_of(count - 1) if count else self.start_ns
         self.end_ns = max(last_ns, _end_of(path / "summary.json"))

@@ -32,6 +32,7 @@ from podwright.recording import (
     ClusterAt,
     PendingPod,
     QueueAt,
+    RunFolder,
     camel_case,
     cluster_of,
     queue_of,
@@ -107,6 +108,7 @@ class MomentView:
         resources = _used_resources(columns)
         return {
             "run": str(self._run.path),
+            "status": self._run.status or None,
             "time": shortest_time_text(self._now_ns),
             "sinceStart": self._run.since_start(self._now_ns),
             "event": self._index,
@@ -173,6 +175,7 @@ class MomentView:
         columns = self._machine.cluster.nodes
         phases = _phases(self._pods)
         rows = [
+            *self._status_rows(),
             ("Time:", self._run.describe(self._now_ns)),
             ("Events:", f"{self._index} of {len(self._run.log)}"),
             ("Nodes:", _counted(Counter(map(_node_status, _live(columns))), columns.n_alive)),
@@ -190,6 +193,14 @@ class MomentView:
         ]
         for name, value in rows:
             print_paragraph(f"{name:10}{value}", hanging=10)
+
+    def _status_rows(self) -> list[tuple[str, str]]:
+        """Return the row that says why a run has no end."""
+        status = self._run.status
+        if status == "interrupted":
+            resume = RunFolder.open(self._run.path).resume_command
+            return [("Status:", f"interrupted; resume the run with: {resume}")]
+        return [("Status:", status)] if status == "running" else []
 
     def _placed(self) -> str:
         assumed = len(self._cluster.assumed)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -15,6 +13,7 @@ import msgspec
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from podwright._interrupts import PendingSignal, deferred_signals
 from podwright.cli.console import (
     announce_compilation,
     print_document,
@@ -46,6 +45,7 @@ from podwright.cli.options import (
     TieRuleName,
     ValidationName,
 )
+from podwright.cli.process_exit import BY_SIGNAL
 from podwright.cli.simulate_report import print_evictions, print_report, warnings_of_review
 from podwright.config import (
     format_duration,
@@ -81,9 +81,6 @@ from podwright.simulation import (
     start_simulation,
     time_ns,
 )
-
-INTERRUPTED = 130
-"""Exit status after Ctrl-C, as in shells (128 + SIGINT)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,22 +230,24 @@ def _run(options: SimulateOptions, folder: Path | None, *, is_resumed: bool, out
         print_message(f"{place} is incomplete and was ignored")
     announce_compilation()
     path = None if folder is None else str(folder)
-    simulation = start_simulation(rules, inputs, manifest, output=path, resumes=is_resumed)
-    known = simulation.warnings
-    _warn(known)
-    with _stop_on_signals() as stop:
-        is_over = _steps(simulation, inputs, rules, stop)
-    summary = simulation.end(is_interrupted=not is_over, with_tables=with_tables)
+    # A signal ends the run between two steps; the second one, immediately.
+    with deferred_signals() as pending:
+        simulation = start_simulation(rules, inputs, manifest, output=path, resumes=is_resumed)
+        known = simulation.warnings
+        _warn(known)
+        is_over = _steps(simulation, inputs, rules, pending)
+        summary = simulation.end(is_interrupted=not is_over, with_tables=with_tables)
+        signal_number = pending.take()
     _warn(warning for warning in simulation.warnings if warning not in known)
     _print(summary, simulation.world.pods, output)
     if output in ("table", "wide"):
         world = simulation.world
         warn_of_missing_resources(_pods_left(world), world.nodes)
-    if not is_over:
-        when = format_duration(summary.simulated_ns)
+    if signal_number is not None:
+        when = "at the end of" if is_over else f"{format_duration(summary.simulated_ns)} into"
         hint = f"; resume with: podwright simulate --resume {folder}" if folder else ""
-        print_message(f"interrupted {when} into the run{hint}")
-        raise typer.Exit(INTERRUPTED)
+        print_message(f"interrupted {when} the run{'' if is_over else hint}")
+        raise typer.Exit(BY_SIGNAL + signal_number)
     return not summary.pending_count
 
 
@@ -410,41 +409,13 @@ def _is_pending(pod: Pod) -> bool:
     return not pod.spec.node_name and pod.status.phase not in ("Succeeded", "Failed")
 
 
-class _Stop:
-    """Whether a signal requested the end of the run."""
-
-    is_requested = False
-
-
-@contextmanager
-def _stop_on_signals() -> Iterator[_Stop]:
-    """End the run between two steps on SIGINT or SIGTERM; on the second signal, immediately."""
-    stop = _Stop()
-
-    def request_stop(number: int, _: object) -> None:
-        stop.is_requested = True
-        signal.signal(number, before[number])
-
-    before: dict[int, Any] = {
-        number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        for number in before:
-            signal.signal(number, request_stop)
-    except ValueError:
-        before = {}  # not the main thread, which alone can install signal handlers
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _steps(simulation: Simulation, inputs: Inputs, rules: RunOptions, stop: _Stop) -> bool:
+def _steps(
+    simulation: Simulation, inputs: Inputs, rules: RunOptions, pending: PendingSignal
+) -> bool:
     """Run to the end; return False if a signal stopped the run before."""
     console = stderr()
     if not console.is_terminal:
-        return all(not stop.is_requested for _ in simulation.steps())
+        return all(pending.number is None for _ in simulation.steps())
     end_ns = rules.until_ns if rules.until_ns is not None else inputs.end_ns
     columns = (
         TextColumn("simulated {task.fields[when]}"),
@@ -464,7 +435,7 @@ def _steps(simulation: Simulation, inputs: Inputs, rules: RunOptions, stop: _Sto
                 when=format_duration(now_ns - rules.scheduler.start_ns),
                 rate=f"{counts.decisions:,} decisions, {per_second:,.0f}/s",
             )
-            if stop.is_requested:
+            if pending.number is not None:
                 return False
     return True
 

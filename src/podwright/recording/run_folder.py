@@ -295,7 +295,12 @@ class RunFolder:
         """The command that resumes the run, or the call if the run was started from Python."""
         if "files" in self.manifest.options:
             return f"podwright simulate --resume {self.path}"
-        return "pw.simulate(..., output=..., resume=True)"
+        return f"pw.simulate(..., output={str(self.path)!r}, resume=True)"
+
+    @property
+    def interruption(self) -> str:
+        """The sentence that says that the run was interrupted, and how to resume it."""
+        return f"interrupted; resume the run with: {self.resume_command}"
 
     def _acquire_lock(self) -> None:
         file = (self.path / ".lock").open("ab")
@@ -315,6 +320,21 @@ class RunFolder:
     def log_path(self) -> str:
         """The path of the decision log."""
         return str(self.path / "log")
+
+    def check_begun(self) -> None:
+        """Check that the folder has a log.
+
+        Raises
+        ------
+        RunError
+            If the run was interrupted before its first event.
+        """
+        has_log = any((self.path / "log").glob("*"))
+        if self.manifest.status == "interrupted" and not has_log:
+            raise RunError(
+                f"{self.path} has no events: the run was interrupted before it began; resume it"
+                f" with: {self.resume_command}"
+            )
 
     def write_checkpoint(self, state: bytes, rows: Rows) -> None:
         """Write a checkpoint; the log must have been synced.
@@ -387,7 +407,12 @@ class RunFolder:
             self.release()
 
     def interrupt(self) -> None:
-        """Mark the run as interrupted, without results, and release the lock."""
+        """Mark the run as interrupted, without results, and release the lock.
+
+        A folder that is closed, or locked by another process, is left as it is.
+        """
+        if self._locked is None:
+            return
         try:
             # An earlier interruption may have left its results.
             (self.path / "summary.json").unlink(missing_ok=True)
@@ -473,6 +498,9 @@ class RunFolder:
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(place)
+        except KeyboardInterrupt:
+            beside.unlink(missing_ok=True)
+            raise
         except OSError as error:
             beside.unlink(missing_ok=True)
             raise _cannot("written", place, error) from error

@@ -170,6 +170,7 @@ class Run:
         """
         require_type(folder, (str, PathLike), "folder", "the path of a run folder")
         found, own = RunFolder.open(str(folder)), tuple(plugins)
+        found.check_begun()
         manifest = found.manifest
         with ExitStack() as opened:
             log = opened.enter_context(DecisionLog.open(found.log_path))

@@ -25,6 +25,7 @@ from typing import Final
 
 import msgspec
 
+from podwright._interrupts import PendingSignal, deferred_signals
 from podwright._progress import metered
 from podwright.config import format_duration
 from podwright.machine import render_text
@@ -160,11 +161,13 @@ class Simulation:
         """
         try:
             yield
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as interrupt:
             if self._folder is not None:
                 # The step may be incomplete, so no results are written.
-                self._close_log()
-                self._folder.interrupt()
+                with deferred_signals():
+                    self._close_log()
+                    self._folder.interrupt()
+                interrupt.args = (self._folder.interruption,)
             raise
         except Exception as error:
             if self._folder is None:
@@ -207,13 +210,39 @@ class Simulation:
         world.run_until(until_ns)
         tables.passed(before_ns, world.now_ns)
 
-    def run(self, *, is_shown: bool | None = None) -> None:
-        """Run to the end; `is_shown` tells whether the progress is shown."""
+    def complete(self, *, is_shown: bool | None = None) -> None:
+        """Run to the end and write the results; `is_shown` tells whether the progress is shown.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            After Ctrl-C. A run with a folder ends between two steps; the folder has the results so
+            far, and the run can be resumed. A second Ctrl-C ends it within a step.
+        """
+        if self._folder is None:
+            self._run(PendingSignal(), is_shown=is_shown)
+            self.end()
+            return
+        is_over = False
+        try:
+            with deferred_signals() as pending:
+                is_over = self._run(pending, is_shown=is_shown)
+                self.end(is_interrupted=not is_over)
+        except KeyboardInterrupt as interrupt:
+            if not is_over:
+                interrupt.args = (self._folder.interruption,)
+            raise
+
+    def _run(self, pending: PendingSignal, *, is_shown: bool | None) -> bool:
+        """Run to the end; return False if a signal stopped the run before."""
         start_ns, until_ns = self.world.start_ns, self._options.until_ns
         total_ns = (self._end_ns if until_ns is None else until_ns) - start_ns
         with metered("simulating", total_ns, is_shown=is_shown) as meter:
             for now_ns in self.steps():
                 meter.advance(now_ns - start_ns, partial(format_duration, now_ns - start_ns))
+                if pending.number is not None:
+                    return False
+        return True
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -228,14 +257,15 @@ class Simulation:
         if not can_save(world):
             self._checkpoint_due = len(world.log) + _EVENTS_BETWEEN_TRIES
             return
-        rows = self.tables.take_rows()
-        state = SimulationState(
-            world_state(world), self.tables.state(), world.report_observers.state()
-        )
-        data = msgspec.msgpack.encode(state)
-        # The log first: the checkpoint counts its events, and must find them after a crash.
-        world.log.flush(sync=True)
-        folder.write_checkpoint(data, rows)
+        with deferred_signals():
+            rows = self.tables.take_rows()
+            state = SimulationState(
+                world_state(world), self.tables.state(), world.report_observers.state()
+            )
+            data = msgspec.msgpack.encode(state)
+            # The log first: the checkpoint counts its events, and must find them after a crash.
+            world.log.flush(sync=True)
+            folder.write_checkpoint(data, rows)
         self._checkpoint_due = self._next_checkpoint()
 
     def _restored(self, state: SimulationState, inputs: Iterable[tuple[int, Operation]]) -> World:
@@ -292,7 +322,7 @@ class Simulation:
         with_tables : bool
             Whether to write tables.
         """
-        with self._kept_resumable():
+        with deferred_signals(), self._kept_resumable():
             return self._end(is_interrupted=is_interrupted, with_tables=with_tables)
 
     def _end(self, *, is_interrupted: bool, with_tables: bool) -> Summary:

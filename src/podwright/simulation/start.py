@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Unpack, get_args
 
 import msgspec
 
+from podwright._interrupts import deferred_signals
 from podwright.assembly import idle_arguments
 from podwright.config import (
     KubeSchedulerConfiguration,
@@ -102,17 +103,26 @@ def start_simulation(
     if output is None:
         return Simulation(options, inputs)
     checkpoint = None
-    if resumes:
-        folder = RunFolder.open(output)
-        checkpoint = folder.resume(manifest)
-    else:
+    folder = RunFolder.open(output) if resumes else None
+    if folder is None:
         # Invalid options are rejected before the folder is created.
         World(options.scheduler, controllers=())
-        folder = RunFolder.create(output, manifest)
     try:
+        with deferred_signals():
+            if folder is None:
+                folder = RunFolder.create(output, manifest)
+            else:
+                checkpoint = folder.resume(manifest)
         return Simulation(options, inputs, folder=folder, checkpoint=checkpoint)
     except PodwrightError:
-        folder.release()
+        if folder is not None:
+            folder.release()
+        raise
+    except KeyboardInterrupt as interrupt:
+        if folder is not None:
+            with deferred_signals():
+                folder.interrupt()
+            interrupt.args = (folder.interruption,)
         raise
 
 
@@ -188,6 +198,9 @@ def simulate(  # noqa: PLR0913 - the options of a run
         With all errors of all inputs; nothing is written then.
     RunError
         If the folder cannot be used, or holds another run.
+    KeyboardInterrupt
+        After Ctrl-C. The folder is marked as interrupted, has the results so far, and can be
+        resumed.
 
     Examples
     --------
@@ -269,8 +282,7 @@ def simulate(  # noqa: PLR0913 - the options of a run
     manifest = manifest_of(options, (*files, *more), other_options)
     folder = None if output is None else str(output)
     simulation = start_simulation(options, inputs, manifest, output=folder, resumes=resume)
-    simulation.run(is_shown=progress)
-    simulation.end()
+    simulation.complete(is_shown=progress)
     run = simulation.result()
     run.warnings = (*loaded.warnings, *inputs.warnings, *run.warnings)
     return run
