@@ -18,6 +18,7 @@ from podwright.api.admission.limit_ranges import LimitRanger
 from podwright.api.admission.namespace_lifecycle import NamespaceLifecycle
 from podwright.api.admission.pod_priority import Priority
 from podwright.api.admission.pod_resize import PodResizeValidator
+from podwright.api.admission.pod_security import PodSecurity
 from podwright.api.admission.quota import ResourceQuota
 from podwright.api.admission.runtime_classes import RuntimeClass
 from podwright.api.admission.storage_protection import StorageObjectInUseProtection
@@ -30,6 +31,7 @@ PLUGINS: Final[dict[str, MakePlugin]] = {
     "NamespaceLifecycle": lambda context: NamespaceLifecycle(context.store),
     "LimitRanger": lambda context: LimitRanger(context.store),
     "TaintNodesByCondition": lambda _: TaintNodesByCondition(),
+    "PodSecurity": lambda context: PodSecurity(context.store),
     "Priority": lambda context: Priority(context.store),
     "DefaultTolerationSeconds": lambda _: DefaultTolerationSeconds(),
     "DefaultStorageClass": lambda context: DefaultStorageClass(context.store),

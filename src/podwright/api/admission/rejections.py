@@ -5,9 +5,10 @@ Upstream: staging/src/k8s.io/apiserver/pkg/admission/errors.go
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from podwright.objects import Document, PodwrightError
+from podwright.schema import Problem, reason_of
 
 
 class Rejected(PodwrightError):  # noqa: N818 - named as the API names it
@@ -68,4 +69,30 @@ def not_found(group: str, resource: str, name: str) -> Rejected:
         code=404,
         reason="NotFound",
         details=details_of(group, resource, name),
+    )
+
+
+def invalid(group: str, kind: str, name: str, problems: Iterable[Problem]) -> Rejected:
+    """Return the rejection of an object that violates rules.
+
+    Parameters
+    ----------
+    problems : iterable of Problem
+        All errors, in upstream's order. The message has the same error once.
+    """
+    texts: dict[str, None] = {}
+    causes: list[Document] = []
+    for path, message, _ in problems:
+        text = f"{path}: {message}" if path else message
+        texts[text] = None
+        cause = {"reason": reason_of(message), "message": message, "field": path}
+        causes.append({key: value for key, value in cause.items() if value})
+    listed = ", ".join(texts)
+    if len(texts) > 1:
+        listed = f"[{listed}]"
+    return Rejected(
+        f'{qualified(group, kind)} "{name}" is invalid: {listed}',
+        code=422,
+        reason="Invalid",
+        details=details_of(group, kind, name, causes),
     )

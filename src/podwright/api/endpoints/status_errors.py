@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from podwright.api.admission import Rejected
+from podwright.api.admission import Rejected, rejections
 from podwright.objects import Document, PodwrightError
-from podwright.schema import Problem, reason_of
+from podwright.schema import Problem
 
 
 class ApiError(PodwrightError):
@@ -200,21 +200,7 @@ def invalid(group: str, kind: str, name: str, problems: Iterable[Problem]) -> Ap
     problems : iterable of Problem
         All errors, in upstream's order. The message has the same error once.
     """
-    texts: dict[str, None] = {}
-    causes: list[Document] = []
-    for path, message, _ in problems:
-        text = f"{path}: {message}" if path else message
-        texts[text] = None
-        cause = {"reason": reason_of(message), "message": message, "field": path}
-        causes.append({key: value for key, value in cause.items() if value})
-    listed = ", ".join(texts)
-    if len(texts) > 1:
-        listed = f"[{listed}]"
-    details = _details(group, kind, name)
-    if causes:
-        details["causes"] = causes
-    message = f'{qualified(group, kind)} "{name}" is invalid: {listed}'
-    return ApiError(422, "Invalid", message, details)
+    return of_rejection(rejections.invalid(group, kind, name, problems))
 
 
 def invalid_options(options: str, problems: Iterable[Problem]) -> ApiError:
