@@ -72,7 +72,7 @@ docs: $(VENV)/.installed  ## Run every example of the documentation (PODWRIGHT_U
 soak: $(VENV)/.installed  ## Play whole clusters with faults, many seeds (SEEDS=0-999)
 	PODWRIGHT_SEEDS=$(SEEDS) $(BIN)/python -m pytest tests/world $(ARGS)
 
-conformance: $(VENV)/.installed  ## Replay recorded API exchanges (FILES="a.jsonl.gz ..."; default: all)
+conformance: $(VENV)/.installed  ## Replay recorded API exchanges (FILES="a.jsonl.gz ..."; default: all; ARGS=--http)
 	$(BIN)/python -m tests.conformance $(FILES) $(ARGS)
 
 real-parts:  ## Build kubectl, kube-apiserver, etcd and others from Go modules (REAL="e2e.test kwok" for these)

@@ -1,7 +1,7 @@
-"""Replay recordings: ``python -m tests.conformance [FILE ...] [--differences N]``.
+"""Replay recordings: ``python -m tests.conformance [FILE ...] [--http] [--differences N]``.
 
-Without files it replays those of tests/golden/api. The exit status is 1 if anything
-differs, or if nothing was replayed, and 2 if a file cannot be read.
+Without files it replays those of tests/golden/api; without `--http`, no socket is opened. The exit
+status is 1 if anything differs, or if nothing was replayed, and 2 if a file cannot be read.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from tests.conformance.over_http import served_cluster
 from tests.conformance.replay import RECORDINGS, Compared, replay
 
 
@@ -20,12 +21,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--differences", type=int, default=5, metavar="N", help="how many exchanges to show a file"
     )
+    parser.add_argument("--http", action="store_true", help="replay against a server on a socket")
     parsed = parser.parse_args(arguments)
     files = parsed.files or sorted(RECORDINGS.glob("*.jsonl.gz"))
     agreed = total = 0
     for path in files:
         try:
-            compared = replay(path)
+            compared = replay_over_http(path) if parsed.http else replay(path)
         except (OSError, ValueError, KeyError) as error:
             print(f"{path}: not a recording that can be replayed: {error!r}", file=sys.stderr)
             return 2
@@ -37,6 +39,12 @@ def main(arguments: list[str] | None = None) -> int:
             print_differences(each)
     print(f"{agreed} of {total} exchanges in {len(files)} files agree")
     return 0 if total and agreed == total else 1
+
+
+def replay_over_http(path: Path) -> list[Compared]:
+    """Replay a recording against a fresh server on a socket."""
+    with served_cluster() as server:
+        return replay(path, server)
 
 
 def print_differences(compared: Compared) -> None:

@@ -1,26 +1,16 @@
-"""Replays of recordings against `ApiServer`, a fresh one for each file, without a socket."""
+"""Replays of recordings against a fresh server for each file, by default without a socket."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from tests.conformance.comparison import Difference, compare
 from tests.conformance.recordings import Exchange, Results, read_recording
 
-from podwright.api.endpoints import (
-    ApiError,
-    ApiServer,
-    HttpReply,
-    HttpRequest,
-    Watch,
-    bare_options,
-    bare_store,
-)
-from podwright.api.endpoints.negotiation import MediaType
-from podwright.api.endpoints.responses import error_reply
+from podwright.api.endpoints import ApiServer, HttpRequest, Watch, bare_options, bare_store
 
 RECORDINGS = Path(__file__).parents[1] / "golden" / "api"
 START_NS = 1_772_445_600_000_000_000
@@ -34,49 +24,88 @@ class Compared(msgspec.Struct, frozen=True):
     differences: list[Difference]
 
 
-class Replay:
-    """A fresh server, to which exchanges are sent in order."""
+class Answer(msgspec.Struct, frozen=True):
+    """The response of a server.
+
+    Attributes
+    ----------
+    status : int
+    headers : dict of str to str
+        Several values of a name are joined by commas.
+    body : bytes
+    is_watch : bool
+        Whether the body is a stream of events.
+    """
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+    is_watch: bool = False
+
+
+class Server(Protocol):
+    """A fresh server, to which requests are sent in order."""
+
+    def send(self, request: HttpRequest) -> Answer:
+        """Send a request, a second after the last one, and return the whole response."""
+
+    def restart(self) -> None:
+        """Discard the history, and start again."""
+
+
+class DirectServer:
+    """`ApiServer` without a socket."""
 
     def __init__(self) -> None:
         self._store = bare_store(START_NS)
         self._server = ApiServer(self._store, bare_options())
-        self._results = Results()
         self._now_ns = START_NS + _SECOND_NS
+
+    def restart(self) -> None:
+        """Discard the history, and start again."""
+        self._store.compact(self._store.resource_version)
+        self._server = ApiServer(self._store, bare_options())
+
+    def send(self, request: HttpRequest) -> Answer:
+        """Send a request, a second after the last one."""
+        self._now_ns += _SECOND_NS
+        reply = self._server.serve(request, self._now_ns)
+        if isinstance(reply, Watch):
+            return Answer(reply.status, dict(reply.headers), b"".join(self._lines(reply)), True)
+        headers = {name: reply.header(name) or "" for name, _ in reply.headers}
+        return Answer(reply.status, headers, reply.body)
+
+    def _lines(self, watch: Watch) -> list[bytes]:
+        lines = watch.poll(self._now_ns)
+        while not watch.is_closed(self._now_ns):
+            self._now_ns = min(watch.next_due_ns, watch.deadline_ns)
+            lines += watch.poll(self._now_ns)
+        return lines
+
+
+class Replay:
+    """Sends exchanges to a server in order, and compares the responses."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._results = Results()
 
     def send(self, exchange: Exchange) -> list[Difference]:
         """Send the request of an exchange and return what differs in the response."""
         if exchange.restarts:
-            self._store.compact(self._store.resource_version)
-            self._server = ApiServer(self._store, bare_options())
-        self._now_ns += _SECOND_NS
+            self._server.restart()
         try:
             request = request_of(exchange.request, self._results)
         except (KeyError, IndexError, TypeError, ValueError) as error:
             # An earlier response does not have the value.
             return [Difference("request", "a value of an earlier response", repr(error))]
-        reply = self._reply(request)
-        if isinstance(reply, Watch):
-            status, headers = reply.status, dict(reply.headers)
-            body: Any = self._events(reply)
+        answer = self._server.send(request)
+        if answer.is_watch:
+            body: Any = [json.loads(line) for line in answer.body.splitlines()]
         else:
-            status, body = reply.status, parsed(reply.body)
-            headers = {name: reply.header(name) or "" for name, _ in reply.headers}
-        self._results.add(exchange.id, body, headers)
-        return compare(exchange.response, status, headers, body)
-
-    def _reply(self, request: HttpRequest) -> HttpReply | Watch:
-        try:
-            user = self._server.authenticator.authenticate(request.headers, self._now_ns)
-        except ApiError as error:
-            return error_reply(error, MediaType())
-        return self._server.handle(request, user, self._now_ns)
-
-    def _events(self, watch: Watch) -> list[Any]:
-        lines = watch.poll(self._now_ns)
-        while not watch.is_closed(self._now_ns):
-            self._now_ns = min(watch.next_due_ns, watch.deadline_ns)
-            lines += watch.poll(self._now_ns)
-        return [json.loads(line) for line in lines]
+            body = parsed(answer.body)
+        self._results.add(exchange.id, body, answer.headers)
+        return compare(exchange.response, answer.status, answer.headers, body)
 
 
 def request_of(recorded: dict[str, Any], results: Results) -> HttpRequest:
@@ -104,7 +133,7 @@ def parsed(body: bytes) -> Any:
         return body.decode(errors="replace")
 
 
-def replay(path: Path) -> list[Compared]:
-    """Replay a recording against a fresh server."""
-    fresh = Replay()
+def replay(path: Path, server: Server | None = None) -> list[Compared]:
+    """Replay a recording against a fresh server; without a socket, if none is given."""
+    fresh = Replay(server or DirectServer())
     return [Compared(exchange, fresh.send(exchange)) for exchange in read_recording(path)]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.conformance.__main__ import main
+from tests.conformance.__main__ import main, replay_over_http
 from tests.conformance.recordings import read_recording
 from tests.conformance.replay import RECORDINGS, replay
 
@@ -24,6 +24,14 @@ def test_a_recording_agrees_as_before(path):
     assert agreed == AGREEMENTS[path.name.partition("-a.")[0]], (
         f"python -m tests.conformance {path} shows the differences; the table needs the new number"
     )
+
+
+@pytest.mark.conformance
+@pytest.mark.parametrize("name", ["headers", "watch", "expired", "errors", "protobuf"])
+def test_a_recording_agrees_over_http_as_without_a_socket(name):
+    path = RECORDINGS / f"{name}-a.jsonl.gz"
+    compared = replay_over_http(path)
+    assert sum(not each.differences for each in compared) == AGREEMENTS[name]
 
 
 def test_every_recording_is_in_the_table():

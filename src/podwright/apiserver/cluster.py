@@ -85,6 +85,7 @@ class Cluster:
         bool
             Whether nothing that is due is left.
         """
+        self.server.advance(now_ns)
         is_done = self.world.catch_up(now_ns, is_over)
         if self.events.has_pending:
             self.events.write(self.server, self.store)
@@ -93,8 +94,9 @@ class Cluster:
 
     @property
     def next_due_ns(self) -> int | None:
-        """When the world has something to do next; None for never."""
-        return self.world.next_due_ns
+        """When there is something to do next without a request; None for never."""
+        due = (self.world.next_due_ns, self.server.next_due_ns)
+        return min((each for each in due if each is not None), default=None)
 
 
 def new_cluster(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import signal
 import socket
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import uvloop
 from podwright.apiserver.application import Application
 from podwright.apiserver.hosts import AllowedHosts
 from podwright.apiserver.turn_loop import TurnLoop
+from podwright.apiserver.wire_protocol import WireProtocol
 from podwright.objects import PodwrightError
 
 KEEP_ALIVE_SECONDS: Final = 185
@@ -106,10 +108,12 @@ async def serving(
     UnusableStore
         The store cannot write.
     """
+    # Warnings about the requests of clients are answers, not lines of a log.
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     server = _Server(
         uvicorn.Config(
             application,
-            http="httptools",
+            http=WireProtocol,
             lifespan="off",
             ws="none",
             log_config=None,

@@ -23,7 +23,7 @@ from podwright.api.endpoints.negotiation import MediaType
 from podwright.api.endpoints.request import HttpReply, HttpRequest
 from podwright.api.endpoints.responses import error_reply
 from podwright.api.endpoints.server import ApiServer, ServerOptions
-from podwright.api.endpoints.status_errors import ApiError
+from podwright.api.endpoints.status_errors import ApiError, method_not_allowed
 from podwright.api.endpoints.watch import Watch
 from podwright.api.users import ANONYMOUS, User
 
@@ -46,5 +46,6 @@ __all__ = [
     "bare_options",
     "bare_store",
     "error_reply",
+    "method_not_allowed",
     "static_tokens",
 ]

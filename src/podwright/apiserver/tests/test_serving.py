@@ -116,3 +116,24 @@ def test_a_port_in_use_is_an_error():
     taken = bound_socket("127.0.0.1", 0)
     with contextlib.closing(taken), pytest.raises(ServingError, match="--port"):
         bound_socket("127.0.0.1", taken.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "reason"),
+    [
+        (b"FOO /api/v1/pods HTTP/1.1\r\nhost: localhost\r\n\r\n", 405, "MethodNotAllowed"),
+        (b"GET /api/v1/pods HTTP/9.9\r\n\r\n", 400, "BadRequest"),
+        (b"\x16\x03\x01\x02\x00", 400, "BadRequest"),
+        (b"GET / HTTP/1.1\r\nbad header\r\n\r\n", 400, "BadRequest"),
+    ],
+)
+def test_what_is_not_http_is_answered_with_a_status(serve, sent, status, reason):
+    served = serve(cluster_of(0))
+    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as connection:
+        connection.sendall(sent)
+        answer = b""
+        while part := connection.recv(65_536):
+            answer += part
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 %d " % status)
+    assert json.loads(body)["reason"] == reason
