@@ -22,6 +22,7 @@ _PREFIX_LENGTH_MAX = 58
 _ATTEMPTS_MAX = 1_000
 
 
+@lru_cache(maxsize=64)  # a creation uses it twice
 def uid_at(seed: int, version: int) -> str:
     """Return the uid of the object that a version creates, in the form of a random UUID."""
     digits = _digest("uid", seed, version, 0).hex()

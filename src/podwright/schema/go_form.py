@@ -34,7 +34,13 @@ Convert: TypeAlias = Callable[[Any], Any]
 _MICRO_NS: Final = 1_000
 _SECOND_NS: Final = 1_000_000_000
 _ABSENT: Final = object()
+_ORDERS_MAX: Final = 1_024
+"""The most combinations of names of a struct whose order is kept."""
 _NUMBERS: Final = frozenset({"int32", "int64", "double", "bool"})
+
+
+_MADE_MAX: Final = 8_192
+"""The most results that are recognized when they are converted again."""
 
 
 class FieldForm:
@@ -65,20 +71,26 @@ class StructForm:
 
     Attributes
     ----------
-    fields : dict of str to FieldForm
+    fields : list of FieldForm
         In the order of upstream's struct.
-    places : dict of str to int
-        The position of each field.
-    zeros : list of FieldForm
-        The fields that are written also if they are absent.
     """
 
-    __slots__ = ("fields", "places", "zeros")
+    __slots__ = ("_orders", "fields")
 
     def __init__(self, fields: list[FieldForm]) -> None:
-        self.fields = {field.name: field for field in fields}
-        self.places = {field.name: index for index, field in enumerate(fields)}
-        self.zeros = [field for field in fields if field.zero is not _ABSENT]
+        self.fields = fields
+        self._orders: dict[tuple[str, ...], list[FieldForm]] = {}
+
+    def written(self, names: tuple[str, ...]) -> list[FieldForm]:
+        """Return the fields that may be written for a document with some names, in order."""
+        known = self._orders.get(names)
+        if known is None:
+            if len(self._orders) >= _ORDERS_MAX:
+                self._orders.clear()
+            known = self._orders[names] = [
+                field for field in self.fields if field.name in names or field.zero is not _ABSENT
+            ]
+        return known
 
 
 class GoForms:
@@ -93,6 +105,8 @@ class GoForms:
     def __init__(self, type_of: TypeOf) -> None:
         self._type_of = type_of
         self._structs: dict[str, StructForm] = {}
+        # By id(): the values that are in Go's form. They are kept alive, so no id is reused.
+        self._made: dict[int, Document] = {}
 
     def convert(self, document: Document, struct: str) -> Document:
         """Return a document in Go's form; its types must be right.
@@ -104,24 +118,36 @@ class GoForms:
         struct : str
             The name of its struct.
         """
+        made = self._made
+        if id(document) in made:  # a part of an earlier result, which never changes
+            return document
         form = self._structs.get(struct) or self._form(struct)
-        fields, places = form.fields, form.places
-        names = [name for name, value in document.items() if value is not None and name in fields]
-        names += [field.name for field in form.zeros if document.get(field.name) is None]
-        names.sort(key=places.__getitem__)
         found: Document = {}
-        for name in names:
-            field, value = fields[name], document.get(name)
+        for field in form.written(tuple(document)):
+            name = field.name
+            value = document.get(name)
             if value is None:
                 zero = field.zero
-                found[name] = zero() if callable(zero) else zero
+                if zero is not _ABSENT:
+                    found[name] = zero() if callable(zero) else zero
                 continue
             if field.convert is not None:
                 value = field.convert(value)
-            if field.omits_empty and not value:
-                continue
-            found[name] = value
+            if value or not field.omits_empty:
+                found[name] = value
+        if len(made) >= _MADE_MAX:
+            made.clear()
+        made[id(found)] = found
         return found
+
+    def ordered(self, document: Document, struct: str) -> Document:
+        """Return a document in Go's form in the order of the fields of its struct."""
+        form = self._structs.get(struct) or self._form(struct)
+        return {
+            field.name: document[field.name]
+            for field in form.written(tuple(document))
+            if field.name in document
+        }
 
     def _form(self, struct: str) -> StructForm:
         of = self._type_of(struct)

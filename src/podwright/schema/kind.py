@@ -156,6 +156,10 @@ class Kind:
         """Return the document as upstream's structs write it; the types must be right."""
         return self._forms.convert(document, self.row.type)
 
+    def ordered_metadata(self, metadata: Document) -> Document:
+        """Return metadata in Go's form in the order of its fields."""
+        return self._forms.ordered(metadata, "meta.v1.ObjectMeta")
+
     # ---------------------------------------------------------- defaults and validation
 
     @cached_property

@@ -107,6 +107,8 @@ class ObjectStore:
         self._kept_max = window + min(window // 4, _TRIMMED_MAX)
         self._times = WriteTimes(TIMES_KEPT_NS)
         self._now_ns = -1
+        # The oldest version of the window by age; it changes with the marks.
+        self._oldest_in_time = 0
         self._journal = journal
         self._tables: dict[GroupKind, KindTable] = {}
         self._history = History(FIRST_VERSION)
@@ -191,7 +193,13 @@ class ObjectStore:
             raise UnusableStore(f"{self._broken}; open the store again")
         history = self._history
         mark = self._times.note(history.current, self._now_ns)
-        marks = () if mark is None else (mark,)
+        marks: tuple[Mark, ...] = ()
+        if mark is not None:
+            marks = (mark,)
+            if self._window_ns is not None:
+                self._oldest_in_time = self._times.last_written_before(
+                    mark.time_ns - self._window_ns
+                )
         if self._batch is not None:
             self._batch.extend(changes)
             self._batch_marks.extend(marks)
@@ -458,8 +466,8 @@ class ObjectStore:
         excess = 0
         if history.current - oldest > self._kept_max:
             excess = history.current - oldest - self._window
-        if self._window_ns is not None:
-            excess = max(excess, self._oldest_in_time() - oldest)
+        if oldest < self._oldest_in_time:
+            excess = max(excess, self._oldest_in_time - oldest)
         if self._window_bytes is not None and history.size_bytes > self._window_bytes:
             # A sixteenth less, so that not every commit discards a change.
             within = history.version_within(self._window_bytes * 15 // 16)
@@ -468,14 +476,6 @@ class ObjectStore:
             # The write itself succeeded. If the disk is full, the next write fails, not this one.
             with suppress(UnusableStore):
                 self.compact(oldest + min(excess, _TRIMMED_MAX))
-
-    def _oldest_in_time(self) -> int:
-        """Return the oldest version of the window by age."""
-        newest = self._times.newest
-        if newest is None or self._window_ns is None:
-            return 0
-        # Times of marks, not of writes: after a restart the same versions are trimmed.
-        return self._times.last_written_before(newest.time_ns - self._window_ns)
 
     def restore(
         self, objects: Iterable[KubernetesObject], oldest: int, marks: Iterable[Mark] = ()

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
 from podwright.api.admission.attributes import Attributes
 from podwright.api.admission.rejections import Forbidden
 from podwright.objects import Document
@@ -46,7 +48,26 @@ def spec_of(attributes: Attributes) -> Document:
 def set_spec(attributes: Attributes, **fields: object) -> None:
     """Set fields of the spec of the object of a write."""
     assert attributes.object is not None, "there is no object to complete"
-    attributes.object = attributes.object | {"spec": spec_of(attributes) | fields}
+    attributes.object = attributes.object | {"spec": _with_fields(spec_of(attributes), fields)}
+
+
+_SPECS_MAX = 4_096
+_changed_specs: dict[tuple[int, bytes], tuple[Document, Document]] = {}
+
+
+def _with_fields(spec: Document, fields: Document) -> Document:
+    """Return a spec with other fields; the same spec with the same fields is one document.
+
+    So the pods of a template share their spec also after admission.
+    """
+    key = (id(spec), msgspec.json.encode(fields))
+    known = _changed_specs.get(key)
+    if known is None:
+        if len(_changed_specs) >= _SPECS_MAX:
+            _changed_specs.clear()
+        # The first spec is kept alive, so that its id() is not reused.
+        known = _changed_specs[key] = spec, spec | fields
+    return known[1]
 
 
 def aggregated(problems: Iterable[str]) -> str:

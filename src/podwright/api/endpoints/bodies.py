@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from podwright.api.endpoints.negotiation import MEDIA_TYPES, PROTOBUF, YAML, body_media_type
+from podwright.api.endpoints.negotiation import JSON, MEDIA_TYPES, PROTOBUF, YAML, body_media_type
 from podwright.api.endpoints.protobuf import (
     ProtobufError,
     ProtobufObjectError,
@@ -24,6 +24,7 @@ from podwright.api.endpoints.protobuf import (
 )
 from podwright.api.endpoints.request import HttpRequest
 from podwright.api.endpoints.resources import ObjectKind
+from podwright.api.endpoints.spec_texts import SpecTexts
 from podwright.api.endpoints.status_errors import (
     bad_request,
     too_large,
@@ -61,10 +62,13 @@ class Decoded(msgspec.Struct, frozen=True):
         The value of the body.
     duplicates : list of str
         The paths of fields that occur twice; the last value applies.
+    shares_spec : bool
+        Whether the spec is that of an earlier body.
     """
 
     document: Any
     duplicates: list[str]
+    shares_spec: bool = False
 
 
 # ---------------------------------------------------------------------------- reading
@@ -88,6 +92,7 @@ def read_object(
     types: Sequence[str] = MEDIA_TYPES,
     *,
     api_version: str = "v1",
+    texts: SpecTexts | None = None,
 ) -> Decoded:
     """Return the body of a request whose media type says how it is encoded.
 
@@ -100,6 +105,8 @@ def read_object(
         The accepted media types.
     api_version : str
         The expected `apiVersion`, for a body in protobuf that names none.
+    texts : SpecTexts, optional
+        The specs of earlier bodies, which are not decoded again.
 
     Raises
     ------
@@ -120,7 +127,25 @@ def read_object(
             ) from None
         except ProtobufError as error:
             raise _unrecognized(kind, str(error), request.body) from None
+    if texts is not None and media_type == JSON:
+        return _read_shared(request.body, kind, texts)
     return read_text(request.body, kind, is_yaml=media_type == YAML)
+
+
+def _read_shared(body: bytes, kind: str, texts: SpecTexts) -> Decoded:
+    """Return a JSON body as a document that has the spec of an earlier body, if it is the same."""
+    parts = texts.split(body)
+    if parts is not None:
+        rest, spec = parts
+        found = read_text(rest, kind)
+        # The text may occur earlier than in the field, or the field may be there twice.
+        if found.document.get("spec", spec) is None and not found.duplicates:
+            found.document["spec"] = spec
+            return Decoded(found.document, [], shares_spec=True)
+    found = read_text(body, kind)
+    if not found.duplicates:
+        texts.keep(body, found.document)
+    return found
 
 
 def read_text(body: bytes, kind: str, *, is_yaml: bool = False) -> Decoded:
@@ -176,20 +201,19 @@ def read_json(body: bytes) -> Decoded:
 def _duplicates(body: bytes, document: Any) -> list[str]:
     """Return the paths of duplicate fields.
 
-    The count of key tokens decides in almost all cases that there are none.
+    The count of key tokens decides in almost all cases that there are none: encoding the document
+    again gives the same number, unless a key was lost or a text has an escaped quotation mark.
     """
-    if not _SPACED_KEY.search(body) and body.count(b'":') == _key_count(document):
+    if (
+        b"\\u" not in body
+        and not _SPACED_KEY.search(body)
+        and body.count(b'":') == msgspec.json.encode(document).count(b'":')
+    ):
         return []
     found: list[str] = []
     decoded = json.loads(body, object_pairs_hook=_Pairs)
     found.extend(_duplicate_paths(decoded, ""))
     return found
-
-
-def _key_count(value: Any) -> int:
-    if isinstance(value, dict):
-        return len(value) + sum(map(_key_count, value.values()))
-    return sum(map(_key_count, value)) if isinstance(value, list) else 0
 
 
 class _Pairs(list[tuple[str, Any]]):

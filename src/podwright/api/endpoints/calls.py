@@ -21,7 +21,7 @@ from podwright.api.endpoints.status_errors import ApiError, not_found
 from podwright.api.resource_storage import ResourceStorage
 from podwright.api.users import User
 from podwright.objects import Document, KubernetesObject
-from podwright.store import ObjectStore
+from podwright.store import Encodings, ObjectStore
 
 Allocator: TypeAlias = Callable[[Document, Document | None], Document]
 
@@ -81,6 +81,8 @@ class Call(msgspec.Struct, kw_only=True, eq=False):
     now_ns : int
     media : MediaType
         The representation of the reply.
+    encodings : Encodings
+        The JSON of stored objects.
     warnings : list of str
         The warnings of the reply.
     """
@@ -91,6 +93,7 @@ class Call(msgspec.Struct, kw_only=True, eq=False):
     user: User
     now_ns: int
     media: MediaType
+    encodings: Encodings
     warnings: list[str] = []
 
     @property

@@ -12,13 +12,16 @@ from collections import deque
 from typing import Final
 
 from podwright.objects import NamespacedName
-from podwright.store import GroupKind, ObjectStore, change_of
+from podwright.store import MARK_PERIOD_NS, Cursor, Expired, GroupKind, ObjectStore, change_of
 
 EVENT: Final[GroupKind] = ("", "Event")
 """The stored kind of the Events of both groups."""
 
 DEFAULT_TTL_NS: Final = 3_600 * 1_000_000_000
 """Upstream's default of `--event-ttl`."""
+
+_UNREAD_MAX: Final = 256
+"""After how many changes of any kind the Events among them are read."""
 
 _EXPIRED_MAX: Final = 500
 """The most Events that are deleted before one request, so that none waits long."""
@@ -37,13 +40,18 @@ class EventExpiry:
     def __init__(self, store: ObjectStore, ttl_ns: int = DEFAULT_TTL_NS) -> None:
         self._store = store
         self._ttl_ns = ttl_ns
+        self._not_before_ns = 0
+        self._written: deque[tuple[int, NamespacedName]] = deque()
+        self._cursor = self._from_now()
+
+    def _from_now(self) -> Cursor:
+        """Read the current Events, and return a cursor over the later changes."""
         # In the order of their versions, which is that of their times. An Event that was written
         # again has a later entry too.
-        versions = sorted(
-            (int(obj.metadata.resource_version), obj.key) for obj in store.list(EVENT).objects
-        )
-        self._written: deque[tuple[int, NamespacedName]] = deque(versions)
-        self._cursor = store.watch(EVENT, since=store.resource_version, reads_batch=True)
+        events = self._store.list(EVENT).objects
+        versions = sorted((int(obj.metadata.resource_version), obj.key) for obj in events)
+        self._written = deque(versions)
+        return self._store.watch(EVENT, since=self._store.resource_version, reads_batch=True)
 
     @property
     def next_due_ns(self) -> int | None:
@@ -53,8 +61,12 @@ class EventExpiry:
 
     def expire(self, now_ns: int) -> int:
         """Delete the Events that have expired, and return how many; at most some hundreds."""
+        store = self._store
+        unread = store.resource_version - self._cursor.resource_version
+        if now_ns < self._not_before_ns and unread < _UNREAD_MAX:
+            return 0
         self._catch_up()
-        written, store = self._written, self._store
+        written = self._written
         count = 0
         while written and count < _EXPIRED_MAX:
             version, key = written[0]
@@ -67,6 +79,11 @@ class EventExpiry:
             next_version = store.resource_version + 1
             store.commit(change_of(next_version, EVENT, key, current, None))
             count += 1
+        # An Event that is written from now on expires later than this; a mark can be too early by
+        # its period.
+        self._not_before_ns = now_ns + self._ttl_ns - MARK_PERIOD_NS
+        if written:
+            self._not_before_ns = min(self._not_before_ns, self._due_ns(written[0][0]))
         return count
 
     def _due_ns(self, version: int) -> int:
@@ -75,9 +92,13 @@ class EventExpiry:
         return 0 if written_ns is None else written_ns + self._ttl_ns
 
     def _catch_up(self) -> None:
-        while self._cursor.is_behind:
-            self._written.extend(
-                (event.resource_version, event.object.key)
-                for event in self._cursor.poll()
-                if event.object is not None and event.type != "DELETED"
-            )
+        try:
+            events = self._cursor.poll()
+        except Expired:  # more was written between two requests than the history keeps
+            self._cursor = self._from_now()
+            return
+        self._written.extend(
+            (event.resource_version, event.object.key)
+            for event in events
+            if event.object is not None and event.type != "DELETED"
+        )

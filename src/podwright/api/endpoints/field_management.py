@@ -7,6 +7,7 @@ staging/src/k8s.io/apimachinery/pkg/util/managedfields
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from podwright.api.endpoints.request import HttpRequest
@@ -35,7 +36,12 @@ def manager_of(request: HttpRequest, field_manager: str) -> str:
     """
     if field_manager:
         return field_manager
-    agent = request.header("user-agent").partition("/")[0][:_MANAGER_MAX]
+    return _of_agent(request.header("user-agent"))
+
+
+@lru_cache(maxsize=1024)
+def _of_agent(text: str) -> str:
+    agent = text.partition("/")[0][:_MANAGER_MAX]
     printable = "".join(letter for letter in agent if letter.isprintable())
     return printable or "unknown"
 

@@ -10,6 +10,7 @@ github.com/emicklei/go-restful, route.go
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -72,6 +73,7 @@ class _Clause(msgspec.Struct, frozen=True):
     parameters: dict[str, str]
 
 
+@lru_cache(maxsize=256)
 def negotiate(
     accept: str,
     *,

@@ -7,12 +7,13 @@ pkg/apis/meta/v1/validation/validation.go; pkg/runtime/converter.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias, cast
 
 import msgspec
 
 from podwright.api.endpoints.bodies import FieldValidation, go_kind
-from podwright.api.endpoints.query import is_true
+from podwright.api.endpoints.query import is_true, parse_query
 from podwright.api.endpoints.request import HttpRequest
 from podwright.api.endpoints.status_errors import ApiError, bad_request, invalid_options
 from podwright.objects import (
@@ -195,10 +196,15 @@ def write_options(request: HttpRequest, kind: str, *, is_apply: bool = False) ->
     ApiError
         The options are not valid.
     """
-    parameters = request.parameters
+    return _write_options(request.query, kind, is_apply=is_apply)
+
+
+@lru_cache(maxsize=1024)
+def _write_options(query: str, kind: str, *, is_apply: bool) -> WriteOptions:
+    parameters = parse_query(query)
     dry_run = [each for each in parameters.get("dryRun", ()) if each]
-    manager = request.parameter("fieldManager")
-    validation = request.parameter("fieldValidation")
+    manager = parameters.get("fieldManager", [""])[0]
+    validation = parameters.get("fieldValidation", [""])[0]
     force = parameters.get("force")
     problems: list[Problem] = []
     if kind == "PatchOptions":

@@ -14,6 +14,7 @@ Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo.go
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -68,8 +69,12 @@ class RequestInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 def request_info(request: HttpRequest) -> RequestInfo:
     """Return what a request is about, from its method, path and query."""
-    path = request.path
-    other = RequestInfo(is_resource=False, verb=request.method.lower(), path=path)
+    return _info(request.method, request.path, watches=is_true(request.parameters.get("watch")))
+
+
+@lru_cache(maxsize=4096)
+def _info(method: str, path: str, *, watches: bool) -> RequestInfo:
+    other = RequestInfo(is_resource=False, verb=method.lower(), path=path)
     parts = path.strip("/").split("/")
     if parts[0] == "api" and not path.startswith("//") and len(parts) > 2:
         group, version, parts = "", parts[1], parts[2:]
@@ -77,7 +82,7 @@ def request_info(request: HttpRequest) -> RequestInfo:
         group, version, parts = parts[1], parts[2], parts[3:]
     else:
         return other
-    verb = _METHOD_VERBS.get(request.method, request.method.lower())
+    verb = _METHOD_VERBS.get(method, method.lower())
     if parts[0] == "watch":
         verb, parts = "watch", parts[1:]
         if not parts:
@@ -91,9 +96,9 @@ def request_info(request: HttpRequest) -> RequestInfo:
     name = after[0] if after else ""
     subresource = after[1] if len(after) > 1 else ""
     if not name:
-        verb = _collection_verb(verb, request)
-    elif verb == "watch" and request.method not in ("GET", "HEAD"):
-        verb = _METHOD_VERBS.get(request.method, verb)
+        verb = _collection_verb(verb, watches=watches)
+    elif verb == "watch" and method not in ("GET", "HEAD"):
+        verb = _METHOD_VERBS.get(method, verb)
     return RequestInfo(
         is_resource=True,
         verb=verb,
@@ -108,7 +113,7 @@ def request_info(request: HttpRequest) -> RequestInfo:
     )
 
 
-def _collection_verb(verb: str, request: HttpRequest) -> str:
+def _collection_verb(verb: str, *, watches: bool) -> str:
     if verb == "get":
-        return "watch" if is_true(request.parameters.get("watch")) else "list"
+        return "watch" if watches else "list"
     return "deletecollection" if verb == "delete" else verb

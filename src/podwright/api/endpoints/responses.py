@@ -13,7 +13,7 @@ import yaml
 
 from podwright.api.endpoints.bodies import internal_package
 from podwright.api.endpoints.calls import Call
-from podwright.api.endpoints.negotiation import MediaType
+from podwright.api.endpoints.negotiation import JSON, MediaType
 from podwright.api.endpoints.request import HttpReply
 from podwright.api.endpoints.resources import Resource
 from podwright.api.endpoints.status_errors import ApiError, PlainError, bad_request, not_acceptable
@@ -21,6 +21,7 @@ from podwright.api.endpoints.tables import row_conditions, table
 from podwright.objects import Document
 
 CACHE_CONTROL: Final = ("cache-control", "no-cache, private")
+_JSON_HEADERS: Final = (CACHE_CONTROL, ("content-type", JSON))
 _INCLUDES: Final = ("", "Metadata", "Object", "None")
 _WARNING_MAX: Final = 4096
 
@@ -100,10 +101,12 @@ def object_reply(call: Call, document: Document, status: int = 200) -> HttpReply
     ApiError
         The transformation is not possible.
     """
-    shown = document
-    if call.media.transformation and document.get("kind") != "Status":
-        shown = _transformed(call, document)
-    return reply(shown, call.media, status, call.warnings)
+    media = call.media
+    if media.transformation and document.get("kind") != "Status":
+        return reply(_transformed(call, document), media, status, call.warnings)
+    if media.format != "json" or media.is_pretty or call.warnings:
+        return reply(document, media, status, call.warnings)
+    return HttpReply(status, _JSON_HEADERS, call.encodings.peek(document) + b"\n")
 
 
 def list_reply(

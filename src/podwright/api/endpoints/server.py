@@ -235,6 +235,7 @@ class ApiServer:
                 user=access.user,
                 now_ns=now_ns,
                 media=media,
+                encodings=self._store.encodings,
                 warnings=[],
             )
         except (ApiError, PlainError) as error:

@@ -14,7 +14,9 @@ from typing import Any, Final
 import msgspec
 
 from podwright.api.endpoints.resources import Resource
-from podwright.objects import Document, KubernetesObject, Pod, PodSpec
+from podwright.api.endpoints.spec_texts import SpecTexts
+from podwright.objects import Document, KubernetesObject
+from podwright.objects import SharedSpecs as TypedSpecs
 from podwright.schema import Kind, Problem, decode
 
 _SPECS_MAX: Final = 4_096
@@ -36,13 +38,22 @@ class StoredSpec(msgspec.Struct, frozen=True):
 
 
 class SharedSpecs:
-    """The specs of the objects of all kinds."""
+    """The specs of the objects of all kinds.
+
+    Attributes
+    ----------
+    texts : SpecTexts
+        The specs of bodies by their text.
+    """
 
     def __init__(self) -> None:
+        self.texts = SpecTexts()
         self._completed: dict[Hashable, Document] = {}
         self._stored: dict[Hashable, StoredSpec] = {}
-        # By the id() of a spec; the value keeps the spec alive, so that its id is not reused.
-        self._typed: dict[Hashable, tuple[Document, PodSpec]] = {}
+        # By the id() of a spec and the rest of a body but its name; the value keeps the spec alive,
+        # so that its id is not reused.
+        self._templates: dict[Hashable, tuple[Document, Document]] = {}
+        self._typed = TypedSpecs()
 
     def completed(
         self, resource: Resource, document: Document, complete: Callable[[Document], Document]
@@ -61,16 +72,42 @@ class SharedSpecs:
         if known is None:
             made = complete(document)
             _add(self._completed, key, made.get("spec") or {})
-            return made
-        return _with_spec(resource.kind.go_form(_without_spec(document)), known)
+        else:
+            made = _with_spec(resource.kind.go_form(_without_spec(document)), known)
+        rest = _rest_key(resource, document)
+        if rest is not None:
+            metadata = {name: value for name, value in made["metadata"].items() if name != "name"}
+            like = made | {"metadata": metadata}
+            _add(self._templates, rest, (document["spec"], like))
+        return made
+
+    def made_before(self, resource: Resource, document: Document) -> Document | None:
+        """Return a completed document if one that differs only in its name was completed before.
+
+        The types and fields of such a document are right. None if there is no such document.
+        """
+        rest = _rest_key(resource, document)
+        known = None if rest is None else self._templates.get(rest)
+        if known is None:
+            return None
+        like, name = known[1], document["metadata"].get("name")
+        return like | {"metadata": {"name": name, **like["metadata"]}} if name else like
 
     def knows(self, resource: Resource, document: Document) -> bool:
         """Whether a spec in a body has been completed, so that its types are right."""
         key = _key(resource, document)
         return key is not None and key in self._completed
 
-    def stored(self, resource: Resource, document: Document) -> tuple[Document, list[Problem]]:
-        """Return a prepared object in Go's form, and what is wrong with it but for its metadata."""
+    def stored(
+        self, resource: Resource, document: Document, *, has_metadata_in_form: bool = False
+    ) -> tuple[Document, list[Problem]]:
+        """Return a prepared object in Go's form, and what is wrong with it but for its metadata.
+
+        Parameters
+        ----------
+        has_metadata_in_form : bool
+            Whether the metadata is in Go's form but for its order.
+        """
         kind = resource.kind
         key = _key(resource, document)
         if key is None:
@@ -83,29 +120,37 @@ class SharedSpecs:
             spec: Document = made.get("spec") or {}
             _add(self._stored, key, StoredSpec(spec, problems))
             return made, problems
-        made = _with_spec(kind.go_form(_without_spec(document)), known.document)
-        return made, known.problems
+        rest = _without_spec(document)
+        if has_metadata_in_form and isinstance(kind, Kind):
+            metadata = kind.ordered_metadata(rest.pop("metadata"))
+            made = kind.go_form(rest) | {"metadata": metadata}
+        else:
+            made = kind.go_form(rest)
+        return _with_spec(made, known.document), known.problems
 
-    def decoded(self, resource: Resource, document: Document) -> KubernetesObject:
-        """Return an object of the stored version; pods with equal specs share its struct.
+    def decoded(self, document: Document) -> KubernetesObject:
+        """Return an object of the stored version; objects with one spec share its struct.
 
         Raises
         ------
         InvalidObject
             The document violates a rule of the typed objects.
         """
-        if (resource.group, resource.name) != ("", "Pod"):
-            return decode(document)
-        spec = document.get("spec")
-        known = self._typed.get(id(spec))
-        if known is None:
-            obj = decode(document)
-            assert isinstance(obj, Pod), "the kind of pods has a struct"
-            _add(self._typed, id(spec), (spec, obj.spec))
-            return obj
-        bare = decode(_without_spec(document))
-        assert isinstance(bare, Pod), "the kind of pods has a struct"
-        return msgspec.structs.replace(bare, spec=known[1], raw=document)
+        return decode(document, shared=self._typed)
+
+
+def _rest_key(resource: Resource, document: Document) -> Hashable | None:
+    """Return what identifies a body but for its name; None if it has no spec."""
+    metadata, spec = document.get("metadata"), document.get("spec")
+    if not isinstance(metadata, dict) or not isinstance(spec, dict):
+        return None
+    name, kind = metadata.get("name"), resource.kind
+    if not isinstance(kind, Kind) or not kind.row.is_spec_only:
+        return None
+    if not isinstance(name, str) and "name" in metadata:
+        return None
+    rest = document | {"spec": None, "metadata": metadata | {"name": None}}
+    return id(spec), resource.kind.row.kind, resource.version, msgspec.json.encode(rest)
 
 
 def _key(resource: Resource, document: Document) -> Hashable | None:

@@ -91,8 +91,11 @@ def body_of(backend: Backend, call: Call, validation: FieldValidation) -> Docume
     resource = call.resource
     types = CUSTOM_MEDIA_TYPES if resource.is_custom else MEDIA_TYPES
     api_version = resource.kind.api_version
-    decoded = read_object(call.request, resource.name, types, api_version=api_version)
+    texts = backend.specs.texts
+    decoded = read_object(call.request, resource.name, types, api_version=api_version, texts=texts)
     document = check_kind(decoded.document, resource.kind)
+    if decoded.shares_spec and (made := backend.specs.made_before(resource, document)):
+        return made
     is_known = backend.specs.knows(resource, document)
     # The types and fields of a known spec are right.
     checked = document | {"spec": None} if is_known else document
@@ -182,10 +185,13 @@ def create_document(
     backend.admission.admit(attributes)
     assert attributes.object is not None, "admission keeps the object of a creation"
     refuse_escalation(backend.escalation, attributes, call.info.name)
-    document = _named(backend, resource, attributes.object)
-    attributes.name = attributes.name or _name_of(document)
-    document = strategies.prepared_for_create(resource, document, call.now_ns)
-    document = _validated(backend, resource, document)
+    # What decoding and field management made is in Go's form; what others made may not be.
+    is_made = attributes.object["metadata"] is document["metadata"]
+    named = _named(backend, resource, attributes.object)
+    attributes.name = attributes.name or _name_of(named)
+    document = strategies.prepared_for_create(resource, named, call.now_ns)
+    is_made = is_made and document["metadata"] is named["metadata"]
+    document = _validated(backend, resource, document, has_metadata_in_form=is_made)
     document = _allocated(backend, resource, document, None)
     attributes.object = document
     backend.admission.validate(attributes)
@@ -260,7 +266,9 @@ def _named(backend: Backend, resource: Resource, document: Document) -> Document
     return document | {"metadata": {"name": name} | metadata | {"name": name}}
 
 
-def _validated(backend: Backend, resource: Resource, document: Document) -> Document:
+def _validated(
+    backend: Backend, resource: Resource, document: Document, *, has_metadata_in_form: bool
+) -> Document:
     """Return a prepared new object in Go's form.
 
     Raises
@@ -269,7 +277,9 @@ def _validated(backend: Backend, resource: Resource, document: Document) -> Docu
         The object is not valid.
     """
     row = resource.kind.row
-    document, found = backend.specs.stored(resource, document)
+    document, found = backend.specs.stored(
+        resource, document, has_metadata_in_form=has_metadata_in_form
+    )
     problems = validate_object_meta(
         document.get("metadata") or {}, name_rule=row.name_rule, is_namespaced=row.namespaced
     )
@@ -302,7 +312,7 @@ def stored_object(backend: Backend, resource: Resource, document: Document) -> K
     """
     stored = resource.stored(document)
     try:
-        return backend.specs.decoded(resource, stored)
+        return backend.specs.decoded(stored)
     except InvalidObject as error:
         if any(each.path.startswith("status") for each in error.errors):
             # The API does not check all values of a status; what the typed object cannot hold
