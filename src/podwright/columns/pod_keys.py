@@ -62,16 +62,23 @@ class PodKeysCache:
         self._last.clear()
 
     def _of_like(self, pod: Pod) -> PodKeys:
-        """Return the keys of the last pod with the same labels if it differs in its node at most.
+        """Return the keys of the last pod with the same labels if its spec has the same.
 
-        Pods of one template that were read one by one, as from a checkpoint, share nothing.
+        Pods of one template that were read one by one, as from a checkpoint, share nothing. They
+        differ in their node and in the names of volumes, such as that of the token.
         """
         labels = (pod.metadata.namespace, *pod.metadata.labels.items())
         last = self._last.get(labels)
         if last is not None:
             like, keys = last
-            spec = msgspec.structs.replace(like.spec, node_name=pod.spec.node_name)
-            if spec == pod.spec and not (has_actual_resources(like) or has_actual_resources(pod)):
+            spec = msgspec.structs.replace(
+                like.spec, node_name=pod.spec.node_name, volumes=pod.spec.volumes
+            )
+            if (
+                spec == pod.spec
+                and uses_volumes(spec) == keys.has_volumes
+                and not (has_actual_resources(like) or has_actual_resources(pod))
+            ):
                 return keys
         keys = self._make(pod)
         self._last[labels] = (pod, keys)

@@ -14,7 +14,9 @@ def cache() -> PodKeysCache:
     return PodKeysCache(nodes, SelectorCounters(nodes))
 
 
-def pod(name="a", node="", namespace="default", labels=None, cpu="1", port=0, status=None):
+def pod(
+    name="a", node="", namespace="default", labels=None, cpu="1", port=0, status=None, volume=None
+):
     container: dict[str, object] = {"name": "main", "resources": {"requests": {"cpu": cpu}}}
     if port:
         container |= {"ports": [{"containerPort": port, "hostPort": port}]}
@@ -27,7 +29,11 @@ def pod(name="a", node="", namespace="default", labels=None, cpu="1", port=0, st
                 "namespace": namespace,
                 "labels": {"app": "web"} if labels is None else labels,
             },
-            "spec": {"containers": [container], "nodeName": node},
+            "spec": {
+                "containers": [container],
+                "nodeName": node,
+                "volumes": [volume] if volume else [],
+            },
             "status": status or {},
         }
     )
@@ -41,6 +47,17 @@ def test_pods_of_one_template_share_keys_without_sharing_objects():
     assert keys.of(first) is keys.of(pod("c"))
 
 
+def token(name):
+    return {"name": name, "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}
+
+
+def test_pods_with_volumes_of_other_names_share_keys():
+    keys = cache()
+    first = keys.of(pod(volume=token("token-1")))
+    assert keys.of(pod("b", volume=token("token-2"))) is first
+    assert keys.of(pod("c")) is first
+
+
 ALLOCATED = {"allocatedResources": {"cpu": "2"}}
 
 
@@ -52,6 +69,10 @@ ALLOCATED = {"allocatedResources": {"cpu": "2"}}
         pytest.param(pod(labels={"app": "db"}), id="another label"),
         pytest.param(pod(labels={}), id="no label"),
         pytest.param(pod(namespace="shop"), id="another namespace"),
+        pytest.param(
+            pod(volume={"name": "data", "persistentVolumeClaim": {"claimName": "data"}}),
+            id="a volume of a claim",
+        ),
         pytest.param(pod(status=ALLOCATED), id="a status with allocated resources"),
     ],
 )
@@ -62,6 +83,7 @@ def test_pods_that_differ_in_a_relevant_field_do_not_share_keys(other):
     assert found is not first
     assert found.requests.tolist() == expected.requests.tolist()
     assert found.ports == expected.ports
+    assert found.has_volumes == expected.has_volumes
     # And not with those that come after either.
     assert keys.of(pod("later")) is not found
 
