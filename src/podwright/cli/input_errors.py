@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Self
 
-from podwright.objects import FieldError, InputError
+from podwright.objects import FieldError, InputError, decoding_message, utf8
 
 
 class ErrorCollector:
@@ -36,15 +36,15 @@ def read_text(path: Path) -> str:
     Raises
     ------
     InputError
-        If it cannot be read or is not UTF-8.
+        If it cannot be read, or is neither UTF-8 nor UTF-16 with a byte order mark.
     """
-    if str(path) == "-":
-        return sys.stdin.read()
+    is_stdin = str(path) == "-"
     try:
-        return path.read_text(encoding="utf-8-sig")
+        data = sys.stdin.buffer.read() if is_stdin else path.read_bytes()
+        return utf8(data).decode().replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        message = f"not UTF-8 text: {error.reason} at byte {error.start}"
-        raise InputError([FieldError(source=str(path), path="", message=message)]) from error
+        source, message = "stdin" if is_stdin else str(path), decoding_message(error)
+        raise InputError([FieldError(source=source, path="", message=message)]) from error
     except OSError as error:
         message = f"cannot be read: {error.strerror or error}"
         raise InputError([FieldError(source=str(path), path="", message=message)]) from error

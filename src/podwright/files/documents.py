@@ -18,6 +18,7 @@ from podwright.files.document_cache import DocumentCache
 from podwright.files.json_documents import (
     Duplicate,
     duplicate_keys,
+    json_error,
     json_values,
     line_at,
     read_json_list,
@@ -28,11 +29,13 @@ from podwright.objects import (
     TableError,
     YamlDocument,
     YamlError,
+    decoding_message,
     invalid,
     is_openb,
     quoted,
     read_openb,
     read_yaml,
+    utf8,
     yaml_line_of,
 )
 from podwright.schema import built_in
@@ -43,11 +46,12 @@ Watch: TypeAlias = Callable[[str, float], None]
 CONFIGURATION_GROUP = "kubescheduler.config.k8s.io"
 
 _SCHEDULER_CONFIG = "schedulerConfig"
+_WATCHED_DOCUMENTS: Final = 100
 _MOST_LINES: Final = 5_000
 """The lines of a document that are read to find that of a field."""
 _ITEM_PATH: Final = re.compile(r"items\[([0-9]+)\]\.?")
 _JSON_START: Final = re.compile(rb"\s*[{\[]")
-_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_JSON_OBJECT: Final = re.compile(rb'\s*(?:\[\s*)?\{\s*"')
 _LONGEST_JSON: Final = 1_000_000
 """The length of a JSON text in which lines of fields are found."""
 _CONFIGURATION_HEAD = {"apiVersion": CONFIGURATION_GROUP}
@@ -226,7 +230,7 @@ def read_documents(
         return
     # Text that only begins like JSON, such as YAML in flow style, is read as YAML.
     if _JSON_START.match(unpacked):
-        found = _json_documents(unpacked, source, errors, duplicates)
+        found = _json_documents(unpacked, source, errors, duplicates, watch)
         if found is not None:
             yield from found
             return
@@ -245,18 +249,29 @@ def read_documents(
         text, allow_duplicates=True, watch=None if watch is None else partial(watch, source)
     )
     documents = parsed if entry is None else entry.recorded(parsed)
-    yield from _yaml_documents(Lines(lambda: text), source, documents, errors, duplicates)
+    try:
+        yield from _yaml_documents(Lines(lambda: text), source, documents, errors, duplicates)
+    except YamlError as error:
+        line, message = error.line, str(error)
+        if _JSON_OBJECT.match(unpacked):
+            line, message = json_error(unpacked) or (line, message)
+        errors.append(_error(f"{source}: line {line}", message))
 
 
 def _json_documents(
-    data: bytes, source: str, errors: list[FieldError], duplicates: list[FieldError]
+    data: bytes,
+    source: str,
+    errors: list[FieldError],
+    duplicates: list[FieldError],
+    watch: Watch | None,
 ) -> Iterator[Found] | None:
     """Return the documents of a JSON text; None if it is not entirely JSON."""
     listed = read_json_list(data)
     if listed is not None:
         duplicates += _duplicate_errors(listed.duplicates, source)
         place = Place(source, ListLines(data, listed.spans), 1)
-        return _flattened(listed.document, place, (), errors)
+        found = _flattened(listed.document, place, (), errors)
+        return _watched(found, [listed.document], source, watch)
     try:
         values = json_values(data)
     except RecursionError:
@@ -269,7 +284,7 @@ def _json_documents(
     # The lines of a long file are not worth reading it again as YAML.
     is_short = len(values) == 1 and b"\n" in data.strip() and len(data) < _LONGEST_JSON
     lines = Lines(data.decode) if is_short else None
-    return (
+    several = (
         found
         for index, value in enumerate(values, start=1)
         for found in _of_value(
@@ -279,6 +294,33 @@ def _json_documents(
             errors,
         )
     )
+    return _watched(several, values, source, watch)
+
+
+def _watched(
+    documents: Iterator[Found], values: list[Any], source: str, watch: Watch | None
+) -> Iterator[Found]:
+    """Report the share of the documents that are read; parsing counts as half of the work."""
+    if watch is None:
+        return documents
+    return _reported(documents, max(sum(map(_length, values)), 1), partial(watch, source))
+
+
+def _reported(
+    documents: Iterator[Found], count: int, watch: Callable[[float], None]
+) -> Iterator[Found]:
+    for index, found in enumerate(documents):
+        if index % _WATCHED_DOCUMENTS == 0:
+            watch(0.5 + 0.5 * min(index / count, 1.0))
+        yield found
+
+
+def _length(value: Any) -> int:
+    """Return the number of documents in a value, lists in lists not counted."""
+    if isinstance(value, dict):
+        lists = [entry for entry in value.values() if isinstance(entry, list)]
+        return max(sum(map(len, lists)), 1)
+    return len(value) if isinstance(value, list) else 1
 
 
 def _yaml_documents(
@@ -293,8 +335,6 @@ def _yaml_documents(
             duplicates += _duplicate_errors(document.duplicates, source)
             place = Place(source, lines, document.line, index=index)
             yield from _of_value(document.value, place, document.item_lines, errors)
-    except YamlError as error:
-        errors.append(_error(f"{source}: line {error.line}", str(error)))
     except RecursionError:
         errors.append(_error(source, "nested too deeply"))
 
@@ -319,14 +359,18 @@ def _unpacked(data: bytes, source: str, errors: list[FieldError]) -> bytes | Non
         except (OSError, EOFError, zlib.error) as error:
             errors.append(_error(source, f"cannot be unpacked: {error}"))
             return None
-    return data.removeprefix(_BYTE_ORDER_MARK)
+    try:
+        return utf8(data)
+    except UnicodeDecodeError as error:
+        errors.append(_error(source, decoding_message(error)))
+        return None
 
 
 def _text(data: bytes, source: str, errors: list[FieldError]) -> str | None:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        errors.append(_error(source, f"not UTF-8 text: {error.reason} at byte {error.start}"))
+        errors.append(_error(source, decoding_message(error)))
         return None
 
 

@@ -16,6 +16,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from math import isinf
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -28,6 +29,7 @@ _SHARED_MIN_BYTES: Final = 64
 _FIRST_ITEM_MAX_BYTES: Final = 1_000_000
 _FIRST_ITEM: Final = re.compile(rb'"items"\s*:\s*\[\s*')
 _SPEC_KEY: Final = re.compile(rb'"spec"\s*:\s*')
+_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 _BETWEEN_ITEMS: Final = re.compile(rb"\s*,\s*")
 
 Duplicate: TypeAlias = tuple[int, str]
@@ -122,7 +124,7 @@ def _is_from_server(data: bytes) -> bool:
     text = data[found.end() : found.end() + _FIRST_ITEM_MAX_BYTES].decode(errors="replace")
     try:
         item, _ = json.JSONDecoder().raw_decode(text)
-    except json.JSONDecodeError:
+    except ValueError:
         return False
     metadata = item.get("metadata") if isinstance(item, dict) else None
     if not isinstance(metadata, dict):
@@ -207,10 +209,45 @@ def json_values(data: bytes) -> list[Any] | None:
     except (msgspec.DecodeError, UnicodeDecodeError):
         pass
     # Several values in a row need a decoder that returns where each of them ends.
+    decoder = json.JSONDecoder(parse_float=_number, parse_constant=_refused)
     try:
-        return [value for value, _ in _values_in_a_row(data.decode(), json.JSONDecoder())]
-    except (json.JSONDecodeError, UnicodeDecodeError):
+        values = [value for value, _ in _values_in_a_row(data.decode(), decoder)]
+    except ValueError:  # also of an integer of thousands of digits
         return None
+    return list(map(_encodable, values)) if _SURROGATE.search(data) else values
+
+
+def _number(text: str) -> float | str:
+    """Return a number; one that is too large is text, as in YAML."""
+    value = float(text)
+    return text if isinf(value) else value
+
+
+def _refused(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _encodable(value: Any) -> Any:
+    """Return a value with U+FFFD for each half of a surrogate pair, as Go reads it."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return list(map(_encodable, value))
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(inner) for key, inner in value.items()}
+    return value
+
+
+def json_error(data: bytes) -> tuple[int, str] | None:
+    """Return the line of the first error of a JSON text, and a message; None if it has none."""
+    try:
+        list(_values_in_a_row(data.decode(), json.JSONDecoder()))
+    except json.JSONDecodeError as error:
+        message = error.msg.removesuffix(" at").removesuffix(" starting")
+        return error.lineno, f"not JSON: {message[0].lower()}{message[1:]} (column {error.colno})"
+    except (ValueError, RecursionError):
+        pass
+    return None
 
 
 def _values_in_a_row(text: str, decoder: json.JSONDecoder) -> Iterator[tuple[Any, int]]:

@@ -35,6 +35,7 @@ from podwright.objects import (
     Unknown,
     api_group,
     encode,
+    quoted,
     unsupported,
 )
 from podwright.schema import built_in
@@ -165,6 +166,8 @@ def read_paths(
                 errors.append(FieldError(source=path, path="", message="no standard input"))
             elif STDIN_SOURCE not in found:
                 found[STDIN_SOURCE] = stdin.read()
+        elif not path:
+            errors.append(FieldError(source='""', path="", message="an empty name is not a file"))
         elif Path(path).is_dir():
             _read_folder(Path(path), unrendered, found, errors, report)
         elif path not in found and (data := _read_file(Path(path), errors)) is not None:
@@ -185,6 +188,9 @@ def _read_file(file: Path, errors: list[FieldError]) -> bytes | None:
     except OSError as error:
         message = f"cannot be read: {error.strerror or error}"
         errors.append(FieldError(source=str(file), path="", message=message))
+        return None
+    except ValueError as error:  # a NUL character in the path
+        errors.append(FieldError(source=quoted(str(file)), path="", message=f"no file: {error}"))
         return None
 
 

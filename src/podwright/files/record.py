@@ -37,11 +37,13 @@ from podwright.objects import (
     NamespacedName,
     Object,
     api_group,
+    decoding_message,
     invalid,
     quoted,
     required,
     timestamp_ns,
     unsupported,
+    utf8,
 )
 from podwright.schema import built_in
 from podwright.store import GroupKind, ObjectStore, Stored, kind_of
@@ -213,7 +215,10 @@ def numbered_lines(data: bytes, *, source: str) -> Iterator[tuple[int, bytes, bo
         The file is compressed and cannot be decompressed.
     """
     # Line by line: a caller may read only the first line of a large file.
-    lines = io.BytesIO(_unpacked(data, source).removeprefix(b"\xef\xbb\xbf"))
+    try:
+        lines = io.BytesIO(utf8(_unpacked(data, source)))
+    except UnicodeDecodeError as error:
+        raise InputError([_error(source, decoding_message(error))]) from None
     for number, line in enumerate(lines, start=1):
         if line.endswith(b"\n"):
             yield number, line[:-1], True
@@ -285,6 +290,7 @@ class RecordReader:
         self._source = source
         self._time_ns = _BEFORE_ALL_NS
         self._last: dict[_ObjectKey, Object] = {}
+        self._is_first = True
         self._gone: set[_ObjectKey] = set()
         """Objects whose last change was invalid; later changes of them are not reported."""
 
@@ -293,8 +299,17 @@ class RecordReader:
         return self._reader.warnings()
 
     def take(self, number: int, line: bytes) -> RecordLine | None:
-        """Return the change in a line; None if the line has errors."""
+        """Return the change in a line; None if the line has errors.
+
+        Raises
+        ------
+        InputError
+            If the first line is not the start of a JSON object: the file is not a record.
+        """
         place = f"{self._source}: line {number}"
+        if self._is_first and not line.lstrip().startswith(b"{"):
+            raise InputError([_error(place, "not a record, which has one JSON object per line")])
+        self._is_first = False
         written = self._written(line, place)
         if written is None:
             return None

@@ -41,6 +41,7 @@ _SUFFIX_OF_DECIMAL = {exponent: suffix for suffix, exponent in _DECIMAL_SUFFIX.i
 _SUFFIX_OF_BINARY = {0: ""} | {exponent: suffix for suffix, exponent in _BINARY_SUFFIX.items()}
 # Powers of ten past this are far outside int64 on either side; larger ones are never written out.
 _EXPONENT_LIMIT = 1_000
+_LENGTH_MAX = 1_000
 
 
 class QuantityError(ValueError):
@@ -188,6 +189,8 @@ def parse_quantity_text(text: str) -> Quantity:
     """
     if text == "0":
         return Quantity(0, 0, text="0")
+    if len(text) > _LENGTH_MAX:
+        raise QuantityError(f"a quantity has at most {_LENGTH_MAX} characters")
     match = _GRAMMAR.fullmatch(text)
     if not text or match is None:
         raise QuantityError(

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from math import isinf
 from typing import Any
 
 import msgspec
@@ -38,6 +39,13 @@ _MERGE = "<<"
 _NO_KEY: Any = object()
 _ITEM_DEPTH = 2
 """The number of collections around an item of the list `items` of a document."""
+_DEPTH_MAX = 10_000
+_ALIASED_MAX = 400_000
+"""The number of values that the aliases of one document may stand for.
+
+Upstream bounds their share of all values from this size on (go.yaml.in/yaml/v2, decode.go,
+allowedAliasRatio)."""
+_DIGITS_MAX = 1_000
 
 
 class YamlError(ValueError):
@@ -110,6 +118,11 @@ def read_yaml(
         mark = error.problem_mark or error.context_mark
         problem = ", ".join(part for part in (error.context, error.problem) if part)
         raise YamlError(f"not YAML: {problem}", mark.line + 1 if mark else 1) from None
+    except yaml.reader.ReaderError as error:
+        character = error.character
+        code = character if isinstance(character, int) else ord(character)
+        line = text.partition(chr(code))[0].count("\n") + 1
+        raise YamlError(f"not YAML: the character U+{code:04X} is not allowed", line) from None
     except yaml.YAMLError as error:
         raise YamlError(f"not YAML: {error}", 1) from None
     finally:
@@ -185,7 +198,7 @@ def _documents(  # noqa: C901, PLR0912, PLR0915 - one loop over millions of even
             value = {} if kind is mapping_start else []
             document.opened(kind, key, len(stack), event, progress)
         elif kind is yaml.AliasEvent:
-            value = document.aliased(event)
+            value = document.aliased(event, [collection, *(outer for outer, _ in stack)])
         elif kind is yaml.DocumentStartEvent:
             document = _Document()
             continue
@@ -231,12 +244,17 @@ class _Document:
         self.item_lines: list[int] = []
         self.duplicates: list[tuple[int, str]] = []
         self.anchors: dict[str, Any] = {}
+        self._sizes: dict[int, tuple[Any, int]] = {}
+        """Aliased collections with the number of values in them, by id()."""
+        self._aliased_count = 0
 
     def opened(
         self, kind: type, key: Any, depth: int, event: Any, progress: _Progress | None
     ) -> None:
         """Note the start of a collection inside as many others."""
         if depth > _ITEM_DEPTH:
+            if depth > _DEPTH_MAX:
+                raise YamlError("nested too deeply", event.start_mark.line + 1)
             return
         if depth == 0:
             self.line = event.start_mark.line + 1
@@ -248,12 +266,33 @@ class _Document:
             if self.has_items:
                 self.item_lines.append(event.start_mark.line + 1)
 
-    def aliased(self, event: Any) -> Any:
-        """Return the value of an alias."""
+    def aliased(self, event: Any, around: list[Any]) -> Any:
+        """Return the value of an alias, which is inside other collections."""
+        line = event.start_mark.line + 1
         if event.anchor not in self.anchors:
-            raise YamlError(f'unknown alias "{event.anchor}"', event.start_mark.line + 1)
+            raise YamlError(f'unknown alias "{event.anchor}"', line)
         self.has_aliases = True
-        return self.anchors[event.anchor]
+        value = self.anchors[event.anchor]
+        if isinstance(value, dict | list) and any(value is outer for outer in around):
+            raise YamlError(f'anchor "{event.anchor}" contains itself', line)
+        try:
+            self._aliased_count += self._size(value)
+        except RecursionError:
+            raise YamlError("nested too deeply", line) from None
+        if self._aliased_count > _ALIASED_MAX:
+            raise YamlError("the document contains excessive aliasing", line)
+        return value
+
+    def _size(self, value: Any) -> int:
+        """Return the number of values in a value, itself included."""
+        if not isinstance(value, dict | list):
+            return 1
+        known = self._sizes.get(id(value))
+        if known is None:
+            inner = value.values() if isinstance(value, dict) else value
+            # The entry keeps the value alive, so that its id is not reused.
+            known = self._sizes[id(value)] = value, 1 + sum(map(self._size, inner))
+        return known[1]
 
     def finished(self) -> YamlDocument:
         """Return the document."""
@@ -302,12 +341,14 @@ def _plain(text: str) -> Any:
     number = text.replace("_", "")
     if _INTEGER.fullmatch(number):
         digits = number.lstrip("+-")
+        if len(digits) > _DIGITS_MAX:
+            return text  # more than a float can have, which is text for upstream
         # With base 0 `int` rejects the octal form of YAML 1.1, which has no o.
         is_octal = len(digits) > 1 and digits[0] == "0" and digits[1] in "01234567"
         magnitude = int(digits, 8) if is_octal else int(digits, 0)
         return -magnitude if number[0] == "-" else magnitude
-    if _FLOAT.fullmatch(number):
-        return float(number)
+    if _FLOAT.fullmatch(number) and not isinf(value := float(number)):
+        return value
     return text
 
 

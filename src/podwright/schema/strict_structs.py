@@ -16,7 +16,11 @@ import msgspec
 from podwright.schema.types import StructType, TypeRef
 
 _QUANTITY: Final = Annotated[
-    str, msgspec.Meta(pattern=r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[numkMGTPE]|[KMGTPE]i)?$")
+    str,
+    msgspec.Meta(
+        pattern=r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[numkMGTPE]|[KMGTPE]i)?$",
+        max_length=100,  # longer ones may be too long
+    ),
 ]
 _TIME: Final = Annotated[
     str,

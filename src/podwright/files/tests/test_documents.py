@@ -54,6 +54,13 @@ def as_json(value):
         pytest.param(
             b"\xef\xbb\xbf" + as_json(POD), [("Pod", "default/p")], id="a byte order mark"
         ),
+        pytest.param(YAML.decode().encode("utf-16"), [("Node", "n"), ("Pod", "default/p")],
+                     id="UTF-16"),
+        pytest.param(b"\xfe\xff" + YAML.decode().encode("utf-16-be"),
+                     [("Node", "n"), ("Pod", "default/p")], id="UTF-16, the first byte higher"),
+        pytest.param(json.dumps(POD).encode("utf-16"), [("Pod", "default/p")], id="JSON in UTF-16"),
+        pytest.param(YAML.replace(b"\n", b"\r\n"), [("Node", "n"), ("Pod", "default/p")],
+                     id="lines of Windows"),
         pytest.param(
             as_json(POD) + b"\n" + as_json(NODE),
             [("Pod", "default/p"), ("Node", "n")],
@@ -94,7 +101,7 @@ def as_json(value):
         pytest.param(b"", [], id="an empty file"),
         pytest.param(b"apiVersion: v1\nkind: List\n", [], id="a list without items"),
     ],
-)
+)  # fmt: skip
 def test_read_manifest(data, found):
     assert keys(read_manifest(data, source="f")) == found
 
@@ -181,7 +188,38 @@ def test_a_snapshot_of_the_simulator_is_objects_and_a_configuration():
         ),
         pytest.param(b"a: *b\n", ['f: line 1: unknown alias "b"'], id="an unknown alias"),
         pytest.param(b"\x1f\x8bxx", ["f: cannot be unpacked: "], id="broken gzip"),
-        pytest.param(b"\xff\xfe\x00", ["f: not UTF-8 text: "], id="not text"),
+        pytest.param(b"\xff\xfe\x00", ["f: not UTF-16 text: "], id="not UTF-16 text"),
+        pytest.param(b"a: caf\xe9\n", ["f: not UTF-8 text: "], id="not text"),
+        pytest.param(
+            b'{"kind": "Pod",\n "metadata": {"name": "p',
+            ["f: line 2: not JSON: unterminated string (column 23)"],
+            id="half of a JSON text",
+        ),
+        pytest.param(
+            b'[{"kind": "Pod"}\n {"kind": "Pod"}]',
+            ["f: line 2: not JSON: expecting ',' delimiter (column 2)"],
+            id="a JSON list without a comma",
+        ),
+        pytest.param(b"{kind: Pod", ["f: line 2: not YAML: "], id="half of a flow mapping"),
+        pytest.param(
+            as_json(POD | {"metadata": {"name": "p", "generation": 1}}).replace(
+                b": 1}", b": 1" + b"0" * 5000 + b"}"
+            ),
+            ["f: document 1 (line 1): metadata.generation: Invalid value: "],
+            id="an integer of thousands of digits",
+        ),
+        pytest.param(
+            as_json(POD | {"metadata": {"name": "p", "generation": 1}}).replace(
+                b": 1}", b": 1e999}"
+            ),
+            ['f: metadata.generation: Invalid value: "1e999": an integer is expected'],
+            id="a number that no float has",
+        ),
+        pytest.param(
+            as_json(POD | {"metadata": {"name": "p\ud83d"}}),
+            ['f: metadata.name: Invalid value: "p\ufffd"'],
+            id="half a surrogate pair",
+        ),
         pytest.param(
             b"sn,cpu_milli,memory_mib,gpu,model\nn1,many,1,0,\n",
             ['f: line 2: cpu_milli: Invalid value: "many": a whole number is expected'],
@@ -196,6 +234,21 @@ def test_errors_have_their_location(data, errors):
     assert len(lines) == len(errors)
     for line, error in zip(lines, errors, strict=True):
         assert line.startswith(error)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(as_json({"kind": "List", "items": [POD] * 250}), id="a list"),
+        pytest.param(as_json([POD] * 250), id="a JSON list of objects"),
+        pytest.param(b"\n".join([as_json(POD)] * 250), id="objects one after the other"),
+    ],
+)
+def test_the_share_of_json_that_is_read_is_reported(data):
+    shares = []
+    watch = lambda source, share: shares.append((source, share))  # noqa: E731
+    assert len(read_manifest(data, source="f", watch=watch).objects) == 250
+    assert shares == [("f", 0.0), ("f", 0.5), ("f", 0.7), ("f", 0.9)]
 
 
 def test_openb_nodes_and_pods_are_kubernetes_objects():

@@ -41,11 +41,15 @@ def test_standard_input_is_a_path():
 def test_every_path_that_cannot_be_read_is_named(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError) as refused:
-        read_paths([tmp_path / "missing.yaml", tmp_path / "empty", "-"])
+        read_paths([tmp_path / "missing.yaml", tmp_path / "empty", "-", "", "a\0b"])
     lines = str(refused.value).splitlines()
     assert lines[0] == f"{tmp_path}/missing.yaml: cannot be read: No such file or directory"
     assert lines[1].startswith(f"{tmp_path}/empty: no manifests in this folder")
-    assert lines[2] == "-: no standard input"
+    assert lines[2:] == [
+        "-: no standard input",
+        '"": an empty name is not a file',
+        r'"a\u0000b": no file: embedded null byte',
+    ]
 
 
 def test_equal_duplicates_are_one_object():

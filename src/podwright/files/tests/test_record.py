@@ -158,7 +158,13 @@ def test_an_invalid_object_is_reported_once():
         pytest.param(b"\n\n", "no changes in this file", id="only empty lines"),
         pytest.param(gzip.compress(b"x" * 999)[:-9], "cannot be unpacked", id="half an archive"),
         pytest.param(b'{"time":"\xff"}\n', "line 1: not JSON", id="not text"),
-        pytest.param(b"[" * 100_000 + b"\n", "line 1: nested too deeply", id="very deep"),
+        pytest.param(b'{"a":' * 100_000 + b"\n", "line 1: nested too deeply", id="very deep"),
+        pytest.param(b"\xff\xfe\0", "not UTF-16 text", id="not UTF-16 text"),
+        pytest.param(
+            b"apiVersion: v1\nkind: Pod\n",
+            "^r: line 1: not a record, which has one JSON object per line$",
+            id="a manifest",
+        ),
     ],
 )
 def test_a_file_that_is_not_a_record_is_rejected(data, message):

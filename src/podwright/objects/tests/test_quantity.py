@@ -49,6 +49,7 @@ def test_parse_quantity(text, value, milli):
         "e-10",
         True,
         "\N{ARABIC-INDIC DIGIT ONE}",
+        pytest.param("9" * 5_000, id="thousands of digits"),
     ],
 )
 def test_text_that_is_not_a_quantity_is_rejected(text):

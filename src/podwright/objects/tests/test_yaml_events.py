@@ -32,11 +32,18 @@ def values(text: str) -> list[Any]:
         pytest.param("{1: a, true: b, null: c, 0x10: d}",
                      {"1": "a", "true": "b", "null": "c", "16": "d"}, id="keys are text"),
         pytest.param("[[1, [2]], {a: []}, 3]", [[1, [2]], {"a": []}, 3], id="collections"),
+        pytest.param("a: 1.0e+400", {"a": "1.0e+400"}, id="too large for a float"),
+        pytest.param(f"a: {'9' * 5000}", {"a": "9" * 5000}, id="an integer of too many digits"),
         pytest.param("a: &n 5\nb: *n\n", {"a": 5, "b": 5}, id="an alias of a scalar"),
     ],
 )  # fmt: skip
 def test_a_document_has_its_value(text: str, value: Any) -> None:
     assert values(text) == [value]
+
+
+BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 9)}]\n" for level in range(1, 12)
+)
 
 
 @pytest.mark.parametrize(
@@ -51,8 +58,15 @@ def test_a_document_has_its_value(text: str, value: Any) -> None:
         pytest.param("a: 1\nb: 2\na: 3\n", 'duplicate key "a"', 3, id="a duplicate key"),
         pytest.param("a: !!int x\n", "cannot be read as", 1, id="a tag that does not fit"),
         pytest.param("a: [1,\n", "not YAML", 2, id="an open list"),
+        pytest.param("\n\n\u00e9: \0", r"U\+0000 is not allowed", 3, id="a NUL character"),
+        pytest.param("a:\n  b: &x\n    c: *x\n", 'anchor "x" contains itself', 3, id="a cycle"),
+        pytest.param("a: &x\n  <<: *x\n", 'anchor "x" contains itself', 2, id="a merged cycle"),
+        pytest.param(BOMB, "excessive aliasing", 6, id="aliases of aliases"),
+        pytest.param("a: " + "[" * 20_000, "nested too deeply", 1, id="open lists"),
+        pytest.param(f"a: &x {'[' * 9_000}{']' * 9_000}\nb: *x", "nested too deeply", 2,
+                     id="an alias of nested lists"),
     ],
-)
+)  # fmt: skip
 def test_an_error_has_its_line(text: str, message: str, line: int) -> None:
     with pytest.raises(YamlError, match=message) as refused:
         values(text)

@@ -226,6 +226,12 @@ def test_every_successor_is_served() -> None:
             id="no quantity",
         ),
         pytest.param(
+            {"overhead": {"cpu": "9" * 1_001}},
+            "spec.overhead[cpu]",
+            f'Invalid value: "{"9" * 76}...: a quantity has at most 1000 characters',
+            id="a quantity of too many digits",
+        ),
+        pytest.param(
             {"overhead": {"cpu": True}},
             "spec.overhead[cpu]",
             "Invalid value: true: a quantity is expected, such as 500m or 2Gi",
