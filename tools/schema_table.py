@@ -178,8 +178,8 @@ def field_text(
         parts.append(f"keys={','.join(schema['x-kubernetes-list-map-keys'])}")
     elif list_type:
         parts.append(list_type)
-    if schema.get("x-kubernetes-map-type") == "atomic":
-        parts.append("atomic")
+    if schema.get("x-kubernetes-map-type") in ("atomic", "granular"):
+        parts.append(schema["x-kubernetes-map-type"])
     strategy = schema.get("x-kubernetes-patch-strategy", "").split(",")
     if "merge" in strategy:
         key = schema.get("x-kubernetes-patch-merge-key")

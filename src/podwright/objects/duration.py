@@ -23,6 +23,7 @@ _MAX_NS = 2**63 - 1
 _UNITS = "|".join(sorted(_UNIT_NS, key=len, reverse=True))
 _PART = re.compile(rf"(\d+\.?\d*|\.\d+)({_UNITS})")
 _WHOLE = re.compile(rf"[+-]?((\d+\.?\d*|\.\d+)({_UNITS}))+")
+_NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([^.0-9]*)")
 
 
 def parse_duration(text: str) -> int:
@@ -41,7 +42,7 @@ def parse_duration(text: str) -> int:
     if text in {"0", "+0", "-0"}:
         return 0
     if not _WHOLE.fullmatch(text):
-        raise ValueError(f'time: invalid duration "{text}"')
+        raise ValueError(_mistake(text))
     total = 0
     for number, unit in _PART.findall(text):
         whole, _, fraction = number.partition(".")
@@ -51,6 +52,19 @@ def parse_duration(text: str) -> int:
     if total > _MAX_NS:
         raise ValueError(f'time: invalid duration "{text}"')
     return -total if text.startswith("-") else total
+
+
+def _mistake(text: str) -> str:
+    """Return Go's message for a text that is not a duration."""
+    rest = text[1:] if text[:1] in ("+", "-") else text
+    while found := _NUMBER.match(rest):
+        unit = found[2]
+        if not unit:
+            return f'time: missing unit in duration "{text}"'
+        if unit not in _UNIT_NS:
+            return f'time: unknown unit "{unit}" in duration "{text}"'
+        rest = rest[found.end() :]
+    return f'time: invalid duration "{text}"'
 
 
 def format_duration(duration_ns: int) -> str:

@@ -34,7 +34,7 @@ from podwright.patching.object_types import (
     object_type,
 )
 from podwright.patching.scale_fields import SCALE_API_VERSION, object_entries, scale_entries
-from podwright.patching.strategic_merge import strategic_merged
+from podwright.patching.strategic_merge import strategic_merged, without_directives
 
 __all__ = [
     "MOST_OPERATIONS",
@@ -60,4 +60,5 @@ __all__ = [
     "with_entries",
     "with_managed_fields",
     "with_unchanged_times",
+    "without_directives",
 ]

@@ -53,7 +53,7 @@ def json_patch_warnings(patch: list[Document]) -> list[str]:
     return [
         f'json patch unknown field "[{index}].{name}"'
         for index, operation in enumerate(patch)
-        for name in operation
+        for name in operation or ()
         if name not in _OPERATION_FIELDS
     ]
 
@@ -64,7 +64,9 @@ def _operations(patch: Any) -> list[Document]:
     if not isinstance(patch, list):
         go_type = "value of type []handlers.jsonPatchOp"
         raise PatchError(f"error decoding patch: {wrong_json(patch, go_type)}")
-    for operation in patch:
+    # An operation that is null has no path, and cannot be done.
+    operations: list[Any] = [{} if each is None else each for each in patch]
+    for operation in operations:
         if not isinstance(operation, dict):
             go_type = "value of type handlers.jsonPatchOp"
             raise PatchError(f"error decoding patch: {wrong_json(operation, go_type)}")
@@ -80,7 +82,7 @@ def _operations(patch: Any) -> list[Document]:
             code=413,
             reason="RequestEntityTooLarge",
         )
-    return patch
+    return operations
 
 
 class _Edited:

@@ -74,7 +74,8 @@ def _merged_map(original: Document, patch: Document, of: TypeRef) -> Document:
             continue
         if key.startswith(_DELETE_FROM):
             name = _list_of(key, _DELETE_FROM, "invalid patch format of primitive list")
-            found = _with(found, name, _without_items(found, name, value, of))
+            left = _ABSENT if value is None else _without_items(found, name, value, of)
+            found = _with(found, name, left)
         elif value is None:
             found = _with(found, key, _ABSENT)
         else:
@@ -92,7 +93,29 @@ def _replaced_map(patch: Document) -> Document:
 
 
 def _unknown_directive(directive: Any, patch: Document) -> PatchError:
-    return PatchError(f"unknown patch type: {printed(directive)} in map: {printed(patch)}")
+    return PatchError(f"unknown patch type: {_as_string(directive)} in map: {printed(patch)}")
+
+
+def _as_string(value: Any) -> str:
+    """Return a value as `fmt.Sprintf("%s", value)` prints it."""
+    match value:
+        case None:
+            return "%!s(<nil>)"
+        case bool() | int() | float():
+            return f"%!s({GO_TYPE[type(value)]}={printed(value)})"
+        case _:
+            return printed(value)
+
+
+def without_directives(patch: Any) -> Any:
+    """Return a patch without the directives that upstream removes as it applies them."""
+    if not isinstance(patch, dict):
+        return patch
+    return {
+        name: without_directives(value)
+        for name, value in patch.items()
+        if name not in (_DIRECTIVE, _RETAIN_KEYS) and not name.startswith(_ORDER)
+    }
 
 
 def _with(document: Document, key: str, value: Any) -> Document:
@@ -278,7 +301,7 @@ def _check_order(changes: list[Any], order: list[Any], key: str) -> None:
         identity = _checked_key(item, key)
         if not any(_checked_key(one, key) == identity for one in rest):
             raise PatchError(
-                f"the order in patch list:\n{printed(changes)}\n doesn't match {_ORDER} list:\n"
+                f"The order in patch list:\n{printed(changes)}\n doesn't match {_ORDER} list:\n"
                 f"{printed(order)}"
             )
 
@@ -344,7 +367,7 @@ def _places(items: Iterable[Any], key: str) -> dict[Hashable, int]:
 def _is_of_maps(*lists: list[Any]) -> bool:
     """Whether the items are objects; all must have one type."""
     types = {type(item) for items in lists for item in items}
-    if list in types:
+    if types and isinstance(next(item for items in lists for item in items), list):
         raise rejected()
     if len(types) > 1 or type(None) in types:
         raise PatchError(f"list element types are not identical: {printed(list(lists))}")

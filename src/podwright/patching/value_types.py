@@ -116,6 +116,8 @@ def _field_type(field: Field) -> ValueType:
     found = _referred_type(ref)
     if field.list_type == "atomic" and not found.is_leaf:
         return ValueType("map", is_atomic=True, element=found.element, fields=lambda: found.fields)
+    if field.list_type == "granular" and found.is_atomic:
+        return ValueType("map", element=found.element, fields=lambda: found.fields)
     return found
 
 

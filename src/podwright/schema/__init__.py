@@ -36,7 +36,10 @@ from podwright.schema.schema import Schema, built_in, decode
 from podwright.schema.table import Column, KindRow, Table, built_in_table, read_table
 from podwright.schema.types import Field, StructType, TypeRef
 from podwright.schema.validation.field_errors import reason_of
-from podwright.schema.validation.metadata import validate_object_meta
+from podwright.schema.validation.metadata import (
+    changed_metadata_problems,
+    validate_object_meta,
+)
 from podwright.schema.validation.pod_subresources import (
     ephemeral_container_problems,
     resize_problems,
@@ -59,6 +62,7 @@ __all__ = [
     "ValidateUpdate",
     "built_in",
     "built_in_table",
+    "changed_metadata_problems",
     "decode",
     "ephemeral_container_problems",
     "go_ordered",

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-ListType: TypeAlias = Literal["", "atomic", "set", "map"]
+ListType: TypeAlias = Literal["", "atomic", "granular", "set", "map"]
 """How server-side apply merges a list: `x-kubernetes-list-type`."""
 
 SCALARS: Final = frozenset(
@@ -65,7 +65,8 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
         The default of OpenAPI, which applies when the list or map that holds the struct is
         merged; None if there is none. Other defaults are functions, see `schema.defaults`.
     list_type : str
-        `atomic`, `set` or `map`; a struct or map can also be `atomic`.
+        `atomic`, `set` or `map`; a struct or map can also be `atomic`, or `granular` if its
+        struct is atomic elsewhere.
     keys : tuple of str
         The fields that identify an entry of a list of type `map`.
     merge_key : str
@@ -141,7 +142,7 @@ def parse_field(name: str, text: str) -> Field:
                 values["retains_keys"] = True
             case "default":
                 values["default"] = json.loads(value)
-            case "atomic" | "set":
+            case "atomic" | "granular" | "set":
                 values["list_type"] = key
             case "keys":
                 values |= {"list_type": "map", "keys": tuple(value.split(","))}

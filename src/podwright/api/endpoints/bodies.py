@@ -47,7 +47,9 @@ FieldValidation: TypeAlias = Literal["Strict", "Warn", "Ignore"]
 _SPACED_KEY: Final = re.compile(rb'"[ \t\r\n]+:')
 _SUMMARY_LENGTH: Final = 30
 _PATH_INDEX: Final = re.compile(r"\[[^\]]*\]")
+_TYPE_META: Final = {"apiversion": "apiVersion", "kind": "kind"}
 _NAMES: Final = {dict: "object", list: "array", str: "string", bool: "bool"}
+_SELF_DECODING: Final = frozenset({"quantity", "time", "micro-time", "int-or-string"})
 _QUANTITY: Final = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 )
@@ -357,8 +359,13 @@ def go_kind(value: Any) -> str:
     return _NAMES.get(type(value), "number")
 
 
-def check_kind(document: Document, kind: ObjectKind) -> Document:
+def check_kind(document: Document, kind: ObjectKind, body: bytes = b"") -> Document:
     """Return a document with its apiVersion and kind, which must be those of the path.
+
+    Parameters
+    ----------
+    body : bytes
+        The encoded document, for errors.
 
     Raises
     ------
@@ -366,17 +373,12 @@ def check_kind(document: Document, kind: ObjectKind) -> Document:
         The body is one of another kind or version.
     """
     row = kind.row
-    api_version = document.get("apiVersion") or kind.api_version
-    name = document.get("kind") or row.kind
-    if not isinstance(api_version, str) or not isinstance(name, str):
-        raise bad_request(
-            "couldn't get version/kind; json parse error: json: cannot unmarshal"
-            f" {go_kind(api_version if not isinstance(api_version, str) else name)} into Go struct"
-            " field .apiVersion of type string"
-        )
-    if (api_version, name) == (kind.api_version, row.kind):
-        if "apiVersion" in document and "kind" in document:
-            return document
+    own = (kind.api_version, row.kind)
+    if (document.get("apiVersion"), document.get("kind")) == own:
+        return document
+    sent = type_meta(document, row.kind, body)
+    api_version, name = sent["apiVersion"] or kind.api_version, sent["kind"] or row.kind
+    if (api_version, name) == own:
         return document | {"apiVersion": api_version, "kind": name}
     group, _, version = api_version.rpartition("/")
     start = f'{name} in version "{version}" cannot be handled as a {row.kind}'
@@ -395,6 +397,45 @@ def check_kind(document: Document, kind: ObjectKind) -> Document:
         f"the API version in the data ({api_version}) does not match the expected API version"
         f" ({kind.api_version})"
     )
+
+
+def type_meta(document: Document, kind: str, body: bytes) -> dict[str, str]:
+    """Return the `apiVersion` and `kind` of a document, "" where they are absent.
+
+    Parameters
+    ----------
+    kind : str
+        The expected kind, for errors.
+
+    Raises
+    ------
+    ApiError
+        A value is not a string, or the version has more than one slash.
+
+    Notes
+    -----
+    Go's decoder, which reads only these two, ignores the case of names, and the last value applies.
+    Upstream: apimachinery pkg/runtime/serializer/json/meta.go
+    """
+    found = {"apiVersion": "", "kind": ""}
+    mistakes: list[str] = []
+    for key, value in document.items():
+        name = _TYPE_META.get(key.lower())
+        if name is None or value is None:
+            continue
+        if isinstance(value, str):
+            found[name] = value
+            continue
+        mistakes.append(
+            f"json: cannot unmarshal {go_kind(value)} into Go struct field .{name} of type string"
+        )
+    if mistakes:
+        text = f"couldn't get version/kind; json parse error: {mistakes[0]}"
+        raise _unrecognized(kind, text, body)
+    if found["apiVersion"].count("/") > 1:
+        text = f"unexpected GroupVersion string: {found['apiVersion']}"
+        raise _unrecognized(kind, text, body)
+    return found
 
 
 def _package(group: str, version: str) -> str:
@@ -425,18 +466,29 @@ def check_fields(
     StrictDecodingError
         There are unknown or duplicate fields, and the validation is strict.
     """
-    problems = kind.decoding_problems(document)
     found = [f'duplicate field "{path}"' for path in duplicates]
-    for path, message, value in problems:
-        if message.startswith(UNKNOWN_FIELD):
-            found.append(f'unknown field "{path}"')
+    mismatches: list[Problem] = []
+    for problem in kind.decoding_problems(document):
+        if problem[1].startswith(UNKNOWN_FIELD):
+            found.append(f'unknown field "{problem[0]}"')
         else:
-            raise TypeMismatchError(kind, (path, message, value))
+            mismatches.append(problem)
+    if mismatches:
+        ending = (each for each in mismatches if _ends_decoding(kind, each))
+        raise TypeMismatchError(kind, next(ending, mismatches[0]))
     if not found or validation == "Ignore":
         return []
     if validation == "Strict":
         raise StrictDecodingError(found)
     return found
+
+
+def _ends_decoding(kind: ObjectKind, problem: Problem) -> bool:
+    """Whether a value is of a type that decodes itself: its error ends Go's decoding at once.
+
+    After other errors the decoder goes on, and returns the first of them at the end.
+    """
+    return _go_type_at(kind, _PATH_INDEX.sub("", problem[0])) in _SELF_DECODING
 
 
 class TypeMismatchError(ValueError):
@@ -541,7 +593,8 @@ def conversion_error(kind: ObjectKind, problem: Problem) -> str:
     if field is None:
         return type_error(kind, problem)
     ref = field.type
-    given = {dict: "map", list: "slice", str: "string", bool: "bool"}.get(type(value), "int64")
+    kinds = {dict: "map", list: "slice", str: "string", bool: "bool", float: "float64"}
+    given = kinds.get(type(value), "int64")
     if ref.container and not path.endswith("]"):
         return f"cannot restore {'slice' if ref.container == 'list' else 'map'} from {given}"
     inner = ref.innermost

@@ -85,6 +85,8 @@ class Call(msgspec.Struct, kw_only=True, eq=False):
         The JSON of stored objects.
     warnings : list of str
         The warnings of the reply.
+    sent : dict
+        The object of a write as it was decoded, for errors.
     """
 
     request: HttpRequest
@@ -95,6 +97,7 @@ class Call(msgspec.Struct, kw_only=True, eq=False):
     media: MediaType
     encodings: Encodings
     warnings: list[str] = []
+    sent: Document = {}
 
     @property
     def namespace(self) -> str:

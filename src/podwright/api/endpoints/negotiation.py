@@ -167,6 +167,17 @@ def _match(clause: _Clause, offered: str) -> MediaType | None:
     )
 
 
+def error_media(accept: str) -> MediaType:
+    """Return the representation of an error for an Accept header.
+
+    Errors have no transformations; a client gets JSON if it accepts no other representation.
+    """
+    try:
+        return negotiate(accept, is_route=False, has_transformations=False)
+    except ApiError:
+        return MediaType()
+
+
 def _is_transformation(kind: str, group: str, version: str) -> bool:
     if group != "meta.k8s.io" or version not in _META_VERSIONS:
         return False

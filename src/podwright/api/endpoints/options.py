@@ -6,6 +6,8 @@ pkg/apis/meta/v1/validation/validation.go; pkg/runtime/converter.go
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias, cast
@@ -13,6 +15,7 @@ from typing import Any, Final, Literal, TypeAlias, cast
 import msgspec
 
 from podwright.api.endpoints.bodies import FieldValidation, go_kind
+from podwright.api.endpoints.paths import RequestInfo
 from podwright.api.endpoints.query import is_true, parse_query
 from podwright.api.endpoints.request import HttpRequest
 from podwright.api.endpoints.status_errors import ApiError, bad_request, invalid_options
@@ -21,6 +24,7 @@ from podwright.objects import (
     FieldSelector,
     Selector,
     SelectorError,
+    parse_duration,
     parse_field_selector,
     parse_int64,
     parse_label_selector,
@@ -30,6 +34,7 @@ from podwright.schema import Problem
 VersionMatch: TypeAlias = Literal["", "Exact", "NotOlderThan"]
 
 _FIELD_VALIDATIONS: Final = ("Ignore", "Strict", "Warn")
+_LONG_RUNNING: Final = frozenset({"attach", "exec", "log", "portforward", "proxy"})
 _MANAGER_MAX_BYTES: Final = 128
 SELECTOR_MAX_BYTES: Final = 256 * 1024
 
@@ -99,6 +104,25 @@ def integer(request: HttpRequest, name: str) -> int | None:
         kind = "value out of range" if text.lstrip("+-").isdigit() else "invalid syntax"
         raise bad_request(f'strconv.ParseInt: parsing "{text}": {kind}')
     return number
+
+
+def check_timeout(request: HttpRequest, info: RequestInfo) -> None:
+    """Reject a request whose `timeout` is not a duration; requests that last long ignore it.
+
+    Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/filters/request_deadline.go
+
+    Raises
+    ------
+    ApiError
+        The value is not a duration.
+    """
+    text = request.parameter("timeout")
+    if not text or info.verb == "watch" or info.subresource in _LONG_RUNNING:
+        return
+    try:
+        parse_duration(text)
+    except ValueError as error:
+        raise bad_request(f"invalid timeout specified in the request URL - {error}") from None
 
 
 def list_options(request: HttpRequest, *, is_watch: bool) -> ListOptions:
@@ -202,7 +226,7 @@ def write_options(request: HttpRequest, kind: str, *, is_apply: bool = False) ->
 @lru_cache(maxsize=1024)
 def _write_options(query: str, kind: str, *, is_apply: bool) -> WriteOptions:
     parameters = parse_query(query)
-    dry_run = [each for each in parameters.get("dryRun", ()) if each]
+    dry_run = parameters.get("dryRun", [])
     manager = parameters.get("fieldManager", [""])[0]
     validation = parameters.get("fieldValidation", [""])[0]
     force = parameters.get("force")
@@ -241,12 +265,15 @@ def manager_problems(manager: str) -> list[Problem]:
     if len(manager.encode()) > _MANAGER_MAX_BYTES:
         text = f"Too long: may not be more than {_MANAGER_MAX_BYTES} bytes"
         problems.append(("fieldManager", text, manager))
-    for index, letter in enumerate(manager):
-        if not letter.isprintable():
-            text = f'Invalid value: "{manager}": should only contain printable characters'
-            del index
-            problems.append(("fieldManager", text, manager))
-            break
+    for match in re.finditer(".", manager, re.DOTALL):
+        letter = match[0]
+        if letter.isprintable():
+            continue
+        position = len(manager[: match.start()].encode())
+        shown = json.dumps(manager, ensure_ascii=False)
+        where = f"invalid character U+{ord(letter):04X} (at position {position})"
+        text = f"Invalid value: {shown}: {where}"
+        problems.append(("fieldManager", text, manager))
     return problems
 
 
@@ -304,7 +331,7 @@ def delete_options(body: dict[str, Any] | None, request: HttpRequest) -> DeleteO
             body["propagationPolicy"] = propagation
         if (orphans := request.parameters.get("orphanDependents")) is not None:
             body["orphanDependents"] = is_true(orphans)
-        if dry_run := [each for each in request.parameters.get("dryRun", ()) if each]:
+        if dry_run := request.parameters.get("dryRun"):
             body["dryRun"] = dry_run
     _check_types(body)
     preconditions = body.get("preconditions") or {}

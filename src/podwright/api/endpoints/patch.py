@@ -59,6 +59,7 @@ from podwright.patching import (
     merge_patched,
     printed,
     strategic_merged,
+    without_directives,
 )
 from podwright.schema import Kind
 
@@ -182,7 +183,7 @@ def _shown(resource: Resource, current: Document, patch_value: Any, media_type: 
         return shown_json_patched(resource.kind, current, patch_value)
     if media_type == MERGE_PATCH:
         return shown_merge_patched(resource.kind, current, patch_value)
-    return printed(patch_value)
+    return printed(without_directives(patch_value))
 
 
 def decoded_patch(
@@ -212,15 +213,18 @@ def decoded_patch(
     """
     resource = call.resource
     own = (resource.kind.api_version, resource.name)
-    if not resource.is_custom:
+    if not resource.is_custom and not is_converted:
         patched = _with_kind(call, patched)
-    if (patched.get("apiVersion"), patched.get("kind")) != own:
+    if is_converted:
+        # Upstream's converter knows the type, and does not look at the two fields.
+        patched = patched | {"apiVersion": own[0], "kind": own[1]}
+    elif (patched.get("apiVersion"), patched.get("kind")) != own:
         raise _invalid_patch(shown, of_other_kind(resource, patched))
     validation = options.field_validation
     try:
         warnings = check_fields(patched, resource.kind, validation=validation)
     except StrictDecodingError as error:
-        raise _invalid_patch(shown, StrictDecodingError([*found, *error.found])) from None
+        raise _invalid_patch(shown, StrictDecodingError([*found, *sorted(error.found)])) from None
     except TypeMismatchError as error:
         mismatch: ValueError = error
         if is_converted:
@@ -229,7 +233,9 @@ def decoded_patch(
     if found and validation == "Strict":
         raise _invalid_patch(shown, StrictDecodingError(list(found)))
     if validation == "Warn":
-        call.warnings += [*found, *warnings]
+        # The fields of a patched document have no order of their own.
+        call.warnings += [*found, *sorted(warnings)]
+    call.sent = patched
     document = completed(resource, patched)
     in_namespace(call, document)
     check_name(call, document)

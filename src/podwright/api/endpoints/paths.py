@@ -82,7 +82,7 @@ def _info(method: str, path: str, *, watches: bool) -> RequestInfo:
         group, version, parts = parts[1], parts[2], parts[3:]
     else:
         return other
-    verb = _METHOD_VERBS.get(method, method.lower())
+    verb = _METHOD_VERBS.get(method, "")
     if parts[0] == "watch":
         verb, parts = "watch", parts[1:]
         if not parts:

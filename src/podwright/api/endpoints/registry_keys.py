@@ -28,10 +28,18 @@ def registry_key(resource: Resource, key: str) -> str:
     return f"/registry/{plural}/{key}"
 
 
-def precondition_failed(resource: Resource, key: str, field: str, sent: str, stored: str) -> str:
-    """Return the message of a precondition that the stored object does not meet."""
+def precondition_failed(
+    resource: Resource, key: str, field: str, sent: str, stored: str, *, is_dry_run: bool = False
+) -> str:
+    """Return the message of a precondition that the stored object does not meet.
+
+    A dry run does not reach etcd, whose keys begin with `/registry`.
+    """
+    shown = registry_key(resource, key)
+    if is_dry_run:
+        shown = shown.removeprefix("/registry")
     return (
-        f"StorageError: invalid object, Code: 4, Key: {registry_key(resource, key)},"
+        f"StorageError: invalid object, Code: 4, Key: {shown},"
         f" ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: {field} in precondition:"
         f" {sent}, {field} in object meta: {stored}"
     )

@@ -39,8 +39,9 @@ from podwright.api.endpoints.custom_resources import definition_changed
 from podwright.api.endpoints.discovery import Discovery
 from podwright.api.endpoints.event_expiry import DEFAULT_TTL_NS, EventExpiry
 from podwright.api.endpoints.field_management import FieldManagement
-from podwright.api.endpoints.negotiation import MediaType, negotiate
+from podwright.api.endpoints.negotiation import error_media, negotiate
 from podwright.api.endpoints.openapi import openapi
+from podwright.api.endpoints.options import check_timeout
 from podwright.api.endpoints.patch import check_patch_type, patch
 from podwright.api.endpoints.paths import RequestInfo, request_info
 from podwright.api.endpoints.plain_paths import plain_path
@@ -187,7 +188,7 @@ class ApiServer:
         try:
             user = self.authenticator.authenticate(request.headers, now_ns)
         except ApiError as error:
-            return error_reply(error, MediaType())
+            return error_reply(error, error_media(request.header("accept")))
         return self.handle(request, user, now_ns)
 
     def handle(self, request: HttpRequest, user: User, now_ns: int) -> HttpReply | Watch:
@@ -210,11 +211,11 @@ class ApiServer:
         UnusableStore
             The journal of the store cannot be written; the driver stops.
         """
-        media = MediaType()
         self.advance(now_ns)
         self.catch_up()
         try:
             info = request_info(request)
+            check_timeout(request, info)
             access = access_of(info, user, request)
             access = impersonated(self._impersonation, access, request)
             decision = self._authorizers.authorize(access)
@@ -239,13 +240,15 @@ class ApiServer:
                 warnings=[],
             )
         except (ApiError, PlainError) as error:
+            media = error_media(request.header("accept"))
             return _without_body(request, error_reply(error, media))
         try:
             return handler(self._backend, call)
         except Rejected as error:
-            return error_reply(of_rejection(error), media, call.warnings)
+            failure: ApiError | PlainError = of_rejection(error)
         except (ApiError, PlainError) as error:
-            return error_reply(error, media, call.warnings)
+            failure = error
+        return error_reply(failure, error_media(request.header("accept")), call.warnings)
 
     def handle_together(
         self, requests: Iterable[tuple[HttpRequest, User]], now_ns: int

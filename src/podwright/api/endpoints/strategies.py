@@ -19,6 +19,7 @@ from podwright.api.qos import qos_class
 from podwright.objects import Document, timestamp_text
 from podwright.schema import (
     Problem,
+    changed_metadata_problems,
     ephemeral_container_problems,
     resize_problems,
 )
@@ -378,14 +379,18 @@ def update_problems(
     """Return what is wrong with a changed object, metadata first."""
     kind = resource.kind
     # Upstream validates the metadata of all kinds, and then again with the rest.
-    problems = kind.metadata_update_problems(new, old)
+    problems = changed_metadata_problems(new, old, is_namespaced=kind.row.namespaced)
     if subresource == "status":
         return problems + kind.status_problems(new, old)
     if subresource == "ephemeralcontainers":
-        return problems + problems + ephemeral_container_problems(new, old)
+        return (
+            problems
+            + kind.metadata_update_problems(new, old)
+            + ephemeral_container_problems(new, old)
+        )
     if subresource == "resize":
         resized = resize_problems(new, old, qos_class=qos_class(new.get("spec") or {}))
-        return problems + problems + resized
+        return problems + kind.metadata_update_problems(new, old) + resized
     if kind.row.validation_of_update or resource.to_storage is None:
         return problems + kind.update_problems(new, old)
     return problems + resource.storage_kind.update_problems(

@@ -9,7 +9,7 @@ pkg/registry/rest/{create,update,delete}.go; pkg/registry/generic/registry/store
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeAlias, cast
 
 import msgspec
@@ -26,6 +26,7 @@ from podwright.api.endpoints.bodies import (
     check_fields,
     check_kind,
     read_object,
+    type_meta,
 )
 from podwright.api.endpoints.calls import Backend, Call
 from podwright.api.endpoints.conversions import ROUND_TRIPS
@@ -54,7 +55,7 @@ from podwright.api.endpoints.status_errors import (
 )
 from podwright.api.identity import generated_name, uid_at
 from podwright.objects import Document, InvalidObject, KubernetesObject, timestamp_text
-from podwright.schema import built_in, decode, validate_object_meta
+from podwright.schema import Problem, decode, validate_object_meta
 from podwright.store import AlreadyExists, Stored
 
 MODIFIED: Final = (
@@ -93,9 +94,10 @@ def body_of(backend: Backend, call: Call, validation: FieldValidation) -> Docume
     api_version = resource.kind.api_version
     texts = backend.specs.texts
     decoded = read_object(call.request, resource.name, types, api_version=api_version, texts=texts)
-    document = check_kind(decoded.document, resource.kind)
+    document = check_kind(decoded.document, resource.kind, call.request.body)
     if decoded.shares_spec and (made := backend.specs.made_before(resource, document)):
         return made
+    call.sent = document
     is_known = backend.specs.knows(resource, document)
     # The types and fields of a known spec are right.
     checked = document | {"spec": None} if is_known else document
@@ -115,6 +117,10 @@ def completed(resource: Resource, document: Document) -> Document:
     made = kind.go_form(kind.with_defaults(kind.go_form(document)))
     fix = ROUND_TRIPS.get((resource.group, resource.name))
     return made if fix is None else fix(made)
+
+
+_EMPTY_IN_ERRORS: Final = frozenset({"spec.capacity", "spec.template.metadata.labels"})
+"""Maps that may not be empty: errors print whether an empty one was sent or none."""
 
 
 def in_namespace(call: Call, document: Document) -> Document:
@@ -191,7 +197,7 @@ def create_document(
     attributes.name = attributes.name or _name_of(named)
     document = strategies.prepared_for_create(resource, named, call.now_ns)
     is_made = is_made and document["metadata"] is named["metadata"]
-    document = _validated(backend, resource, document, has_metadata_in_form=is_made)
+    document = _validated(backend, call, document, has_metadata_in_form=is_made)
     document = _allocated(backend, resource, document, None)
     attributes.object = document
     backend.admission.validate(attributes)
@@ -267,7 +273,7 @@ def _named(backend: Backend, resource: Resource, document: Document) -> Document
 
 
 def _validated(
-    backend: Backend, resource: Resource, document: Document, *, has_metadata_in_form: bool
+    backend: Backend, call: Call, document: Document, *, has_metadata_in_form: bool
 ) -> Document:
     """Return a prepared new object in Go's form.
 
@@ -276,6 +282,7 @@ def _validated(
     ApiError
         The object is not valid.
     """
+    resource = call.resource
     row = resource.kind.row
     document, found = backend.specs.stored(
         resource, document, has_metadata_in_form=has_metadata_in_form
@@ -286,8 +293,31 @@ def _validated(
     if not row.validation and resource.to_storage is not None:
         found = resource.storage_kind.validation_problems(resource.stored(document))
     if problems or found:
-        raise invalid(resource.error_group, resource.name, _name_of(document), [*problems, *found])
+        shown = _with_empty_maps([*problems, *found], call.sent)
+        raise invalid(resource.error_group, resource.name, _name_of(document), shown)
     return document
+
+
+def _with_empty_maps(problems: Iterable[Problem], sent: Document) -> list[Problem]:
+    """Return errors that print a map as it was sent: an empty one is not null.
+
+    Go's form of an object, which is validated, does not have empty maps.
+    """
+    found: list[Problem] = []
+    for path, message, value in problems:
+        text, _, rest = message.partition(": null: ")
+        if value is None and rest and path in _EMPTY_IN_ERRORS and _value_at(sent, path) == {}:
+            found.append((path, f"{text}: {{}}: {rest}", {}))
+        else:
+            found.append((path, message, value))
+    return found
+
+
+def _value_at(document: Document, path: str) -> Any:
+    value: Any = document
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
 
 
 def _store_new(backend: Backend, call: Call, document: Document, *, is_dry_run: bool) -> Stored:
@@ -435,14 +465,14 @@ def update_document(
             may_create = not info.subresource and strategies.creates_on_update(resource)
         if not may_create:
             raise call.missing()
-        fresh = make(None)
+        fresh = in_namespace(call, make(None))
         if sent := (fresh.get("metadata") or {}).get("uid"):
             text = f"uid mismatch: the provided object specified uid {sent}, and no existing object"
             raise conflict(resource.group, resource.plural, info.name, f"{text} was found")
         made = create_document(backend, call, fresh, options, tracks_fields=tracks_fields)
         return made, True
     if uid and uid != current.uid:
-        raise _other_uid(resource, call, uid, current.uid)
+        raise _other_uid(resource, call, uid, current.uid, is_dry_run=options.is_dry_run)
     old = resource.served(current.raw)
     new = with_distinct_owners(call, in_namespace(call, make(old)))
     if tracks_fields:
@@ -463,7 +493,8 @@ def update_document(
     new = strategies.prepared_for_update(resource, new, old, call.now_ns, info.subresource)
     new = resource.kind.go_form(new)
     if problems := strategies.update_problems(resource, new, old, info.subresource):
-        raise invalid(resource.error_group, resource.name, _name_of(new), problems)
+        shown = _with_empty_maps(problems, call.sent)
+        raise invalid(resource.error_group, resource.name, _name_of(new), shown)
     if not info.subresource:
         new = _allocated(backend, resource, new, old)
     attributes.object = new
@@ -496,7 +527,6 @@ def with_stored_metadata(new: Document, old: Document) -> Document:
     """Return a changed object with the metadata that no update changes."""
     metadata = dict(new.get("metadata") or {})
     stored: Document = old.get("metadata") or {}
-    metadata.pop("selfLink", None)
     if not metadata.get("uid"):
         metadata["uid"] = stored.get("uid")
     for name in ("generation", "creationTimestamp"):
@@ -504,20 +534,23 @@ def with_stored_metadata(new: Document, old: Document) -> Document:
             metadata[name] = stored[name]
         else:
             metadata.pop(name, None)
-    for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):
-        if name in stored:
-            metadata[name] = stored[name]
-    if "deletionTimestamp" not in stored:
+    if "deletionTimestamp" in stored:
+        metadata["deletionTimestamp"] = stored["deletionTimestamp"]
+    if metadata.get("deletionGracePeriodSeconds") is None:
         metadata.pop("deletionGracePeriodSeconds", None)
+        if "deletionGracePeriodSeconds" in stored:
+            metadata["deletionGracePeriodSeconds"] = stored["deletionGracePeriodSeconds"]
     return new | {"metadata": metadata}
 
 
-def _other_uid(resource: Resource, call: Call, sent: str, stored: str) -> ApiError:
+def _other_uid(
+    resource: Resource, call: Call, sent: str, stored: str, *, is_dry_run: bool
+) -> ApiError:
     return conflict(
         resource.group,
         resource.plural,
         call.info.name,
-        precondition_failed(resource, call.key, "UID", sent, stored),
+        precondition_failed(resource, call.key, "UID", sent, stored, is_dry_run=is_dry_run),
     )
 
 
@@ -541,11 +574,13 @@ def _options_body(call: Call) -> dict[str, Any] | None:
         return None
     decoded = read_object(request, "DeleteOptions")
     document = decoded.document
-    kind = built_in().type("meta.v1.DeleteOptions")
-    del kind
-    name = document.get("kind") or "DeleteOptions"
+    sent = type_meta(document, "DeleteOptions", request.body)
+    name = sent["kind"] or "DeleteOptions"
     if name != "DeleteOptions":
-        raise bad_request(f"decoded object cannot be converted to DeleteOptions: {name}")
+        raise bad_request(
+            f'no kind "{name}" is registered for version "{sent["apiVersion"] or "v1"}" in scheme'
+            ' "pkg/apis/meta/internalversion/scheme/register.go:27"'
+        )
     return cast(dict[str, Any], document)
 
 

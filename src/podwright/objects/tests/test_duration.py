@@ -25,9 +25,21 @@ def test_a_go_duration_is_read(text, duration_ns):
     assert parse_duration(text) == duration_ns
 
 
-@pytest.mark.parametrize("text", ["", "15", "s", "15 s", "1d", "1h-5m", "300000000h"])
-def test_what_go_refuses_is_refused(text):
-    with pytest.raises(ValueError, match="time: invalid duration"):
+@pytest.mark.parametrize(
+    ("text", "mistake"),
+    [
+        ("", 'invalid duration ""'),
+        ("15", 'missing unit in duration "15"'),
+        ("1h5", 'missing unit in duration "1h5"'),
+        ("s", 'invalid duration "s"'),
+        ("15 s", 'unknown unit " s" in duration "15 s"'),
+        ("1d", 'unknown unit "d" in duration "1d"'),
+        ("1h-5m", 'unknown unit "h-" in duration "1h-5m"'),
+        ("300000000h", 'invalid duration "300000000h"'),
+    ],
+)
+def test_what_go_refuses_is_refused(text, mistake):
+    with pytest.raises(ValueError, match=f"time: {mistake}"):
         parse_duration(text)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podwright.patching import PatchError, strategic_merged
+from podwright.patching import PatchError, strategic_merged, without_directives
 from podwright.patching.errors import REJECTED
 from podwright.schema import Kind, built_in
 
@@ -200,7 +200,7 @@ def test_a_patch_that_changes_nothing_gives_an_equal_document(patch: Any) -> Non
         pytest.param({"$deleteFromPrimitiveList": []},
                      "invalid patch format of primitive list", id="deletion from no list"),
         pytest.param({"$setElementOrder/containers": keys("ab"), "containers": containers("ba")},
-                     "the order in patch list:\n"
+                     "The order in patch list:\n"
                      "[map[image:b:1 name:b] map[image:a:1 name:a]]\n"
                      " doesn't match $setElementOrder list:\n[map[name:a] map[name:b]]",
                      id="two orders"),
@@ -227,8 +227,35 @@ def test_wrong_directives(patch: Patch, message: str) -> None:
 
 def test_lists_of_lists_are_rejected() -> None:
     with pytest.raises(PatchError) as caught:
-        patched_spec(ABC, {"containers": [["x"]]})
+        patched_spec({"containers": [["y"]]}, {"containers": [["x"]]})
     assert (caught.value.code, caught.value.message) == (422, REJECTED)
+
+
+@pytest.mark.parametrize(
+    ("directive", "shown"), [(None, "%!s(<nil>)"), (1, "%!s(int64=1)"), (["a"], "[a]")]
+)
+def test_a_directive_of_another_type_is_printed_as_go_does(directive: Any, shown: str) -> None:
+    with pytest.raises(PatchError) as caught:
+        patched_spec({"nodeSelector": {"a": "1"}}, {"nodeSelector": {"$patch": directive}})
+    assert caught.value.message.startswith(f"unknown patch type: {shown} in map: ")
+
+
+def test_a_deletion_list_that_is_null_deletes_the_list() -> None:
+    pod = {"metadata": {"finalizers": ["a"]}}
+    patch = {"metadata": {"$deleteFromPrimitiveList/finalizers": None}}
+    assert strategic_merged(kind("Pod"), pod, patch) == {"metadata": {}}
+
+
+def test_directives_that_were_applied_are_not_printed() -> None:
+    patch = {
+        "a": {"$patch": "replace", "b": 1},
+        "c": {"$retainKeys": ["d"], "d": 1},
+        "$setElementOrder/e": [{"name": "x"}],
+        "e": [{"$patch": "delete", "name": "x"}],
+    }
+    assert without_directives(patch) == {
+        "a": {"b": 1}, "c": {"d": 1}, "e": [{"$patch": "delete", "name": "x"}],
+    }  # fmt: skip
 
 
 def test_an_unknown_field_cannot_be_merged() -> None:

@@ -28,7 +28,9 @@ def updated(api_version: str, kind: str, old: Document, **changes: Any) -> list[
         for parent in parents:
             part = part.setdefault(parent, {})
         part[last] = value
-    return [f"{path}: {message}" for path, message, _ in found.update_problems(new, stored)]
+    # The first lines: differences of specs follow.
+    problems = found.update_problems(new, stored)
+    return [f"{path}: {message}".partition("\n")[0] for path, message, _ in problems]
 
 
 def pod(**spec: Any) -> Document:

@@ -132,11 +132,43 @@ def validate_metadata(errors: FieldErrors, metadata: Document, name_rule: NameRu
     _validate_qualified_finalizers(errors, metadata.get("finalizers") or [])
 
 
+def changed_metadata_problems(
+    new: Document, old: Document, *, is_namespaced: bool
+) -> list[Problem]:
+    """Return what the registry reports for the metadata of a changed object of any kind.
+
+    The rules of a kind report most of it once more.
+
+    Upstream: apiserver pkg/registry/rest/update.go, validateCommonFields
+    """
+    errors = FieldErrors()
+    metadata, stored = new.get("metadata") or {}, old.get("metadata") or {}
+    if prefix := metadata.get("generateName"):
+        rules = path_segment(prefix) if prefix not in (".", "..") else []
+        errors.each("metadata.generateName", prefix, rules)
+    if name := metadata.get("name"):
+        errors.each("metadata.name", name, path_segment(name))
+    else:
+        errors.required("metadata.name", "name or generateName is required")
+    namespace = metadata.get("namespace")
+    if is_namespaced and namespace:
+        errors.each("metadata.namespace", namespace, dns_label(namespace))
+    _validate_common(errors, metadata)
+    _validate_finalizers(errors, metadata.get("finalizers") or [])
+    _validate_change(errors, metadata, stored)
+    return errors.problems
+
+
 def validate_metadata_update(errors: FieldErrors, new: Document, old: Document) -> None:
     """Check the metadata of a changed object.
 
-    Upstream: ValidateObjectMetaAccessorUpdate; the registry has checked the resourceVersion.
+    Upstream: ValidateObjectMetaUpdate; the registry has checked the resourceVersion.
     """
+    _validate_change(errors, new, old)
+    _validate_qualified_finalizers(errors, new.get("finalizers") or [])
+
+
+def _validate_change(errors: FieldErrors, new: Document, old: Document) -> None:
     if old.get("deletionTimestamp") is not None:
         added = sorted({*(new.get("finalizers") or ())} - {*(old.get("finalizers") or ())})
         if added:
@@ -148,8 +180,12 @@ def validate_metadata_update(errors: FieldErrors, new: Document, old: Document) 
             )
     for name in ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp"):
         errors.immutable(f"metadata.{name}", new.get(name), old.get(name))
+    errors.immutable(
+        "metadata.deletionGracePeriodSeconds",
+        new.get("deletionGracePeriodSeconds"),
+        old.get("deletionGracePeriodSeconds"),
+    )
     _validate_common(errors, new)
-    _validate_qualified_finalizers(errors, new.get("finalizers") or [])
 
 
 def _validate_common(errors: FieldErrors, metadata: Document) -> None:

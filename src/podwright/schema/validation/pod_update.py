@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from podwright.objects import Document
+from podwright.schema.validation.differences import difference
 from podwright.schema.validation.field_errors import FieldErrors, same
 from podwright.schema.validation.names import in_range
 from podwright.schema.validation.pod import validate_pod_parts
@@ -36,14 +37,25 @@ def validate_pod_update(errors: FieldErrors, new: Document, old: Document) -> No
             text = "pod updates may not add or remove containers"
             errors.forbidden(f"spec.{field}", text)
             return
+        for index, container in enumerate(spec.get(field) or ()):
+            _validate_image(errors, f"spec.{field}[{index}].image", container.get("image") or "")
     if not _validate_deadline(errors, spec, before):
         return
     _validate_added_tolerations(errors, spec, before)
     _validate_removed_gates(errors, spec, before)
     if same(spec, before):
         return
-    if not same(_comparable(errors, spec, before), before):
-        errors.forbidden("spec", f"pod updates may not change fields other than {_UPDATABLE}")
+    comparable = _comparable(errors, spec, before)
+    if not same(comparable, before):
+        text = f"pod updates may not change fields other than {_UPDATABLE}"
+        errors.forbidden("spec", f"{text}\n{difference(before, comparable)}")
+
+
+def _validate_image(errors: FieldErrors, path: str, image: str) -> None:
+    if not image:
+        errors.required(path)
+    elif image.strip() != image:
+        errors.invalid(path, image, "must not have leading or trailing whitespace")
 
 
 def _validate_mirror(errors: FieldErrors, new: Document, old: Document) -> None:

@@ -10,6 +10,7 @@ import posixpath
 from typing import Any, Final
 
 from podwright.objects import Document, QuantityError, format_quantity, parse_quantity
+from podwright.schema.validation.differences import difference
 from podwright.schema.validation.field_errors import FieldErrors, same
 from podwright.schema.validation.metadata import (
     validate_label_selector,
@@ -47,6 +48,7 @@ def validate_persistent_volume_update(errors: FieldErrors, new: Document, old: D
         sources["csi"] = csi | {"controllerExpandSecretRef": None}
     if not same(sources, old_sources):
         text = "spec.persistentvolumesource is immutable after creation"
+        text = f"{text}\n{difference(old_sources, sources)}"
         errors.forbidden("spec.persistentvolumesource", text)
     errors.immutable("volumeMode", spec.get("volumeMode"), before.get("volumeMode"))
     affinity, old_affinity = spec.get("nodeAffinity"), before.get("nodeAffinity")
@@ -61,11 +63,12 @@ def validate_persistent_volume_update(errors: FieldErrors, new: Document, old: D
 
 def _validate_volume_spec(errors: FieldErrors, spec: Document) -> None:
     _validate_access_modes(errors, spec, "")
-    capacity = spec.get("capacity") or {}
+    given = spec.get("capacity")
+    capacity = given or {}
     if not capacity:
         errors.required("spec.capacity")
     if set(capacity) != {"storage"}:
-        errors.unsupported("spec.capacity", capacity, ("storage",))
+        errors.unsupported("spec.capacity", given, ("storage",))
     for name, text in sorted(capacity.items()):
         _validate_size(errors, f"spec.capacity[{name}]", text)
     policy = spec.get("persistentVolumeReclaimPolicy")
@@ -202,7 +205,7 @@ def validate_claim_update(errors: FieldErrors, new: Document, old: Document) -> 
     if not same(spec, before):
         text = (
             "spec is immutable after creation except resources.requests and"
-            " volumeAttributesClassName for bound claims"
+            f" volumeAttributesClassName for bound claims\n{difference(before, spec)}"
         )
         errors.forbidden("spec", text)
     if requested < old_requested and requested <= _size_of(old.get("status") or {}, ""):

@@ -117,7 +117,11 @@ def _share(value: IntOrPercent) -> int:
 def _validate_kept_selector(errors: FieldErrors, new: Document, old: Document) -> None:
     selector, before = (part.get("spec", {}).get("selector") for part in (new, old))
     if not same(selector, before):
-        errors.invalid("spec.selector", printed_selector(selector or {}), "field is immutable")
+        errors.invalid(
+            "spec.selector",
+            None if selector is None else printed_selector(selector),
+            "field is immutable",
+        )
 
 
 def _validate_selector(
@@ -152,11 +156,12 @@ def _validate_selector(
         errors.invalid("spec.selector", printed_selector(selector), detail)
         return
     checked = template if template is not None else spec.get("template") or {}
-    labels = (checked.get("metadata") or {}).get("labels") or {}
+    labels = (checked.get("metadata") or {}).get("labels")
     # An empty selector is checked above; no selector matches nothing.
     is_empty = selector is not None and not any(selector.values())
-    if not is_empty and not selector_matches(selector, labels):
-        errors.invalid("spec.template.metadata.labels", _sorted(labels), _NOT_MATCHED)
+    if not is_empty and not selector_matches(selector, labels or {}):
+        printed = None if labels is None else _sorted(labels)
+        errors.invalid("spec.template.metadata.labels", printed, _NOT_MATCHED)
     validate_template(errors, "spec.template", checked)
     _validate_always(errors, checked, owner)
 

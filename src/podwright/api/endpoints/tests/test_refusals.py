@@ -1,0 +1,176 @@
+"""Requests that kube-apiserver refuses: its status and message, or the start of the message."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.api.endpoints import BARE_TOKENS
+from podwright.api.endpoints.tests.conftest import config_map, pod
+
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+PODS = "/api/v1/namespaces/default/pods"
+DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+UNRECOGNIZED = "the object provided is unrecognized (must be of type ConfigMap): "
+NO_VERSION = f"{UNRECOGNIZED}couldn't get version/kind; json parse error: json: cannot unmarshal "
+
+
+def deployment(**template: Any) -> dict[str, Any]:
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        pytest.param({"apiVersion": 7}, NO_VERSION + "number into Go struct field .apiVersion",
+                     id="a version that is a number"),
+        pytest.param({"kind": [], "apiVersion": 7}, NO_VERSION + "array into Go struct field .kind",
+                     id="the first of two mistakes"),
+        pytest.param({"apiVersion": "a/b/c"},
+                     UNRECOGNIZED + 'unexpected GroupVersion string: a/b/c ({',
+                     id="a version with two slashes"),
+        pytest.param({"KIND": "Pod"}, 'Pod in version "v1" cannot be handled as a ConfigMap: ',
+                     id="names in upper case"),
+    ],
+)  # fmt: skip
+def test_a_body_of_another_kind(server, body, message):
+    status, found = server.reply("POST", CONFIG_MAPS, {"metadata": {"name": "a"}, **body})
+    assert status == 400
+    assert found["message"].startswith(message)
+
+
+def test_a_null_kind_is_the_expected_one(server):
+    status, found = server.reply("POST", CONFIG_MAPS, config_map("a") | {"apiVersion": None})
+    assert (status, found["apiVersion"]) == (201, "v1")
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", "/nosuch"), ("GET", PODS), ("POST", PODS), ("DELETE", f"{PODS}/p")]
+)
+def test_a_timeout_that_is_no_duration(server, method, path):
+    status, found = server.reply(method, f"{path}?timeout=5")
+    assert status == 400
+    assert found["message"] == (
+        'invalid timeout specified in the request URL - time: missing unit in duration "5"'
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("dryRun=", 'dryRun: Unsupported value: [""]: supported values: "All"'),
+        ("fieldManager=a%0Ab",
+         'fieldManager: Invalid value: "a\\nb": invalid character U+000A (at position 1)'),
+    ],
+)  # fmt: skip
+def test_wrong_options_come_before_the_body(server, query, message):
+    status, found = server.reply("POST", f"{CONFIG_MAPS}?{query}", b"no JSON")
+    assert status == 422
+    assert found["message"] == f'CreateOptions.meta.k8s.io "" is invalid: {message}'
+
+
+def test_an_error_is_yaml_if_the_client_accepts_nothing_else(server):
+    found = server.send("GET", f"{PODS}/nosuch/x", headers={"accept": "application/yaml"})
+    assert (found.status, found.header("content-type")) == (404, "application/yaml")
+
+
+def test_the_first_value_that_decodes_itself_is_reported(server):
+    body = pod("p")
+    body["spec"]["containers"][0] |= {"image": 7, "resources": {"limits": {"cpu": "x"}}}
+    _, found = server.reply("POST", PODS, body)
+    assert found["message"].startswith(
+        'Pod in version "v1" cannot be handled as a Pod: quantities must match'
+    )
+
+
+def test_a_field_selector_names_the_object_that_is_forbidden(server):
+    path = "/api/v1/nodes?fieldSelector=metadata.name%3Da"
+    _, found = server.reply("GET", path, user=BARE_TOKENS["alice-token"])
+    assert found["message"].startswith('nodes "a" is forbidden: User "alice" cannot list')
+    assert found["details"]["name"] == "a"
+
+
+def test_a_method_without_a_verb_is_forbidden(server):
+    _, found = server.reply("OPTIONS", PODS, user=BARE_TOKENS["alice-token"])
+    assert 'User "alice" cannot  resource "pods"' in found["message"]
+
+
+def test_options_of_another_kind(server):
+    _, found = server.reply("DELETE", f"{PODS}/p", pod("p"))
+    assert found["message"].startswith('no kind "Pod" is registered for version "v1" in scheme')
+
+
+@pytest.mark.parametrize(
+    ("metadata", "shown"), [({}, "null"), ({"labels": None}, "null"), ({"labels": {}}, "{}")]
+)
+def test_empty_labels_are_printed_as_they_were_sent(server, metadata, shown):
+    _, found = server.reply("POST", DEPLOYMENTS, deployment(metadata=metadata))
+    (message,) = [
+        each["message"] for each in found["details"]["causes"] if "labels" in each["field"]
+    ]
+    assert message == f"Invalid value: {shown}: `selector` does not match template `labels`"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "messages"),
+    [
+        pytest.param({"deletionGracePeriodSeconds": 5},
+                     ["Invalid value: 5: field is immutable"] * 2, id="a grace period"),
+        pytest.param({"generateName": "a/b"},
+                     ["Invalid value: \"a/b\": may not contain '/'"], id="a prefix"),
+    ],
+)  # fmt: skip
+def test_metadata_that_an_update_may_not_set(server, metadata, messages):
+    server.reply("POST", CONFIG_MAPS, config_map("a"))
+    status, found = server.patch(f"{CONFIG_MAPS}/a", {"metadata": metadata})
+    assert status == 422
+    assert [each["message"] for each in found["details"]["causes"]] == messages
+
+
+def test_an_update_keeps_a_self_link(server):
+    server.reply("POST", CONFIG_MAPS, config_map("a"))
+    _, found = server.patch(f"{CONFIG_MAPS}/a", {"metadata": {"selfLink": "x"}})
+    assert found["metadata"]["selfLink"] == "x"
+
+
+def test_the_image_of_a_changed_pod_is_checked_twice(server):
+    server.reply("POST", PODS, pod("p"))
+    body = pod("p") | {"spec": {"containers": [{"name": "c", "image": ""}]}}
+    _, found = server.reply("PUT", f"{PODS}/p", body)
+    fields = [each["field"] for each in found["details"]["causes"]]
+    assert fields.count("spec.containers[0].image") == 2
+
+
+def test_a_strategic_merge_patch_may_name_any_version(server):
+    server.reply("POST", CONFIG_MAPS, config_map("a"))
+    patch = {"apiVersion": "a/b/c", "kind": "Pod", "data": {"k": "w"}}
+    status, found = server.patch(f"{CONFIG_MAPS}/a", patch, "strategic-merge-patch+json")
+    assert (status, found["apiVersion"], found["data"]) == (200, "v1", {"k": "w"})
+
+
+def test_unknown_fields_of_a_patch_are_sorted(server):
+    server.reply("POST", CONFIG_MAPS, config_map("a"))
+    headers = {"content-type": "application/merge-patch+json"}
+    found = server.send("PATCH", f"{CONFIG_MAPS}/a", {"y": 1, "x": 1}, headers=headers)
+    assert found.header("warning") == (
+        '299 - "unknown field \\"x\\"", 299 - "unknown field \\"y\\""'
+    )
+
+
+def test_an_operation_that_is_null_cannot_be_done(server):
+    server.reply("POST", CONFIG_MAPS, config_map("a"))
+    status, found = server.patch(f"{CONFIG_MAPS}/a", [None], "json-patch+json")
+    assert (status, found["reason"]) == (422, "Invalid")
+
+
+def test_an_applied_object_is_created_in_the_namespace_of_the_path(server):
+    server.reply("POST", CONFIG_MAPS, config_map("a"))
+    configuration = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+    status, found = server.patch(
+        "/api/v1/namespaces/kube-system/configmaps/a?fieldManager=m",
+        configuration,
+        "apply-patch+yaml",
+    )
+    assert (status, found["metadata"]["namespace"]) == (201, "kube-system")
