@@ -59,8 +59,8 @@ class Cursor:
         self._reads_batch = reads_batch
 
     @property
-    def _horizon(self) -> int:
-        """The version up to which the cursor may read."""
+    def horizon(self) -> int:
+        """The version up to which `poll` reads now."""
         return self._history.current if self._reads_batch else self._history.durable
 
     @property
@@ -72,8 +72,8 @@ class Cursor:
     def is_behind(self) -> bool:
         """Whether there are unread changes, which may not match the query."""
         if self._initial:
-            return self._version <= self._horizon
-        return self._history.has_after(self._version, self._kind, self._horizon)
+            return self._version <= self.horizon
+        return self._history.has_after(self._version, self._kind, self.horizon)
 
     def poll(self, limit: int | None = None) -> list[WatchEvent]:
         """Return the events since the last call.
@@ -89,12 +89,12 @@ class Cursor:
             The next changes were discarded; list again and watch from there.
         """
         if self._initial:
-            if self._version > self._horizon:
+            if self._version > self.horizon:
                 return []  # objects of a batch that has not ended
             events = self._initial[:limit]
             self._initial = self._initial[len(events) :]
             return events
-        horizon = self._horizon
+        horizon = self.horizon
         changes = self._history.after(self._version, self._kind, horizon, limit)
         if limit is not None and len(changes) == limit and changes:
             self._version = changes[-1].version
@@ -105,6 +105,17 @@ class Cursor:
             return [change.event for change in changes]
         seen = (event_for(change, self._query) for change in changes)
         return [event for event in seen if event is not None]
+
+    @property
+    def has_initial_events(self) -> bool:
+        """Whether `poll` returns initial events next."""
+        return bool(self._initial)
+
+    def skip_to(self, version: int) -> None:
+        """Take what another cursor with the same query has read as read, up to its version."""
+        assert not self._initial, "initial events cannot be skipped"
+        assert self._version <= version <= self.horizon, f"{self._version} to {version}"
+        self._version = version
 
     def bookmark(self) -> WatchEvent:
         """Return a bookmark with the version that the watch has reached."""

@@ -16,6 +16,7 @@ from podwright.api.endpoints.paths import RequestInfo
 from podwright.api.endpoints.request import HttpRequest
 from podwright.api.endpoints.resources import Resource, Resources
 from podwright.api.endpoints.service_account_tokens import ServiceAccountTokens
+from podwright.api.endpoints.shared_lines import SharedLines
 from podwright.api.endpoints.shared_specs import SharedSpecs
 from podwright.api.endpoints.status_errors import ApiError, not_found
 from podwright.api.resource_storage import ResourceStorage
@@ -83,6 +84,8 @@ class Call(msgspec.Struct, kw_only=True, eq=False):
         The representation of the reply.
     encodings : Encodings
         The JSON of stored objects.
+    lines : SharedLines
+        The lines of watches.
     warnings : list of str
         The warnings of the reply.
     sent : dict
@@ -96,6 +99,7 @@ class Call(msgspec.Struct, kw_only=True, eq=False):
     now_ns: int
     media: MediaType
     encodings: Encodings
+    lines: SharedLines
     warnings: list[str] = []
     sent: Document = {}
 

@@ -104,7 +104,7 @@ def object_reply(call: Call, document: Document, status: int = 200) -> HttpReply
     media = call.media
     if media.transformation and document.get("kind") != "Status":
         return reply(_transformed(call, document), media, status, call.warnings)
-    if media.format != "json" or media.is_pretty or call.warnings:
+    if not _is_plain(media) or call.warnings:
         return reply(document, media, status, call.warnings)
     return HttpReply(status, _JSON_HEADERS, call.encodings.peek(document) + b"\n")
 
@@ -127,6 +127,8 @@ def list_reply(
         The transformation is not possible.
     """
     resource, media = call.resource, call.media
+    if _is_plain(media) and not call.warnings and not resource.is_custom:
+        return HttpReply(status, _JSON_HEADERS, _list_body(call, items, metadata))
     match media.transformation:
         case "":
             document = list_document(resource, items, metadata)
@@ -147,16 +149,38 @@ def list_reply(
     return reply(document, media, status, call.warnings)
 
 
+def _is_plain(media: MediaType) -> bool:
+    """Whether objects are sent as they are encoded in the store."""
+    return media.format == "json" and not media.is_pretty and not media.transformation
+
+
+def _list_body(call: Call, items: Sequence[Document], metadata: Document) -> bytes:
+    """Return a list as JSON, from the JSON of its objects."""
+    resource = call.resource
+    head = msgspec.json.encode(list_document(resource, (), metadata))
+    encoded_items = map(call.encodings.peek, items)
+    # The items of a list have no kind and apiVersion, which come first in Go's form.
+    kind, version = resource.name, resource.kind.api_version
+    start = b'{"kind":"%b","apiVersion":"%b",' % (kind.encode(), version.encode())
+    found = [
+        b"{" + text[len(start) :] if text.startswith(start) else _bare_item(document)
+        for text, document in zip(encoded_items, items, strict=True)
+    ]
+    assert head.endswith(b'"items":[]}'), head
+    return b"%b%b]}\n" % (head[:-2], b",".join(found))
+
+
+def _bare_item(document: Document) -> bytes:
+    return msgspec.json.encode(_without_type(document))
+
+
+def _without_type(document: Document) -> Document:
+    return {name: part for name, part in document.items() if name not in ("kind", "apiVersion")}
+
+
 def list_document(resource: Resource, items: Iterable[Document], metadata: Document) -> Document:
     """Return a list of objects as a document."""
-    bare = (
-        items
-        if resource.is_custom
-        else [
-            {name: part for name, part in each.items() if name not in ("kind", "apiVersion")}
-            for each in items
-        ]
-    )
+    bare = items if resource.is_custom else map(_without_type, items)
     return {
         "kind": resource.list_kind,
         "apiVersion": resource.kind.api_version,

@@ -51,6 +51,7 @@ from podwright.api.endpoints.responses import error_reply
 from podwright.api.endpoints.server_writes import ServerStatusWrites
 from podwright.api.endpoints.service_account_tokens import ServiceAccountTokens
 from podwright.api.endpoints.service_allocation import ServiceAllocations
+from podwright.api.endpoints.shared_lines import SharedLines
 from podwright.api.endpoints.shared_specs import SharedSpecs
 from podwright.api.endpoints.status_errors import (
     ApiError,
@@ -150,6 +151,7 @@ class ApiServer:
         )
         assert options.event_ttl_ns <= TIMES_KEPT_NS, f"{options.event_ttl_ns} > {TIMES_KEPT_NS}"
         self._store = store
+        self._lines = SharedLines()
         self._events = EventExpiry(store, options.event_ttl_ns)
         # Definitions of custom resources take effect before the next request.
         self._changes = store.follow()
@@ -237,6 +239,7 @@ class ApiServer:
                 now_ns=now_ns,
                 media=media,
                 encodings=self._store.encodings,
+                lines=self._lines,
                 warnings=[],
             )
         except (ApiError, PlainError) as error:

@@ -8,9 +8,8 @@ pkg/storage/cacher/{cacher,cache_watcher}.go
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from typing import Final
-
-import msgspec
 
 from podwright.api.endpoints.calls import Backend, Call
 from podwright.api.endpoints.negotiation import MediaType
@@ -18,6 +17,7 @@ from podwright.api.endpoints.options import ListOptions, list_options
 from podwright.api.endpoints.request import Headers, HttpReply
 from podwright.api.endpoints.responses import CACHE_CONTROL, included, partial, table_of
 from podwright.api.endpoints.selectable import stored_fields
+from podwright.api.endpoints.shared_lines import encoded_line, event_line
 from podwright.api.endpoints.status_errors import (
     ApiError,
     bad_request,
@@ -75,7 +75,19 @@ class Watch:
         self._allows_bookmarks = options.allows_bookmarks
         self._next_bookmark_ns = self._bookmark_after(call.now_ns)
         self._has_columns = True
+        self._stream = self._identity()
         self._is_closed = call.media.transformation == "PartialObjectMetadataList"
+
+    def _identity(self) -> Hashable:
+        """Return what determines the lines of the stream between two versions."""
+        call, request = self._call, self._call.request
+        return (
+            call.resource,
+            call.info.namespace,
+            call.info.name,
+            request.parameter("labelSelector"),
+            request.parameter("fieldSelector"),
+        )
 
     def is_closed(self, now_ns: int) -> bool:
         """Whether the stream has ended; `poll` returned the last events."""
@@ -107,26 +119,46 @@ class Watch:
         if self._error is not None or self._cursor is None:
             assert self._error is not None, "a stream without changes has an error"
             self._is_closed = True
-            return [_line("ERROR", self._error.status)]
+            return [encoded_line("ERROR", self._error.status)]
         lines: list[bytes] = []
         try:
-            while events := self._cursor.poll(_POLL_MAX):
-                lines.extend(line for event in events if (line := self._event(event)))
-                if not self._cursor.is_behind:
-                    break
+            # Also a watch without news reads on, so that it does not expire.
+            lines += self._next_lines(self._cursor)
+            while self._cursor.is_behind:
+                lines += self._next_lines(self._cursor)
         except Expired as error:
             self._is_closed = True
-            return [*lines, _line("ERROR", too_old(error).status)]
+            return [*lines, encoded_line("ERROR", too_old(error).status)]
         is_due = self._next_bookmark_ns <= now_ns < self.deadline_ns
         if self._allows_bookmarks and is_due:
             self._next_bookmark_ns = self._bookmark_after(now_ns)
             lines.append(self._bookmark(self._cursor.bookmark()))
         return lines
 
+    def _next_lines(self, cursor: Cursor) -> Sequence[bytes]:
+        """Return the next lines, which other watches may have read already."""
+        shared, since, until = self._call.lines, cursor.resource_version, cursor.horizon
+        is_alone = bool(self._call.media.transformation) or cursor.has_initial_events
+        if is_alone or since >= until:
+            return self._lines_of(cursor.poll(_POLL_MAX))
+        known = shared.find(self._stream, since, until)
+        if known is not None:
+            cursor.skip_to(known[1])
+            return known[0]
+        lines = self._lines_of(cursor.poll(_POLL_MAX))
+        shared.keep(self._stream, since, until, lines, cursor.resource_version)
+        return lines
+
+    def _lines_of(self, events: Sequence[WatchEvent]) -> list[bytes]:
+        return [line for event in events if (line := self._event(event))]
+
     def _event(self, event: WatchEvent) -> bytes | None:
         if event.object is None:
             return self._bookmark(event) if self._allows_bookmarks else None
-        return _line(event.type, self._shown(self._call.resource.served(event.object.raw)))
+        stored, served = event.object.raw, self._call.resource.served(event.object.raw)
+        if served is stored and not self._call.media.transformation:
+            return event_line(event.type, self._call.encodings.of(stored))
+        return encoded_line(event.type, self._shown(served))
 
     def _bookmark(self, event: WatchEvent) -> bytes:
         metadata: Document = {"resourceVersion": str(event.resource_version)}
@@ -134,7 +166,7 @@ class Watch:
             metadata["annotations"] = {INITIAL_EVENTS_END: "true"}
         kind = self._call.resource.kind
         empty = {"kind": kind.row.kind, "apiVersion": kind.api_version, "metadata": metadata}
-        return _line("BOOKMARK", self._shown(kind.go_form(empty)))
+        return encoded_line("BOOKMARK", self._shown(kind.go_form(empty)))
 
     def _shown(self, document: Document) -> Document:
         media: MediaType = self._call.media
@@ -146,10 +178,6 @@ class Watch:
             has_columns, self._has_columns = self._has_columns, False
             return table_of(self._call, [document], metadata, has_columns=has_columns)
         return document
-
-
-def _line(type_: str, obj: Document) -> bytes:
-    return msgspec.json.encode({"type": type_, "object": obj}) + b"\n"
 
 
 def too_old(error: Expired) -> ApiError:
