@@ -43,9 +43,14 @@ class MissingRole(msgspec.Struct, frozen=True):
     name: str
 
     @property
+    def is_known_kind(self) -> bool:
+        """Whether there are roles of the kind."""
+        return self.kind in ("Role", "ClusterRole")
+
+    @property
     def text(self) -> str:
         """What upstream's listers say."""
-        if self.kind in ("Role", "ClusterRole"):
+        if self.is_known_kind:
             return f"{self.kind.lower()}.{GROUP} {quoted(self.name)} not found"
         return f"unsupported role reference kind: {quoted(self.kind)}"
 

@@ -9,12 +9,10 @@ from typing import Any, Final
 
 from podwright.api.authorization import Access, Rules, aggregated
 from podwright.api.endpoints.calls import Backend, Call
-from podwright.api.endpoints.field_management import manager_of
-from podwright.api.endpoints.options import WriteOptions, write_options
 from podwright.api.endpoints.request import HttpReply
 from podwright.api.endpoints.responses import object_reply
+from podwright.api.endpoints.reviews import read_review, validate_review
 from podwright.api.endpoints.status_errors import bad_request, invalid
-from podwright.api.endpoints.write import attributes_of, body_of, in_namespace
 from podwright.api.users import User
 from podwright.objects import (
     Document,
@@ -29,45 +27,13 @@ _GROUP: Final = "authorization.k8s.io"
 _LABEL_OPERATORS: Final = frozenset({"In", "NotIn", "Exists", "DoesNotExist"})
 
 
-def read_review(backend: Backend, call: Call) -> tuple[Document, WriteOptions]:
-    """Return the object of a request that is answered at once, with the owners of its fields."""
-    options = write_options(call.request, "CreateOptions")
-    document = in_namespace(call, body_of(backend, call, options.field_validation))
-    document = backend.field_management.updated(
-        call.resource,
-        None,
-        document,
-        manager=manager_of(call.request, options.field_manager),
-        subresource="",
-        now_ns=call.now_ns,
-    )
-    return document, options
-
-
-def admit(backend: Backend, call: Call, document: Document, options: WriteOptions) -> Document:
-    """Return a review after the mutating admission."""
-    attributes = attributes_of(call, "CREATE", document, None, options)
-    backend.admission.admit(attributes)
-    assert attributes.object is not None, "admission keeps the object of a creation"
-    call.warnings += attributes.warnings
-    return attributes.object
-
-
-def validate(backend: Backend, call: Call, document: Document, options: WriteOptions) -> None:
-    """Run the validating admission of a review."""
-    attributes = attributes_of(call, "CREATE", document, None, options)
-    backend.admission.validate(attributes)
-    call.warnings += attributes.warnings
-
-
 def review_access(backend: Backend, call: Call) -> HttpReply:
     """Say whether a user may do something; without a user, whether that of the request may."""
     document, options = read_review(backend, call)
-    document = admit(backend, call, document, options)
     if problems := call.resource.kind.validation_problems(document):
         # The kind is empty in upstream's internal objects.
         raise invalid(_GROUP, "", "", problems)
-    validate(backend, call, document, options)
+    validate_review(backend, call, document, options)
     spec: Document = document.get("spec") or {}
     is_self = call.resource.name == "SelfSubjectAccessReview"
     user = call.user if is_self else _user_of(spec)
@@ -155,15 +121,14 @@ def _extent(known: int, wanted: int) -> str:
 def review_rules(backend: Backend, call: Call) -> HttpReply:
     """Return what the user of the request may do in a namespace."""
     document, options = read_review(backend, call)
-    document = admit(backend, call, document, options)
     namespace = (document.get("spec") or {}).get("namespace") or ""
     if not namespace:
         raise bad_request("no namespace on request")
-    validate(backend, call, document, options)
+    validate_review(backend, call, document, options)
     status = _rules_status(backend.authorizers.rules_for(call.user, namespace))
     made = {
-        "kind": document["kind"],
-        "apiVersion": document["apiVersion"],
+        "kind": call.resource.name,
+        "apiVersion": call.resource.kind.api_version,
         "metadata": {},
         "spec": {},
         "status": status,

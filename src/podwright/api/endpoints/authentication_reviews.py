@@ -6,16 +6,16 @@ pkg/registry/authentication/{tokenreview,selfsubjectreview}
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
-import msgspec
-
+from podwright.api.authorization import quoted
 from podwright.api.endpoints.authentication import with_authenticated
 from podwright.api.endpoints.calls import Backend, Call, find
-from podwright.api.endpoints.options import write_options
 from podwright.api.endpoints.request import HttpReply
 from podwright.api.endpoints.resources import Resource
 from podwright.api.endpoints.responses import object_reply
+from podwright.api.endpoints.reviews import read_review, validate_review
 from podwright.api.endpoints.service_account_tokens import ISSUER, TokenError
 from podwright.api.endpoints.status_errors import (
     bad_request,
@@ -23,16 +23,17 @@ from podwright.api.endpoints.status_errors import (
     invalid,
     not_found,
 )
-from podwright.api.endpoints.write import attributes_of, body_of, in_namespace
-from podwright.api.identity import uid_at
 from podwright.api.users import User
 from podwright.objects import Document, KubernetesObject, timestamp_text
 from podwright.schema import built_in
 
 _GROUP: Final = "authentication.k8s.io"
-_LIFETIME_SECONDS: Final = 3_600
 _SECOND_NS: Final = 1_000_000_000
-_BOUND: Final = {("v1", "Pod"): "pods", ("v1", "Secret"): "secrets", ("v1", "Node"): "nodes"}
+_BOUND: Final = frozenset({"Pod", "Secret", "Node"})
+_WARNED_SECONDS: Final = 3_607
+"""The lifetime of tokens in pods' volumes; they are good for longer, for clients that do not
+reload them."""
+_EXTENDED_SECONDS: Final = 365 * 24 * 3_600
 
 
 def _token_request_resource() -> Resource:
@@ -43,41 +44,53 @@ def _token_request_resource() -> Resource:
 
 def request_token(backend: Backend, call: Call) -> HttpReply:
     """Issue a token for the named service account."""
-    options = write_options(call.request, "CreateOptions")
-    request_call = msgspec.structs.replace(call, resource=_token_request_resource())
-    document = in_namespace(call, body_of(backend, request_call, options.field_validation))
+    resource = _token_request_resource()
+    document, options = read_review(backend, call, resource=resource, keeps_uid=True)
     metadata: Document = dict(document.get("metadata") or {})
-    spec: dict[str, Any] = dict(document.get("spec") or {})
-    spec["audiences"] = spec.get("audiences") or [ISSUER]
-    spec.setdefault("expirationSeconds", _LIFETIME_SECONDS)
-    document = document | {"spec": spec}
-    if problems := request_call.resource.kind.validation_problems(document):
-        raise invalid(_GROUP, "TokenRequest", metadata.get("name", ""), problems)
     name = metadata.get("name")
     if name and name != call.info.name:
-        text = f'Invalid value: "{name}": must match the service account name if specified'
+        text = f"Invalid value: {quoted(name)}: must match the service account name if specified"
         raise invalid(_GROUP, "TokenRequest", call.info.name, [("metadata.name", text, name)])
-    attributes = attributes_of(call, "CREATE", document, None, options)
-    backend.admission.admit(attributes)
-    backend.admission.validate(attributes)
     account = find(backend, call)
+    if (uid := metadata.get("uid")) and uid != account.uid:
+        raise conflict(
+            _GROUP,
+            "TokenRequest",
+            call.info.name,
+            f"the UID in the token request ({uid}) does not match the UID of the service account"
+            f" ({account.uid})",
+        )
+    spec: dict[str, Any] = dict(document.get("spec") or {})
+    spec["audiences"] = spec.get("audiences") or [ISSUER]
+    now = timestamp_text(call.now_ns)
+    own = {"name": account.name, "namespace": account.namespace, "uid": account.uid}
+    document = document | {
+        "metadata": metadata | own | {"creationTimestamp": now},
+        "spec": spec,
+        "status": {},
+    }
+    if problems := resource.kind.validation_problems(document):
+        raise invalid(_GROUP, "TokenRequest", "", problems)
+    validate_review(backend, call, document, options)
     bound = _bound_object(backend, account, spec.get("boundObjectRef"))
     seconds = spec["expirationSeconds"]
-    token = backend.tokens.issue(account, spec["audiences"], seconds, call.now_ns, bound)
-    now = timestamp_text(call.now_ns)
-    metadata |= {
-        "name": account.name,
-        "namespace": account.namespace,
-        "uid": uid_at(backend.store.seed, backend.store.resource_version + 1),
-        "creationTimestamp": now,
-    }
+    is_extended = (
+        bound is not None
+        and bound.kind == "Pod"
+        and seconds == _WARNED_SECONDS
+        and spec["audiences"] == [ISSUER]
+    )
+    token = backend.tokens.issue(
+        account,
+        spec["audiences"],
+        _EXTENDED_SECONDS if is_extended else seconds,
+        call.now_ns,
+        bound,
+        warned_seconds=seconds if is_extended else None,
+    )
     ends = timestamp_text(call.now_ns + seconds * _SECOND_NS)
     spec.setdefault("boundObjectRef", None)
-    made = document | {
-        "metadata": metadata,
-        "spec": spec,
-        "status": {"token": token, "expirationTimestamp": ends},
-    }
+    made = document | {"status": {"token": token, "expirationTimestamp": ends}}
     return object_reply(call, made, 201)
 
 
@@ -86,21 +99,21 @@ def _bound_object(
 ) -> KubernetesObject | None:
     if reference is None:
         return None
-    version, kind = reference.get("apiVersion", ""), reference.get("kind", "")
-    plural = _BOUND.get((version, kind))
-    if plural is None:
-        group, _, plain = version.rpartition("/")
-        raise bad_request(f"cannot bind token to object of type {group}/{plain}, Kind={kind}")
-    name = reference.get("name", "")
+    group, _, version = (reference.get("apiVersion") or "").rpartition("/")
+    kind, name = reference.get("kind") or "", reference.get("name") or ""
+    if group or kind not in _BOUND:
+        raise bad_request(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
+    if not name:
+        raise bad_request("Name parameter required.")
     key = name if kind == "Node" else f"{account.namespace}/{name}"
     found = backend.store.get(("", kind), key)
     if found is None:
-        raise not_found("", plural, name)
+        raise not_found("", f"{kind.lower()}s", name)
     if kind == "Pod":
         own = (found.raw.get("spec") or {}).get("serviceAccountName") or ""
         if own != account.name:
             raise bad_request(
-                f'cannot bind token for serviceaccount "{account.name}" to pod running with'
+                f"cannot bind token for serviceaccount {quoted(account.name)} to pod running with"
                 " different serviceaccount name."
             )
     uid = reference.get("uid")
@@ -117,20 +130,18 @@ def _bound_object(
 
 def review_token(backend: Backend, call: Call) -> HttpReply:
     """Say to whom a token belongs."""
-    options = write_options(call.request, "CreateOptions")
-    document = in_namespace(call, body_of(backend, call, options.field_validation))
+    document, options = read_review(backend, call)
     spec: Document = document.get("spec") or {}
-    token = spec.get("token")
-    if not token:
+    if not (token := spec.get("token")):
         raise bad_request("token is required for TokenReview in authentication")
+    validate_review(backend, call, document, options)
     audiences = spec.get("audiences") or [ISSUER]
     status: Document = {"user": {}}
     try:
-        found = backend.tokens.review(token, call.now_ns, audiences)
+        found = _owner(backend, token, call.now_ns, audiences)
         if found is None:
-            user = backend.authenticator.user_of(token, call.now_ns)
-            found = None if user is None else (user, [one for one in audiences if one == ISSUER])
-        if found is not None:
+            status["error"] = "invalid bearer token"
+        else:
             user = with_authenticated(found[0])
             status = {"authenticated": True, "user": user_document(user), "audiences": found[1]}
     except TokenError as error:
@@ -139,14 +150,33 @@ def review_token(backend: Backend, call: Call) -> HttpReply:
     return object_reply(call, made, 201)
 
 
+def _owner(
+    backend: Backend, token: str, now_ns: int, audiences: Sequence[str]
+) -> tuple[User, list[str]] | None:
+    """Return the user of a token, and the audiences for which it is good."""
+    token = token.strip().partition(" ")[0]
+    if not token:
+        return None
+    found = backend.tokens.review(token, now_ns, audiences)
+    if found is not None:
+        return found
+    # Other tokens are good for the API only.
+    common = [audience for audience in audiences if audience == ISSUER]
+    user = backend.authenticator.user_of(token, now_ns) if common else None
+    return None if user is None else (user, common)
+
+
 def review_self(backend: Backend, call: Call) -> HttpReply:
     """Return the user of the request."""
-    options = write_options(call.request, "CreateOptions")
-    document = in_namespace(call, body_of(backend, call, options.field_validation))
-    metadata = (document.get("metadata") or {}) | {"creationTimestamp": timestamp_text(call.now_ns)}
-    status = {"userInfo": user_document(call.user)}
-    made = call.resource.kind.go_form(document | {"metadata": metadata, "status": status})
-    return object_reply(call, made, 201)
+    document, options = read_review(backend, call)
+    validate_review(backend, call, document, options)
+    made = {
+        "kind": call.resource.name,
+        "apiVersion": call.resource.kind.api_version,
+        "metadata": {"creationTimestamp": timestamp_text(call.now_ns)},
+        "status": {"userInfo": user_document(call.user)},
+    }
+    return object_reply(call, call.resource.kind.go_form(made), 201)
 
 
 def user_document(user: User) -> Document:

@@ -22,11 +22,17 @@ from podwright.api.authorization import (
     quoted,
 )
 from podwright.api.endpoints.impersonation_headers import wanted_user
+from podwright.api.endpoints.options import integer
 from podwright.api.endpoints.paths import RequestInfo
 from podwright.api.endpoints.request import HttpRequest
-from podwright.api.endpoints.status_errors import ApiError, forbidden, not_found
+from podwright.api.endpoints.status_errors import ApiError, bad_request, forbidden, not_found
 from podwright.api.users import User
-from podwright.objects import FieldSelector, SelectorError, parse_field_selector
+from podwright.objects import (
+    FieldSelector,
+    SelectorError,
+    parse_field_selector,
+    parse_label_selector,
+)
 
 _WITH_SELECTORS: Final = frozenset({"list", "watch", "deletecollection"})
 _HTML: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
@@ -44,7 +50,7 @@ def access_of(info: RequestInfo, user: User, request: HttpRequest) -> Access:
     name, fields = info.name, _NO_FIELDS
     if info.verb in _WITH_SELECTORS and (text := request.parameter("fieldSelector")):
         fields = _field_selector(text)
-        if not name and info.verb != "deletecollection":
+        if not name and info.verb != "deletecollection" and _has_list_options(request):
             name = _required_name(fields)
     return Access(
         user=user,
@@ -61,6 +67,18 @@ def access_of(info: RequestInfo, user: User, request: HttpRequest) -> Access:
 
 
 _NO_FIELDS: Final = FieldSelector()
+
+
+def _has_list_options(request: HttpRequest) -> bool:
+    """Whether the options of a list can be read; upstream drops them all otherwise."""
+    try:
+        if labels := request.parameter("labelSelector"):
+            parse_label_selector(labels)
+        integer(request, "limit")
+        integer(request, "timeoutSeconds")
+    except (SelectorError, ApiError):
+        return False
+    return True
 
 
 def _field_selector(text: str) -> FieldSelector:
@@ -138,6 +156,10 @@ def refuse_escalation(check: EscalationCheck, attributes: Attributes, request_na
     )
     problem = check.problem_of(write)
     if isinstance(problem, MissingRole):
+        if not problem.is_known_kind:
+            raise bad_request(problem.text)
+        if not problem.name:
+            raise bad_request("Name parameter required.")
         # Upstream's storage names the resource of the request, not that of the role.
         raise not_found(GROUP, resource.plural, problem.name)
     if problem is not None:

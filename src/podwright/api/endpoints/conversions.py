@@ -175,5 +175,13 @@ def _pod(pod: Document) -> Document:
     return pod
 
 
-ROUND_TRIPS: Final[dict[tuple[str, str], Conversion]] = {("", "Pod"): _pod}
+def _role(role: Document) -> Document:
+    return role if role.get("rules") else role | {"rules": None}
+
+
+ROUND_TRIPS: Final[dict[tuple[str, str], Conversion]] = {
+    ("", "Pod"): _pod,
+    ("rbac.authorization.k8s.io", "Role"): _role,
+    ("rbac.authorization.k8s.io", "ClusterRole"): _role,
+}
 """What the conversion to the internal version and back changes in an object, by group and kind."""

@@ -80,6 +80,7 @@ def negotiate(
     streams: bool = False,
     is_route: bool = True,
     has_transformations: bool = True,
+    has_tables: bool = True,
 ) -> MediaType:
     """Return the representation for an Accept header.
 
@@ -93,6 +94,8 @@ def negotiate(
         Whether upstream serves the path with go-restful, which knows no `application/*`.
     has_transformations : bool
         Whether the path has Tables and the like.
+    has_tables : bool
+        Whether it has Tables.
 
     Raises
     ------
@@ -107,7 +110,11 @@ def negotiate(
     for clause in _clauses(accept):
         for offered in MEDIA_TYPES:
             found = _match(clause, offered)
-            if found is not None and (has_transformations or not found.transformation):
+            if (
+                found is not None
+                and (has_transformations or not found.transformation)
+                and (has_tables or found.transformation != "Table")
+            ):
                 return found
     raise only_accepts(MEDIA_TYPES)
 

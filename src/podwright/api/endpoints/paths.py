@@ -41,8 +41,8 @@ class RequestInfo(msgspec.Struct, frozen=True, kw_only=True):
     is_resource : bool
         Whether the path is one of a resource.
     verb : str
-        get, list, watch, create, update, patch, delete, deletecollection; for other paths the
-        method in lower case.
+        get, list, watch, create, update, patch, delete, deletecollection, or "" for any other
+        method; for other paths the method in lower case.
     path : str
     group, version, resource, subresource, namespace, name : str
         "" where they do not apply.

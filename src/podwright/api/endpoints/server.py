@@ -230,7 +230,11 @@ class ApiServer:
                 raise method_not_allowed()
             if info.verb == "patch":
                 check_patch_type(request, resource)
-            media = negotiate(request.header("accept"), streams=not info.name)
+            media = negotiate(
+                request.header("accept"),
+                streams=not info.name,
+                has_tables=subresources.has_tables(info),
+            )
             call = Call(
                 request=request,
                 info=info,

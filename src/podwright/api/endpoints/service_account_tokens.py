@@ -17,9 +17,10 @@ from typing import Any, Final
 
 import msgspec
 
+from podwright.api.authorization import quoted
 from podwright.api.identity import uid_at
-from podwright.api.users import User
-from podwright.objects import KubernetesObject
+from podwright.api.users import User, service_account_groups, service_account_name
+from podwright.objects import KubernetesObject, timestamp_ns
 from podwright.store import ObjectStore
 
 ISSUER: Final = "https://kubernetes.default.svc"
@@ -27,7 +28,9 @@ ISSUER: Final = "https://kubernetes.default.svc"
 
 _SECOND_NS: Final = 1_000_000_000
 _CLAIM: Final = "kubernetes.io"
-_BOUND_KINDS: Final = {"pod": "Pod", "secret": "Secret", "node": "Node"}
+_EXTRA: Final = "authentication.kubernetes.io/"
+_LEEWAY_SECONDS: Final = 60
+"""By how much clocks may differ: `jwt.DefaultLeeway` of go-jose."""
 _INVALIDATED: Final = "service account token has been invalidated"
 
 
@@ -56,6 +59,8 @@ class ServiceAccountTokens:
         expires_seconds: int,
         now_ns: int,
         bound: KubernetesObject | None = None,
+        *,
+        warned_seconds: int | None = None,
     ) -> str:
         """Return a new token of an account.
 
@@ -67,6 +72,8 @@ class ServiceAccountTokens:
         now_ns : int
         bound : KubernetesObject, optional
             A pod, secret or node without which the token is not good.
+        warned_seconds : int, optional
+            After how long the use of the token is late, although it is still good.
         """
         self._count += 1
         issued = now_ns // _SECOND_NS
@@ -76,6 +83,10 @@ class ServiceAccountTokens:
         }
         if bound is not None:
             private[bound.kind.lower()] = {"name": bound.name, "uid": bound.uid}
+            if bound.kind == "Pod" and (node := (bound.raw.get("spec") or {}).get("nodeName")):
+                private["node"] = self._node(node)
+        if warned_seconds is not None:
+            private["warnafter"] = issued + warned_seconds
         claims = {
             "aud": list(audiences),
             "exp": issued + expires_seconds,
@@ -84,10 +95,15 @@ class ServiceAccountTokens:
             "jti": uid_at(self._store.seed, -self._count),
             _CLAIM: private,
             "nbf": issued,
-            "sub": f"system:serviceaccount:{account.namespace}:{account.name}",
+            "sub": service_account_name(account.namespace, account.name),
         }
         signed = f"{_encoded({'alg': 'HS256', 'kid': 'podwright'})}.{_encoded(claims)}"
         return f"{signed}.{self._signature(signed)}"
+
+    def _node(self, name: str) -> dict[str, str]:
+        """Return a node as a claim: without its uid if it does not exist."""
+        node = self._store.get(("", "Node"), name)
+        return {"name": name} if node is None else {"name": name, "uid": node.uid}
 
     def _signature(self, text: str) -> str:
         digest = hmac.new(self._key, text.encode(), sha256).digest()
@@ -129,38 +145,59 @@ class ServiceAccountTokens:
                 f"token audiences {_listed(own)} is invalid for the target audiences"
                 f" {_listed(audiences)}"
             )
-        if now_ns // _SECOND_NS >= claims["exp"]:
+        now = now_ns // _SECOND_NS
+        if now - _LEEWAY_SECONDS > claims["exp"]:
             raise TokenError("service account token has expired")
-        return self._user(claims), common
+        if now + _LEEWAY_SECONDS < claims["nbf"]:
+            raise TokenError("service account token is not valid yet")
+        return self._user(claims, now), common
 
-    def _user(self, claims: dict[str, Any]) -> User:
+    def _user(self, claims: dict[str, Any], now: int) -> User:
         private = claims[_CLAIM]
         namespace, named = private["namespace"], private["serviceaccount"]
         account = self._store.get(("", "ServiceAccount"), f"{namespace}/{named['name']}")
         if account is None:
-            raise TokenError(f'serviceaccounts "{named["name"]}" not found')
+            raise TokenError(f"serviceaccounts {quoted(named['name'])} not found")
         if account.uid != named["uid"]:
             raise TokenError(
                 f"service account UID ({account.uid}) does not match claim ({named['uid']})"
             )
-        extra = {"authentication.kubernetes.io/credential-id": (f"JTI={claims['jti']}",)}
-        for field, kind in _BOUND_KINDS.items():
+        if _was_deleted(account, now):
+            raise TokenError(f"service account {namespace}/{named['name']} has been deleted")
+        extra = {f"{_EXTRA}credential-id": (f"JTI={claims['jti']}",)}
+        for field in ("secret", "pod", "node"):
             bound = private.get(field)
             if bound is None:
                 continue
-            key = bound["name"] if kind == "Node" else f"{namespace}/{bound['name']}"
-            found = self._store.get(("", kind), key)
-            if found is None or found.uid != bound["uid"]:
-                raise TokenError(_INVALIDATED)
-            if kind != "Secret":
-                extra[f"authentication.kubernetes.io/{field}-name"] = (bound["name"],)
-                extra[f"authentication.kubernetes.io/{field}-uid"] = (bound["uid"],)
-        return User(
-            claims["sub"],
-            account.uid,
-            ("system:serviceaccounts", f"system:serviceaccounts:{namespace}"),
-            extra,
-        )
+            # The node of a pod is a fact only: the token does not depend on it.
+            if field != "node" or "pod" not in private:
+                self._check_bound(field, bound, namespace, now)
+            if field != "secret":
+                extra[f"{_EXTRA}{field}-name"] = (bound["name"],)
+                if uid := bound.get("uid"):
+                    extra[f"{_EXTRA}{field}-uid"] = (uid,)
+        return User(claims["sub"], account.uid, service_account_groups(namespace), extra)
+
+    def _check_bound(self, field: str, bound: dict[str, str], namespace: str, now: int) -> None:
+        kind = field.capitalize()
+        key = bound["name"] if kind == "Node" else f"{namespace}/{bound['name']}"
+        found = self._store.get(("", kind), key)
+        if found is None:
+            raise TokenError(_INVALIDATED)
+        if found.uid != bound["uid"]:
+            raise TokenError(
+                f"{field} UID ({found.uid}) does not match service account {field} ref claim"
+                f" ({bound['uid']})"
+            )
+        if _was_deleted(found, now):
+            raise TokenError(_INVALIDATED)
+
+
+def _was_deleted(obj: KubernetesObject, now: int) -> bool:
+    """Whether an object has been terminating for longer than clocks differ."""
+    deleted = obj.raw["metadata"].get("deletionTimestamp")
+    time_ns = timestamp_ns(deleted)
+    return time_ns is not None and time_ns // _SECOND_NS < now - _LEEWAY_SECONDS
 
 
 def _encoded(value: Any) -> str:

@@ -17,6 +17,7 @@ from podwright.api.endpoints.authentication_reviews import (
 )
 from podwright.api.endpoints.calls import Backend, Call, find, served
 from podwright.api.endpoints.patch import patch
+from podwright.api.endpoints.paths import RequestInfo
 from podwright.api.endpoints.pod_binding import bind, bind_by_collection
 from podwright.api.endpoints.pod_eviction import evict
 from podwright.api.endpoints.request import HttpReply
@@ -68,6 +69,8 @@ HANDLERS: Final[dict[str, dict[str, Handler]]] = {
 }
 """The handlers of each subresource, by verb."""
 
+_WITHOUT_TABLES: Final = frozenset({"token", "binding", "eviction"})
+
 COLLECTION_HANDLERS: Final[dict[tuple[str, str], Handler]] = {
     ("", "bindings"): bind_by_collection,
     ("authentication.k8s.io", "selfsubjectreviews"): review_self,
@@ -78,3 +81,9 @@ COLLECTION_HANDLERS: Final[dict[tuple[str, str], Handler]] = {
     ("authorization.k8s.io", "subjectaccessreviews"): review_access,
 }
 """What a create request does for resources that store no objects, by group and resource."""
+
+
+def has_tables(info: RequestInfo) -> bool:
+    """Whether the objects of a path can be shown as a Table."""
+    is_virtual = (info.group, info.resource) in COLLECTION_HANDLERS
+    return not is_virtual and info.subresource not in _WITHOUT_TABLES

@@ -116,9 +116,10 @@ RESOURCE = {"resourceAttributes": {"verb": "get", "resource": "pods"}}
         pytest.param("SubjectAccessReview", {"spec": {**RESOURCE, "groups": ["a"]}}, [],
             id="about a group"),
         pytest.param("LocalSubjectAccessReview", {
-            "metadata": {"namespace": "a", "name": "b"}, "spec": {
+            "metadata": {"name": "b", "namespace": "a"}, "spec": {
                 "user": "u", "nonResourceAttributes": {"path": "/x"}}}, [
-            'metadata: Invalid value: {"name":"b"}: must be empty except for namespace',
+            'metadata: Invalid value: {"name":"b","namespace":"a"}: must be empty except for'
+            " namespace",
             'spec.nonResourceAttributes: Invalid value: {"Path":"/x","Verb":""}: disallowed on this'
             " kind of request"], id="about a path in a namespace"),
     ],
@@ -159,3 +160,35 @@ def test_defaults_of_a_custom_resource_definition() -> None:
     }
     assert made["spec"]["conversion"]["webhook"]["clientConfig"]["service"]["port"] == 443
     assert of.with_defaults(made) is made
+
+
+@pytest.mark.parametrize(
+    ("selectors", "expected"),
+    [
+        pytest.param({"fieldSelector": {}}, [
+            "spec.resourceAttributes.fieldSelector.requirements: Required value: when"
+            " spec.resourceAttributes.fieldSelector is specified, requirements or rawSelector is"
+            " required"], id="empty"),
+        pytest.param({"labelSelector": {"rawSelector": "a", "requirements": [
+            {"key": "-", "operator": "Is"}, {"key": "a", "operator": "In"}]}}, [
+            'spec.resourceAttributes.labelSelector.rawSelector: Invalid value: "a": may not'
+            " specified at the same time as requirements",
+            'spec.resourceAttributes.labelSelector.requirements[0].key: Invalid value: "-": name'
+            " part must consist of alphanumeric characters, '-', '_' or '.', and must start and end"
+            " with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex"
+            " used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
+            "spec.resourceAttributes.labelSelector.requirements[1].values: Required value: must be"
+            " specified when `operator` is 'In' or 'NotIn'"], id="labels"),
+        pytest.param({"fieldSelector": {"requirements": [
+            {"operator": "Exists", "values": ["a"]}, {"key": "a", "operator": "NotIn"}]}}, [
+            "spec.resourceAttributes.fieldSelector.requirements[0].key: Required value: must be"
+            " specified",
+            "spec.resourceAttributes.fieldSelector.requirements[0].values: Forbidden: may not be"
+            " specified when `operator` is 'Exists' or 'DoesNotExist'",
+            "spec.resourceAttributes.fieldSelector.requirements[1].values: Required value: must be"
+            " specified when `operator` is 'In' or 'NotIn'"], id="fields"),
+    ],
+)  # fmt: skip
+def test_the_selectors_of_a_review_are_checked(selectors: Document, expected: list[str]) -> None:
+    spec = {"resourceAttributes": {"verb": "list", "resource": "pods", **selectors}}
+    assert problems("authorization.k8s.io/v1", "SelfSubjectAccessReview", spec=spec) == expected

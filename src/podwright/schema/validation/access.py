@@ -6,10 +6,12 @@ pkg/apis/authentication/validation/validation.go
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from podwright.objects import Document
 from podwright.schema.validation.field_errors import FieldErrors
+from podwright.schema.validation.metadata import validate_requirement
 from podwright.schema.validation.names import dns_subdomain, path_segment
 
 _GROUP: Final = "rbac.authorization.k8s.io"
@@ -152,6 +154,7 @@ def _validate_subject(
 def validate_self_access_review(errors: FieldErrors, review: Document) -> None:
     """Check a SelfSubjectAccessReview."""
     _validate_attributes(errors, review)
+    _validate_selectors(errors, review)
     _validate_empty_metadata(errors, review, "must be empty")
 
 
@@ -159,6 +162,7 @@ def validate_access_review(errors: FieldErrors, review: Document) -> None:
     """Check a SubjectAccessReview."""
     _validate_attributes(errors, review)
     _validate_user(errors, review)
+    _validate_selectors(errors, review)
     _validate_empty_metadata(errors, review, "must be empty")
 
 
@@ -166,9 +170,10 @@ def validate_local_access_review(errors: FieldErrors, review: Document) -> None:
     """Check a LocalSubjectAccessReview, which is about the namespace that it is in."""
     _validate_attributes(errors, review)
     _validate_user(errors, review)
+    _validate_selectors(errors, review)
     metadata, spec = review.get("metadata") or {}, review.get("spec") or {}
-    others = {name: value for name, value in metadata.items() if name != "namespace"}
-    _validate_empty_metadata(errors, {"metadata": others}, "must be empty except for namespace")
+    text = "must be empty except for namespace"
+    _validate_empty_metadata(errors, review, text, but=("namespace",))
     resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if resource is not None:
         namespace = resource.get("namespace") or ""
@@ -202,11 +207,54 @@ def _validate_user(errors: FieldErrors, review: Document) -> None:
         errors.invalid("spec.user", "", "at least one of user or group must be specified")
 
 
-def _validate_empty_metadata(errors: FieldErrors, review: Document, text: str) -> None:
+def _validate_selectors(errors: FieldErrors, review: Document) -> None:
+    """Check the selectors of the lists that a review is about."""
+    attributes = (review.get("spec") or {}).get("resourceAttributes") or {}
+    path = "spec.resourceAttributes.fieldSelector"
+    for name, requirement in _requirements(errors, path, attributes.get("fieldSelector")):
+        _validate_field_requirement(errors, name, requirement)
+    path = "spec.resourceAttributes.labelSelector"
+    for name, requirement in _requirements(errors, path, attributes.get("labelSelector")):
+        validate_requirement(errors, name, requirement, allows_unknown=True)
+
+
+def _requirements(
+    errors: FieldErrors, path: str, selector: Document | None
+) -> Iterator[tuple[str, Document]]:
+    """Yield the paths and the requirements of a selector, which is either text or these."""
+    if selector is None:
+        return
+    raw, requirements = selector.get("rawSelector") or "", selector.get("requirements") or []
+    if raw and requirements:
+        text = "may not specified at the same time as requirements"
+        errors.invalid(f"{path}.rawSelector", raw, text)
+    if not raw and not requirements:
+        text = f"when {path} is specified, requirements or rawSelector is required"
+        errors.required(f"{path}.requirements", text)
+    for index, requirement in enumerate(requirements):
+        yield f"{path}.requirements[{index}]", requirement
+
+
+def _validate_field_requirement(errors: FieldErrors, path: str, requirement: Document) -> None:
+    if not requirement.get("key"):
+        errors.required(f"{path}.key", "must be specified")
+    operator, values = requirement.get("operator"), requirement.get("values")
+    if operator in ("In", "NotIn") and not values:
+        text = "must be specified when `operator` is 'In' or 'NotIn'"
+        errors.required(f"{path}.values", text)
+    if operator in ("Exists", "DoesNotExist") and values:
+        text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+        errors.forbidden(f"{path}.values", text)
+
+
+def _validate_empty_metadata(
+    errors: FieldErrors, review: Document, text: str, *, but: Collection[str] = ()
+) -> None:
     metadata = review.get("metadata") or {}
-    present = {n: value for n, value in metadata.items() if value and n != "managedFields"}
-    if present:
-        errors.invalid("metadata", present, text)
+    if any(
+        value and name != "managedFields" and name not in but for name, value in metadata.items()
+    ):
+        errors.invalid("metadata", metadata, text)
 
 
 def validate_token_request(errors: FieldErrors, request: Document) -> None:

@@ -270,10 +270,19 @@ def validate_label_selector(errors: FieldErrors, path: str, selector: Document |
         return
     validate_labels(errors, f"{path}.matchLabels", selector.get("matchLabels"))
     for index, term in enumerate(selector.get("matchExpressions") or ()):
-        _validate_requirement(errors, f"{path}.matchExpressions[{index}]", term)
+        validate_requirement(errors, f"{path}.matchExpressions[{index}]", term)
 
 
-def _validate_requirement(errors: FieldErrors, path: str, term: Document) -> None:
+def validate_requirement(
+    errors: FieldErrors, path: str, term: Document, *, allows_unknown: bool = False
+) -> None:
+    """Check a requirement of a label selector.
+
+    Parameters
+    ----------
+    allows_unknown : bool
+        Whether an operator that newer clients may know passes.
+    """
     operator, values = term.get("operator") or "", term.get("values") or ()
     if operator in ("In", "NotIn"):
         if not values:
@@ -283,7 +292,7 @@ def _validate_requirement(errors: FieldErrors, path: str, term: Document) -> Non
         if values:
             text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
             errors.forbidden(f"{path}.values", text)
-    else:
+    elif not allows_unknown:
         errors.invalid(f"{path}.operator", operator, "not a valid selector operator")
     key = term.get("key") or ""
     errors.each(f"{path}.key", key, qualified_name(key))
