@@ -28,13 +28,14 @@ Start with `table.py` (the format), then `kind.py`.
 
 from podwright.schema.decoding import Problem
 from podwright.schema.defaults.pods import template_with_defaults
+from podwright.schema.descriptions import description
 from podwright.schema.field_suggestions import UNKNOWN_FIELD
 from podwright.schema.go_order import go_ordered
 from podwright.schema.kind import Kind, SetDefaults, Validate, ValidateUpdate
 from podwright.schema.printing.conversions import Cell, human_duration
 from podwright.schema.schema import Schema, built_in, decode
 from podwright.schema.table import Column, KindRow, Table, built_in_table, read_table
-from podwright.schema.types import Field, StructType, TypeRef
+from podwright.schema.types import Field, StructType, TypeRef, parse_field
 from podwright.schema.validation.field_errors import reason_of
 from podwright.schema.validation.metadata import (
     changed_metadata_problems,
@@ -64,9 +65,11 @@ __all__ = [
     "built_in_table",
     "changed_metadata_problems",
     "decode",
+    "description",
     "ephemeral_container_problems",
     "go_ordered",
     "human_duration",
+    "parse_field",
     "read_table",
     "reason_of",
     "resize_problems",

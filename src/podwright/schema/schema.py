@@ -70,6 +70,10 @@ class Schema:
             found = self._types[name] = StructType(name, self._table.types[name])
         return found
 
+    def type_names(self) -> Iterator[str]:
+        """Yield the names of all structs."""
+        return iter(self._table.types)
+
     def _kind(self, key: str) -> Kind:
         found = self._kinds.get(key)
         if found is None:

@@ -119,6 +119,14 @@ def negotiate(
     raise only_accepts(MEDIA_TYPES)
 
 
+def accepts(accept: str, media_type: str) -> bool:
+    """Whether an Accept header admits a media type; an absent header does."""
+    main, _, sub = media_type.partition("/")
+    return not accept or any(
+        each.type in (main, "*") and each.subtype in (sub, "*") for each in _clauses(accept)
+    )
+
+
 def aggregated_discovery_type(accept: str) -> MediaType | None:
     """Return the representation of the aggregated documents of discovery.
 

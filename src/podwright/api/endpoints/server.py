@@ -40,7 +40,7 @@ from podwright.api.endpoints.discovery import Discovery
 from podwright.api.endpoints.event_expiry import DEFAULT_TTL_NS, EventExpiry
 from podwright.api.endpoints.field_management import FieldManagement
 from podwright.api.endpoints.negotiation import error_media, negotiate
-from podwright.api.endpoints.openapi import openapi
+from podwright.api.endpoints.openapi import OpenApi
 from podwright.api.endpoints.options import check_timeout
 from podwright.api.endpoints.patch import check_patch_type, patch
 from podwright.api.endpoints.paths import RequestInfo, request_info
@@ -139,6 +139,7 @@ class ApiServer:
         options = options or ServerOptions()
         self.resources = Resources(options.group_versions)
         self._discovery = Discovery(self.resources)
+        self._openapi = OpenApi(self.resources)
         resolver = RoleResolver(store)
         self._authorizers = authorizer_chain(options.authorization_modes, store, resolver)
         self._impersonation = Impersonation(self._authorizers)
@@ -224,7 +225,7 @@ class ApiServer:
             if decision.is_allowed is not True:
                 raise rejection(access, decision.reason)
             if not info.is_resource:
-                return self._plain(request)
+                return self._plain(request, now_ns)
             resource, handler = self._route(info)
             if request.method == "HEAD":
                 raise method_not_allowed()
@@ -297,8 +298,8 @@ class ApiServer:
             definition_changed(self.resources, change)
         self._changes.clear()
 
-    def _plain(self, request: HttpRequest) -> HttpReply:
-        found = plain_path(request) or self._discovery(request) or openapi(self.resources, request)
+    def _plain(self, request: HttpRequest, now_ns: int) -> HttpReply:
+        found = plain_path(request) or self._discovery(request) or self._openapi(request, now_ns)
         if found is not None:
             return found
         raise _unknown(self.resources, request.path)
