@@ -31,6 +31,7 @@ from tests.perf import (
     files,
     looking_back,
     recording,
+    schema,
     store,
     world,
 )
@@ -46,6 +47,7 @@ CASES: dict[str, Case] = {
         *looking_back.CASES,
         *comparing.CASES,
         *store.CASES,
+        *schema.CASES,
         *classic.CASES,
         *world.CASES,
         *files.CASES,

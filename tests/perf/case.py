@@ -9,8 +9,10 @@ import msgspec
 PODS_PER_SECOND = "pods/s"
 OPERATIONS_PER_SECOND = "operations/s"
 DECISIONS_PER_SECOND = "decisions/s"
+EXPLANATIONS_PER_SECOND = "explanations/s"
 MEBIBYTES = "MiB"
 SECONDS = "s"
+MILLISECONDS = "ms"
 TIMES = "times"
 SHARE = "cores"
 
@@ -48,4 +50,4 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_more_better(self) -> bool:
         """Whether a larger figure is better."""
-        return self.unit in (PODS_PER_SECOND, OPERATIONS_PER_SECOND, DECISIONS_PER_SECOND)
+        return self.unit.endswith("/s")

@@ -1,10 +1,12 @@
-"""The time to explain a past decision of a large run, from the command to the answer.
+"""The time to explain past decisions.
 
     python -m tests.perf.looking_back          prints the explained attempts one by one
 
-The run has 1,000 workloads of 50 pods on 5,000 nodes; a fifth of them are spread over zones. The
-figure is the slowest of some attempts that are drawn from the whole run, each in a separate
-process.
+One decision of a large run is explained from the command to the answer: 1,000 workloads of 50 pods
+on 5,000 nodes; a fifth of them are spread over zones. The figure is the slowest of some attempts
+that are drawn from the whole run, each in a separate process.
+
+All decisions of a smaller run, with 1,000 nodes, are explained in one process with one replay.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.perf import templates
-from tests.perf.case import SECONDS, Case
+from tests.perf.case import EXPLANATIONS_PER_SECOND, SECONDS, Case
 from tests.perf.machine import Driver
 
 from podwright.machine import FlushBackoff
@@ -28,6 +30,7 @@ from podwright.recording.decision_log import DecisionLog
 from podwright.recording.explain import Cycles
 from podwright.recording.record import record
 from podwright.schema import decode
+from podwright.simulation import simulate
 
 _WORKLOADS, _REPLICAS = 1_000, 50
 _CHECKPOINT_EVENTS = 20_000
@@ -59,6 +62,30 @@ def _explained() -> Iterator[tuple[str, int, float, float]]:
             subprocess.run(call, check=False, stdout=subprocess.DEVNULL, env=os.environ)
             wall_s = time.perf_counter() - start_s
             yield pod, cycles.of(pod)[-1], wall_s, _process_s() - before
+
+
+def explain_all() -> float:
+    """Explain each of 2,000 decisions on 1,000 nodes, with the scores of all plugins."""
+    nodes = templates.nodes(1_000, _ZONES)
+    pods = [decode(_pod_document(f"app-{number % 50}", number)) for number in range(2_000)]
+    run = simulate([*nodes, *pods], seed=3)
+    start_s = time.process_time()
+    count = sum(len(one.totals) == len(nodes) for one in run.explain_all())
+    assert count == len(pods), f"{count} of {len(pods)} decisions have scores of all nodes"
+    return count / (time.process_time() - start_s)
+
+
+def _pod_document(app: str, number: int) -> templates.Document:
+    document = templates.pod_document(
+        labels={"app": app},
+        topologySpreadConstraints=[_spread(app)] if number % 5 == 0 else [],
+    )
+    document["metadata"] = {
+        "name": f"{app}-{number}",
+        "namespace": "default",
+        "labels": {"app": app},
+    }
+    return document
 
 
 def _process_s() -> float:
@@ -114,6 +141,10 @@ def main() -> None:
 
 CASES = (
     Case(name="explain_past_5000", unit=SECONDS, measure=explain_past, target=2, runs=1),
+    Case(
+        name="explain_all_1000", unit=EXPLANATIONS_PER_SECOND, measure=explain_all, target=1_000,
+        runs=3,
+    ),
 )  # fmt: skip
 
 if __name__ == "__main__":

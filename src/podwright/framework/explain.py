@@ -242,6 +242,7 @@ class _Recording:
         self._decision = decision
         self._names = runner.cluster.nodes.names
         self._live = runner.cluster.live_slots()
+        self._live_names = names_of(self._names, self._live)
         self.outcome = PreFilterOutcome()
         self.custom_results: dict[str, str] = {}
         self.pre_filters: dict[str, PreFilterAnswer] = {}
@@ -372,11 +373,15 @@ class _Recording:
 
     def _score(self, cycle: Cycle) -> None:
         """Call every score plugin for the feasible nodes."""
-        scores = uncached_scores(self._profile, cycle, self.feasible, pre_scores=self.pre_scores)
+        names = self._named(self.feasible)
+        scores = uncached_scores(
+            self._profile, cycle, self.feasible, names, pre_scores=self.pre_scores
+        )
         self._take(scores)
         self.totals = scores.totals
-        best = max(self.totals.values())
-        self.winners = tuple(name for name, total in self.totals.items() if total == best)
+        totals: I64Array = np.fromiter(self.totals.values(), np.int64, len(names))
+        best = np.flatnonzero(totals == totals.max())
+        self.winners = tuple(map(names.__getitem__, best.tolist()))
 
     def _take(self, scores: UncachedScores) -> None:
         self.pre_scores = scores.pre_scores
@@ -397,14 +402,14 @@ class _Recording:
         return Explanation(
             pod=self._pod,
             decision=self._decision,
-            node_names=names_of(self._names, self._live),
+            node_names=self._live_names,
             pre_filter=rejection or Status.OK,
             skipped_filters=self.outcome.skipped,
             pre_filters=self.pre_filters,
             restricted_to=self.outcome.node_names,
             restricted_by=self.outcome.restricted_by,
-            examined=names_of(self._names, self.examined),
-            not_examined=names_of(self._names, self.not_examined),
+            examined=self._named(self.examined),
+            not_examined=self._named(self.not_examined),
             filters=tuple(self.filters),
             rejected=self.rejected,
             feasible=self._feasible_names(),
@@ -422,4 +427,10 @@ class _Recording:
     def _feasible_names(self) -> tuple[str, ...]:
         if self.survivors is not None:
             return self.survivors
-        return names_of(self._names, self.feasible)
+        return self._named(self.feasible)
+
+    def _named(self, slots: I32Array) -> tuple[str, ...]:
+        """Return the names of some live slots, which are in the order of all."""
+        if len(slots) == len(self._live):
+            return self._live_names
+        return names_of(self._names, slots)

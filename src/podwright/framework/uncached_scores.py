@@ -98,20 +98,24 @@ def uncached_scores(
     results = {} if pre_scores is None else pre_scores
     skipped = run_pre_scores(profile, cycle, results)
     found: list[PluginScores] = []
+    named = _Named(names)
     for plugin, weight in profile.score:
         if plugin.name in skipped:
             continue
         scores = Scores(np.zeros(nodes.n_slots, dtype=np.int64), rows, mask)
         run_score(plugin, cycle, scores)
-        raw = _named(names, scores.values, rows)
+        before = scores.values[rows]
+        raw = named.of(before)
         normalize(plugin, cycle, scores)
-        normalized = _named(names, scores.values, rows)
+        after = scores.values[rows]
+        # Most scores need no normalization, and a copy is quicker than a new dictionary.
+        normalized = raw.copy() if np.array_equal(before, after) else named.of(after)
         weighted += weight * scores.values
         found.append(
             PluginScores(plugin=plugin.name, weight=weight, raw=raw, normalized=normalized)
         )
     # A node that an extender returned twice has the scores of the second one.
-    totals = _named(names, weighted, rows)
+    totals = named.of(weighted[rows])
     return UncachedScores(skipped=skipped, plugins=tuple(found), totals=totals, pre_scores=results)
 
 
@@ -183,5 +187,19 @@ def names_of(names: Sequence[str], slots: I32Array) -> tuple[str, ...]:
     return tuple(map(names.__getitem__, slots.tolist()))
 
 
-def _named(names: Sequence[str], values: I64Array, rows: I32Array) -> dict[str, int]:
-    return dict(zip(names, values[rows].tolist(), strict=True))
+class _Named:
+    """Makes dictionaries by name, on which explanations spend most of their time."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        # Many plugins score all nodes equally, and a copy is quicker than a new dictionary.
+        self._equal: dict[int, dict[str, int]] = {}
+
+    def of(self, values: I64Array) -> dict[str, int]:
+        """Return the values by name."""
+        if not len(values) or (values != values[0]).any():
+            return dict(zip(self._names, values.tolist(), strict=True))
+        value = int(values[0])
+        if value not in self._equal:
+            self._equal[value] = dict.fromkeys(self._names, value)
+        return self._equal[value].copy()
