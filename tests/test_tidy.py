@@ -338,6 +338,7 @@ def test_rooms_are_imported_through_their_faces() -> None:
 
 
 KINDS_BY_HAND = {
+    "api/admission/plugins.py": "names of plugins, some of which are those of kinds",
     "api/admission/pod_security/plugin.py": "where the templates of workloads are",
     "api/admission/quota/evaluators.py": "old names in quotas",
     "api/admission/quota/resource_quota.py": "functions, and what quotas do not count",

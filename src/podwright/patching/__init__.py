@@ -7,6 +7,7 @@ change with their arguments; no argument is ever changed.
 - `json_patched`, `merge_patched` and `strategic_merged` return a document after a patch.
 - `applied` returns an object after server-side apply.
 - `with_managed_fields` returns an object of any other write with its entries.
+- `configured` returns an object with what a configuration sets, without owners.
 - `scale_entries` and `object_entries` convert entries between an object and its Scale.
 
 What is wrong with a patch is a `PatchError` with the code, reason and message of the Status;
@@ -16,7 +17,8 @@ Start with `apply.py`, then `typed_values.py` and `field_sets.py`.
 """
 
 from podwright.patching.apply import applied, with_managed_fields
-from podwright.patching.errors import ApplyConflictError, Conflict, PatchError
+from podwright.patching.configurations import configured
+from podwright.patching.errors import ApplyConflictError, Conflict, FailedTestError, PatchError
 from podwright.patching.field_sets import FieldSet
 from podwright.patching.go_text import printed
 from podwright.patching.json_patch import MOST_OPERATIONS, json_patch_warnings, json_patched
@@ -43,10 +45,12 @@ __all__ = [
     "Conflict",
     "Convert",
     "EntriesError",
+    "FailedTestError",
     "FieldSet",
     "ObjectType",
     "PatchError",
     "applied",
+    "configured",
     "custom_object_type",
     "json_patch_warnings",
     "json_patched",

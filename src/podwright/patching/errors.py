@@ -43,6 +43,13 @@ class PatchError(Exception):
         self.has_details = has_details
 
 
+class FailedTestError(PatchError):
+    """A `test` of a JSON patch does not hold."""
+
+    def __init__(self) -> None:
+        super().__init__(REJECTED, code=422, reason="Invalid", has_details=True)
+
+
 class Conflict(msgspec.Struct, frozen=True):
     """One field of a configuration that another manager owns.
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from podwright.objects import Document
-from podwright.patching.errors import PatchError, rejected, wrong_json
+from podwright.patching.errors import FailedTestError, PatchError, rejected, wrong_json
 
 MOST_OPERATIONS: Final = 10_000
 """The most operations of one patch."""
@@ -37,7 +37,8 @@ def json_patched(document: Document, patch: Any) -> Document:
     Raises
     ------
     PatchError
-        The patch is not a list of operations, or an operation cannot be done.
+        The patch is not a list of operations, or an operation cannot be done; a
+        `FailedTestError` if it is a test.
     """
     operations = _operations(patch)
     edited = _Edited(document)
@@ -159,7 +160,7 @@ class _Edited:
     def _test(self, path: str, value: Any) -> None:
         present = self.root if path == "" else self._at(path)
         if not _equal(present, value):
-            raise rejected()
+            raise FailedTestError
 
     def _at(self, path: str | None) -> Any:
         """Return the value at a path; None for a missing key of an object."""

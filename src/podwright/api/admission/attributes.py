@@ -11,8 +11,17 @@ import msgspec
 
 from podwright.api.users import User
 from podwright.objects import Document
+from podwright.schema import Problem
+from podwright.store import GroupKind
 
 Operation: TypeAlias = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
+
+
+class AdmittedKind(Protocol):
+    """The kind of the objects of a write."""
+
+    def decoding_problems(self, document: Document) -> list[Problem]:
+        """Return every unknown field and every value of a wrong type."""
 
 
 class AdmittedResource(Protocol):
@@ -38,6 +47,53 @@ class AdmittedResource(Protocol):
     def namespaced(self) -> bool:
         """Whether the objects are in namespaces."""
 
+    @property
+    def storage(self) -> GroupKind:
+        """The kind under which the store keeps the objects."""
+
+    @property
+    def kind(self) -> AdmittedKind:
+        """The kind of the objects in this version."""
+
+    def served(self, document: Document) -> Document:
+        """Return a stored document in this version."""
+
+    def stored(self, document: Document) -> Document:
+        """Return a document of this version in the stored version."""
+
+
+class Reinvocation:
+    """What the mutating plugins know of their second round.
+
+    Attributes
+    ----------
+    is_second : bool
+        Whether the plugins run again.
+    is_required : bool
+        Whether they have to.
+    invoked : set
+        Policies that ran and may run again.
+    again : set
+        Policies that run again.
+    last_object : dict or None
+        The object as the policies left it.
+    invalid : set of str
+        The texts of failed evaluations.
+    """
+
+    def __init__(self) -> None:
+        self.is_second = False
+        self.is_required = False
+        self.invoked: set[tuple[str, str, str]] = set()
+        self.again: set[tuple[str, str, str]] = set()
+        self.last_object: Document | None = None
+        self.invalid: set[str] = set()
+
+    def require_again(self) -> None:
+        """Let the policies that ran before run again."""
+        self.again |= self.invoked
+        self.invoked = set()
+
 
 class Attributes(msgspec.Struct, kw_only=True):
     """One write, as admission sees it.
@@ -59,6 +115,9 @@ class Attributes(msgspec.Struct, kw_only=True):
     now_ns : int
     warnings : list of str
         The warnings that plugins add to the reply.
+    audit_annotations : dict of str to str
+        What plugins note for an audit log.
+    reinvocation : Reinvocation
     """
 
     operation: Operation
@@ -73,6 +132,8 @@ class Attributes(msgspec.Struct, kw_only=True):
     is_dry_run: bool
     now_ns: int
     warnings: list[str] = []
+    audit_annotations: dict[str, str] = {}
+    reinvocation: Reinvocation = msgspec.field(default_factory=Reinvocation)
 
     @property
     def group_kind(self) -> tuple[str, str]:

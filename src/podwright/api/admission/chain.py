@@ -37,9 +37,14 @@ class AdmissionChain:
         self.plugins = tuple(plugins)
 
     def admit(self, attributes: Attributes) -> None:
-        """Run the mutating part of all plugins."""
+        """Run the mutating part of all plugins, twice if a policy changes the object."""
         for plugin in self.plugins:
             plugin.admit(attributes)
+        state = attributes.reinvocation
+        if state.is_required:
+            state.is_second = True
+            for plugin in self.plugins:
+                plugin.admit(attributes)
 
     def validate(self, attributes: Attributes) -> None:
         """Run the validating part of all plugins."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 import msgspec
 
+from podwright.api.admission.attributes import AdmittedResource
+from podwright.api.authorization.access import Authorizer
 from podwright.objects import Document
+from podwright.patching import ObjectType
 from podwright.store import ObjectStore
 
 UpdateStatus: TypeAlias = Callable[[Document, int], None]
@@ -23,7 +26,19 @@ class AdmissionContext(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         The stored objects; read only.
     update_status : callable
         Stores a quota with a new status.
+    authorizer : Authorizer
+        Decides what users may do.
+    resources : iterable of AdmittedResource
+        The served resources.
+    type_of : callable
+        Returns the type of the objects of a resource.
+    completed : callable
+        Returns a document in Go's form and with defaults.
     """
 
     store: ObjectStore
     update_status: UpdateStatus
+    authorizer: Authorizer
+    resources: Iterable[AdmittedResource]
+    type_of: Callable[[AdmittedResource], ObjectType]
+    completed: Callable[[AdmittedResource, Document], Document]

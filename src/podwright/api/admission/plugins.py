@@ -19,6 +19,10 @@ from podwright.api.admission.namespace_lifecycle import NamespaceLifecycle
 from podwright.api.admission.pod_priority import Priority
 from podwright.api.admission.pod_resize import PodResizeValidator
 from podwright.api.admission.pod_security import PodSecurity
+from podwright.api.admission.policies import (
+    MutatingAdmissionPolicy,
+    ValidatingAdmissionPolicy,
+)
 from podwright.api.admission.quota import ResourceQuota
 from podwright.api.admission.runtime_classes import RuntimeClass
 from podwright.api.admission.storage_protection import StorageObjectInUseProtection
@@ -41,6 +45,8 @@ PLUGINS: Final[dict[str, MakePlugin]] = {
     "DefaultIngressClass": lambda context: DefaultIngressClass(context.store),
     "PodTopologyLabels": lambda context: PodTopologyLabels(context.store),
     "PodResizeValidator": lambda context: PodResizeValidator(context.store),
+    "MutatingAdmissionPolicy": MutatingAdmissionPolicy,
+    "ValidatingAdmissionPolicy": ValidatingAdmissionPolicy,
     "ResourceQuota": lambda context: ResourceQuota(context.store, context.update_status),
 }
 """How each plugin is made, by its name, in the order in which they run."""

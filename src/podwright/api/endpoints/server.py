@@ -21,6 +21,7 @@ from podwright.api.admission import (
     AdmissionChain,
     AdmissionContext,
     AdmissionPlugin,
+    AdmittedResource,
     Rejected,
     default_plugins,
 )
@@ -159,7 +160,12 @@ class ApiServer:
         storage = ResourceStorage(store)
         fields = FieldManagement(self.resources, is_on=options.keeps_managed_fields)
         context = AdmissionContext(
-            store=store, update_status=ServerStatusWrites(self.resources, storage, fields).update
+            store=store,
+            update_status=ServerStatusWrites(self.resources, storage, fields).update,
+            authorizer=self._authorizers,
+            resources=self.resources,
+            type_of=lambda resource: fields.type_of(self._served(resource)),
+            completed=lambda resource, document: write.completed(self._served(resource), document),
         )
         self._backend = Backend(
             store=store,
@@ -174,6 +180,10 @@ class ApiServer:
             escalation=EscalationCheck(self._authorizers, resolver),
             allocators={("", "Service"): ServiceAllocations(store).allocate},
         )
+
+    def _served(self, resource: AdmittedResource) -> Resource:
+        assert isinstance(resource, Resource), "admission has the resources of the server"
+        return resource
 
     def serve(self, request: HttpRequest, now_ns: int) -> HttpReply | Watch:
         """Authenticate and execute a request.

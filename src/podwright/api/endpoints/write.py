@@ -39,6 +39,7 @@ from podwright.api.endpoints.options import (
     list_options,
     write_options,
 )
+from podwright.api.endpoints.policy_expressions import expression_problems
 from podwright.api.endpoints.read import page_of
 from podwright.api.endpoints.registry_keys import precondition_failed
 from podwright.api.endpoints.request import HttpReply
@@ -292,6 +293,7 @@ def _validated(
     )
     if not row.validation and resource.to_storage is not None:
         found = resource.storage_kind.validation_problems(resource.stored(document))
+    found = [*found, *expression_problems(resource, document)]
     if problems or found:
         shown = _with_empty_maps([*problems, *found], call.sent)
         raise invalid(resource.error_group, resource.name, _name_of(document), shown)
@@ -374,11 +376,27 @@ def attributes_of(
         object=new,
         old=old,
         user=call.user,
-        options=options.document if isinstance(options, DeleteOptions) else {},
+        options=_options_document(operation, options),
         is_dry_run=options.is_dry_run,
         now_ns=call.now_ns,
         warnings=[],
     )
+
+
+_OPTIONS_KINDS: Final = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions"}
+
+
+def _options_document(operation: Operation, options: WriteOptions | DeleteOptions) -> Document:
+    """Return the options of a request as admission sees them."""
+    kind = _OPTIONS_KINDS.get(operation, "DeleteOptions")
+    document: Document = {"kind": kind, "apiVersion": "meta.k8s.io/v1"}
+    if isinstance(options, DeleteOptions):
+        return options.document | document
+    if options.is_dry_run:
+        document["dryRun"] = ["All"]
+    if options.field_manager:
+        document["fieldManager"] = options.field_manager
+    return document
 
 
 def _name_of(document: Document) -> str:
@@ -492,7 +510,10 @@ def update_document(
     new = with_stored_metadata(new, old)
     new = strategies.prepared_for_update(resource, new, old, call.now_ns, info.subresource)
     new = resource.kind.go_form(new)
-    if problems := strategies.update_problems(resource, new, old, info.subresource):
+    problems = strategies.update_problems(resource, new, old, info.subresource)
+    if not info.subresource:
+        problems += expression_problems(resource, new)
+    if problems:
         shown = _with_empty_maps(problems, call.sent)
         raise invalid(resource.error_group, resource.name, _name_of(new), shown)
     if not info.subresource:

@@ -1,0 +1,53 @@
+"""What is wrong with the expressions of admission policies and webhooks.
+
+Upstream: pkg/apis/admissionregistration/validation/validation.go
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from podwright.api.endpoints.resources import Resource
+from podwright.cel import (
+    ExpressionProblem,
+    MutatingPolicy,
+    ValidatingPolicy,
+    match_condition_problems,
+)
+from podwright.objects import Document
+from podwright.schema import Problem
+
+_GROUP = "admissionregistration.k8s.io"
+
+
+def expression_problems(resource: Resource, document: Document) -> list[Problem]:
+    """Return the errors of the expressions of an object; most kinds have no expressions."""
+    if resource.group != _GROUP or resource.is_custom:
+        return []
+    return [_problem(each) for each in _found(resource.name, document)]
+
+
+def _found(kind: str, document: Document) -> Iterable[ExpressionProblem]:
+    match kind:
+        case "ValidatingAdmissionPolicy":
+            return ValidatingPolicy(document).problems()
+        case "MutatingAdmissionPolicy":
+            return MutatingPolicy(document).problems()
+        case "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration":
+            return [
+                problem
+                for index, hook in enumerate(document.get("webhooks") or ())
+                for problem in match_condition_problems(
+                    hook.get("matchConditions") or (), f"webhooks[{index}].matchConditions"
+                )
+            ]
+        case _:
+            return []
+
+
+def _problem(found: ExpressionProblem) -> Problem:
+    if found.is_internal:
+        return found.path, f"Internal error: {found.detail}", None
+    shown = json.dumps(found.value, ensure_ascii=False)
+    return found.path, f"Invalid value: {shown}: {found.detail}", found.value
