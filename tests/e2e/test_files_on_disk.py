@@ -41,9 +41,10 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("command", ["schedule", "simulate", "convert"])
 def test_a_folder_with_other_files_is_read(folder, command):
-    result = run(f"{command} {folder(CHART | KUSTOMIZE | OTHERS)}")
+    files = CHART | KUSTOMIZE | OTHERS | {"db.yaml": pod("db", "1")}
+    result = run(f"{command} {folder(files)}")
     assert result.stderr.splitlines()[:4] == [
-        "cluster/base: skipped a kustomization (kustomization.yaml); render it first:"
+        "cluster/base: skipped a kustomization (kustomization.yaml, pod.yaml); render it first:"
         " kubectl kustomize cluster/base",
         "cluster/overlay: skipped a kustomization (bigger.yaml, kustomization.yaml); render it"
         " first: kubectl kustomize cluster/overlay",

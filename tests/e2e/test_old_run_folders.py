@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from tests.e2e.run_folders.played_run import play
 
 import podwright as pw
 from podwright.recording import TABLES, Manifest, RunFolder
+from podwright.testing import make_node
 
 pytest.importorskip("pyarrow")
 
@@ -129,6 +131,41 @@ def test_an_old_folder_is_read(old):
     assert "default/first" in shown or "first" in shown
     explained = run(f"explain huge --run {old} --attempt 1", status=1).stdout
     assert "Insufficient cpu" in explained
+
+
+def interrupted(folder: Path) -> Path:
+    """Change a folder to that of a run that was interrupted at its end."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"status": "interrupted"}))
+    for name in ("summary.json", "metrics.prom"):
+        (folder / name).unlink()
+    shutil.rmtree(folder / "tables")
+    return folder
+
+
+@pytest.mark.parametrize("written_format", [1, 3])
+def test_an_interrupted_old_run_is_shown_and_not_resumed(written_format, tmp_path):
+    folder = interrupted(extracted(written_format, tmp_path))
+    shown = run(f"run show {folder}").stdout
+    status = (
+        f"interrupted in format {written_format}, which podwright {pw.__version__} cannot resume;"
+        " run it again in another folder"
+    )
+    assert status in " ".join(shown.split())
+    assert run(f"explain huge --run {folder} --attempt 1", status=1).stdout
+    opened = pw.Run.open(folder)
+    assert len(opened.node_of) > 0
+    with pytest.raises(pw.RunError, match="run it again in another folder"):
+        pw.simulate([make_node("n")], output=folder, resume=True)
+
+
+@pytest.mark.parametrize("written_format", [1, 3])
+def test_an_interrupted_old_run_without_events_says_so(written_format, tmp_path):
+    folder = interrupted(extracted(written_format, tmp_path))
+    shutil.rmtree(folder / "log")
+    refused = run(f"run show {folder}", status=2)
+    message = f"{folder} has no events: the run was interrupted before it began; run it again"
+    assert " ".join(refused.stderr.split()) == f"error: {message}"
 
 
 def fields(value: Any) -> Any:

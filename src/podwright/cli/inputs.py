@@ -34,7 +34,7 @@ from podwright.files import (
     PartialObjects,
     count_openb_gpus,
     load_bytes,
-    missing_priority_classes,
+    missing_classes,
     read_paths,
 )
 from podwright.framework import CallExtender, Plugin, TieRule
@@ -130,7 +130,7 @@ def read_inputs(files: Sequence[str], setup: Setup, *, has_both: bool = False) -
                 loaded, is_complete = error.loaded, error.is_complete
                 raise
         if is_complete:
-            missing = tuple(missing_priority_classes(loaded.sourced))
+            missing = tuple(missing_classes(loaded.sourced))
         if setup.validate is ValidationName.strict:
             collected.errors += missing
         inputs = inputs_of(loaded, setup, collected)

@@ -198,8 +198,7 @@ class MomentView:
         """Return the row that says why a run has no end."""
         status = self._run.status
         if status == "interrupted":
-            resume = RunFolder.open(self._run.path).resume_command
-            return [("Status:", f"interrupted; resume the run with: {resume}")]
+            return [("Status:", RunFolder.open(self._run.path).interruption)]
         return [("Status:", status)] if status == "running" else []
 
     def _placed(self) -> str:

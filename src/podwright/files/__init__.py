@@ -47,7 +47,7 @@ from podwright.files.record import (
     numbered_lines,
     read_record,
 )
-from podwright.files.references import missing_priority_classes
+from podwright.files.references import missing_classes
 from podwright.files.scheduler_log import LogLine, SchedulerLog, load_scheduler_log
 from podwright.files.snapshot import (
     DEFAULT_CONFIGURATION,
@@ -84,8 +84,8 @@ __all__ = [
     "load_bytes",
     "load_record",
     "load_scheduler_log",
+    "missing_classes",
     "missing_namespaces",
-    "missing_priority_classes",
     "numbered_lines",
     "read_manifest",
     "read_paths",

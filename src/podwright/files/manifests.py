@@ -133,8 +133,8 @@ def read_paths(
 ) -> list[tuple[str, bytes]]:
     """Read files, and all manifests in folders.
 
-    In folders the sources of Helm charts and kustomizations, unrendered templates and files without
-    Kubernetes objects are skipped; see `unrendered`.
+    In folders the sources of Helm charts, kustomizations with the resources and patches that they
+    name, unrendered templates and files without Kubernetes objects are skipped; see `unrendered`.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def read_paths(
         elif Path(path).is_dir():
             _read_folder(Path(path), unrendered, found, errors, report)
         elif path not in found and (data := _read_file(Path(path), errors)) is not None:
-            reason = unrendered.reason(Path(path), data)
+            reason = unrendered.reason(Path(path), data, is_named=True)
             if reason is None or not reason.advice:
                 found[path] = data
             else:
@@ -203,6 +203,8 @@ def _read_folder(
 ) -> None:
     skipped: dict[Unrendered, list[Path]] = {}
     files = _manifests_in(folder)
+    for inside in _folders_of(files, folder):
+        unrendered.examine(inside)
     for file in files:
         data = None if str(file) in found else _read_file(file, errors)
         if data is None:
@@ -222,6 +224,17 @@ def _read_folder(
         else:
             message = f"no manifests in this folder, only {reason.what}{reason.remedy}"
             errors.append(FieldError(source=str(reason.folder), path="", message=message))
+
+
+def _folders_of(files: list[Path], folder: Path) -> list[Path]:
+    """Return the folders between a folder and the files in it, both ends included."""
+    several = {folder}
+    for file in files:
+        for inside in file.parents:
+            if inside in several:
+                break
+            several.add(inside)
+    return sorted(several)
 
 
 def _manifests_in(folder: Path) -> list[Path]:

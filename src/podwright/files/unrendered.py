@@ -7,6 +7,7 @@ skipped. The same file given by name is an error, because the user expects its o
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,9 +58,24 @@ class UnrenderedFiles:
 
     def __init__(self) -> None:
         self._charts: dict[Path, Path | None] = {}
-        self._inputs: dict[Path, frozenset[Path]] = {}
+        self._examined: set[Path] = set()
+        self._kustomized: dict[Path, Path] = {}
+        """The folder of the kustomization of each patch and generator input."""
+        self._resources: dict[Path, Path] = {}
+        """The folder of the kustomization of each resource."""
 
-    def reason(self, file: Path, data: bytes) -> Unrendered | None:
+    def examine(self, folder: Path) -> None:
+        """Note the files that the kustomization in a folder names, if there is one."""
+        if folder in self._examined:
+            return
+        self._examined.add(folder)
+        for document in _kustomizations_in(folder):
+            for path in _input_paths(document):
+                self._kustomized.setdefault((folder / path).resolve(), folder)
+            for path in _resource_paths(document):
+                self._resources.setdefault((folder / path).resolve(), folder)
+
+    def reason(self, file: Path, data: bytes, *, is_named: bool = False) -> Unrendered | None:
         """Return the reason why a file is not a manifest; None if it is one, or may be.
 
         Parameters
@@ -68,10 +84,16 @@ class UnrenderedFiles:
             A file with a suffix of manifests.
         data : bytes
             Its content.
+        is_named : bool
+            Whether the user named the file, not its folder. The resources of a kustomization are
+            whole manifests, which are read then.
         """
         folder = file.parent
-        if file.name in KUSTOMIZATIONS or file.resolve() in self._kustomize_inputs(folder):
-            return Unrendered("a kustomization", folder, f"kubectl kustomize {folder}")
+        kustomization = self._kustomization_of(file, is_named=is_named)
+        if kustomization is not None:
+            return Unrendered(
+                "a kustomization", kustomization, f"kubectl kustomize {kustomization}"
+            )
         chart = self._chart_of(folder)
         if chart is not None:
             inside = file.relative_to(chart)
@@ -95,11 +117,14 @@ class UnrenderedFiles:
             self._charts[folder] = next(found, None)
         return self._charts[folder]
 
-    def _kustomize_inputs(self, folder: Path) -> frozenset[Path]:
-        """Return the patches and the generator inputs that a folder's kustomization names."""
-        if folder not in self._inputs:
-            self._inputs[folder] = _kustomize_inputs(folder)
-        return self._inputs[folder]
+    def _kustomization_of(self, file: Path, *, is_named: bool) -> Path | None:
+        """Return the folder of the kustomization that a file belongs to."""
+        if file.name in KUSTOMIZATIONS:
+            return file.parent
+        self.examine(file.parent)
+        resolved = file.resolve()
+        found = self._kustomized.get(resolved)
+        return found if found or is_named else self._resources.get(resolved)
 
 
 def skipped_text(reason: Unrendered, files: list[Path]) -> str:
@@ -111,41 +136,53 @@ def skipped_text(reason: Unrendered, files: list[Path]) -> str:
     >>> skipped_text(chart, [Path("web/Chart.yaml"), Path("web/values.yaml")])
     'web: skipped a Helm chart (Chart.yaml, values.yaml); render it first: helm template web'
     """
-    names = [str(file.relative_to(reason.folder)) for file in files]
+    names = [os.path.relpath(file, reason.folder) for file in files]
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     return f"{reason.folder}: skipped {reason.what} ({shown}){reason.remedy}"
 
 
-def _kustomize_inputs(folder: Path) -> frozenset[Path]:
-    """Return the patches and the generator inputs that a folder's kustomization names."""
+def _kustomizations_in(folder: Path) -> list[dict[str, Any]]:
+    """Return the documents of the kustomization in a folder."""
     for name in KUSTOMIZATIONS:
         try:
             text = (folder / name).read_text(encoding="utf-8")
             documents = [document.value for document in read_yaml(text, allow_duplicates=True)]
-        except (OSError, UnicodeDecodeError, YamlError):
+        except (OSError, UnicodeDecodeError, YamlError, RecursionError):
             continue
-        return frozenset(
-            (folder / path).resolve()
-            for document in documents
-            if isinstance(document, dict)
-            for path in _input_paths(document)
-        )
-    return frozenset()
+        return [document for document in documents if isinstance(document, dict)]
+    return []
+
+
+def _resource_paths(kustomization: dict[str, Any]) -> Iterator[str]:
+    """Yield the files and folders of resources; others are addresses."""
+    for key in ("resources", "bases", "components", "crds"):
+        for path in _entries(kustomization, key):
+            if isinstance(path, str) and "://" not in path:
+                yield path
+
+
+def _entries(mapping: dict[str, Any], key: str) -> list[Any]:
+    found = mapping.get(key)
+    return found if isinstance(found, list) else []
 
 
 def _input_paths(kustomization: dict[str, Any]) -> Iterator[str]:
     for key in ("patches", "patchesJson6902", "patchesStrategicMerge", "replacements"):
-        for entry in kustomization.get(key) or ():
+        for entry in _entries(kustomization, key):
             path = entry.get("path") if isinstance(entry, dict) else entry
             if isinstance(path, str) and "\n" not in path:
                 yield path
     for key in ("configMapGenerator", "secretGenerator"):
-        for entry in kustomization.get(key) or ():
+        for entry in _entries(kustomization, key):
             if isinstance(entry, dict):
-                for path in (*(entry.get("files") or ()), *(entry.get("envs") or ())):
+                for path in (*_entries(entry, "files"), *_entries(entry, "envs")):
                     yield str(path).rpartition("=")[2]
     for key in ("configurations", "transformers", "generators"):
-        yield from (path for path in kustomization.get(key) or () if isinstance(path, str))
+        yield from (
+            path
+            for path in _entries(kustomization, key)
+            if isinstance(path, str) and "\n" not in path
+        )
 
 
 def _is_yaml(data: bytes) -> bool:

@@ -300,6 +300,11 @@ class RunFolder:
     @property
     def interruption(self) -> str:
         """The sentence that says that the run was interrupted, and how to resume it."""
+        if self.manifest.format != FORMAT:
+            return (
+                f"interrupted in format {self.manifest.format}, which podwright {__version__}"
+                " cannot resume; run it again in another folder"
+            )
         return f"interrupted; resume the run with: {self.resume_command}"
 
     def _acquire_lock(self) -> None:
@@ -331,9 +336,10 @@ class RunFolder:
         """
         has_log = any((self.path / "log").glob("*"))
         if self.manifest.status == "interrupted" and not has_log:
+            is_resumable = self.manifest.format == FORMAT
+            remedy = f"resume it with: {self.resume_command}" if is_resumable else "run it again"
             raise RunError(
-                f"{self.path} has no events: the run was interrupted before it began; resume it"
-                f" with: {self.resume_command}"
+                f"{self.path} has no events: the run was interrupted before it began; {remedy}"
             )
 
     def write_checkpoint(self, state: bytes, rows: Rows) -> None:

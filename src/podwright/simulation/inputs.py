@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from podwright.api import object_problems
-from podwright.files import FieldValidation, LoadedObjects, Sourced, missing_priority_classes
+from podwright.files import FieldValidation, LoadedObjects, Sourced, missing_classes
 from podwright.objects import (
     FIRST_NS,
     LAST_NS,
@@ -204,7 +204,7 @@ class Inputs:
         if validate != "strict":
             errors += _problems_of(added)
         if is_complete:
-            errors += missing_priority_classes([*sourced, *added])
+            errors += missing_classes([*sourced, *added])
             if not self._events:  # a record may add the node
                 errors += _missing_nodes([*sourced, *added], nodes)
             if is_endless:

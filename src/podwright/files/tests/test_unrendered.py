@@ -55,15 +55,40 @@ def read(folder):
             {
                 "kustomization.yaml": KUSTOMIZATION,
                 "node.yaml": NODE,
+                "other.yaml": NODE,
                 "patch.yaml": "apiVersion: v1\nkind: Node\nmetadata: {name: n}\nspec: {}\n",
                 "app.json": '{"kind": "settings"}',
             },
-            ["node.yaml"],
+            ["other.yaml"],
             [
-                "F: skipped a kustomization (app.json, kustomization.yaml, patch.yaml);"
+                "F: skipped a kustomization (app.json, kustomization.yaml, node.yaml and 1 more);"
                 " render it first: kubectl kustomize F"
             ],
-            id="a kustomization with its patches and generator inputs",
+            id="a kustomization with its resources, patches and generator inputs",
+        ),
+        pytest.param(
+            {
+                "all.yaml": NODE,
+                "base/node.yaml": NODE,
+                "overlay/kustomization.yaml": "resources: [../base/node.yaml, patches,"
+                " https://example.com/a.yaml]\npatches: [{path: patches/patch.yaml}]\n",
+                "overlay/patches/patch.yaml": NODE,
+            },
+            ["all.yaml"],
+            [
+                "F/overlay: skipped a kustomization (../base/node.yaml, kustomization.yaml,"
+                " patches/patch.yaml); render it first: kubectl kustomize F/overlay"
+            ],
+            id="a kustomization with files of other folders",
+        ),
+        pytest.param(
+            {"all.yaml": NODE, "kustomization.yaml": "resources: all.yaml\npatches: 5\n"},
+            ["all.yaml"],
+            [
+                "F: skipped a kustomization (kustomization.yaml);"
+                " render it first: kubectl kustomize F"
+            ],
+            id="a kustomization with fields of wrong types",
         ),
         pytest.param(
             {"a.yaml": NODE, "b.yaml": TEMPLATE},
@@ -96,6 +121,11 @@ def read(folder):
 )
 def test_files_that_are_not_manifests_are_skipped_and_reported(tmp_path, files, manifests, reports):
     assert read(write(tmp_path, files)) == (manifests, reports)
+
+
+def test_a_resource_of_a_kustomization_is_read_by_name(tmp_path):
+    write(tmp_path, {"kustomization.yaml": KUSTOMIZATION, "node.yaml": NODE})
+    assert [name for name, _ in read_paths([tmp_path / "node.yaml"])] == [f"{tmp_path}/node.yaml"]
 
 
 def test_a_folder_with_nothing_else_is_an_error(tmp_path):
