@@ -304,6 +304,7 @@ BEYOND_THE_FACE = {
     "api.endpoints": "a face of its own: the HTTP semantics, which only servers load",
     "kernels": "their tests plant defects while the decorator runs, so nothing loads all of them",
     "plugins": "the registry in `assembly` names each plugin's module; no other room imports them",
+    "schema.structural": "custom resources need expressions, which the room's face does not load",
     "queueing.blocking": "only the public face imports it; the core has no lock",
 }
 """Rooms and modules that other rooms import past a face, and the reason."""

@@ -8,6 +8,7 @@ and its `steps`. The functions are in libraries: `standard`, `string_functions`,
 `admission_policies` and `stage_expressions`.
 """
 
+from podwright.cel.addresses import AddressError, parse_url
 from podwright.cel.admission_expressions import AdmissionInput
 from podwright.cel.admission_policies import (
     AuditAnnotation,
@@ -35,6 +36,7 @@ from podwright.cel.device_selectors import (
 )
 from podwright.cel.environment import KUBERNETES_BASE, Compiled, Environment
 from podwright.cel.errors import CompileError, ProgramError
+from podwright.cel.regular_expressions import PatternError, compile_pattern
 from podwright.cel.schema_rules import (
     RuleError,
     SchemaRules,
@@ -46,12 +48,14 @@ from podwright.cel.stage_expressions import (
     StageExpressionError,
     stage_expression,
 )
+from podwright.cel.time_text import parse_duration
 
 __all__ = [
     "KUBERNETES_BASE",
     "MAX_SELECTOR_COST",
     "UNBOUNDED",
     "Access",
+    "AddressError",
     "AdmissionInput",
     "AuditAnnotation",
     "Authorize",
@@ -65,6 +69,7 @@ __all__ = [
     "ExpressionProblem",
     "MatchConditions",
     "MutatingPolicy",
+    "PatternError",
     "PolicyDecision",
     "PolicyError",
     "PolicyResult",
@@ -77,10 +82,13 @@ __all__ = [
     "ValidatingPolicy",
     "check_new_selector",
     "compile_match_conditions",
+    "compile_pattern",
     "compile_rules",
     "compile_selector",
     "device_value",
     "has_rules",
     "match_condition_problems",
+    "parse_duration",
+    "parse_url",
     "stage_expression",
 ]

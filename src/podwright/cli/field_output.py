@@ -1,9 +1,7 @@
 r"""Formats documents as `kubectl -o jsonpath=...` and `-o custom-columns=...` do.
 
 A JSONPath template is text with expressions in braces: `{.items[*].metadata.name}`, literals
-`{"\n"}`, and loops `{range .items[*]}...{end}`. The library python-jsonpath evaluates the paths;
-this module reads kubectl's spelling of them: no leading `$`, names with dashes, dots escaped by
-`\`.
+`{"\n"}`, and loops `{range .items[*]}...{end}`. `schema.structural` compiles the paths.
 
 Upstream: staging/src/k8s.io/client-go/util/jsonpath/parser.go;
 staging/src/k8s.io/kubectl/pkg/cmd/get/customcolumn.go
@@ -13,30 +11,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
-import jsonpath
 import msgspec
 
 from podwright.objects import FieldError, InputError
+from podwright.schema.structural import JsonPath, JsonPathError, compiled_path
 
 JSONPATH = "jsonpath="
 CUSTOM_COLUMNS = "custom-columns="
 
 MISSING = "<none>"
 
-AnyPath: TypeAlias = jsonpath.JSONPath | jsonpath.CompoundJSONPath
-
 _EXPRESSION = re.compile(r"""\{((?:[^{}"']|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')*)\}""", re.DOTALL)
 _LITERAL = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""", re.DOTALL)
-_STEP = re.compile(
-    r"""
-    (?P<bracket>\[(?:[^\[\]"']|"[^"]*"|'[^']*'|\[[^\]]*\])*\])
-    |(?P<deep>\.\.)
-    |\.?(?P<name>\*|(?:[^.\[\]\\\s]|\\.)+)
-    """,
-    re.VERBOSE,
-)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -71,7 +59,7 @@ def custom_columns(spec: str, document: object) -> tuple[list[str], list[list[st
         The specification cannot be parsed.
     """
     heads: list[str] = []
-    paths: list[AnyPath] = []
+    paths: list[JsonPath] = []
     for column in spec.split(","):
         head, colon, path = column.partition(":")
         if not head or not colon or not path:
@@ -105,7 +93,7 @@ def _rows_of(document: object) -> Sequence[Any]:
 class _Loop:
     """A `range`: its path and the template inside."""
 
-    def __init__(self, path: AnyPath, *, is_absolute: bool) -> None:
+    def __init__(self, path: JsonPath, *, is_absolute: bool) -> None:
         self.path = path
         self.is_absolute = is_absolute
         self.parts: list[Any] = []
@@ -114,7 +102,7 @@ class _Loop:
 class _Path:
     """An expression that is replaced by the values that it finds."""
 
-    def __init__(self, path: AnyPath, *, is_absolute: bool) -> None:
+    def __init__(self, path: JsonPath, *, is_absolute: bool) -> None:
         self.path = path
         self.is_absolute = is_absolute
 
@@ -168,36 +156,12 @@ def _render(parts: Sequence[Any], current: object, root: object) -> Iterator[str
             yield " ".join(map(_text, found))
 
 
-def _compiled(path: str, option: str = JSONPATH) -> AnyPath:
+def _compiled(path: str, option: str = JSONPATH) -> JsonPath:
     """Compile a path in kubectl's spelling."""
-    rest = path.strip().removeprefix("$").removeprefix("@")
-    steps, position = ["$"], 0
-    while position < len(rest):
-        step = _STEP.match(rest, position)
-        if step is None or (rest[position] != "." and step["name"] and position):
-            raise _error(option, f"{path!r}: unexpected {rest[position:]!r}")
-        position = step.end()
-        if step["bracket"]:
-            steps.append(step["bracket"].replace("\\.", "."))
-        elif step["deep"]:
-            following = _STEP.match(f".{rest[position:]}")
-            if following is None or not following["name"]:
-                raise _error(option, f"{path!r}: a name is missing after ..")
-            position += following.end() - 1
-            steps.append(f"..{_name(following['name'])}")
-        else:
-            steps.append(_name(step["name"]))
     try:
-        return jsonpath.compile("".join(steps))
-    except jsonpath.JSONPathError as error:
-        raise _error(option, f"{path!r}: {str(error).splitlines()[0]}") from error
-
-
-def _name(name: str) -> str:
-    if name == "*":
-        return "[*]"
-    plain = re.sub(r"\\(.)", r"\1", name).replace("\\", "\\\\").replace("'", "\\'")
-    return f"['{plain}']"
+        return compiled_path(path)
+    except JsonPathError as error:
+        raise _error(option, str(error)) from error
 
 
 def _unquoted(literal: str) -> str:

@@ -11,12 +11,14 @@ from podwright import objects
 from podwright.objects import (
     DEFAULT_NAMESPACE,
     TYPE_OF,
+    Document,
     Object,
     SharedSpecs,
     api_group,
     nearest,
     quoted,
 )
+from podwright.schema.decoding import Problem, decoding_problems
 from podwright.schema.go_form import GoForms
 from podwright.schema.kind import Kind
 from podwright.schema.strict_structs import StrictStructs
@@ -73,6 +75,14 @@ class Schema:
     def type_names(self) -> Iterator[str]:
         """Yield the names of all structs."""
         return iter(self._table.types)
+
+    def struct_form(self, name: str, document: Document) -> Document:
+        """Return a part of an object as upstream's struct of a name writes it."""
+        return self._forms.convert(document, name)
+
+    def struct_problems(self, name: str, document: Any, path: str) -> list[Problem]:
+        """Return every unknown field and wrong type in a part that a struct describes."""
+        return list(decoding_problems(document, self.type(name), self.type, path))
 
     def _kind(self, key: str) -> Kind:
         found = self._kinds.get(key)

@@ -9,6 +9,7 @@ Upstream: staging/src/k8s.io/apimachinery/pkg/util/validation/field/errors.go
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -139,6 +140,8 @@ _REASONS: Final = {
     "Too long": "FieldValueTooLong",
     "Too many": "FieldValueTooMany",
 }
+_OF_WRONG_TYPE: Final = re.compile(r"Invalid value: .*: \S* in body must be of type ", re.DOTALL)
+"""Errors of values of custom resources, which upstream reports with the same words."""
 
 
 def reason_of(message: str) -> str:
@@ -149,4 +152,7 @@ def reason_of(message: str) -> str:
     >>> reason_of("Required value: can not be empty")
     'FieldValueRequired'
     """
-    return _REASONS.get(message.partition(":")[0], "FieldValueInvalid")
+    found = _REASONS.get(message.partition(":")[0], "FieldValueInvalid")
+    if found == "FieldValueInvalid" and _OF_WRONG_TYPE.match(message):
+        return "FieldValueTypeInvalid"
+    return found
