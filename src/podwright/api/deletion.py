@@ -182,4 +182,4 @@ def is_released(kind: GroupKind, current: KubernetesObject, new: KubernetesObjec
         return False
     if kind == NAMESPACE:
         return not _namespace_finalizers(new)
-    return current.metadata.deletion_grace_period_seconds == 0
+    return not current.metadata.deletion_grace_period_seconds

@@ -38,6 +38,7 @@ from podwright.cel.environment import KUBERNETES_BASE, Compiled, Environment
 from podwright.cel.errors import CompileError, ProgramError
 from podwright.cel.regular_expressions import PatternError, compile_pattern
 from podwright.cel.schema_rules import (
+    OBJECT_COST_BUDGET,
     RuleError,
     SchemaRules,
     compile_rules,
@@ -53,6 +54,7 @@ from podwright.cel.time_text import parse_duration
 __all__ = [
     "KUBERNETES_BASE",
     "MAX_SELECTOR_COST",
+    "OBJECT_COST_BUDGET",
     "UNBOUNDED",
     "Access",
     "AddressError",

@@ -118,6 +118,8 @@ class RuleNode(msgspec.Struct):
         The place of the schema in the whole one.
     cardinality : int or None
         How many values of one object the schema can have; None if that is not bounded.
+    uncorrelatable : str or None
+        The schema around it whose parts have no counterparts in the stored object.
     """
 
     schema: Schema
@@ -126,7 +128,7 @@ class RuleNode(msgspec.Struct):
     rules: tuple[Rule, ...]
     declared: DeclaredType
     cardinality: int | None
-    is_correlatable: bool
+    uncorrelatable: str | None
     properties: dict[str, RuleNode]
     items: RuleNode | None = None
     values: RuleNode | None = None
@@ -185,11 +187,11 @@ def _node(
     *,
     cardinality: int | None,
     is_root: bool = False,
-    is_correlatable: bool = True,
+    uncorrelatable: str | None = None,
 ) -> RuleNode:
     """Compile the rules of a schema; those of an `allOf` are evaluated on the schema around it."""
     compiled = tuple(_compile_rule(rule, declared) for rule in rules.get(_FIELD) or ())
-    node = RuleNode(schema, is_root, path, compiled, declared, cardinality, is_correlatable, {})
+    node = RuleNode(schema, is_root, path, compiled, declared, cardinality, uncorrelatable, {})
     granular = schema.get("x-kubernetes-map-type") in (None, "granular", "atomic")
     for name, part in (rules.get("properties") or {}).items():
         field_schema = (schema.get("properties") or {}).get(name)
@@ -199,7 +201,7 @@ def _node(
         child = _node(
             part, field_schema, field, f"{path}.properties[{name}]".removeprefix("."),
             cardinality=cardinality, is_root=_is_embedded(field_schema),
-            is_correlatable=is_correlatable and granular,
+            uncorrelatable=uncorrelatable if granular else _first(uncorrelatable, path),
         )  # fmt: skip
         if child.has_rules:
             node.properties[name] = child
@@ -213,7 +215,9 @@ def _node(
         child = _node(
             part, nested, declared.element, f"{path}.{name}".removeprefix("."),
             cardinality=_times(cardinality, schema.get(limit)), is_root=_is_embedded(nested),
-            is_correlatable=is_correlatable and (is_map_list if name == "items" else granular),
+            uncorrelatable=uncorrelatable
+            if (is_map_list if name == "items" else granular)
+            else _first(uncorrelatable, path),
         )  # fmt: skip
         if child.has_rules:
             if name == "items":
@@ -228,11 +232,15 @@ def _node(
             f"{path}.allOf[{index}]".removeprefix("."),
             cardinality=cardinality,
             is_root=is_root,
-            is_correlatable=is_correlatable,
+            uncorrelatable=uncorrelatable,
         )
         if child.has_rules:
             node.all_of = (*node.all_of, child)
     return node
+
+
+def _first(uncorrelatable: str | None, path: str) -> str:
+    return path if uncorrelatable is None else uncorrelatable
 
 
 def _field_type(declared: DeclaredType, name: str, schema: Schema | None) -> DeclaredType | None:
@@ -327,7 +335,7 @@ def cost_message(what: str, cost: int, limit: int) -> str:
     else:
         shown = f"{factor:f}x" if factor < 1.5 else f"{factor:.1f}x"
     return (
-        f"{what} exceeds budget by factor of {shown} (try simplifying the rule(s), or adding "
+        f"{what} exceeds budget by factor of {shown} (try simplifying the rule, or adding "
         "maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)"
     )
 
@@ -341,16 +349,20 @@ class SchemaRules:
     def __init__(self, root: RuleNode) -> None:
         self._root = root
 
-    def problems(self) -> list[RuleError]:
+    def problems(self, base: str = "") -> list[RuleError]:
         """Return why the API server refuses a definition with this schema.
 
-        Paths begin at the schema of the whole object.
+        Parameters
+        ----------
+        base : str
+            The path of the schema of the whole object, for messages; the paths of the errors are
+            relative to it.
         """
         errors: list[RuleError] = []
         costs: list[tuple[int, str]] = []
         for node in _nodes(self._root):
             for index, rule in enumerate(node.rules):
-                errors += _rule_problems(node, rule, f"{node.path}.{_FIELD}[{index}]", costs)
+                errors += _rule_problems(node, rule, f"{node.path}.{_FIELD}[{index}]", costs, base)
         total = min(sum(cost for cost, _ in costs), UNBOUNDED)
         if total > SCHEMA_COST_LIMIT:
             # Upstream names the most expensive rules up to four.
@@ -358,14 +370,11 @@ class SchemaRules:
                 if cost < SCHEMA_COST_LIMIT // 100:
                     continue
                 detail = (
-                    "contributed to estimated rule & messageExpression cost total exceeding "
-                    "cost limit for entire OpenAPIv3 schema"
+                    "contributed to estimated rule cost total exceeding cost limit for entire "
+                    "OpenAPIv3 schema"
                 )
                 errors.append(RuleError(path, "FieldValueForbidden", None, detail))
-            what = (
-                "x-kubernetes-validations estimated rule & messageExpression cost total for "
-                "entire OpenAPIv3 schema"
-            )
+            what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
             detail = cost_message(what, total, SCHEMA_COST_LIMIT)
             errors.append(RuleError("", "FieldValueForbidden", None, detail))
         return errors
@@ -400,7 +409,7 @@ def _nodes(root: RuleNode) -> Iterator[RuleNode]:
 
 
 def _rule_problems(
-    node: RuleNode, rule: Rule, path: str, costs: list[tuple[int, str]]
+    node: RuleNode, rule: Rule, path: str, costs: list[tuple[int, str]], base: str
 ) -> Iterator[RuleError]:
     path = path.removeprefix(".")
     for name, cost, what in (
@@ -420,11 +429,16 @@ def _rule_problems(
     if rule.message_error:
         value = dict(rule.source)
         yield RuleError(f"{path}.messageExpression", "FieldValueInvalid", value, rule.message_error)
-    if rule.uses_old_self and not node.is_correlatable:
+    if rule.uses_old_self and node.uncorrelatable is not None:
+        within = ".".join(filter(None, (base, node.uncorrelatable)))
         detail = (
-            f"oldSelf cannot be used on the uncorrelatable portion of the schema within {node.path}"
+            f"oldSelf cannot be used on the uncorrelatable portion of the schema within {within}"
         )
         yield RuleError(f"{path}.rule", "FieldValueInvalid", rule.source.get("rule"), detail)
+    given = rule.source.get("optionalOldSelf")
+    if not rule.uses_old_self and given is not None:
+        detail = "may not be set if oldSelf is not used in rule"
+        yield RuleError(f"{path}.optionalOldSelf", "FieldValueInvalid", given, detail)
 
 
 def _total_cost(node: RuleNode, cost: int) -> int:

@@ -36,7 +36,7 @@ from podwright.schema.printing.conversions import Cell, human_duration
 from podwright.schema.schema import Schema, built_in, decode
 from podwright.schema.table import Column, KindRow, Table, built_in_table, read_table
 from podwright.schema.types import Field, StructType, TypeRef, parse_field
-from podwright.schema.validation.field_errors import reason_of
+from podwright.schema.validation.field_errors import printed, reason_of
 from podwright.schema.validation.metadata import (
     changed_metadata_problems,
     validate_object_meta,
@@ -70,6 +70,7 @@ __all__ = [
     "go_ordered",
     "human_duration",
     "parse_field",
+    "printed",
     "read_table",
     "reason_of",
     "resize_problems",

@@ -6,7 +6,7 @@ Custom resources are added and removed while the server runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -14,6 +14,7 @@ import msgspec
 from podwright.objects import Document
 from podwright.patching import ObjectType
 from podwright.schema import Kind, KindRow, Problem, built_in
+from podwright.schema.structural import CustomKind, ScalePaths
 from podwright.store import GroupKind
 
 DEFAULT_GROUP_VERSIONS: Final = (
@@ -99,6 +100,14 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         Whether a CustomResourceDefinition defines it.
     object_type : ObjectType, optional
         The type of the objects for server-side apply; a custom resource has its own.
+    is_terminating : bool
+        Whether its definition is being deleted, so that nothing can be created.
+    warnings : tuple of str
+        The warnings of every request, such as that the version is deprecated.
+    scale_paths : ScalePaths, optional
+        Where a custom resource with the subresource `scale` has its replicas.
+    scale_replicas : mapping
+        By `apiVersion`, the names of the fields down to the replicas in each version.
     """
 
     kind: ObjectKind
@@ -108,6 +117,10 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     from_storage: Conversion | None = None
     is_custom: bool = False
     object_type: ObjectType | None = None
+    is_terminating: bool = False
+    warnings: tuple[str, ...] = ()
+    scale_paths: ScalePaths | None = None
+    scale_replicas: Mapping[str, tuple[str, ...]] = {}
 
     @property
     def group(self) -> str:
@@ -142,7 +155,7 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     @property
     def list_kind(self) -> str:
         """The kind of a list."""
-        return f"{self.name}List"
+        return self.kind.list_kind if isinstance(self.kind, CustomKind) else f"{self.name}List"
 
     def served(self, document: Document) -> Document:
         """Return a stored document in this version."""
@@ -196,6 +209,10 @@ class Resources:
     def has_group(self, group: str) -> bool:
         """Whether any version of a group is served."""
         return any(key[0] == group for key in self._found)
+
+    def is_built_in(self, group: str) -> bool:
+        """Whether a group has resources that no definition defines."""
+        return any(key[0] == group and not each.is_custom for key, each in self._found.items())
 
     def has_version(self, group: str, version: str) -> bool:
         """Whether a version of a group is served."""

@@ -158,7 +158,10 @@ def _list_body(call: Call, items: Sequence[Document], metadata: Document) -> byt
     """Return a list as JSON, from the JSON of its objects."""
     resource = call.resource
     head = msgspec.json.encode(list_document(resource, (), metadata))
+    assert head.endswith(b'"items":[]}'), head
     encoded_items = map(call.encodings.peek, items)
+    if resource.is_custom:  # its items have a kind
+        return b"%b%b]}\n" % (head[:-2], b",".join(encoded_items))
     # The items of a list have no kind and apiVersion, which come first in Go's form.
     kind, version = resource.name, resource.kind.api_version
     start = b'{"kind":"%b","apiVersion":"%b",' % (kind.encode(), version.encode())
@@ -166,7 +169,6 @@ def _list_body(call: Call, items: Sequence[Document], metadata: Document) -> byt
         b"{" + text[len(start) :] if text.startswith(start) else _bare_item(document)
         for text, document in zip(encoded_items, items, strict=True)
     ]
-    assert head.endswith(b'"items":[]}'), head
     return b"%b%b]}\n" % (head[:-2], b",".join(found))
 
 
@@ -181,6 +183,8 @@ def _without_type(document: Document) -> Document:
 def list_document(resource: Resource, items: Iterable[Document], metadata: Document) -> Document:
     """Return a list of objects as a document."""
     bare = items if resource.is_custom else map(_without_type, items)
+    if resource.is_custom:
+        metadata = {"continue": "", **metadata}
     return {
         "kind": resource.list_kind,
         "apiVersion": resource.kind.api_version,

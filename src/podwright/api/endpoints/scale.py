@@ -6,7 +6,7 @@ staging/src/k8s.io/apimachinery/pkg/util/managedfields/scalehandler.go
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, Final, TypeAlias
 
@@ -28,7 +28,7 @@ from podwright.api.endpoints.request import HttpReply
 from podwright.api.endpoints.resources import Resource
 from podwright.api.endpoints.responses import object_reply
 from podwright.api.endpoints.shown_patches import shown_applied
-from podwright.api.endpoints.status_errors import bad_request, invalid
+from podwright.api.endpoints.status_errors import bad_request, internal, invalid
 from podwright.api.endpoints.write import body_of, check_name, in_namespace, update_document
 from podwright.objects import (
     Document,
@@ -39,11 +39,14 @@ from podwright.objects import (
 )
 from podwright.patching import PatchError, object_entries, scale_entries
 from podwright.schema import built_in
+from podwright.schema.structural import AccessError, ScalePaths, integer_at, text_at
 
 MakeScale: TypeAlias = Callable[[Document], Document]
 """Returns the new Scale from the current one."""
 
 _PATH: Final = ("spec", "replicas")
+_UNSET: Final = -(2**31)
+"""The replicas that stand for absent ones, which a request must set."""
 
 
 @cache
@@ -63,10 +66,15 @@ def scale_of(resource: Resource, document: Document) -> Document:
         for name in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
         if name in metadata
     }
-    entries = scale_entries(metadata.get("managedFields"), {resource.kind.api_version: _PATH})
+    entries = scale_entries(metadata.get("managedFields"), _paths(resource))
     if entries:
         own["managedFields"] = entries
     kind = scale_resource().kind
+    if resource.scale_paths is not None:
+        return kind.go_form(
+            {"kind": "Scale", "apiVersion": kind.api_version, "metadata": own}
+            | _custom_scale(document, resource.scale_paths)
+        )
     scale: Document = {
         "kind": "Scale",
         "apiVersion": kind.api_version,
@@ -78,6 +86,29 @@ def scale_of(resource: Resource, document: Document) -> Document:
         },
     }
     return kind.go_form(scale)
+
+
+def _paths(resource: Resource) -> Mapping[str, tuple[str, ...]]:
+    """Return the path of the replicas in each version of a workload."""
+    return resource.scale_replicas or {resource.kind.api_version: _PATH}
+
+
+def _custom_scale(document: Document, paths: ScalePaths) -> Document:
+    """Return the spec and the status of the Scale of a custom resource.
+
+    Raises
+    ------
+    ApiError
+        A value on a path has a wrong type.
+    """
+    try:
+        replicas = integer_at(document, paths.replicas)
+        status: Document = {"replicas": integer_at(document, paths.status_replicas) or 0}
+        if paths.selector and (selector := text_at(document, paths.selector)):
+            status |= {"selector": selector}
+    except AccessError as error:
+        raise bad_request(str(error)) from None
+    return {"spec": {"replicas": _UNSET if replicas is None else replicas}, "status": status}
 
 
 def _selector_text(selector: Document | None) -> str:
@@ -97,7 +128,11 @@ def _selector_text(selector: Document | None) -> str:
 
 def get_scale(backend: Backend, call: Call) -> HttpReply:
     """Return the Scale of the named object."""
-    return object_reply(call, scale_of(call.resource, served(call, find(backend, call))))
+    scale = scale_of(call.resource, served(call, find(backend, call)))
+    paths = call.resource.scale_paths
+    if paths is not None and (scale.get("spec") or {}).get("replicas") == _UNSET:
+        raise internal(f'the spec replicas field "{paths.replicas}" does not exist')
+    return object_reply(call, scale)
 
 
 def update_scale(backend: Backend, call: Call) -> HttpReply:
@@ -180,7 +215,7 @@ def _write(
                 subresource="scale",
                 now_ns=call.now_ns,
             )
-        _check(after, call.info.name)
+        _check(resource, after, call.info.name)
         return _with_scale(resource, current, after, is_tracked=fields.is_on)
 
     document, _ = update_document(
@@ -189,8 +224,14 @@ def _write(
     return object_reply(call, scale_of(resource, document))
 
 
-def _check(scale: Document, name: str) -> None:
+def _check(resource: Resource, scale: Document, name: str) -> None:
     replicas = (scale.get("spec") or {}).get("replicas", 0)
+    if resource.scale_paths is not None:
+        # The object itself is validated, with the error at the path of its replicas.
+        if replicas == _UNSET:
+            path = resource.scale_paths.replicas
+            raise bad_request(f'the spec replicas field "{path}" cannot be empty')
+        return
     if replicas < 0:
         text = f"Invalid value: {replicas}: must be greater than or equal to 0"
         raise invalid("autoscaling", "Scale", name, [("spec.replicas", text, replicas)])
@@ -205,10 +246,27 @@ def _with_scale(
     if is_tracked:
         version = resource.kind.api_version
         entries = object_entries(
-            metadata.get("managedFields"), sent.get("managedFields"), version, {version: _PATH}
+            metadata.get("managedFields"), sent.get("managedFields"), version, _paths(resource)
         )
         if entries:
             metadata["managedFields"] = entries
     replicas = (scale.get("spec") or {}).get("replicas", 0)
-    spec = (document.get("spec") or {}) | {"replicas": replicas}
-    return document | {"metadata": metadata, "spec": spec}
+    path = _paths(resource)[resource.kind.api_version]
+    return _with_value(document | {"metadata": metadata}, path, replicas)
+
+
+def _with_value(document: Document, path: Sequence[str], value: int) -> Document:
+    """Return a document with a value at a path, with the objects around it.
+
+    Raises
+    ------
+    ApiError
+        A value on the path is no object.
+    """
+    name, *rest = path
+    if not rest:
+        return document | {name: value}
+    inner = document.get(name)
+    if inner is not None and not isinstance(inner, dict):
+        raise bad_request(f"value cannot be set because .{name} is not a map[string]interface{{}}")
+    return document | {name: _with_value(inner or {}, rest, value)}

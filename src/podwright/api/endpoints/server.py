@@ -36,7 +36,7 @@ from podwright.api.endpoints import read, subresources, write
 from podwright.api.endpoints.authentication import Authenticator, TokenLookup
 from podwright.api.endpoints.authorization import access_of, impersonated, rejection
 from podwright.api.endpoints.calls import Backend, Call
-from podwright.api.endpoints.custom_resources import definition_changed
+from podwright.api.endpoints.custom_resources import Definitions
 from podwright.api.endpoints.discovery import Discovery
 from podwright.api.endpoints.event_expiry import DEFAULT_TTL_NS, EventExpiry
 from podwright.api.endpoints.field_management import FieldManagement
@@ -58,6 +58,7 @@ from podwright.api.endpoints.status_errors import (
     ApiError,
     PlainError,
     method_not_allowed,
+    not_found,
     of_rejection,
     unknown_path,
     unknown_resource,
@@ -155,10 +156,9 @@ class ApiServer:
         self._store = store
         self._lines = SharedLines()
         self._events = EventExpiry(store, options.event_ttl_ns)
-        # Definitions of custom resources take effect before the next request.
-        self._changes = store.follow()
         storage = ResourceStorage(store)
         fields = FieldManagement(self.resources, is_on=options.keeps_managed_fields)
+        self._definitions = Definitions(store, storage, self.resources, fields)
         context = AdmissionContext(
             store=store,
             update_status=ServerStatusWrites(self.resources, storage, fields).update,
@@ -225,7 +225,14 @@ class ApiServer:
             The journal of the store cannot be written; the driver stops.
         """
         self.advance(now_ns)
-        self.catch_up()
+        self.catch_up(now_ns)
+        reply = self._reply(request, user, now_ns)
+        # A definition that this request wrote takes effect at once.
+        self.catch_up(now_ns)
+        return reply
+
+    def _reply(self, request: HttpRequest, user: User, now_ns: int) -> HttpReply | Watch:
+        media = MediaType()
         try:
             info = request_info(request)
             check_timeout(request, info)
@@ -255,7 +262,7 @@ class ApiServer:
                 media=media,
                 encodings=self._store.encodings,
                 lines=self._lines,
-                warnings=[],
+                warnings=list(resource.warnings),
             )
         except (ApiError, PlainError) as error:
             media = error_media(request.header("accept"))
@@ -302,11 +309,9 @@ class ApiServer:
         """When `advance` has something to do although there is no request; None for never."""
         return self._events.next_due_ns
 
-    def catch_up(self) -> None:
+    def catch_up(self, now_ns: int) -> None:
         """Serve the custom resources as the store has their definitions."""
-        for change in self._changes:
-            definition_changed(self.resources, change)
-        self._changes.clear()
+        self._definitions.catch_up(now_ns)
 
     def _plain(self, request: HttpRequest, now_ns: int) -> HttpReply:
         found = plain_path(request) or self._discovery(request) or self._openapi(request, now_ns)
@@ -328,12 +333,14 @@ class ApiServer:
         if info.subresource:
             handlers: dict[str, Handler] = dict(subresources.HANDLERS.get(info.subresource, {}))
             if info.subresource not in resource.kind.row.subresources or not handlers or info.rest:
-                raise unknown_resource()
+                raise _unknown_subresource(resource, info)
         else:
             verbs = resource.kind.row.verbs
             known = _OBJECT_HANDLERS if info.name else _COLLECTION_HANDLERS
             handlers = {verb: handler for verb, handler in known.items() if verb in verbs}
             if not info.name and resource.namespaced and not info.namespace:
+                if resource.is_custom and info.verb not in _ALL_NAMESPACES:
+                    raise unknown_path()
                 handlers = {
                     verb: handler for verb, handler in handlers.items() if verb in _ALL_NAMESPACES
                 }
@@ -362,9 +369,16 @@ def _unknown(resources: Resources, path: str) -> ApiError | PlainError:
     parts = path.split("/")[1:]
     if parts[0] == "api" and len(parts) > 1:
         return unknown_resource()
-    if parts[0] == "apis" and len(parts) > 2 and resources.has_group(parts[1]):
+    if parts[0] == "apis" and len(parts) > 2 and resources.is_built_in(parts[1]):
         return unknown_resource()
     return unknown_path()
+
+
+def _unknown_subresource(resource: Resource, info: RequestInfo) -> ApiError:
+    """Return the error of a subresource that a resource does not have."""
+    if resource.is_custom:
+        return not_found(resource.group, resource.plural, info.name)
+    return unknown_resource()
 
 
 def _without_body(request: HttpRequest, reply: HttpReply) -> HttpReply:

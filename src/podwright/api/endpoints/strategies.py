@@ -13,6 +13,11 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from podwright.api.endpoints.custom_resources.preparation import (
+    changed_definition,
+    definition_with_status,
+    new_definition,
+)
 from podwright.api.endpoints.resources import Resource
 from podwright.api.endpoints.service_fields import changed_service, new_service
 from podwright.api.qos import qos_class
@@ -126,7 +131,8 @@ def counted(resource: Resource, new: Document, old: Document) -> Document:
     if not row.has_generation or key_of(resource) in _WITHOUT_COUNT:
         return new
     metadata: Document = new.get("metadata") or {}
-    is_other = _without_state(new) != _without_state(old) or (
+    dropped = ("metadata",) if resource.is_custom else ("metadata", "status")
+    is_other = _without(new, *dropped) != _without(old, *dropped) or (
         row.counts_annotations
         and (metadata.get("annotations") or {}) != (stored.get("annotations") or {})
     )
@@ -134,10 +140,6 @@ def counted(resource: Resource, new: Document, old: Document) -> Document:
         return new
     generation = int(stored.get("generation") or 0) + 1
     return new | {"metadata": metadata | {"generation": generation}}
-
-
-def _without_state(document: Document) -> Document:
-    return {name: value for name, value in document.items() if name not in ("metadata", "status")}
 
 
 def _without(document: Document, *names: str) -> Document:
@@ -358,6 +360,9 @@ def _slice(new: Document, old: Document, now_ns: int) -> Document:
 _GENERAL: Final = Preparation()
 
 KIND_PREPARATIONS: Final[dict[tuple[str, str], Preparation]] = {
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): Preparation(
+        create=new_definition, update=changed_definition, update_status=definition_with_status
+    ),
     ("", "Pod"): Preparation(create=_new_pod, update_status=_pod_status),
     ("", "PersistentVolumeClaim"): Preparation(create=_new_claim),
     ("", "PersistentVolume"): Preparation(create=_new_volume, update_status=_volume_status),
@@ -391,7 +396,7 @@ def update_problems(
     if subresource == "resize":
         resized = resize_problems(new, old, qos_class=qos_class(new.get("spec") or {}))
         return problems + kind.metadata_update_problems(new, old) + resized
-    if kind.row.validation_of_update or resource.to_storage is None:
+    if kind.row.validation_of_update or resource.to_storage is None or resource.is_custom:
         return problems + kind.update_problems(new, old)
     return problems + resource.storage_kind.update_problems(
         resource.stored(new), resource.stored(old)

@@ -30,6 +30,13 @@ from podwright.api.endpoints.bodies import (
 )
 from podwright.api.endpoints.calls import Backend, Call
 from podwright.api.endpoints.conversions import ROUND_TRIPS
+from podwright.api.endpoints.custom_resources import (
+    DEFINITION,
+    check_custom_kind,
+    check_kind_of_object,
+    finalizer_warnings,
+    marked_for_deletion,
+)
 from podwright.api.endpoints.field_management import manager_of
 from podwright.api.endpoints.negotiation import CUSTOM_MEDIA_TYPES, MEDIA_TYPES
 from podwright.api.endpoints.options import (
@@ -50,6 +57,7 @@ from podwright.api.endpoints.status_errors import (
     already_exists,
     bad_request,
     conflict,
+    forbidden,
     invalid,
     not_found,
     success,
@@ -95,7 +103,10 @@ def body_of(backend: Backend, call: Call, validation: FieldValidation) -> Docume
     api_version = resource.kind.api_version
     texts = backend.specs.texts
     decoded = read_object(call.request, resource.name, types, api_version=api_version, texts=texts)
-    document = check_kind(decoded.document, resource.kind, call.request.body)
+    if resource.is_custom:
+        document = check_custom_kind(decoded.document, resource.kind)
+    else:
+        document = check_kind(decoded.document, resource.kind, call.request.body)
     if decoded.shares_spec and (made := backend.specs.made_before(resource, document)):
         return made
     call.sent = document
@@ -179,6 +190,9 @@ def create_document(
     """
     resource = call.resource
     document = with_distinct_owners(call, _with_new_metadata(backend, call, document))
+    if resource.is_terminating:
+        text = "create not allowed while custom resource definition is terminating"
+        raise forbidden(resource.group, resource.plural, _name_of(document), text)
     if tracks_fields:
         document = backend.field_management.updated(
             resource,
@@ -203,6 +217,8 @@ def create_document(
     attributes.object = document
     backend.admission.validate(attributes)
     call.warnings += attributes.warnings
+    if resource.is_custom:
+        call.warnings += finalizer_warnings(document, None)
     stored = _store_new(backend, call, document, is_dry_run=options.is_dry_run)
     made = resource.served(stored.object.raw)
     return _without_version(made) if options.is_dry_run else made
@@ -285,13 +301,17 @@ def _validated(
     """
     resource = call.resource
     row = resource.kind.row
+    check_kind_of_object(resource, document)
     document, found = backend.specs.stored(
         resource, document, has_metadata_in_form=has_metadata_in_form
     )
     problems = validate_object_meta(
-        document.get("metadata") or {}, name_rule=row.name_rule, is_namespaced=row.namespaced
+        document.get("metadata") or {},
+        name_rule=row.name_rule,
+        is_namespaced=row.namespaced,
+        qualifies_finalizers=not resource.is_custom and resource.storage != DEFINITION,
     )
-    if not row.validation and resource.to_storage is not None:
+    if not row.validation and resource.to_storage is not None and not resource.is_custom:
         found = resource.storage_kind.validation_problems(resource.stored(document))
     found = [*found, *expression_problems(resource, document)]
     if problems or found:
@@ -509,6 +529,7 @@ def update_document(
     new = _checked_version(resource, attributes.object, current)
     new = with_stored_metadata(new, old)
     new = strategies.prepared_for_update(resource, new, old, call.now_ns, info.subresource)
+    check_kind_of_object(resource, new)
     new = resource.kind.go_form(new)
     problems = strategies.update_problems(resource, new, old, info.subresource)
     if not info.subresource:
@@ -521,6 +542,8 @@ def update_document(
     attributes.object = new
     backend.admission.validate(attributes)
     call.warnings += attributes.warnings
+    if resource.is_custom and not info.subresource:
+        call.warnings += finalizer_warnings(new, old)
     new = backend.field_management.settled(old, new)
     replaced = backend.storage.replace(
         current, stored_object(backend, resource, new), is_dry_run=options.is_dry_run
@@ -540,7 +563,8 @@ def _checked_version(resource: Resource, new: Document, current: KubernetesObjec
     if not strategies.allows_unconditional_update(resource):
         text = "Invalid value: 0: must be specified for an update"
         problem = ("metadata.resourceVersion", text, 0)
-        raise invalid(resource.error_group, resource.name, name, [problem])
+        # Upstream names the resource here instead of the kind.
+        raise invalid(resource.group, resource.plural, name, [problem])
     return new | {"metadata": metadata | {"resourceVersion": stored}}
 
 
@@ -623,6 +647,8 @@ def delete_object(
     backend.admission.validate(attributes)
     call.warnings += attributes.warnings
     check_preconditions(resource, current, options)
+    if resource.storage == DEFINITION and (marked := marked_for_deletion(current.raw, call.now_ns)):
+        return backend.storage.replace(current, decode(marked), is_dry_run=options.is_dry_run)
     return backend.storage.delete(
         resource.storage,
         current.key,

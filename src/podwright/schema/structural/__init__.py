@@ -13,8 +13,20 @@ share with them what did not change.
 Start with `custom_kind.py`.
 """
 
+from podwright.schema.structural.approval import approval_of
 from podwright.schema.structural.custom_kind import CustomKind, CustomVersion
 from podwright.schema.structural.json_paths import JsonPath, JsonPathError, compiled_path
-from podwright.schema.structural.scale_paths import ScalePaths
+from podwright.schema.structural.scale_paths import AccessError, ScalePaths, integer_at, text_at
 
-__all__ = ["CustomKind", "CustomVersion", "JsonPath", "JsonPathError", "ScalePaths", "compiled_path"]
+__all__ = [
+    "AccessError",
+    "CustomKind",
+    "CustomVersion",
+    "JsonPath",
+    "JsonPathError",
+    "ScalePaths",
+    "approval_of",
+    "compiled_path",
+    "integer_at",
+    "text_at",
+]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -212,7 +212,7 @@ class CustomKind:
     def update_problems(self, new: Document, old: Document) -> list[Problem]:
         """Return what is wrong with a changed object, metadata included."""
         errors = FieldErrors()
-        validate_metadata_update(errors, new.get("metadata") or {}, old.get("metadata") or {})
+        _validate_changed_metadata(errors, new, old)
         validate_value(errors, new, self.schema, old=Correlation(new, old, self.schema))
         if self.scale_paths is not None:
             validate_scale(errors, new, self.scale_paths)
@@ -224,7 +224,7 @@ class CustomKind:
     def status_problems(self, new: Document, old: Document) -> list[Problem]:
         """Return what is wrong with an object whose status changed, metadata included."""
         errors = FieldErrors()
-        validate_metadata_update(errors, new.get("metadata") or {}, old.get("metadata") or {})
+        _validate_changed_metadata(errors, new, old)
         schema = (self.schema.get("properties") or {}).get("status")
         if "status" in new and isinstance(schema, Mapping):
             correlation = Correlation(new, old, self.schema).field("status")
@@ -257,12 +257,13 @@ class CustomKind:
             document.get("metadata") or {},
             name_rule=self.row.name_rule,
             is_namespaced=self.row.namespaced,
+            qualifies_finalizers=False,
         )
 
     def metadata_update_problems(self, new: Document, old: Document) -> list[Problem]:
         """Return what is wrong with an object whose metadata changed."""
         errors = FieldErrors()
-        validate_metadata_update(errors, new.get("metadata") or {}, old.get("metadata") or {})
+        _validate_changed_metadata(errors, new, old)
         return errors.problems
 
     # -------------------------------------------------------------------------- tables
@@ -270,6 +271,15 @@ class CustomKind:
     def cells(self, document: Document, now_ns: int) -> list[Cell]:
         """Return the cells of an object in its table."""
         return [cell(document, now_ns) for cell in self._cells]
+
+
+def _validate_changed_metadata(errors: FieldErrors, new: Document, old: Document) -> None:
+    validate_metadata_update(
+        errors,
+        new.get("metadata") or {},
+        old.get("metadata") or {},
+        qualifies_finalizers=False,
+    )
 
 
 def _without_root(schema: Document) -> Document:

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable
 from datetime import date
 from email.errors import MessageError
+from email.headerregistry import Address
 from email.policy import default as email_policy
 from typing import Final
 
@@ -82,10 +83,10 @@ def _is_email(text: str) -> bool:
         header = email_policy.header_factory("to", text)
     except (MessageError, ValueError, IndexError):
         return False
-    addresses = getattr(header, "addresses", ())
-    return not header.defects and len(addresses) == 1 and all(
-        (addresses[0].username, addresses[0].domain)
-    )
+    addresses: tuple[Address, ...] = getattr(header, "addresses", ())
+    if header.defects or len(addresses) != 1:
+        return False
+    return bool(addresses[0].username and addresses[0].domain)
 
 
 def _is_hostname(text: str) -> bool:

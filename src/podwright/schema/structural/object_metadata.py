@@ -125,6 +125,7 @@ def _validate_object(errors: FieldErrors, value: Document, path: str) -> None:
             name_rule="path",
             is_namespaced=bool(metadata.get("namespace")),
             path=f"{prefix}metadata",
+            qualifies_finalizers=False,
         )
 
 

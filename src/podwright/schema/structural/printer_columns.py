@@ -34,7 +34,8 @@ def columns_of(definitions: Sequence[Document]) -> tuple[tuple[Column, ...], lis
     definitions : sequence of dict
         `additionalPrinterColumns`; without any there is the age.
     """
-    columns, cells = [_NAME], [_name]
+    columns = [_NAME]
+    cells: list[CellOf] = [_name]
     for each in definitions or (_AGE,):
         path = str(each.get("jsonPath") or "")
         try:
@@ -74,11 +75,11 @@ def _cell(value: Any, type_: str, now_ns: int) -> Cell:
         case "string":
             return _text(value)
         case "integer" if is_number and math.isfinite(value):
-            return math.trunc(value)
+            return int(value)
         case "number" if is_number:
             return float(value)
         case "boolean" if isinstance(value, bool):
-            return value
+            return bool(value)
         case "date" if isinstance(value, str):
             text = age(value, now_ns)
             return "<invalid>" if value and text == "<unknown>" else text

@@ -1,7 +1,7 @@
 """Where a custom resource has its replicas.
 
-Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresource/{etcd,validator}.go;
-apimachinery pkg/apis/meta/v1/unstructured/helpers.go
+Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresource/etcd.go,
+validator.go; staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/unstructured/helpers.go
 """
 
 from __future__ import annotations

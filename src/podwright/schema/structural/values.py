@@ -347,9 +347,7 @@ def go_number(number: float) -> str:
 # ------------------------------------------------------------------- lists and objects
 
 
-def _check_list(
-    value: list[Any], schema: Schema, path: str, old: Correlation | None
-) -> _Result:
+def _check_list(value: list[Any], schema: Schema, path: str, old: Correlation | None) -> _Result:
     result = _Result()
     items = schema.get("items")
     if isinstance(items, Mapping):
@@ -410,9 +408,7 @@ def _field_of(old: Correlation | None, name: str, path: str) -> Correlation | No
 # ---------------------------------------------------------------------- alternatives
 
 
-def _check_alternatives(
-    value: Any, schema: Schema, path: str, old: Correlation | None
-) -> _Result:
+def _check_alternatives(value: Any, schema: Schema, path: str, old: Correlation | None) -> _Result:
     result = _Result()
     if any_of := schema.get("anyOf"):
         result.merge(_any_of(value, any_of, path, old))

@@ -110,7 +110,7 @@ def _validate_webhook(
             validate_label_selector(errors, f"{path}.{name}", selector)
     policy = hook.get("reinvocationPolicy")
     _validate_choice(errors, f"{path}.reinvocationPolicy", policy, _REINVOCATION_POLICIES)
-    _validate_client(errors, f"{path}.clientConfig", hook.get("clientConfig") or {})
+    validate_webhook_client(errors, f"{path}.clientConfig", hook.get("clientConfig") or {})
     _validate_conditions(errors, f"{path}.matchConditions", hook.get("matchConditions") or [])
 
 
@@ -148,7 +148,8 @@ def _validate_review_versions(
         errors.invalid(path, versions, f"must include at least one of {known}")
 
 
-def _validate_client(errors: FieldErrors, path: str, client: Document) -> None:
+def validate_webhook_client(errors: FieldErrors, path: str, client: Document) -> None:
+    """Check how a webhook is reached: by a URL or a Service."""
     url, service = client.get("url"), client.get("service")
     if (url is None) == (service is None):
         errors.required(path, "exactly one of url or service is required")

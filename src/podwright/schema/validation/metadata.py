@@ -49,7 +49,12 @@ _REFERENCE_FIELDS: Final = (
 
 
 def validate_object_meta(
-    metadata: Document, *, name_rule: str, is_namespaced: bool, path: str = "metadata"
+    metadata: Document,
+    *,
+    name_rule: str,
+    is_namespaced: bool,
+    path: str = "metadata",
+    qualifies_finalizers: bool = True,
 ) -> list[Problem]:
     """Return the errors of the metadata of a new object.
 
@@ -65,7 +70,9 @@ def validate_object_meta(
     errors = FieldErrors()
     if not is_namespaced and metadata.get("namespace"):
         metadata = {name: value for name, value in metadata.items() if name != "namespace"}
-    validate_metadata(errors, metadata, NAME_RULES[name_rule])
+    validate_metadata(
+        errors, metadata, NAME_RULES[name_rule], qualifies_finalizers=qualifies_finalizers
+    )
     if path == "metadata":
         return errors.problems
     return [
@@ -104,7 +111,13 @@ def _is_wrong_namespace(namespace: str) -> bool:
     return bool(namespace and dns_label(namespace))
 
 
-def validate_metadata(errors: FieldErrors, metadata: Document, name_rule: NameRule) -> None:
+def validate_metadata(
+    errors: FieldErrors,
+    metadata: Document,
+    name_rule: NameRule,
+    *,
+    qualifies_finalizers: bool = True,
+) -> None:
     """Check the metadata of a new object.
 
     Parameters
@@ -129,7 +142,8 @@ def validate_metadata(errors: FieldErrors, metadata: Document, name_rule: NameRu
         errors.each("metadata.namespace", namespace, dns_label(namespace))
     _validate_common(errors, metadata)
     _validate_finalizers(errors, metadata.get("finalizers") or [])
-    _validate_qualified_finalizers(errors, metadata.get("finalizers") or [])
+    if qualifies_finalizers:
+        _validate_qualified_finalizers(errors, metadata.get("finalizers") or [])
 
 
 def changed_metadata_problems(
@@ -159,13 +173,16 @@ def changed_metadata_problems(
     return errors.problems
 
 
-def validate_metadata_update(errors: FieldErrors, new: Document, old: Document) -> None:
+def validate_metadata_update(
+    errors: FieldErrors, new: Document, old: Document, *, qualifies_finalizers: bool = True
+) -> None:
     """Check the metadata of a changed object.
 
     Upstream: ValidateObjectMetaUpdate; the registry has checked the resourceVersion.
     """
     _validate_change(errors, new, old)
-    _validate_qualified_finalizers(errors, new.get("finalizers") or [])
+    if qualifies_finalizers:
+        _validate_qualified_finalizers(errors, new.get("finalizers") or [])
 
 
 def _validate_change(errors: FieldErrors, new: Document, old: Document) -> None:

@@ -1,0 +1,22 @@
+"""Custom resources: the resources that CustomResourceDefinitions define.
+
+A definition takes effect when the request that wrote it has been answered: `Definitions.catch_up`
+accepts its names (`names`), serves its versions (`served_versions`), and, once it is terminating,
+deletes its objects (`cleanup`). Upstream does the same in controllers of the API server.
+
+What an object of a custom resource must be is in `schema.structural`.
+"""
+
+from podwright.api.endpoints.custom_resources.bodies import check_custom_kind, check_kind_of_object
+from podwright.api.endpoints.custom_resources.cleanup import marked_for_deletion
+from podwright.api.endpoints.custom_resources.definitions import DEFINITION, Definitions
+from podwright.api.endpoints.custom_resources.warnings import finalizer_warnings
+
+__all__ = [
+    "DEFINITION",
+    "Definitions",
+    "check_custom_kind",
+    "check_kind_of_object",
+    "finalizer_warnings",
+    "marked_for_deletion",
+]

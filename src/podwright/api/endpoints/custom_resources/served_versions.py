@@ -1,0 +1,162 @@
+"""The resources of a definition: one for each served version.
+
+All versions are stored in one of them. The objects of another version differ in `apiVersion` only:
+conversion by webhooks is not simulated.
+
+Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go;
+pkg/apiserver/conversion/nop_converter.go
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from podwright.api.endpoints.custom_resources.conditions import is_true
+from podwright.api.endpoints.discovery import version_order
+from podwright.api.endpoints.resources import Conversion, Resource
+from podwright.objects import Document
+from podwright.patching import custom_object_type
+from podwright.schema.structural import CustomKind, CustomVersion
+from podwright.store import GroupKind
+
+_KNOWN_MAX: Final = 4_096
+
+
+def storage_kind(definition: Document) -> GroupKind:
+    """Return the kind under which the store keeps the objects of a definition."""
+    return definition["spec"]["group"], str(_names(definition).get("kind") or "")
+
+
+def _names(definition: Document) -> Document:
+    names: Document = (definition.get("status") or {}).get("acceptedNames") or {}
+    return names
+
+
+def served_resources(definition: Document, since: int) -> list[Resource]:
+    """Return the resources of a definition; none until its names are accepted.
+
+    Parameters
+    ----------
+    definition : dict
+    since : int
+        The version of the store at which these schemas took effect: older objects are read by
+        them.
+    """
+    if not is_true(definition, "NamesAccepted") and not is_true(definition, "Established"):
+        return []
+    names = _names(definition)
+    if not all(names.get(each) for each in ("plural", "singular", "kind", "listKind")):
+        return []
+    spec = definition["spec"]
+    kinds = {each["name"]: _kind(definition, each) for each in spec.get("versions") or ()}
+    stored = next(each["name"] for each in spec["versions"] if each.get("storage"))
+    made: list[Resource] = []
+    for version in spec["versions"]:
+        if not version.get("served"):
+            continue
+        kind = kinds[version["name"]]
+        made.append(
+            Resource(
+                kind=kind,
+                storage=storage_kind(definition),
+                storage_kind=kinds[stored],
+                to_storage=_to_storage(kind, kinds[stored]),
+                from_storage=_from_storage(kind, kinds, kinds[stored], since),
+                is_custom=True,
+                object_type=custom_object_type(
+                    kind.api_version,
+                    kind.row.kind,
+                    version.get("schema", {}).get("openAPIV3Schema"),
+                    has_status=kind.has_status,
+                ),
+                is_terminating=is_true(definition, "Terminating"),
+                warnings=_warnings(spec, version),
+                scale_paths=kind.scale_paths,
+                scale_replicas={
+                    each.api_version: each.scale_paths.replicas_path
+                    for each in kinds.values()
+                    if each.scale_paths is not None
+                },
+            )
+        )
+    return made
+
+
+def _kind(definition: Document, version: Document) -> CustomKind:
+    spec = definition["spec"]
+    return CustomKind(
+        CustomVersion(
+            group=spec["group"],
+            version=version["name"],
+            names=_names(definition),
+            namespaced=spec.get("scope") == "Namespaced",
+            schema=(version.get("schema") or {}).get("openAPIV3Schema"),
+            subresources=version.get("subresources") or {},
+            columns=version.get("additionalPrinterColumns") or [],
+            selectable=tuple(
+                each["jsonPath"].removeprefix(".") for each in version.get("selectableFields") or ()
+            ),
+            preserves_unknown=bool(spec.get("preserveUnknownFields")),
+        )
+    )
+
+
+def _to_storage(kind: CustomKind, storage: CustomKind) -> Conversion:
+    """Return the conversion to the stored version, whose defaults apply when it is read."""
+    if kind is storage:
+        return lambda document: document
+
+    def convert(document: Document) -> Document:
+        return storage.as_read(document | {"apiVersion": storage.api_version})
+
+    return convert
+
+
+def _from_storage(
+    kind: CustomKind, kinds: dict[str, CustomKind], storage: CustomKind, since: int
+) -> Conversion:
+    """Return the conversion from any version in which an object may have been stored."""
+    known: dict[tuple[Any, Any], Document] = {}
+
+    def convert(document: Document) -> Document:
+        metadata = document["metadata"]
+        version = metadata.get("resourceVersion")
+        is_current = document["apiVersion"] == storage.api_version and int(version or 0) > since
+        if is_current and kind is storage:
+            return document
+        key = (metadata.get("uid"), version)
+        found = known.get(key)
+        if found is None or not version:
+            found = document
+            if not is_current:
+                written = document["apiVersion"].rpartition("/")[2]
+                found = kinds.get(written, storage).as_read(document)
+            if kind.api_version != found["apiVersion"]:
+                found = kind.go_form(found | {"apiVersion": kind.api_version})
+            if len(known) >= _KNOWN_MAX:
+                known.clear()
+            known[key] = found
+        return found
+
+    return convert
+
+
+def _warnings(spec: Document, version: Document) -> tuple[str, ...]:
+    """Return the warnings of requests to a deprecated version."""
+    if not version.get("deprecated"):
+        return ()
+    if version.get("deprecationWarning") is not None:
+        return (version["deprecationWarning"],)
+    group, kind = spec["group"], spec["names"]["kind"]
+    text = f"{group}/{version['name']} {kind} is deprecated"
+    better = sorted(
+        (
+            each["name"]
+            for each in spec["versions"]
+            if each.get("served")
+            and not each.get("deprecated")
+            and version_order(each["name"]) < version_order(version["name"])
+        ),
+        key=version_order,
+    )
+    return (f"{text}; use {group}/{better[0]} {kind}" if better else text,)
