@@ -232,7 +232,6 @@ class ApiServer:
         return reply
 
     def _reply(self, request: HttpRequest, user: User, now_ns: int) -> HttpReply | Watch:
-        media = MediaType()
         try:
             info = request_info(request)
             check_timeout(request, info)

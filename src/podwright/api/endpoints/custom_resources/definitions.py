@@ -24,15 +24,13 @@ from podwright.api.endpoints.custom_resources.served_versions import (
 )
 from podwright.api.endpoints.field_management import FieldManagement
 from podwright.api.endpoints.resources import Resource, Resources
+from podwright.api.endpoints.server_writes import MANAGER
 from podwright.api.resource_storage import ResourceStorage
 from podwright.objects import Document, KubernetesObject
 from podwright.schema import decode
 from podwright.store import Change, GroupKind, ObjectStore
 
 DEFINITION: Final[GroupKind] = ("apiextensions.k8s.io", "CustomResourceDefinition")
-MANAGER: Final = "kube-apiserver"
-"""The manager of the fields that the server writes itself."""
-
 _STEPS_MAX: Final = 1_000
 
 
