@@ -12,6 +12,8 @@ _TOKEN = re.compile(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+")
 _POINTER = re.compile(r"\b0xc[0-9a-f]{9,11}\b")
 _NUMBER = re.compile(r"\b\d+\b")
 _CLUSTER_IP = re.compile(r"\b10\.0\.0\.\d{1,3}\b(?!/)")
+_OBJECT = re.compile(r'Invalid value: "?[\[{].{200,}?[]}]"?: ', re.DOTALL)
+"""A long printed object, with Go's names of fields."""
 _SCHEME = re.compile(r'in scheme \\?"[^"\\]*\\?"')
 """The file of the scheme depends on the folder of the build."""
 
@@ -80,6 +82,8 @@ class Marks:
             return "<addr>"
         text = self._time.sub("<time>", _UID.sub("<uid>", _TOKEN.sub("<token>", text)))
         text = _POINTER.sub("<object>", _SCHEME.sub('in scheme "<text>"', text))
+        if name == "message":
+            text = _OBJECT.sub("Invalid value: <object>: ", text)
         text = _CLUSTER_IP.sub(
             lambda ip: ip[0] if ip[0] in sent or ip[0] == "10.0.0.1" else "<ip>", text
         )
@@ -91,6 +95,17 @@ class Marks:
         number = found[0]
         known = number in self._versions and int(number) > _SMALL_VERSIONS_MAX
         return "<rv>" if known else number
+
+
+def without_owners(value: Any) -> Any:
+    """Return a body without `managedFields`."""
+    if isinstance(value, dict):
+        return {
+            name: without_owners(part) for name, part in value.items() if name != "managedFields"
+        }
+    if isinstance(value, list):
+        return [without_owners(part) for part in value]
+    return value
 
 
 def _with_generated_name(value: dict[str, Any]) -> dict[str, Any]:

@@ -38,7 +38,9 @@ class Forbidden(Rejected):
         self, group: str, resource: str, name: str, message: str, causes: Sequence[Document] = ()
     ) -> None:
         what = qualified(group, resource)
-        text = f'{what} "{name}" is forbidden' if name else f"{what} is forbidden"
+        # Upstream names what has no name yet so.
+        name = name or "Unknown"
+        text = f'{what} "{name}" is forbidden'
         super().__init__(
             f"{text}: {message}",
             code=403,

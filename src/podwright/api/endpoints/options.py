@@ -333,6 +333,11 @@ def delete_options(body: dict[str, Any] | None, request: HttpRequest) -> DeleteO
             body["orphanDependents"] = is_true(orphans)
         if dry_run := request.parameters.get("dryRun"):
             body["dryRun"] = dry_run
+        preconditions = {
+            name: value for name in ("uid", "resourceVersion") if (value := request.parameter(name))
+        }
+        if preconditions:
+            body["preconditions"] = preconditions
     _check_types(body)
     preconditions = body.get("preconditions") or {}
     options = DeleteOptions(

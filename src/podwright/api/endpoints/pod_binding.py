@@ -63,7 +63,7 @@ def _bind(
     backend.admission.validate(attributes)
     call.warnings += attributes.warnings
     pod = cast(Pod, find(backend, call))
-    _check_preconditions(call.resource, pod, binding)
+    _check_preconditions(call.resource, pod, binding, is_dry_run=options.is_dry_run)
     if error := binding_error(pod):
         raise conflict("", "pods/binding", pod.name, error)
     node = binding["target"]["name"]
@@ -94,16 +94,19 @@ def _check(binding: Document) -> None:
         raise bad_request(text if len(problems) == 1 else f"[{text}]")
 
 
-def _check_preconditions(resource: Resource, pod: Pod, binding: Document) -> None:
+def _check_preconditions(
+    resource: Resource, pod: Pod, binding: Document, *, is_dry_run: bool
+) -> None:
     metadata = binding.get("metadata") or {}
     for field, sent, stored in (
         ("UID", metadata.get("uid"), pod.uid),
         ("ResourceVersion", metadata.get("resourceVersion"), pod.metadata.resource_version),
     ):
         if sent and sent != stored:
-            raise conflict(
-                "", "pods", pod.name, precondition_failed(resource, pod.key, field, sent, stored)
+            text = precondition_failed(
+                resource, pod.key, field, sent, stored, is_dry_run=is_dry_run
             )
+            raise conflict("", "pods", pod.name, text)
 
 
 def _with_metadata(document: Document, pod: Pod, binding: Document) -> Document:

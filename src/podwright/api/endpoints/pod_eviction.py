@@ -7,9 +7,21 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
-from podwright.api.endpoints.bodies import TypeMismatchError, cannot_be_handled, read_object
+from podwright.api.endpoints.bodies import (
+    StrictDecodingError,
+    TypeMismatchError,
+    cannot_be_handled,
+    check_fields,
+    check_kind,
+    read_object,
+)
 from podwright.api.endpoints.calls import Backend, Call, find
-from podwright.api.endpoints.options import DeleteOptions, delete_options, write_options
+from podwright.api.endpoints.options import (
+    DeleteOptions,
+    WriteOptions,
+    delete_options,
+    write_options,
+)
 from podwright.api.endpoints.request import HttpReply
 from podwright.api.endpoints.responses import object_reply
 from podwright.api.endpoints.status_errors import (
@@ -24,13 +36,13 @@ from podwright.api.eviction import VIOLATION, Eviction, decide_eviction, with_di
 from podwright.objects import Document, Pod, PodDisruptionBudget
 from podwright.schema import built_in, decode
 
-_VERSIONS: Final = ("policy/v1", "policy/v1beta1")
+_OLD_VERSION: Final = "policy/v1beta1"
 
 
 def evict(backend: Backend, call: Call) -> HttpReply:
     """Evict the named pod, if its disruption budget allows it."""
     options = write_options(call.request, "CreateOptions")
-    eviction = in_namespace(call, _body(call))
+    eviction = in_namespace(call, _body(call, options))
     name = (eviction.get("metadata") or {}).get("name") or ""
     if name != call.info.name:
         raise bad_request("name in URL does not match name in Eviction object")
@@ -49,21 +61,21 @@ def evict(backend: Backend, call: Call) -> HttpReply:
     return object_reply(call, success(code=201), 201)
 
 
-def _body(call: Call) -> Document:
-    document = read_object(call.request, "Eviction", api_version="policy/v1").document
-    version, kind = document.get("apiVersion"), document.get("kind")
+def _body(call: Call, options: WriteOptions) -> Document:
+    decoded = read_object(call.request, "Eviction", api_version="policy/v1")
     known = built_in().find("policy/v1", "Eviction")
     assert known is not None, "the table has no Eviction"
-    if (version and version not in _VERSIONS) or (kind and kind != "Eviction"):
-        text = "no kind" if kind == "Eviction" else "unknown conversion"
-        raise bad_request(f'{kind} in version "{version}" cannot be handled as a Eviction: {text}')
-    problems = [
-        each for each in known.decoding_problems(document) if "unknown field" not in each[1]
-    ]
-    if problems:
-        raise cannot_be_handled(known, TypeMismatchError(known, problems[0]))
-    assert isinstance(document, dict), "a body is an object"
-    return document | {"apiVersion": version or "policy/v1", "kind": "Eviction"}
+    document: Document = decoded.document
+    if document.get("apiVersion") == _OLD_VERSION:
+        document = document | {"apiVersion": known.api_version}
+    document = check_kind(document, known, call.request.body)
+    try:
+        call.warnings += check_fields(
+            document, known, decoded.duplicates, validation=options.field_validation
+        )
+    except (StrictDecodingError, TypeMismatchError) as error:
+        raise cannot_be_handled(known, error) from None
+    return document
 
 
 def _delete_body(eviction: Document, *, is_dry_run: bool) -> dict[str, Any]:

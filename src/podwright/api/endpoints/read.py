@@ -73,7 +73,7 @@ def page_of(backend: Backend, call: Call, options: ListOptions) -> Page:
             raise bad_request("specifying resource version is not allowed when using continue")
         check_token(options.continue_token)
     else:
-        version = parsed_version(options.resource_version)
+        version = _list_version(options.resource_version)
         if version > store.resource_version:
             raise version_too_large(version, store.resource_version)
         if options.resource_version == "0" and options.version_match != "Exact":
@@ -100,6 +100,13 @@ def page_of(backend: Backend, call: Call, options: ListOptions) -> Page:
         raise bad_request(f"invalid continue token: {error}") from None
     except Expired as error:
         raise _expired(error) from None
+
+
+def _list_version(text: str) -> int:
+    try:
+        return parsed_version(text)
+    except ApiError as error:
+        raise bad_request(f"invalid resource version: {error.status['message']}") from None
 
 
 def _expired(error: Expired) -> ApiError:

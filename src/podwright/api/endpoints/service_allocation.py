@@ -63,7 +63,8 @@ class ServiceAllocations:
         """
         self._catch_up()
         metadata = service["metadata"]
-        key = f"{metadata.get('namespace', '')}/{metadata['name']}"
+        name = metadata.get("name", "")
+        key = f"{metadata.get('namespace', '')}/{name}"
         spec: Document = dict(service.get("spec") or {})
         problems: list[Problem] = []
         if needs_cluster_ip(spec) and spec.get("clusterIP") != HEADLESS:
@@ -71,7 +72,7 @@ class ServiceAllocations:
         if needs_node_ports(spec):
             problems += self._allocate_ports(spec, key)
         if problems:
-            raise invalid("", "Service", metadata["name"], problems)
+            raise invalid("", "Service", name, problems)
         del stored
         return service | {"spec": spec}
 

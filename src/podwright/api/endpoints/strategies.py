@@ -243,7 +243,13 @@ def _ephemeral_containers(new: Document, old: Document) -> Document:
 def _resized(new: Document, old: Document) -> Document:
     """Return the stored pod with the sent resources of its containers."""
     sent, spec = new.get("spec") or {}, dict(old.get("spec") or {})
-    for field in ("containers", "initContainers"):
+    fields = ("containers", "initContainers")
+    if any(len(sent.get(each) or ()) != len(spec.get(each) or ()) for each in fields):
+        return new  # Validation reports it.
+    for field in fields:
+        if _names(sent.get(field)) != _names(spec.get(field)):
+            spec[field] = sent[field]
+            continue
         given = {each.get("name"): each for each in sent.get(field) or ()}
         if spec.get(field):
             spec[field] = [
@@ -254,6 +260,10 @@ def _resized(new: Document, old: Document) -> Document:
             ]
     spec = with_part(spec, "resources", sent.get("resources"))
     return old | {"metadata": new.get("metadata") or {}, "spec": spec}
+
+
+def _names(containers: list[Document] | None) -> list[Any]:
+    return [each.get("name") for each in containers or ()]
 
 
 def _with_resources(container: Document, given: Document | None) -> Document:

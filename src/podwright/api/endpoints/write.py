@@ -189,6 +189,7 @@ def create_document(
         The object is not valid, exists, or admission rejects it.
     """
     resource = call.resource
+    has_version = _is_version((document.get("metadata") or {}).get("resourceVersion"))
     document = with_distinct_owners(call, _with_new_metadata(backend, call, document))
     if resource.is_terminating:
         text = "create not allowed while custom resource definition is terminating"
@@ -214,6 +215,9 @@ def create_document(
     is_made = is_made and document["metadata"] is named["metadata"]
     document = _validated(backend, call, document, has_metadata_in_form=is_made)
     document = _allocated(backend, resource, document, None)
+    if has_version and not options.is_dry_run:
+        # Upstream reports an internal error.
+        raise bad_request("resourceVersion should not be set on objects to be created")
     attributes.object = document
     backend.admission.validate(attributes)
     call.warnings += attributes.warnings
@@ -247,6 +251,10 @@ def with_distinct_owners(call: Call, document: Document) -> Document:
         f" duplicate UID(s) observed: {', '.join(repeated)}"
     )
     return document | {"metadata": document["metadata"] | {"ownerReferences": kept}}
+
+
+def _is_version(text: str | None) -> bool:
+    return bool(text) and str(text).isdecimal() and int(str(text)) > 0
 
 
 def _allocated(
@@ -315,9 +323,28 @@ def _validated(
         found = resource.storage_kind.validation_problems(resource.stored(document))
     found = [*found, *expression_problems(resource, document)]
     if problems or found:
+        _check_allocation(backend, resource, document, found)
         shown = _with_empty_maps([*problems, *found], call.sent)
         raise invalid(resource.error_group, resource.name, _name_of(document), shown)
     return document
+
+
+def _check_allocation(
+    backend: Backend, resource: Resource, document: Document, found: list[Problem]
+) -> None:
+    """Reject an invalid object for what upstream allocates before it validates the rest.
+
+    Upstream: pkg/registry/core/service/storage/alloc.go, allocateCreate
+    """
+    if strategies.key_of(resource) not in backend.allocators:
+        return
+    addresses = [each for each in found if each[0].startswith(_ADDRESS_FIELDS)]
+    if addresses:
+        raise invalid(resource.error_group, resource.name, _name_of(document), addresses)
+    _allocated(backend, resource, document, None)
+
+
+_ADDRESS_FIELDS: Final = ("spec.clusterIP", "spec.ipFamil")
 
 
 def _with_empty_maps(problems: Iterable[Problem], sent: Document) -> list[Problem]:
@@ -622,8 +649,9 @@ def _options_body(call: Call) -> dict[str, Any] | None:
     sent = type_meta(document, "DeleteOptions", request.body)
     name = sent["kind"] or "DeleteOptions"
     if name != "DeleteOptions":
+        version = sent["apiVersion"] or "meta.k8s.io/v1"
         raise bad_request(
-            f'no kind "{name}" is registered for version "{sent["apiVersion"] or "v1"}" in scheme'
+            f'no kind "{name}" is registered for version "{version}" in scheme'
             ' "pkg/apis/meta/internalversion/scheme/register.go:27"'
         )
     return cast(dict[str, Any], document)
@@ -719,7 +747,7 @@ def _deleted(call: Call, stored: Stored) -> HttpReply:
 
 
 def delete_collection(backend: Backend, call: Call) -> HttpReply:
-    """Delete the selected objects of a collection and return them."""
+    """Delete the selected objects of a collection and return them as they were."""
     deleting = delete_options(_options_body(call), call.request)
     options = list_options(call.request, is_watch=False)
     page = page_of(backend, call, options)
@@ -729,8 +757,8 @@ def delete_collection(backend: Backend, call: Call) -> HttpReply:
         current = backend.store.get(resource.storage, obj.key)
         if current is None:
             continue
-        stored = delete_object(backend, call, current, deleting)
-        items.append(resource.served(stored.object.raw))
+        delete_object(backend, call, current, deleting)
+        items.append(resource.served(obj.raw))
     metadata = {"resourceVersion": str(page.resource_version)}
     return list_reply(call, items, metadata)
 

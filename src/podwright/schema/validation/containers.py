@@ -555,7 +555,6 @@ def _validate_restart_rules(errors: FieldErrors, path: str, container: Document)
         if rules:
             text = "must specify restartPolicy when restart rules are used"
             errors.required(f"{path}.restartPolicy", text)
-            return
     elif policy not in ("Always", "Never", "OnFailure"):
         policies = ("Always", "Never", "OnFailure")
         errors.unsupported(f"{path}.restartPolicy", policy, policies)

@@ -346,6 +346,8 @@ def _index(text: str, completions: int) -> int:
 def validate_job_update(errors: FieldErrors, new: Document, old: Document) -> None:
     """Check a changed job: its selector and template are immutable, unless it is suspended."""
     spec, before = new.get("spec") or {}, old.get("spec") or {}
+    # Upstream validates the new job, and then its spec once more.
+    validate_job(errors, new)
     validate_job_spec(errors, "spec", spec)
     _validate_selector(errors, spec)
     _validate_completions(errors, spec, before)

@@ -81,18 +81,38 @@ def resize_problems(new: Document, old: Document, *, qos_class: str) -> list[Pro
         The class that follows from the new resources.
     """
     errors = FieldErrors()
-    validate_pod_parts(errors, new)
-    if errors:
-        return errors.problems
+    spec, stored = new.get("spec") or {}, old.get("spec") or {}
     if _MIRROR in ((old.get("metadata") or {}).get("annotations") or {}):
         errors.forbidden("", "static pods cannot be resized")
+        return errors.problems
+    if (stored.get("os") or {}).get("name") == "windows":
+        errors.forbidden("", "windows pods cannot be resized")
+        return errors.problems
+    validate_pod_parts(errors, new)
     current = (old.get("status") or {}).get("qosClass")
     if current and current != qos_class:
         text = "Pod QOS Class may not change as a result of resizing"
         errors.invalid("spec", current, text)
-    for field in ("containers", "initContainers"):
-        _validate_resources(errors, field, new, old)
+    if _validate_same_containers(errors, spec, stored):
+        for field in ("containers", "initContainers"):
+            _validate_resources(errors, field, new, old)
     return errors.problems
+
+
+def _validate_same_containers(errors: FieldErrors, spec: Document, stored: Document) -> bool:
+    """Check that no container was added, removed, renamed or moved; whether to go on."""
+    found = len(errors)
+    for field in ("containers", "initContainers"):
+        names = [each.get("name") for each in spec.get(field) or ()]
+        before = [each.get("name") for each in stored.get(field) or ()]
+        if len(names) != len(before):
+            errors.forbidden(f"spec.{field}", f"{field} may not be added or removed on resize")
+            continue
+        for index, (name, former) in enumerate(zip(names, before, strict=True)):
+            if name != former:
+                text = f"{field} may not be renamed or reordered on resize"
+                errors.forbidden(f"spec.{field}[{index}].name", text)
+    return len(errors) == found
 
 
 def _validate_resources(errors: FieldErrors, field: str, new: Document, old: Document) -> None:

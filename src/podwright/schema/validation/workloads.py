@@ -218,7 +218,8 @@ def validate_replication_controller_update(
 def _validate_controller_spec(errors: FieldErrors, spec: Document) -> None:
     errors.not_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
     template = spec.get("template")
-    labels = ((template or {}).get("metadata") or {}).get("labels") or {}
+    sent = ((template or {}).get("metadata") or {}).get("labels")
+    labels = sent or {}
     # The default selector is the labels of the template.
     selector = spec.get("selector") or labels
     if not selector:
@@ -228,7 +229,8 @@ def _validate_controller_spec(errors: FieldErrors, spec: Document) -> None:
         errors.required("spec.template")
         return
     if not selector.items() <= labels.items():
-        errors.invalid("spec.template.metadata.labels", _sorted(labels), _NOT_MATCHED)
+        printed = None if sent is None else _sorted(labels)
+        errors.invalid("spec.template.metadata.labels", printed, _NOT_MATCHED)
     validate_template(errors, "spec.template", template)
     _validate_always(errors, template, "ReplicationController")
 

@@ -174,3 +174,114 @@ def test_an_applied_object_is_created_in_the_namespace_of_the_path(server):
         "apply-patch+yaml",
     )
     assert (status, found["metadata"]["namespace"]) == (201, "kube-system")
+
+
+def test_a_new_object_has_no_version_yet(server):
+    body = config_map("a")
+    body["metadata"]["resourceVersion"] = "7"
+    _, found = server.reply("POST", CONFIG_MAPS, body)
+    assert found["message"] == "resourceVersion should not be set on objects to be created"
+
+
+def test_a_list_at_a_version_that_is_no_number(server):
+    _, found = server.reply("GET", f"{PODS}?resourceVersion=x")
+    assert found["message"].startswith(
+        'invalid resource version: resourceVersion: Invalid value: "x"'
+    )
+
+
+def test_admission_names_an_object_without_a_name(server):
+    body = pod("p") | {"metadata": {}}
+    body["spec"]["priorityClassName"] = "nosuch"
+    _, found = server.reply("POST", PODS, body)
+    assert found["message"].startswith('pods "Unknown" is forbidden: no PriorityClass')
+    assert found["details"]["name"] == "Unknown"
+
+
+@pytest.mark.parametrize("query", ["resourceVersion=1", "uid=other"])
+def test_preconditions_of_a_deletion_in_the_query(server, query):
+    server.reply("POST", CONFIG_MAPS, config_map("a"))
+    status, _ = server.reply("DELETE", f"{CONFIG_MAPS}/a?{query}")
+    assert status == 409
+
+
+def test_a_deleted_collection_is_returned_as_it_was(server):
+    server.reply("POST", PODS, pod("p", node="n1"))
+    _, found = server.reply("DELETE", PODS)
+    assert "deletionTimestamp" not in found["items"][0]["metadata"]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        pytest.param({"apiVersion": "a/b"},
+                     'Eviction in version "b" cannot be handled as a Eviction: no kind "Eviction"',
+                     id="another version"),
+        pytest.param({"kind": "Pod", "apiVersion": "v1"},
+                     'Pod in version "v1" cannot be handled as a Eviction: converting (v1.Pod) to',
+                     id="another kind"),
+    ],
+)  # fmt: skip
+def test_an_eviction_of_another_kind(server, body, message):
+    server.reply("POST", PODS, pod("p"))
+    eviction = {"kind": "Eviction", "metadata": {"name": "p"}} | body
+    status, found = server.reply("POST", f"{PODS}/p/eviction", eviction)
+    assert status == 400
+    assert found["message"].startswith(message)
+
+
+def test_unknown_fields_of_an_eviction_are_reported(server):
+    server.reply("POST", PODS, pod("p"))
+    body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p"}, "x": 1}
+    found = server.send("POST", f"{PODS}/p/eviction", body)
+    assert found.header("warning") == '299 - "unknown field \\"x\\""'
+    status, _ = server.reply("POST", f"{PODS}/p/eviction?fieldValidation=Strict", body)
+    assert status == 400
+
+
+@pytest.mark.parametrize(
+    ("spec", "fields"),
+    [
+        pytest.param({"clusterIP": "http", "ports": [{"port": 0}]}, ["spec.clusterIPs[0]"],
+                     id="no address"),
+        pytest.param({"clusterIP": "192.0.2.1", "ports": [{"port": 0}]}, ["spec.clusterIPs"],
+                     id="an address of another network"),
+        pytest.param({"type": "NodePort", "ports": [{"port": 0, "nodePort": 80}]},
+                     ["spec.ports[0].nodePort"], id="a port out of range"),
+        pytest.param({"ports": [{"port": 0}]},
+                     ["spec.ports[0].port", "spec.ports[0].targetPort"], id="nothing to allocate"),
+    ],
+)  # fmt: skip
+def test_addresses_and_node_ports_of_a_service_are_checked_first(server, spec, fields):
+    body = {"metadata": {"name": "s"}, "spec": spec}
+    status, found = server.reply("POST", "/api/v1/namespaces/default/services", body)
+    assert status == 422
+    assert [each["field"] for each in found["details"]["causes"]] == fields
+
+
+@pytest.mark.parametrize(
+    ("containers", "messages"),
+    [
+        pytest.param([{"name": "x", "image": "a"}],
+                     ["spec.containers[0].name: Forbidden: containers may not be renamed or"
+                      " reordered on resize"], id="another name"),
+        pytest.param([{"name": "c", "image": "a"}, {"name": "d", "image": "a"}],
+                     ["spec.containers: Forbidden: containers may not be added or removed on"
+                      " resize"], id="one more"),
+    ],
+)  # fmt: skip
+def test_a_resize_keeps_the_containers(server, containers, messages):
+    server.reply("POST", PODS, pod("p"))
+    patch = {"spec": {"containers": containers}}
+    status, found = server.patch(f"{PODS}/p/resize", patch)
+    assert status == 422
+    assert [f"{e['field']}: {e['message']}" for e in found["details"]["causes"]] == messages
+
+
+def test_restart_rules_without_a_policy_are_checked_too(server):
+    body = pod("p")
+    body["spec"]["containers"][0]["restartPolicyRules"] = [{"action": "x"}]
+    _, found = server.reply("POST", PODS, body)
+    assert [each["field"].rpartition(".")[2] for each in found["details"]["causes"]] == [
+        "restartPolicy", "action", "exitCodes",
+    ]  # fmt: skip

@@ -12,7 +12,7 @@ PODS = "/api/v1/namespaces/default/pods"
 
 def test_the_server_sets_its_own_metadata(server):
     document = config_map("a")
-    document["metadata"] |= {"uid": "mine", "resourceVersion": "7", "generation": 9}
+    document["metadata"] |= {"uid": "mine", "generation": 9}
     _, made = server.reply("POST", CONFIG_MAPS, document)
     metadata = made["metadata"]
     assert metadata["uid"] != "mine"
