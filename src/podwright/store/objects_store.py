@@ -116,6 +116,7 @@ class ObjectStore:
         self._batch: list[Change] | None = None
         self._batch_marks: list[Mark] = []
         self._followers: list[Changes] = []
+        self._followers_of: dict[GroupKind, list[Changes]] = {}
         self._broken = ""
 
     # --------------------------------------------------------------------- versions
@@ -209,6 +210,8 @@ class ObjectStore:
             self._table(change.kind).put(change.key, change.new)
             history.append(change, self._size_of(change))
             for follower in self._followers:
+                follower.append(change)
+            for follower in self._followers_of.get(change.kind, ()):
                 follower.append(change)
         if self._batch is None:
             history.durable = history.current
@@ -442,10 +445,19 @@ class ObjectStore:
         initial = initial_events(objects, version)
         return Cursor(self._history, watched, query, version, initial, reads_batch=reads_batch)
 
-    def follow(self) -> Changes:
-        """Return a list to which all later changes are appended; the caller empties it."""
+    def follow(self, *kinds: GroupKind) -> Changes:
+        """Return a list to which all later changes are appended; the caller empties it.
+
+        Parameters
+        ----------
+        *kinds : GroupKind
+            The followed kinds; all without any.
+        """
         changes: Changes = []
-        self._followers.append(changes)
+        if not kinds:
+            self._followers.append(changes)
+        for kind in kinds:
+            self._followers_of.setdefault(kind, []).append(changes)
         return changes
 
     # ------------------------------------------------------------------ housekeeping

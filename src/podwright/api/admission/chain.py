@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from podwright.api.admission.attributes import Attributes
+from podwright.api.admission.attributes import AdmittedResource, Attributes
 
 
 class AdmissionPlugin(Protocol):
     """Completes or rejects writes."""
 
     name: str
+    resources: frozenset[tuple[str, str]] | None
 
     def admit(self, attributes: Attributes) -> None:
         """Complete the object by setting `attributes.object`, or raise `Rejected`."""
@@ -35,18 +36,31 @@ class AdmissionChain:
 
     def __init__(self, plugins: Sequence[AdmissionPlugin]) -> None:
         self.plugins = tuple(plugins)
+        self._for_resource: dict[tuple[str, str], tuple[AdmissionPlugin, ...]] = {}
+
+    def plugins_for(self, resource: AdmittedResource) -> tuple[AdmissionPlugin, ...]:
+        """Return the plugins that know of the writes of a resource."""
+        key = (resource.group, resource.plural)
+        found = self._for_resource.get(key)
+        if found is None:
+            found = tuple(
+                each for each in self.plugins if each.resources is None or key in each.resources
+            )
+            self._for_resource[key] = found
+        return found
 
     def admit(self, attributes: Attributes) -> None:
         """Run the mutating part of all plugins, twice if a policy changes the object."""
-        for plugin in self.plugins:
+        plugins = self.plugins_for(attributes.resource)
+        for plugin in plugins:
             plugin.admit(attributes)
         state = attributes.reinvocation
         if state.is_required:
             state.is_second = True
-            for plugin in self.plugins:
+            for plugin in plugins:
                 plugin.admit(attributes)
 
     def validate(self, attributes: Attributes) -> None:
         """Run the validating part of all plugins."""
-        for plugin in self.plugins:
+        for plugin in self.plugins_for(attributes.resource):
             plugin.validate(attributes)

@@ -9,7 +9,7 @@ from podwright.api.admission.amounts import ZERO, amounts_of
 from podwright.api.admission.attributes import Attributes
 from podwright.api.admission.current_objects import CurrentObjects
 from podwright.api.admission.default_storage_class import class_of_claim
-from podwright.api.admission.plugin import Plugin, rejected
+from podwright.api.admission.plugin import CLAIMS, Plugin, Resources, rejected
 from podwright.objects import Document
 from podwright.store import ObjectStore
 
@@ -23,6 +23,7 @@ class PersistentVolumeClaimResize(Plugin):
     """
 
     name = "PersistentVolumeClaimResize"
+    resources: Resources = CLAIMS
 
     def __init__(self, store: ObjectStore) -> None:
         self._classes = CurrentObjects(store, ("storage.k8s.io", "StorageClass"))

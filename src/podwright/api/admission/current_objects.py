@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podwright.objects import Document
-from podwright.store import Expired, GroupKind, ObjectStore
+from podwright.objects import Document, KubernetesObject
+from podwright.store import Change, GroupKind, ObjectStore
 
 
 class CurrentObjects:
-    """Follows the objects of one kind.
+    """Follows the objects of one kind, from the first time that they are read.
 
     Parameters
     ----------
@@ -22,35 +22,37 @@ class CurrentObjects:
         self._kind = kind
         self._objects: dict[str, Document] = {}
         self._namespaces: dict[str, dict[str, Document]] = {}
-        self._cursor = store.watch(kind, reads_batch=True)
+        self._changes: list[Change] | None = None
 
     def by_key(self) -> Mapping[str, Document]:
         """Return the objects by key; read-only, and current until the next write."""
-        while self._cursor.is_behind:
+        if self._changes or self._changes is None:
             self._catch_up()
         return self._objects
 
     def in_namespace(self, namespace: str) -> list[Document]:
         """Return the objects of a namespace in the order of their names."""
-        while self._cursor.is_behind:
+        if self._changes or self._changes is None:
             self._catch_up()
         found = self._namespaces.get(namespace)
         return [found[name] for name in sorted(found)] if found else []
 
     def _catch_up(self) -> None:
-        try:
-            events = self._cursor.poll()
-        except Expired:
-            self._objects, self._namespaces = {}, {}
-            self._cursor = self._store.watch(self._kind, reads_batch=True)
-            events = self._cursor.poll()
-        for event in events:
-            obj = event.object
-            if obj is None:
-                continue
-            own = self._namespaces.setdefault(obj.namespace, {})
-            if event.type == "DELETED":
-                self._objects.pop(obj.key, None)
-                own.pop(obj.name, None)
+        changes = self._changes
+        if changes is None:
+            self._changes = self._store.follow(self._kind)
+            for obj in self._store.list(self._kind).objects:
+                self._put(obj)
+            return
+        for change in changes:
+            if change.new is not None:
+                self._put(change.new)
             else:
-                self._objects[obj.key] = own[obj.name] = obj.raw
+                self._objects.pop(change.key, None)
+                gone = change.object
+                self._namespaces.get(gone.namespace, {}).pop(gone.name, None)
+        changes.clear()
+
+    def _put(self, obj: KubernetesObject) -> None:
+        own = self._namespaces.setdefault(obj.namespace, {})
+        self._objects[obj.key] = own[obj.name] = obj.raw

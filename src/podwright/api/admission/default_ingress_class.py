@@ -10,7 +10,7 @@ from typing import Final
 from podwright.api.admission.attributes import Attributes
 from podwright.api.admission.current_objects import CurrentObjects
 from podwright.api.admission.default_storage_class import newest_default
-from podwright.api.admission.plugin import Plugin, set_spec, spec_of
+from podwright.api.admission.plugin import Plugin, Resources, set_spec, spec_of
 from podwright.store import ObjectStore
 
 _IS_DEFAULT: Final = ("ingressclass.kubernetes.io/is-default-class",)
@@ -26,6 +26,7 @@ class DefaultIngressClass(Plugin):
     """
 
     name = "DefaultIngressClass"
+    resources: Resources = frozenset({("networking.k8s.io", "ingresses")})
 
     def __init__(self, store: ObjectStore) -> None:
         self._classes = CurrentObjects(store, ("networking.k8s.io", "IngressClass"))

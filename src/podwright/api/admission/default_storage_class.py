@@ -11,7 +11,7 @@ from typing import Final
 
 from podwright.api.admission.attributes import Attributes
 from podwright.api.admission.current_objects import CurrentObjects
-from podwright.api.admission.plugin import Plugin, set_spec, spec_of
+from podwright.api.admission.plugin import CLAIMS, Plugin, Resources, set_spec, spec_of
 from podwright.objects import Document
 from podwright.store import ObjectStore
 
@@ -31,6 +31,7 @@ class DefaultStorageClass(Plugin):
     """
 
     name = "DefaultStorageClass"
+    resources: Resources = CLAIMS
 
     def __init__(self, store: ObjectStore) -> None:
         self._classes = CurrentObjects(store, ("storage.k8s.io", "StorageClass"))

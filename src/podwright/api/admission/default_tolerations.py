@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from podwright.api.admission.attributes import Attributes
-from podwright.api.admission.plugin import Plugin, set_spec, spec_of
+from podwright.api.admission.plugin import PODS, Plugin, Resources, set_spec, spec_of
 from podwright.objects import Document
 
 NOT_READY: Final = "node.kubernetes.io/not-ready"
@@ -21,6 +21,7 @@ class DefaultTolerationSeconds(Plugin):
     """Adds the tolerations that a pod does not have."""
 
     name = "DefaultTolerationSeconds"
+    resources: Resources = PODS
 
     def admit(self, attributes: Attributes) -> None:
         """Add the default tolerations to a pod."""

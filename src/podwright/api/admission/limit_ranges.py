@@ -11,7 +11,7 @@ from typing import Final
 from podwright.api.admission.amounts import Amounts, amounts_of
 from podwright.api.admission.attributes import Attributes
 from podwright.api.admission.current_objects import CurrentObjects
-from podwright.api.admission.plugin import Plugin, aggregated, rejected
+from podwright.api.admission.plugin import CLAIMS, PODS, Plugin, Resources, aggregated, rejected
 from podwright.api.admission.pod_amounts import spec_amounts
 from podwright.objects import Document, Quantity, format_quantity
 from podwright.store import ObjectStore
@@ -30,6 +30,7 @@ class LimitRanger(Plugin):
     """
 
     name = "LimitRanger"
+    resources: Resources = PODS | CLAIMS
 
     def __init__(self, store: ObjectStore) -> None:
         self._ranges = CurrentObjects(store, ("", "LimitRange"))

@@ -6,6 +6,7 @@ Upstream: staging/src/k8s.io/apiserver/pkg/admission/errors.go
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -13,11 +14,25 @@ from podwright.api.admission.attributes import Attributes
 from podwright.api.admission.rejections import Forbidden
 from podwright.objects import Document
 
+Resources: TypeAlias = frozenset[tuple[str, str]] | None
+"""The group and the plural of resources; None for all."""
+
+PODS: Final = frozenset({("", "pods")})
+CLAIMS: Final = frozenset({("", "persistentvolumeclaims")})
+
 
 class Plugin:
-    """A plugin that neither completes nor rejects anything; others override a step."""
+    """A plugin that neither completes nor rejects anything; others override a step.
+
+    Attributes
+    ----------
+    name : str
+    resources : frozenset or None
+        The group and the plural of the resources of whose writes it knows; None for all.
+    """
 
     name = ""
+    resources: Resources = None
 
     def admit(self, attributes: Attributes) -> None:
         """Complete the object."""

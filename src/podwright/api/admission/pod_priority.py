@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from podwright.api.admission.attributes import Attributes
 from podwright.api.admission.current_objects import CurrentObjects
-from podwright.api.admission.plugin import Plugin, rejected, set_spec, spec_of
+from podwright.api.admission.plugin import PODS, Plugin, Resources, rejected, set_spec, spec_of
 from podwright.objects import Document
 from podwright.store import ObjectStore
 
@@ -23,6 +23,7 @@ class Priority(Plugin):
     """
 
     name = "Priority"
+    resources: Resources = PODS | {("scheduling.k8s.io", "priorityclasses")}
 
     def __init__(self, store: ObjectStore) -> None:
         self._classes = CurrentObjects(store, ("scheduling.k8s.io", "PriorityClass"))

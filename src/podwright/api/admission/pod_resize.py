@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from podwright.api.admission.amounts import ZERO, Amounts, amounts_of
 from podwright.api.admission.attributes import Attributes
-from podwright.api.admission.plugin import Plugin, rejected, spec_of
+from podwright.api.admission.plugin import PODS, Plugin, Resources, rejected, spec_of
 from podwright.api.admission.pod_amounts import pod_amounts
 from podwright.api.admission.rejections import Forbidden
 from podwright.objects import Document
@@ -23,6 +23,7 @@ class PodResizeValidator(Plugin):
     """
 
     name = "PodResizeValidator"
+    resources: Resources = PODS
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store

@@ -10,7 +10,7 @@ from typing import Final
 from podwright.api.admission.amounts import amounts_of
 from podwright.api.admission.attributes import Attributes
 from podwright.api.admission.current_objects import CurrentObjects
-from podwright.api.admission.plugin import Plugin, rejected, set_spec, spec_of
+from podwright.api.admission.plugin import PODS, Plugin, Resources, rejected, set_spec, spec_of
 from podwright.objects import Document
 from podwright.store import ObjectStore
 
@@ -28,6 +28,7 @@ class RuntimeClass(Plugin):
     """
 
     name = "RuntimeClass"
+    resources: Resources = PODS
 
     def __init__(self, store: ObjectStore) -> None:
         self._classes = CurrentObjects(store, ("node.k8s.io", "RuntimeClass"))

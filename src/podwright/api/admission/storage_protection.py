@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from podwright.api.admission.attributes import Attributes
-from podwright.api.admission.plugin import Plugin
+from podwright.api.admission.plugin import Plugin, Resources
 
 _FINALIZERS: Final = {
     ("", "persistentvolumes"): "kubernetes.io/pv-protection",
@@ -20,6 +20,7 @@ class StorageObjectInUseProtection(Plugin):
     """Adds the finalizers to new volumes and claims."""
 
     name = "StorageObjectInUseProtection"
+    resources: Resources = frozenset(_FINALIZERS)
 
     def admit(self, attributes: Attributes) -> None:
         """Add the finalizer to a new object."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from podwright.api.admission.attributes import Attributes
-from podwright.api.admission.plugin import Plugin, set_spec, spec_of
+from podwright.api.admission.plugin import Plugin, Resources, set_spec, spec_of
 from podwright.objects import Document
 
 NOT_READY: Final = "node.kubernetes.io/not-ready"
@@ -18,6 +18,7 @@ class TaintNodesByCondition(Plugin):
     """Adds the taint `node.kubernetes.io/not-ready` to new nodes."""
 
     name = "TaintNodesByCondition"
+    resources: Resources = frozenset({("", "nodes")})
 
     def admit(self, attributes: Attributes) -> None:
         """Add the taint to a new node."""

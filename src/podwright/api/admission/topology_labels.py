@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from podwright.api.admission.attributes import Attributes
-from podwright.api.admission.plugin import Plugin, spec_of
+from podwright.api.admission.plugin import PODS, Plugin, Resources, spec_of
 from podwright.objects import Document
 from podwright.store import ObjectStore
 
@@ -24,6 +24,7 @@ class PodTopologyLabels(Plugin):
     """
 
     name = "PodTopologyLabels"
+    resources: Resources = PODS
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from podwright.api.admission.attributes import Attributes
-from podwright.api.admission.plugin import Plugin, rejected
+from podwright.api.admission.plugin import PODS, Plugin, Resources, rejected
 from podwright.api.admission.pod_security.namespace_policy import (
     Policy,
     Standard,
@@ -49,6 +49,7 @@ class PodSecurity(Plugin):
     """
 
     name = "PodSecurity"
+    resources: Resources = PODS | {("", "namespaces"), *_TEMPLATES}
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
