@@ -32,6 +32,10 @@ NEWEST = -1
 """The version of a token that continues with the current state."""
 
 
+_LIMIT_MAX = 2**31
+"""More objects than there can be."""
+
+
 class Page(msgspec.Struct, frozen=True, gc=False):
     """A list, or a part of one.
 
@@ -111,7 +115,7 @@ def read_page(
         The maximum number of objects; None or 0 for all.
     """
     # One object more than the limit shows whether there is a next page.
-    read_limit = limit + 1 if limit and limit > 0 else None
+    read_limit = min(limit, _LIMIT_MAX) + 1 if limit and limit > 0 else None
     keys = _keys(table, query, past, after, read_limit)
     if past is None and not query.has_conditions:
         objects = table.objects

@@ -408,6 +408,9 @@ def _delete_problems(options: DeleteOptions, dry_run: Sequence[str]) -> list[Pro
     return problems + dry_run_problems(dry_run)
 
 
+_VERSION_DIGITS_MAX: Final = 100
+
+
 def parsed_version(text: str) -> int:
     """Return the `resourceVersion` of a get or list request as a number; 0 for "".
 
@@ -418,7 +421,8 @@ def parsed_version(text: str) -> int:
     """
     if not text:
         return 0
-    if not (text.isascii() and text.isdigit()) or int(text) >= 2**64:
+    is_number = text.isascii() and text.isdigit() and len(text) <= _VERSION_DIGITS_MAX
+    if not is_number or int(text) >= 2**64:
         raise invalid_version(text)
     return int(text)
 

@@ -8,6 +8,7 @@ Upstream: pkg/registry/*/*/strategy.go; staging/src/k8s.io/apiserver/pkg/registr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
@@ -318,6 +319,7 @@ def _new_job(job: Document, now_ns: int) -> Document:
     }
 
 
+_NUMBER: Final = re.compile("[0-9]{1,18}")
 _TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
 
 
@@ -335,7 +337,7 @@ def _new_daemon_set(daemon_set: Document, now_ns: int) -> Document:
 def _daemon_set(new: Document, old: Document, now_ns: int) -> Document:
     del now_ns
     stored = ((old.get("metadata") or {}).get("annotations") or {}).get(_TEMPLATE_GENERATION, "")
-    generation = int(stored) if stored.isdigit() else 0
+    generation = int(stored) if _NUMBER.fullmatch(stored) else 0
     template = (new.get("spec") or {}).get("template")
     if template != (old.get("spec") or {}).get("template"):
         generation += 1

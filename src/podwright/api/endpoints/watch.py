@@ -13,7 +13,7 @@ from typing import Final
 
 from podwright.api.endpoints.calls import Backend, Call
 from podwright.api.endpoints.negotiation import MediaType
-from podwright.api.endpoints.options import ListOptions, list_options
+from podwright.api.endpoints.options import ListOptions, list_options, parsed_version
 from podwright.api.endpoints.request import Headers, HttpReply
 from podwright.api.endpoints.responses import CACHE_CONTROL, included, partial, table_of
 from podwright.api.endpoints.selectable import stored_fields
@@ -197,12 +197,7 @@ def watch(backend: Backend, call: Call) -> Watch | HttpReply:
     if call.media.transformation == "Table":
         included(call)
     text = options.resource_version
-    if text and not (text.isascii() and text.isdigit()):
-        raise bad_request(
-            f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}":'
-            " invalid syntax"
-        )
-    version = int(text or 0)
+    version = parsed_version(text)
     store = backend.store
     fields = options.fields
     if call.info.name:  # by the deprecated prefix of the path
