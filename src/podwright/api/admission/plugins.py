@@ -14,6 +14,14 @@ from podwright.api.admission.context import AdmissionContext
 from podwright.api.admission.default_ingress_class import DefaultIngressClass
 from podwright.api.admission.default_storage_class import DefaultStorageClass
 from podwright.api.admission.default_tolerations import DefaultTolerationSeconds
+from podwright.api.admission.identities import (
+    CertificateApproval,
+    CertificateSigning,
+    CertificateSubjectRestriction,
+    NodeRestriction,
+    OwnerReferencesPermissionEnforcement,
+    ServiceAccount,
+)
 from podwright.api.admission.limit_ranges import LimitRanger
 from podwright.api.admission.namespace_lifecycle import NamespaceLifecycle
 from podwright.api.admission.pod_priority import Priority
@@ -34,14 +42,22 @@ MakePlugin: TypeAlias = Callable[[AdmissionContext], AdmissionPlugin]
 PLUGINS: Final[dict[str, MakePlugin]] = {
     "NamespaceLifecycle": lambda context: NamespaceLifecycle(context.store),
     "LimitRanger": lambda context: LimitRanger(context.store),
+    "ServiceAccount": lambda context: ServiceAccount(context.store),
+    "NodeRestriction": lambda context: NodeRestriction(context.store, context.authorizer),
     "TaintNodesByCondition": lambda _: TaintNodesByCondition(),
     "PodSecurity": lambda context: PodSecurity(context.store),
     "Priority": lambda context: Priority(context.store),
     "DefaultTolerationSeconds": lambda _: DefaultTolerationSeconds(),
     "DefaultStorageClass": lambda context: DefaultStorageClass(context.store),
     "StorageObjectInUseProtection": lambda _: StorageObjectInUseProtection(),
+    "OwnerReferencesPermissionEnforcement": lambda context: OwnerReferencesPermissionEnforcement(
+        context.authorizer, context.resources
+    ),
     "PersistentVolumeClaimResize": lambda context: PersistentVolumeClaimResize(context.store),
     "RuntimeClass": lambda context: RuntimeClass(context.store),
+    "CertificateApproval": lambda context: CertificateApproval(context.authorizer),
+    "CertificateSigning": lambda context: CertificateSigning(context.authorizer),
+    "CertificateSubjectRestriction": lambda _: CertificateSubjectRestriction(),
     "DefaultIngressClass": lambda context: DefaultIngressClass(context.store),
     "PodTopologyLabels": lambda context: PodTopologyLabels(context.store),
     "PodResizeValidator": lambda context: PodResizeValidator(context.store),
@@ -51,9 +67,15 @@ PLUGINS: Final[dict[str, MakePlugin]] = {
 }
 """How each plugin is made, by its name, in the order in which they run."""
 
+OPTIONAL: Final = frozenset(
+    {"NodeRestriction", "OwnerReferencesPermissionEnforcement", "ServiceAccount"}
+)
+"""The plugins that are off unless they are enabled. Upstream has ServiceAccount on; it needs a
+controller that creates the default account of each namespace."""
+
 
 def default_plugins(
-    context: AdmissionContext, *, disabled: Collection[str] = ()
+    context: AdmissionContext, *, disabled: Collection[str] = (), enabled: Collection[str] = ()
 ) -> list[AdmissionPlugin]:
     """Return the default plugins of a server.
 
@@ -62,15 +84,18 @@ def default_plugins(
     context : AdmissionContext
     disabled : collection of str
         The names of plugins that are left out.
+    enabled : collection of str
+        The names of optional plugins that run.
 
     Raises
     ------
     ValueError
         A name is not one of a plugin.
     """
-    unknown = sorted(set(disabled) - PLUGINS.keys())
+    unknown = sorted({*disabled, *enabled} - PLUGINS.keys())
     if unknown:
         raise ValueError(
             f"admission plugins {', '.join(unknown)} do not exist; known are {', '.join(PLUGINS)}"
         )
-    return [make(context) for name, make in PLUGINS.items() if name not in disabled]
+    left_out = {*disabled, *(OPTIONAL - set(enabled))}
+    return [make(context) for name, make in PLUGINS.items() if name not in left_out]

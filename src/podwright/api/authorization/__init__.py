@@ -9,7 +9,7 @@ Start with `access.py`, then `role_resolver.py` and `rbac_authorizer.py`.
 Words used here: a *grant* is what one binding gives a user. The *resolver* finds the grants.
 """
 
-from podwright.api.authorization.access import Access, Authorizer, Decision, Rules
+from podwright.api.authorization.access import Access, Authorizer, Decision, Rules, allows
 from podwright.api.authorization.authorizers import (
     AlwaysAllow,
     AlwaysDeny,
@@ -48,6 +48,7 @@ __all__ = [
     "Rules",
     "SuperuserAuthorizer",
     "aggregated",
+    "allows",
     "authorizer_chain",
     "bootstrap_policy",
     "quoted",

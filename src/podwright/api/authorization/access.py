@@ -102,3 +102,8 @@ class Authorizer(Protocol):
 
     def rules_for(self, user: User, namespace: str) -> Rules:
         """Return what a user may do in a namespace, as far as the authorizer knows."""
+
+
+def allows(authorizer: Authorizer, access: Access) -> bool:
+    """Whether an authorizer allows an access."""
+    return authorizer.authorize(access).is_allowed is True

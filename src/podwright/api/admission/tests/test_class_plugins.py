@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podwright.api.admission.plugins import PLUGINS, default_plugins
+from podwright.api.admission.plugins import OPTIONAL, PLUGINS, default_plugins
 from podwright.api.admission.tests.contexts import a_context
 from podwright.api.endpoints.tests.conftest import pod
 
@@ -174,6 +174,6 @@ def test_a_resize_that_the_node_cannot_grant_is_forbidden(server, node, message,
 
 def test_plugins_can_be_switched_off():
     names = [plugin.name for plugin in default_plugins(a_context(), disabled=["Priority"])]
-    assert names == [name for name in PLUGINS if name != "Priority"]
+    assert names == [name for name in PLUGINS if name not in {"Priority", *OPTIONAL}]
     with pytest.raises(ValueError, match="admission plugins Nosuch do not exist; known are"):
         default_plugins(a_context(), disabled=["Nosuch"])

@@ -1,0 +1,122 @@
+"""Who approves and signs certificate requests, and which groups a request may name.
+
+Upstream: plugin/pkg/admission/certificates/{approval,signing,subjectrestriction}/admission.go;
+pkg/certificates/authorization/authorization.go
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from podwright.api.admission.attributes import Attributes
+from podwright.api.admission.identities.certificate_requests import (
+    UnreadableRequest,
+    subject_of,
+)
+from podwright.api.admission.plugin import Plugin, rejected, spec_of
+from podwright.api.authorization import Access, Authorizer, allows
+from podwright.api.users import MASTERS, User
+from podwright.objects import Document
+
+_GROUP: Final = "certificates.k8s.io"
+_REQUESTS: Final = "certificatesigningrequests"
+_CLIENT_SIGNER: Final = "kubernetes.io/kube-apiserver-client"
+
+
+def _may_use_signer(authorizer: Authorizer, user: User, verb: str, signer_name: str) -> bool:
+    """Whether a user has a verb for a signer, or for all signers of its domain."""
+    domain = signer_name.partition("/")[0]
+    return any(
+        allows(
+            authorizer,
+            Access(
+                user=user,
+                verb=verb,
+                group=_GROUP,
+                version="*",
+                resource="signers",
+                name=name,
+            ),
+        )
+        for name in (signer_name, f"{domain}/*")
+    )
+
+
+def _signer_of(document: Document | None) -> str:
+    return str(((document or {}).get("spec") or {}).get("signerName") or "")
+
+
+class CertificateApproval(Plugin):
+    """Checks the right to approve requests of a signer.
+
+    Parameters
+    ----------
+    authorizer : Authorizer
+    """
+
+    name = "CertificateApproval"
+
+    def __init__(self, authorizer: Authorizer) -> None:
+        self._authorizer = authorizer
+
+    def validate(self, attributes: Attributes) -> None:
+        """Reject an approval without the right to it."""
+        if not attributes.is_for(_GROUP, _REQUESTS, "approval"):
+            return
+        signer = _signer_of(attributes.old)
+        if not _may_use_signer(self._authorizer, attributes.user, "approve", signer):
+            text = f'user not permitted to approve requests with signerName "{signer}"'
+            raise rejected(attributes, text)
+
+
+class CertificateSigning(Plugin):
+    """Checks the right to sign requests of a signer.
+
+    Parameters
+    ----------
+    authorizer : Authorizer
+    """
+
+    name = "CertificateSigning"
+
+    def __init__(self, authorizer: Authorizer) -> None:
+        self._authorizer = authorizer
+
+    def validate(self, attributes: Attributes) -> None:
+        """Reject a changed certificate or condition without the right to it."""
+        if not attributes.is_for(_GROUP, _REQUESTS, "status"):
+            return
+        new, old = (
+            (each or {}).get("status") or {} for each in (attributes.object, attributes.old)
+        )
+        if all((new.get(name) or None) == (old.get(name) or None) for name in _SIGNED):
+            return
+        signer = _signer_of(attributes.old)
+        if not _may_use_signer(self._authorizer, attributes.user, "sign", signer):
+            text = f'user not permitted to sign requests with signerName "{signer}"'
+            raise rejected(attributes, text)
+
+
+_SIGNED: Final = ("certificate", "conditions")
+
+
+class CertificateSubjectRestriction(Plugin):
+    """Rejects requests for client certificates of the group `system:masters`."""
+
+    name = "CertificateSubjectRestriction"
+
+    def validate(self, attributes: Attributes) -> None:
+        """Check the subject of a request."""
+        if attributes.operation not in ("CREATE", "UPDATE"):
+            return
+        if not attributes.is_for(_GROUP, _REQUESTS):
+            return
+        if _signer_of(attributes.object) != _CLIENT_SIGNER:
+            return
+        try:
+            subject = subject_of(spec_of(attributes).get("request") or "")
+        except UnreadableRequest as error:
+            raise rejected(attributes, f"failed to parse CSR: {error}") from None
+        if MASTERS in subject.organizations:
+            text = f"use of {_CLIENT_SIGNER} signer with {MASTERS} group is not allowed"
+            raise rejected(attributes, text)
