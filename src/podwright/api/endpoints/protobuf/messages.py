@@ -43,7 +43,18 @@ _MICRO_NS: Final = 1_000
 _ZERO_TIME: Final = -62_135_596_800
 _LAST_SECOND: Final = 253_402_300_799
 _WIRE_TYPES: Final = {"bool": VARINT, "int32": VARINT, "int64": VARINT, "double": FIXED64}
-_INITIALS: Final = {"api": "API", "uid": "UID", "cpu": "CPU", "url": "URL"}
+_INITIALS: Final = {
+    "api": "API", "aws": "AWS", "cpu": "CPU", "csi": "CSI", "dns": "DNS", "fc": "FC", "gce": "GCE",
+    "gmsa": "GMSA", "grpc": "GRPC", "http": "HTTP", "ip": "IP", "iqn": "IQN", "iscsi": "ISCSI",
+    "nfs": "NFS", "os": "OS", "pd": "PD", "rbd": "RBD", "seLinux": "SELinux", "ssl": "SSL",
+    "tcp": "TCP", "ttl": "TTL", "tty": "TTY", "uid": "UID", "url": "URL",
+}  # fmt: skip
+_GO_NAMES: Final = {
+    "cephfs": "CephFS", "serviceAccount": "DeprecatedServiceAccount", "storageos": "StorageOS",
+    "wwids": "WWIDs",
+}  # fmt: skip
+"""Names in Go that do not follow from those in JSON, for errors."""
+
 
 _SCHEMA_PROPS: Final = "apiextensions.v1.JSONSchemaProps"
 _EMPTY_STRUCTS: Final = frozenset({
@@ -75,6 +86,8 @@ def _go_name(name: str) -> str:
     >>> _go_name("podIP"), _go_name("apiVersion"), _go_name("uid")
     ('PodIP', 'APIVersion', 'UID')
     """
+    if name in _GO_NAMES:
+        return _GO_NAMES[name]
     for initial, replaced in _INITIALS.items():
         if name.startswith(initial) and not name[len(initial) :][:1].islower():
             return replaced + name[len(initial) :]
@@ -164,15 +177,16 @@ class FieldReader:
     def _read_entry(self, data: bytes, index: int, end: int, depth: int, into: Document) -> int:
         index, stop = length_delimited(data, index, end)
         key, value = "", None
+        # Upstream's code for entries checks no tags, and limits lengths by the message around.
         while index < stop:
-            number, wire_type, index = tag(data, index, stop, self.go_name)
-            if number == 1:
-                start, index = length_delimited(data, index, stop)
+            wire, index = varint(data, index, end)
+            if wire >> 3 == 1:
+                start, index = length_delimited(data, index, end)
                 key = data[start:index].decode(errors="replace")
-            elif number == 2:
-                value, index = self.value(data, index, stop, depth, None)
+            elif wire >> 3 == 2:
+                value, index = self.value(data, index, end, depth, None)
             else:
-                index = skip(data, index, stop, wire_type)
+                index = skip(data, index, stop, wire & 7)
         into.setdefault(self.name, {})[key] = self.zero() if value is None else value
         return stop
 
