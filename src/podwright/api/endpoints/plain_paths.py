@@ -1,4 +1,4 @@
-"""The paths that are no resources: version, health, and the list of paths.
+"""The paths that are no resources: version and health.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/server/{routes,healthz}
 """
@@ -32,11 +32,9 @@ VERSION: Final[Document] = {
 """The version of the API that the server implements, with upstream's form of the facts about a
 build, which clients parse; the server has no build of its own."""
 
-_HEALTH: Final = ("/healthz", "/livez", "/readyz")
+HEALTH: Final = ("/healthz", "/livez", "/readyz")
 _JSON: Final = (CACHE_CONTROL, ("content-type", "application/json"))
 _TEXT: Final = (CACHE_CONTROL, ("content-type", "text/plain; charset=utf-8"))
-_PATHS: Final = ("/api", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz",
-                 "/version")  # fmt: skip
 
 
 def plain_path(request: HttpRequest) -> HttpReply | None:
@@ -48,12 +46,10 @@ def plain_path(request: HttpRequest) -> HttpReply | None:
         The path does not have the method.
     """
     path = request.path
-    if path in _HEALTH:
+    if path in HEALTH:
         return HttpReply(200, _TEXT, b"ok")
     if path in ("/version", "/version/"):
         if request.method != "GET":
             raise method_not_allowed()
         return HttpReply(200, _JSON, msgspec.json.encode(VERSION))
-    if path == "/":
-        return HttpReply(200, _JSON, msgspec.json.encode({"paths": _PATHS}))
     return None

@@ -26,6 +26,7 @@ from podwright.api.endpoints.negotiation import (
     aggregated_discovery_type,
     negotiate,
 )
+from podwright.api.endpoints.plain_paths import HEALTH
 from podwright.api.endpoints.request import HttpReply, HttpRequest
 from podwright.api.endpoints.resources import Resources
 from podwright.api.endpoints.responses import encoded, reply
@@ -33,6 +34,7 @@ from podwright.api.endpoints.status_errors import method_not_allowed, unknown_pa
 from podwright.objects import Document
 
 _AGGREGATOR: Final = "apiregistration.k8s.io"
+_OTHER_PATHS: Final = ("/openapi/v2", "/openapi/v3", "/openapi/v3/", "/version")
 _DEFAULT_ADDRESS: Final = "localhost"
 
 
@@ -62,9 +64,13 @@ class Discovery:
         """
         parts = request.path.removesuffix("/").split("/")[1:]
         if not all(parts):
+            if parts[:2] == ["apis", ""]:
+                raise unknown_path()
             return None
         found: HttpReply | None = None
         match parts:
+            case []:
+                found = self._index()
             case ["api"]:
                 found = self._root(request, is_core=True)
             case ["apis"]:
@@ -80,6 +86,13 @@ class Discovery:
         if found is not None and request.method == "HEAD":
             return msgspec.structs.replace(found, body=b"")
         return found
+
+    def _index(self) -> HttpReply:
+        paths = ["/api", "/api/v1", "/apis", "/apis/", *HEALTH, *_OTHER_PATHS]
+        for group, versions in self._groups().items():
+            if group:
+                paths += [f"/apis/{group}", *(f"/apis/{group}/{each}" for each in versions)]
+        return reply({"paths": sorted(paths)}, MediaType(), 200)
 
     def _root(self, request: HttpRequest, *, is_core: bool) -> HttpReply:
         if is_core:

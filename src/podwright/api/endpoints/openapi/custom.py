@@ -29,7 +29,7 @@ from podwright.api.endpoints.openapi.operations import (
     Operation,
     path_item,
 )
-from podwright.api.endpoints.openapi.plain_schemas import PATCH
+from podwright.api.endpoints.openapi.plain_schemas import PATCH, REGISTERED_FOR_CUSTOM
 from podwright.api.endpoints.openapi.schemas import COMMON, Schemas, kind_document, references
 from podwright.api.endpoints.resources import Resource
 from podwright.objects import Document
@@ -70,15 +70,14 @@ def custom_version(resource: Resource) -> CustomVersion:
     return cast(CustomVersion, cast(Any, resource.kind).version)
 
 
-def custom_document(group: str, version: str, resources: Sequence[Resource]) -> Document:
+def custom_document(resources: Sequence[Resource]) -> Document:
     """Return the document of a group version of custom resources, in version 3."""
     paths: Document = {}
     own: Document = {}
     for resource in resources:
         paths |= dict(_paths(resource))
         own |= custom_schemas(resource)
-    versions = dict.fromkeys([("", "v1"), (group, version)])
-    others = Schemas(built_in(), versions).closure(references([paths, own]))
+    others = Schemas(built_in(), REGISTERED_FOR_CUSTOM).closure(references([paths, own]))
     return document(paths, dict(sorted((others | own).items())), _INFO, is_secured=False)
 
 

@@ -151,7 +151,7 @@ class OpenApi:
             return _built_in_document(key, tuple(each.plural for each in resources))
         found = self._custom.get(key)
         if found is None:
-            found = self._custom[key] = _encode(custom_document(group, version, resources))
+            found = self._custom[key] = _encode(custom_document(resources))
         return found
 
     def _version2_document(self) -> Document:

@@ -154,3 +154,43 @@ META_KINDS: Final = ("APIGroup", "APIGroupList", "APIResourceList", "APIVersions
 
 COMMON_KINDS: Final = ("DeleteOptions", "WatchEvent")
 """Kinds that every group version has."""
+
+REGISTERED: Final = tuple(
+    (group, version)
+    for group, versions in {
+        "": "v1",
+        "admission.k8s.io": "v1 v1beta1",
+        "admissionregistration.k8s.io": "v1 v1alpha1 v1beta1",
+        "apiextensions.k8s.io": "v1 v1beta1",
+        "apiregistration.k8s.io": "v1 v1beta1",
+        "apps": "v1 v1beta1 v1beta2",
+        "authentication.k8s.io": "v1 v1alpha1 v1beta1",
+        "authorization.k8s.io": "v1 v1beta1",
+        "autoscaling": "v1 v2",
+        "batch": "v1 v1beta1",
+        "certificates.k8s.io": "v1 v1alpha1 v1beta1",
+        "coordination.k8s.io": "v1 v1alpha2 v1beta1",
+        "discovery.k8s.io": "v1 v1beta1",
+        "events.k8s.io": "v1 v1beta1",
+        "extensions": "v1beta1",
+        "flowcontrol.apiserver.k8s.io": "v1 v1beta1 v1beta2 v1beta3",
+        "imagepolicy.k8s.io": "v1alpha1",
+        "internal.apiserver.k8s.io": "v1alpha1",
+        "networking.k8s.io": "v1 v1beta1",
+        "node.k8s.io": "v1 v1alpha1 v1beta1",
+        "policy": "v1 v1beta1",
+        "rbac.authorization.k8s.io": "v1 v1alpha1 v1beta1",
+        "resource.k8s.io": "v1 v1alpha3 v1beta1 v1beta2",
+        "scheduling.k8s.io": "v1 v1alpha2 v1beta1",
+        "storage.k8s.io": "v1 v1alpha1 v1beta1",
+        "storagemigration.k8s.io": "v1beta1",
+    }.items()
+    for version in versions.split()
+)
+"""All group versions that upstream knows, served or not, which have the common kinds."""
+
+_SERVER_GROUPS: Final = (
+    "admission.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "imagepolicy.k8s.io",
+)  # fmt: skip
+REGISTERED_FOR_CUSTOM: Final = tuple(each for each in REGISTERED if each[0] not in _SERVER_GROUPS)
+"""Those of the documents of custom resources."""

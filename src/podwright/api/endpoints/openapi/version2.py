@@ -11,7 +11,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any, Final
 
-from podwright.api.endpoints.openapi.plain_schemas import INT_OR_STRING, QUANTITY
+from podwright.api.endpoints.openapi.names import META
+from podwright.api.endpoints.openapi.plain_schemas import (
+    COMMON_KINDS,
+    INT_OR_STRING,
+    QUANTITY,
+    REGISTERED,
+)
+from podwright.api.endpoints.openapi.schemas import kind_document
 from podwright.objects import Document
 
 _KINDS: Final = "x-kubernetes-group-version-kind"
@@ -23,6 +30,7 @@ _ORDER: Final = (
 )  # fmt: skip
 """The order of media types in upstream's document."""
 
+_OPENID_TAGS: Final = ("WellKnown", "openid")
 _PLAIN: Final[Document] = {
     QUANTITY: {"type": "string"},
     INT_OR_STRING: {"type": "string", "format": "int-or-string"},
@@ -46,7 +54,7 @@ def version2_document(documents: Iterable[Document], custom: Document) -> Docume
             paths[path] = _path(item)
         for name, schema in each["components"].get("schemas", {}).items():
             if name not in custom:
-                definitions[name] = _merged(definitions.get(name), _definition(name, schema))
+                definitions[name] = _definition(name, schema)
     definitions |= {name: _converted(schema) for name, schema in custom.items()}
     return {
         "swagger": "2.0",
@@ -62,16 +70,10 @@ def version2_document(documents: Iterable[Document], custom: Document) -> Docume
 
 def _definition(name: str, schema: Document) -> Document:
     found: Document = _PLAIN[name] if name in _PLAIN else _converted(schema)
+    kind = name.rpartition(".")[2]
+    if name == f"{META}.{kind}" and kind in COMMON_KINDS:
+        return found | {_KINDS: [kind_document(*each, kind) for each in REGISTERED]}
     return found
-
-
-def _merged(one: Document | None, other: Document) -> Document:
-    """Return a schema with the kinds that it has in several documents."""
-    if one is None or _KINDS not in one:
-        return other
-    kinds = {(each["group"], each["version"], each["kind"]): each for each in one[_KINDS]}
-    kinds |= {(each["group"], each["version"], each["kind"]): each for each in other[_KINDS]}
-    return other | {_KINDS: [kinds[key] for key in sorted(kinds)]}
 
 
 def _converted(value: Any) -> Any:
@@ -113,10 +115,7 @@ def _operation(operation: Document) -> Document:
     responses = operation["responses"]
     types = responses["200"].get("content", {})
     made["produces"] = _ordered(types)
-    if body:
-        made["consumes"] = _ordered(body["content"])
-    else:
-        made["consumes"] = ["*/*"] if "x-kubernetes-action" in made else made["produces"]
+    made |= _consumed(operation, made["produces"])
     made["schemes"] = ["https"]
     parameters = [_parameter(each) for each in operation.get("parameters", ())]
     if body:
@@ -129,6 +128,17 @@ def _operation(operation: Document) -> Document:
         made["parameters"] = parameters
     made["responses"] = {status: _response(each) for status, each in responses.items()}
     return made
+
+
+def _consumed(operation: Document, produced: list[str]) -> Document:
+    """Return the media types of requests, which upstream names also if there is no body."""
+    if body := operation.get("requestBody"):
+        return {"consumes": _ordered(body["content"])}
+    if produced == ["application/json", "application/yaml"]:
+        return {"consumes": produced}
+    if "x-kubernetes-action" in operation:
+        return {"consumes": ["*/*"]}
+    return {"consumes": produced} if operation["tags"][0] not in _OPENID_TAGS else {}
 
 
 def _ordered(types: Collection[str]) -> list[str]:

@@ -82,6 +82,12 @@ def test_discovery_follows_the_resources():
     assert before[1] == names()[1] != added[1]
 
 
+def test_the_index_names_the_paths_of_groups(server):
+    _, found = server.reply("GET", "/")
+    assert {"/api/v1", "/apis/apps", "/apis/apps/v1", "/healthz"} <= set(found["paths"])
+    assert found["paths"] == sorted(found["paths"])
+
+
 def test_an_etag_answers_with_nothing_but_itself():
     resources = Resources()
     first = get(resources, "/apis", AGGREGATED)
@@ -121,7 +127,9 @@ def test_representations(accept, content_type):
         ("GET", "/apis/apps/v9", 404),
         ("GET", "/apis//v1", 404),
         ("GET", "/apis/nosuch", 404),
+        ("GET", "/apis//x", 404),
         ("HEAD", "/apis", 200),
+        ("HEAD", "/", 200),
     ],
 )
 def test_methods(server, method, path, status):

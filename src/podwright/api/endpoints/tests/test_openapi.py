@@ -224,7 +224,9 @@ def test_version_2_has_neither_defaults_nor_alternatives():
     }
     options = found["definitions"]["io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"]
     groups = [each["group"] for each in options["x-kubernetes-group-version-kind"]]
-    assert {"", "apps", "batch"} <= set(groups)
+    assert {"", "apps", "batch", "extensions"} <= set(groups)
+    jwks = found["paths"]["/openid/v1/jwks/"]["get"]
+    assert "consumes" not in jwks
 
 
 # ------------------------------------------------------------------- custom resources
@@ -263,7 +265,7 @@ def test_custom_resources_appear_and_disappear():
 
 
 def test_the_document_of_a_custom_resource():
-    found = custom_document("sea.example.com", "v1", [boats()])
+    found = custom_document([boats()])
     schema = found["components"]["schemas"]["com.example.sea.v1.Boat"]
     spec = schema["properties"]["spec"]["properties"]
     assert spec["ios"]["anyOf"] == [{"type": "integer"}, {"type": "string"}]

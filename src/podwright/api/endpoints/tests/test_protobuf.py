@@ -113,6 +113,18 @@ def test_unknown_fields_are_skipped():
     assert found["metadata"] == {"name": "c"}
 
 
+def test_entries_of_maps_are_read_without_checks_of_their_tags():
+    def labels(entry: bytes) -> bytes:
+        return envelope("v1", "ConfigMap", field(1, field(11, entry)))
+
+    entry = field(1, b"a") + field(2, b"1")
+    found = decode_protobuf(labels(encoded_varint(0) + b"\x01" + entry))
+    assert found["metadata"]["labels"] == {"a": "1"}
+    with pytest.raises(ProtobufObjectError, match="proto: unexpected end of group"):
+        decode_protobuf(labels(entry + encoded_varint(3 << 3 | 4)))
+    assert decode_protobuf(labels(field(1, b"a")))["metadata"]["labels"] == {"a": ""}
+
+
 def test_absent_kinds_are_those_of_the_request(server):
     body = b"k8s\0" + field(2, NAME)
     status, found = server.reply("POST", CONFIG_MAPS, body, headers=PROTOBUF)
