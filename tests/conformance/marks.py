@@ -14,6 +14,11 @@ _NUMBER = re.compile(r"\b\d+\b")
 _CLUSTER_IP = re.compile(r"\b10\.0\.0\.\d{1,3}\b(?!/)")
 _OBJECT = re.compile(r'Invalid value: "?[\[{].{200,}?[]}]"?: ', re.DOTALL)
 """A long printed object, with Go's names of fields."""
+_CURRENT = re.compile(
+    r"(too large resource version: \d+, current: |too old resource version: \d+ \()\d+",
+    re.IGNORECASE,
+)
+"""The current version in messages; the requested one stays."""
 _SCHEME = re.compile(r'in scheme \\?"[^"\\]*\\?"')
 """The file of the scheme depends on the folder of the build."""
 
@@ -83,6 +88,7 @@ class Marks:
         text = self._time.sub("<time>", _UID.sub("<uid>", _TOKEN.sub("<token>", text)))
         text = _POINTER.sub("<object>", _SCHEME.sub('in scheme "<text>"', text))
         if name == "message":
+            text = _CURRENT.sub(r"\1<rv>", text)
             text = _OBJECT.sub("Invalid value: <object>: ", text)
         text = _CLUSTER_IP.sub(
             lambda ip: ip[0] if ip[0] in sent or ip[0] == "10.0.0.1" else "<ip>", text

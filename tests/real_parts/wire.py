@@ -60,7 +60,7 @@ class Connection:
         headers = {name: ", ".join(response.headers.get_all(name) or ()) for name in names}
         if headers.get("content-encoding") == "gzip":
             raw = gzip.decompress(raw)
-        return Answer(response.status, headers, _parsed(raw, watch=watch))
+        return Answer(response.status, headers, _parsed(raw, response.status, watch=watch))
 
     def _opened(self) -> http.client.HTTPSConnection:
         return http.client.HTTPSConnection(
@@ -71,9 +71,9 @@ class Connection:
         )
 
 
-def _parsed(raw: bytes, *, watch: bool) -> Any:
+def _parsed(raw: bytes, status: int, *, watch: bool) -> Any:
     try:
-        if watch:
+        if watch and status == http.HTTPStatus.OK:
             return [json.loads(line) for line in raw.splitlines() if line.strip()]
         return json.loads(raw)
     except ValueError:

@@ -136,12 +136,19 @@ def applied(
 
 
 def _check(of: ObjectType, configuration: Document) -> None:
-    version, kind = configuration.get("apiVersion") or "", configuration.get("kind") or ""
+    version, kind = _text(configuration.get("apiVersion")), _text(configuration.get("kind"))
+    if version.count("/") > 1:
+        version = kind = ""
     if (version, kind) != (of.api_version, of.kind):
         raise PatchError(f"invalid object type: {gvk_text(version, kind)}")
     metadata = configuration.get("metadata")
     if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
         raise PatchError("metadata.managedFields must be nil")
+
+
+def _text(value: object) -> str:
+    """Return a string; anything else is read as an absent one."""
+    return value if isinstance(value, str) else ""
 
 
 def _are_of_last_applied(of: ObjectType, live: Document, conflicts: ApplyConflictError) -> bool:

@@ -125,6 +125,14 @@ def read_page(
         matching = _matching(table, query, past, keys)
         found = list(islice(matching, read_limit))
     if read_limit is None or len(found) < read_limit:
+        if limit and len(found) == limit and query.has_conditions:
+            # As upstream, which does not read on to see whether another object matches.
+            last = found[-1].key
+            after_last = table.after(last, query.namespace)
+            if past is not None:
+                after_last = past.keys(after_last, last, query.namespace)
+            if next(iter(after_last), None) is not None:
+                return Page(tuple(found), version, token_for(version, last))
         return Page(tuple(found), version)
     page = tuple(found[:-1])
     last = page[-1].key

@@ -48,6 +48,7 @@ _SPACED_KEY: Final = re.compile(rb'"[ \t\r\n]+:')
 _SUMMARY_LENGTH: Final = 30
 _PATH_INDEX: Final = re.compile(r"\[[^\]]*\]")
 _TYPE_META: Final = {"apiversion": "apiVersion", "kind": "kind"}
+_MAP_KEY: Final = re.compile(r"\[([^\]]*)\]")
 _NAMES: Final = {dict: "object", list: "array", str: "string", bool: "bool"}
 _SELF_DECODING: Final = frozenset({"quantity", "time", "micro-time", "int-or-string"})
 _QUANTITY: Final = (
@@ -470,7 +471,7 @@ def check_fields(
     mismatches: list[Problem] = []
     for problem in kind.decoding_problems(document):
         if problem[1].startswith(UNKNOWN_FIELD):
-            found.append(f'unknown field "{problem[0]}"')
+            found.append(f'unknown field "{_MAP_KEY.sub(_dotted, problem[0])}"')
         else:
             mismatches.append(problem)
     if mismatches:
@@ -481,6 +482,11 @@ def check_fields(
     if validation == "Strict":
         raise StrictDecodingError(found)
     return found
+
+
+def _dotted(key: re.Match[str]) -> str:
+    """Return the key of a map as strict decoding writes it in a path; indexes keep brackets."""
+    return key[0] if key[1].isdigit() else f".{key[1]}"
 
 
 def _ends_decoding(kind: ObjectKind, problem: Problem) -> bool:

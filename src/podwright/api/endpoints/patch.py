@@ -286,9 +286,6 @@ def _apply(backend: Backend, call: Call, options: WriteOptions) -> tuple[Documen
     check_configuration(configuration)
 
     def make(current: Document | None) -> Document:
-        metadata = configuration.get("metadata")
-        if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
-            raise bad_request("metadata.managedFields must be nil")
         found = backend.field_management.applied(
             resource,
             current,
@@ -313,11 +310,8 @@ def check_configuration(configuration: Document) -> None:
     Raises
     ------
     ApiError
-        `apiVersion`, `kind` or `metadata` has a wrong type.
+        `metadata` or a name in it has a wrong type.
     """
-    for name in ("apiVersion", "kind"):
-        if not isinstance(configuration.get(name) or "", str):
-            raise bad_request(f"error decoding YAML: {name} must be a string")
     metadata = configuration.get("metadata")
     if metadata is None:
         return

@@ -69,9 +69,9 @@ def page_of(backend: Backend, call: Call, options: ListOptions) -> Page:
     limit = options.limit
     at: int | None = None
     if options.continue_token:
+        check_token(options.continue_token)
         if options.resource_version not in ("", "0"):
             raise bad_request("specifying resource version is not allowed when using continue")
-        check_token(options.continue_token)
     else:
         version = _list_version(options.resource_version)
         if version > store.resource_version:

@@ -139,7 +139,8 @@ def list_reply(
                 "kind": "PartialObjectMetadataList",
                 "apiVersion": f"meta.k8s.io/{media.version}",
                 "metadata": metadata,
-                "items": [partial(each, media.version) for each in items],
+                # Go writes a list that nothing was added to as null.
+                "items": [partial(each, media.version) for each in items] or None,
             }
         case _:
             raise not_acceptable(

@@ -26,9 +26,13 @@ def stored_fields(resource: Resource, selector: FieldSelector) -> FieldSelector:
     ApiError
         The version does not have a field.
     """
+    own = resource.kind.row.selectable
+    if own and not resource.namespaced:
+        for each in selector.requirements:
+            if each.field == "metadata.namespace":
+                raise bad_request(f"field label not supported: {each.field}")
     if selector.is_empty or resource.from_storage is None:
         return selector
-    own = resource.kind.row.selectable
     requirements = []
     for each in selector.requirements:
         name = each.field

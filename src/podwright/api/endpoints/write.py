@@ -671,10 +671,10 @@ def delete_object(
     old = resource.served(current.raw)
     attributes = attributes_of(call, "DELETE", None, old, options)
     attributes.name = current.name
+    check_preconditions(resource, current, options)
     backend.admission.admit(attributes)
     backend.admission.validate(attributes)
     call.warnings += attributes.warnings
-    check_preconditions(resource, current, options)
     if resource.storage == DEFINITION and (marked := marked_for_deletion(current.raw, call.now_ns)):
         return backend.storage.replace(current, decode(marked), is_dry_run=options.is_dry_run)
     return backend.storage.delete(
@@ -711,8 +711,11 @@ def check_preconditions(
 ) -> None:
     """Check the uid and the version of an object to delete.
 
-    Upstream: pkg/registry/rest/delete.go, BeforeDelete
+    Upstream: pkg/registry/rest/delete.go, BeforeDelete;
+    pkg/registry/core/namespace/storage/storage.go, Delete
     """
+    if resource.storage == ("", "Namespace"):
+        _check_namespace(current, options)
     if options.uid is not None and options.uid != current.uid:
         raise conflict(
             resource.group,
@@ -730,6 +733,19 @@ def check_preconditions(
             f"the ResourceVersion in the precondition ({options.resource_version}) does not match"
             f" the ResourceVersion in record ({version}). The object might have been modified",
         )
+
+
+def _check_namespace(current: KubernetesObject, options: DeleteOptions) -> None:
+    for field, sent, stored in (
+        ("UID", options.uid, current.uid),
+        ("ResourceVersion", options.resource_version, current.metadata.resource_version),
+    ):
+        if sent is not None and sent != stored:
+            text = (
+                f"Precondition failed: {field} in precondition: {sent}, {field} in object meta:"
+                f" {stored}"
+            )
+            raise conflict("", "namespaces", current.name, text)
 
 
 def _deleted(call: Call, stored: Stored) -> HttpReply:

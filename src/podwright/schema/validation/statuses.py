@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from podwright.objects import Document, timestamp_ns
 from podwright.schema.validation.field_errors import FieldErrors
-from podwright.schema.validation.names import dns_subdomain, qualified_name
+from podwright.schema.validation.names import dns_subdomain, ip_address, qualified_name
 
 _MORE: Final = "cannot be greater than status.replicas"
 
@@ -327,12 +327,36 @@ def validate_pod_status(errors: FieldErrors, new: Document, old: Document) -> No
     nominated = status.get("nominatedNodeName")
     if nominated and nominated != was.get("nominatedNodeName"):
         errors.each("status.nominatedNodeName", nominated, dns_subdomain(nominated))
+        if (old.get("spec") or {}).get("nodeName"):
+            text = "may not be set on pods that are already bound to a node"
+            errors.forbidden("status.nominatedNodeName", text)
+    if (status.get("observedGeneration") or 0) < 0:
+        text = "must be a non-negative integer"
+        errors.invalid("status.observedGeneration", status["observedGeneration"], text)
+    if was.get("qosClass"):
+        errors.immutable("status.qosClass", status.get("qosClass"), was.get("qosClass"))
     policy = (old.get("spec") or {}).get("restartPolicy")
     for name in ("containerStatuses", "initContainerStatuses"):
         _transitions(errors, f"status.{name}", status.get(name), was.get(name), policy)
     _claim_statuses(errors, new)
-    if was.get("qosClass"):
-        errors.immutable("status.qosClass", status.get("qosClass"), was.get("qosClass"))
+    for name in ("podIPs", "hostIPs"):
+        _addresses(errors, name, status, was)
+
+
+def _addresses(errors: FieldErrors, name: str, status: Document, was: Document) -> None:
+    """Check the addresses of a pod or of its host: new ones are valid, one of each family."""
+    found = [each.get("ip") or "" for each in status.get(name) or ()]
+    known = {each.get("ip") or "" for each in was.get(name) or ()}
+    if name == "hostIPs" and found and found[0] != (status.get("hostIP") or ""):
+        errors.invalid("status.hostIPs[0].ip", found[0], "must be equal to `hostIP`")
+    for index, address in enumerate(found):
+        if address not in known:
+            errors.each(f"status.{name}[{index}]", address, ip_address(address))
+    families = [":" in address for address in found]
+    if len(set(families)) < len(families):
+        text = "may specify no more than one IP for each IP family"
+        printed = [{"IP": address} for address in found]
+        errors.invalid(f"status.{name}", printed, text)
 
 
 def _claim_statuses(errors: FieldErrors, new: Document) -> None:

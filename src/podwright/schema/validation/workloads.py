@@ -14,7 +14,9 @@ from podwright.schema.validation.metadata import (
     printed_selector,
     selector_is_valid,
     selector_matches,
+    validate_annotations,
     validate_label_selector,
+    validate_labels,
 )
 from podwright.schema.validation.names import dns_label, percent
 from podwright.schema.validation.pod import validate_template
@@ -163,6 +165,11 @@ def _validate_selector(
         printed = None if labels is None else _sorted(labels)
         errors.invalid("spec.template.metadata.labels", printed, _NOT_MATCHED)
     validate_template(errors, "spec.template", checked)
+    if owner == "StatefulSet":
+        # Upstream validates these of a stateful set once more.
+        metadata = checked.get("metadata") or {}
+        validate_labels(errors, "spec.template.labels", metadata.get("labels"))
+        validate_annotations(errors, "spec.template.annotations", metadata.get("annotations"))
     _validate_always(errors, checked, owner)
 
 

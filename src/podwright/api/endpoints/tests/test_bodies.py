@@ -50,7 +50,8 @@ def test_yaml_aliases_are_limited(server):
     status, found = server.reply(
         "POST", CONFIG_MAPS, body, headers={"content-type": "application/yaml"}
     )
-    assert (status, found["message"]) == (400, "yaml: document contains excessive aliasing")
+    assert status == 400
+    assert "document contains excessive aliasing" in found["message"]
 
 
 @pytest.mark.parametrize(

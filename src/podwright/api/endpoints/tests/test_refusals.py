@@ -285,3 +285,104 @@ def test_restart_rules_without_a_policy_are_checked_too(server):
     assert [each["field"].rpartition(".")[2] for each in found["details"]["causes"]] == [
         "restartPolicy", "action", "exitCodes",
     ]  # fmt: skip
+
+
+def test_metadata_of_no_objects_is_null(server):
+    accept = {"accept": "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"}
+    assert server.reply("GET", PODS, headers=accept)[1]["items"] is None
+
+
+def test_a_continue_token_is_read_before_the_version(server):
+    _, found = server.reply("GET", f"{PODS}?continue=bogus&resourceVersion=5")
+    assert found["message"].startswith("invalid continue token: ")
+
+
+def test_a_page_that_a_selector_fills_may_have_a_next_one(server):
+    for name in "abc":
+        body = pod(name)
+        body["metadata"]["labels"] = {"is-first": str(name == "a").lower()}
+        server.reply("POST", PODS, body)
+    _, found = server.reply("GET", f"{PODS}?labelSelector=is-first%3Dtrue&limit=1")
+    token = found["metadata"]["continue"]
+    assert [each["metadata"]["name"] for each in found["items"]] == ["a"]
+    assert "remainingItemCount" not in found["metadata"]
+    _, found = server.reply("GET", f"{PODS}?labelSelector=is-first%3Dtrue&limit=1&continue={token}")
+    assert (found["items"], "continue" in found["metadata"]) == ([], False)
+
+
+def test_a_page_of_all_matches_of_a_selector_has_no_next_one(server):
+    server.reply("POST", PODS, pod("a"))
+    _, found = server.reply("GET", f"{PODS}?fieldSelector=metadata.name%3Da&limit=1")
+    assert "continue" not in found["metadata"]
+
+
+@pytest.mark.parametrize("path", ["/api/v1/namespaces", "/api/v1/nodes"])
+def test_objects_without_a_namespace_have_no_such_field(server, path):
+    _, found = server.reply("GET", f"{path}?fieldSelector=metadata.namespace%3Dx")
+    assert found["message"] == "field label not supported: metadata.namespace"
+
+
+def test_preconditions_come_before_admission(server):
+    status, found = server.reply("DELETE", "/api/v1/namespaces/default?resourceVersion=1")
+    assert status == 409
+    assert found["message"].startswith(
+        'Operation cannot be fulfilled on namespaces "default": Precondition failed:'
+        " ResourceVersion in precondition: 1, ResourceVersion in object meta: "
+    )
+
+
+@pytest.mark.parametrize(
+    ("configuration", "message"),
+    [
+        ({"apiVersion": "a/b/c", "kind": "ConfigMap"}, "invalid object type: /, Kind="),
+        ({"apiVersion": 7, "kind": "ConfigMap"}, "invalid object type: /, Kind=ConfigMap"),
+        ({"apiVersion": "v1", "metadata": {"managedFields": []}},
+         "invalid object type: /v1, Kind="),
+    ],
+)  # fmt: skip
+def test_the_type_of_an_applied_configuration(server, configuration, message):
+    path = f"{CONFIG_MAPS}/a?fieldManager=m"
+    status, found = server.patch(path, configuration, "apply-patch+yaml")
+    assert (status, found["message"]) == (400, message)
+
+
+@pytest.mark.parametrize(
+    ("status", "messages"),
+    [
+        ({"podIP": "x"}, ["status.podIPs[0]: Invalid value: \"x\": must be a valid IP address, "
+                          "(e.g. 10.9.8.7 or 2001:db8::ffff)"]),
+        ({"podIPs": [{"ip": "10.1.0.1"}, {"ip": "10.1.0.2"}]},
+         ['status.podIPs: Invalid value: [{"IP":"10.1.0.1"},{"IP":"10.1.0.2"}]: may specify no'
+          " more than one IP for each IP family"]),
+        ({"hostIPs": [{"ip": "10.1.0.1"}]},
+         ['status.hostIPs[0].ip: Invalid value: "10.1.0.1": must be equal to `hostIP`']),
+        ({"nominatedNodeName": "n2"},
+         ["status.nominatedNodeName: Forbidden: may not be set on pods that are already bound to"
+          " a node"]),
+    ],
+)  # fmt: skip
+def test_the_status_of_a_bound_pod(server, status, messages):
+    server.reply("POST", PODS, pod("p", nodeName="n1"))
+    _, found = server.patch(f"{PODS}/p/status", {"status": status})
+    assert [f"{e['field']}: {e['message']}" for e in found["details"]["causes"]] == messages
+
+
+def test_unknown_fields_below_keys_of_a_map(server):
+    body = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": "s"},
+        "spec": {"devices": [{"name": "d", "attributes": {"model": {"x": 1}}}]},
+    }
+    path = "/apis/resource.k8s.io/v1/resourceslices?fieldValidation=Strict"
+    _, found = server.reply("POST", path, body)
+    assert 'unknown field "spec.devices[0].attributes.model.x"' in found["message"]
+
+
+def test_the_labels_of_a_stateful_set_s_template_are_checked_twice(server):
+    template = {"metadata": {"labels": {"a": "-x"}}, "spec": pod("p")["spec"]}
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+    body = {"metadata": {"name": "s"}, "spec": spec}
+    _, found = server.reply("POST", "/apis/apps/v1/namespaces/default/statefulsets", body)
+    fields = [each["field"] for each in found["details"]["causes"]]
+    assert fields.count("spec.template.labels") == 2
