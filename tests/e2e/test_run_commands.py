@@ -163,6 +163,39 @@ def test_invalid_explain_requests_are_rejected(a_run, line, error):
     assert error in run(f"explain {line.replace('RUN', str(a_run))}", status=2).stderr
 
 
+def test_a_workload_of_a_run_is_explained_by_a_pod_without_a_node(tmp_path):
+    (tmp_path / "web.yaml").write_text(WEB)
+    folder = tmp_path / "run"
+    run(f"simulate {tmp_path}/web.yaml --until 1m --out {folder}", status=1)
+    text = run(f"explain deploy/web --run {folder}", status=1).stdout
+    assert re.match(r"Pod: +default/web-[0-9a-f]+-\w+\n", text)
+    assert "Outcome:  Unschedulable" in text
+    for line, answer in (
+        ("deploy/wbe", 'no Deployment "wbe" with a scheduling attempt in this run; did you mean'),
+        ("deploy/web -n other", 'no Deployment "web" in namespace "other"'),
+        ("sts/web", 'no StatefulSet "web"'),
+    ):
+        assert answer in run(f"explain {line} --run {folder}", status=2).stderr
+
+
+WEB = """
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status: {capacity: {cpu: "4", memory: 8Gi, pods: "10"}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: main, image: app, resources: {requests: {cpu: 1500m}}}]}
+"""
+
+
 def test_a_run_with_plugins_of_its_own_needs_their_files_again(tmp_path):
     file = "examples/plugins/keep_zone.py"
     configuration = read_configuration(

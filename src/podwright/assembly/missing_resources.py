@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from podwright.objects import Node, Pod, nearest, pending_requests, quantity_value
+from podwright.objects import Node, Pod, nearest, pending_requests, quantity_value, with_allocatable
 
 
 class MissingResource(msgspec.Struct, frozen=True):
@@ -45,7 +45,7 @@ def missing_resources(pods: Iterable[Pod], nodes: Iterable[Node]) -> list[Missin
         has_nodes = True
         there.update(
             name
-            for name, amount in node.status.allocatable.items()
+            for name, amount in with_allocatable(node).status.allocatable.items()
             if name not in there and quantity_value(amount) > 0
         )
     if not has_nodes:

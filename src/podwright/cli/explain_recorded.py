@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,10 @@ from podwright.cli.explanation_output import print_view
 from podwright.cli.explanation_view import ExplanationView, RecordedOutcome
 from podwright.cli.inputs import find_key, find_node, load_plugins
 from podwright.cli.recorded_run import RecordedRun, open_for_command
+from podwright.cli.workloads import kind_named
 from podwright.config import Gates, format_duration
 from podwright.framework import Plugin
-from podwright.objects import shortest_time_text
+from podwright.objects import NamespacedName, Pod, shortest_time_text, workload_of
 from podwright.queueing import QueueName
 from podwright.recording import (
     AttemptOutcome,
@@ -87,7 +88,10 @@ def find_recorded_pod(
         )
     except UnknownPod:
         machine = replay(log, plugins=plugins)
-        pods = {obj.key for obj in machine.objects() if obj.kind == "Pod"}
+        known_pods = [obj for obj in machine.objects() if isinstance(obj, Pod)]
+        if own := _pod_of_workload(text, known_pods, cycles, namespace=namespace):
+            return own
+        pods = {pod.key for pod in known_pods}
         known = sorted(pods.union(cycles.pods))
         key = find_key(text, known, namespace=namespace, where="in this run")
         if key in cycles.pods:
@@ -103,6 +107,32 @@ def find_recorded_pod(
     else:
         why = "the run ended before its first attempt"
     raise UnknownPod(f"pod {key} has no scheduling attempt in this run: {why}")
+
+
+def _pod_of_workload(
+    text: str, pods: Iterable[Pod], cycles: Cycles, *, namespace: str
+) -> NamespacedName:
+    """Return a pod of the workload that ``kind/name`` refers to; "" if the text names no kind.
+
+    A pod without a node comes first.
+
+    Raises
+    ------
+    UnknownPod
+        If there is no such workload, or the name is ambiguous; with suggestions.
+    """
+    head, slash, name = text.partition("/")
+    kind = kind_named(head) if slash else ""
+    if not kind:
+        return ""
+    of_kind: dict[NamespacedName, list[Pod]] = {}
+    for pod in pods:
+        workload = workload_of(pod)
+        if workload is not None and workload[0] == kind and pod.key in cycles.pods:
+            of_kind.setdefault(workload[1], []).append(pod)
+    where = "with a scheduling attempt in this run"
+    key = find_key(name, of_kind, namespace=namespace, what=kind, where=where)
+    return min(of_kind[key], key=lambda pod: bool(pod.spec.node_name)).key
 
 
 def recorded_view(

@@ -29,6 +29,9 @@ _DECLARATIONS = tuple(
     name for name in Plugin.__annotations__ if not name.startswith("_") and name != "handle"
 )
 
+_UPSTREAM = {"less": "queue_sort_key"}
+"""Methods of upstream's plugins whose counterparts have other names."""
+
 
 def misspelt_names(plugin: type[Plugin]) -> tuple[str, ...]:
     """Return what is wrong with the names in a plugin's class; empty if nothing is.
@@ -72,6 +75,8 @@ def _own_names(plugin: type[Plugin]) -> dict[str, Any]:
 
 def _method_like(name: str, function: Any, plugin: type[Plugin]) -> str:
     """Return the method of `Plugin` that a function seems to stand for; "" if there is none."""
+    if name in _UPSTREAM and not plugin.implements(_UPSTREAM[name]):
+        return _UPSTREAM[name]
     plain = _plain(name)
     for method in _METHODS:
         if _plain(method) == plain and not plugin.implements(method):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -325,12 +325,16 @@ def select_cycles(
     return sorted((index, pod) for pod in chosen for index in known.of(pod) if first <= index < end)
 
 
+_NAMESAKES_SHOWN: Final = 3
+
+
 def _end_of(
     log: DecisionLog, cycles: Cycles, pod: NamespacedName, attempt: int, at: Time | None
 ) -> int:
     found = cycles.of(pod)
     if not found:
-        near = nearest(pod, cycles.pods)
+        namesakes = [key for key in cycles.pods if key.rpartition("/")[2] == pod]
+        near = " or ".join(namesakes[:_NAMESAKES_SHOWN]) or nearest(pod, cycles.pods)
         hint = f"; did you mean {near}?" if near else ""
         raise UnknownCycle(f"pod {pod} has no scheduling attempt in this log{hint}")
     if at is not None:

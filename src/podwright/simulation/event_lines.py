@@ -53,6 +53,7 @@ from podwright.objects import (
     Pod,
     encode,
     invalid,
+    nearest,
     quoted,
     read_time,
     required,
@@ -366,7 +367,9 @@ class _Reading:
         if len(given) != 1:
             message = f"one of {', '.join(_OPERATIONS)} is expected"
             found = f", not {' and '.join(given)}" if given else ""
-            self._wrong(place, "", message + found)
+            near = next(filter(None, (nearest(field, _OPERATIONS) for field in line)), None)
+            hint = f'; did you mean "{near}"?' if near and not given else ""
+            self._wrong(place, "", message + found + hint)
             return None
         name = given[0]
         for field in line.keys() - {"at", name} - _BESIDE.get(name, set()):

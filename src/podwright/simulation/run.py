@@ -295,6 +295,8 @@ class Run:
         if errors:
             raise InputError(errors)
         first_ns, last_ns = times
+        if first_ns is not None and last_ns is not None and last_ns < first_ns:
+            raise ArgumentError(f"between: {between[1]} is before {between[0]}")
         cycles = select_cycles(self.log, chosen, first_ns=first_ns, last_ns=last_ns)
         found = explain_cycles(self.log, cycles, plugins=self._plugins, is_shown=progress)
         return (explanation for _, explanation in found)

@@ -20,6 +20,7 @@ def pod(name: str, **requests: str) -> Pod:
 
 
 PLAIN = node(cpu="4", memory="8Gi", pods="110")
+CAPACITY = decode_node({"metadata": {"name": "n"}, "status": {"capacity": {"cpu": "4"}}})
 GPUS = node(cpu="500m", nvidia_gpu="1")
 
 
@@ -48,6 +49,7 @@ GPUS = node(cpu="500m", nvidia_gpu="1")
             [MissingResource("nvidia/gpu", 1)],
             id="nothing of it is none",
         ),
+        pytest.param([CAPACITY], [pod("a", cpu="8")], [], id="capacity counts as allocatable"),
         pytest.param([PLAIN], [pod("a", nvidia_gpu="0")], [], id="who asks for nothing of it"),
         pytest.param([], [pod("a", cpu="1")], [], id="without nodes nothing is reported"),
     ],

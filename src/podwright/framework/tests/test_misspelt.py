@@ -58,6 +58,7 @@ def of_pod(self, pod):
         ("score_column", on_columns, method("score_column|score_columns")),
         ("un_reserve", on_node, method("un_reserve|unreserve")),
         ("pre_enque", of_pod, method("pre_enque|pre_enqueue")),
+        ("less", on_columns, method("less|queue_sort_key")),
         ("podKey", of_pod, method("podKey|pod_key")),
         ("events_to_registers", alone, method("events_to_registers|events_to_register")),
         ("rememberes", alone, method("rememberes|remembers")),

@@ -135,6 +135,11 @@ def test_each_operation_has_its_time():
             "replicas: Invalid value: -1",
             id="less than nothing",
         ),
+        pytest.param(
+            {"at": "1s", "scael": "deployment/web"},
+            'restore is expected; did you mean "scale"?',
+            id="a misspelt operation",
+        ),
         pytest.param({"at": "1s", "delete": "web"}, "kind/name is expected", id="no kind"),
         pytest.param(
             {"at": "1s", "apply": NODE | {"status": {"allocatable": {"cpu": "many"}}}},

@@ -104,6 +104,10 @@ def test_attempts_are_chosen_by_pod_and_time():
     assert 0 < early < every
     with pytest.raises(pw.UnknownCycle, match="did you mean default/huge"):
         run.explain_all(["default/hug"])
+    with pytest.raises(pw.UnknownCycle, match="in this log; did you mean default/huge"):
+        run.explain("huge")
+    with pytest.raises(pw.ArgumentError, match="between: 1m is before 2m"):
+        run.explain_all(between=("2m", "1m"))
     with pytest.raises(pw.InputError, match="between"):
         run.explain_all(between=("soon", None))
     with pytest.raises(pw.ArgumentError, match="a pair of times is expected"):
