@@ -23,7 +23,7 @@ REPORTS = .reports
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: conformance real-parts against-real mutants mutants-ci help run test test-all lint types imports check ci share format docs soak bench coverage wheel clean
+.PHONY: conformance real-parts against-real test-e2e mutants mutants-ci help run test test-all lint types imports check ci share format docs soak bench coverage wheel clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*##"} /^[a-z-]+:.*##/ {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -77,6 +77,9 @@ conformance: $(VENV)/.installed  ## Replay recorded API exchanges (FILES="a.json
 
 real-parts:  ## Build kubectl, kube-apiserver, etcd and others from Go modules (REAL="e2e.test kwok" for these)
 	$(PYTHON) -m tests.real_parts.binaries $(REAL)
+
+test-e2e: $(VENV)/.installed real-parts  ## kubectl, kube-scheduler and kube-controller-manager on the embedded cluster
+	$(PYTEST) -m e2e tests/e2e_real $(ARGS)
 
 against-real: $(VENV)/.installed  ## Compare with the real kube-apiserver (AREA="errors apply"; needs make real-parts)
 	$(BIN)/python -m tests.conformance.against_real $(AREA:%=--area %) $(ARGS)

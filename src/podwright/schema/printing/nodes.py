@@ -46,9 +46,7 @@ def external_ip(node: Document) -> str:
 def kernel_version(node: Document) -> str:
     """Return the version of the kernel, with the architecture of the machine."""
     info = (node.get("status") or {}).get("nodeInfo") or {}
-    version, architecture = info.get("kernelVersion"), info.get("architecture")
-    if not version:
-        return UNKNOWN
+    version, architecture = info.get("kernelVersion") or UNKNOWN, info.get("architecture")
     return f"{version} ({architecture})" if architecture else str(version)
 
 

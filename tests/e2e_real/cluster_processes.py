@@ -1,0 +1,129 @@
+"""The processes of two clusters: `podwright up`, and upstream's control plane."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import yaml
+from tests.real_parts.binaries import find
+from tests.real_parts.control_plane import running
+
+ADDRESS = re.compile(r"at (http\S+)\. ")
+START_SECONDS_MAX = 120
+
+
+@contextmanager
+def process(*command: str | Path, folder: Path, name: str) -> Iterator[Path]:
+    """Run a process for the time of a block; yields the file of its output."""
+    log = folder / f"{name}.log"
+    with log.open("wb") as output:
+        started = subprocess.Popen([*map(str, command)], cwd=folder, stdout=output, stderr=output)
+    try:
+        yield log
+    finally:
+        started.terminate()
+        try:
+            started.wait(30)
+        except subprocess.TimeoutExpired:
+            started.kill()
+            started.wait()
+
+
+@contextmanager
+def embedded(folder: Path, *options: str) -> Iterator[Path]:
+    """Run `podwright up` for the time of a block; yields its kubeconfig."""
+    folder.mkdir(parents=True, exist_ok=True)
+    kubeconfig = folder / "kubeconfig"
+    command = (Path(sys.executable).with_name("podwright"), "up", "--port", "0")
+    with process(*command, "--kubeconfig", kubeconfig, *options, folder=folder, name="up") as log:
+        deadline = time.monotonic() + START_SECONDS_MAX
+        while not ADDRESS.search(text := log.read_text()):
+            assert time.monotonic() < deadline, f"not served: {text}"
+            time.sleep(0.05)
+        yield kubeconfig
+
+
+@contextmanager
+def upstream(folder: Path, *, controllers: str = "*", has_scheduler: bool = True) -> Iterator[Path]:
+    """Run upstream's control plane for the time of a block; yields its kubeconfig."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with running() as plane:
+        kubeconfig = folder / "kubeconfig"
+        kubeconfig.write_text(yaml.safe_dump(_kubeconfig(plane.address)))
+        with controller_manager(folder, kubeconfig, controllers):
+            if not has_scheduler:
+                yield kubeconfig
+                return
+            with scheduler(folder, kubeconfig):
+                yield kubeconfig
+
+
+@contextmanager
+def controller_manager(folder: Path, kubeconfig: Path, controllers: str = "*") -> Iterator[Path]:
+    """Run kube-controller-manager for the time of a block."""
+    with process(
+        find("kube-controller-manager"),
+        f"--kubeconfig={kubeconfig}",
+        "--leader-elect=false",
+        "--secure-port=0",
+        f"--controllers={controllers}",
+        # No kubelet renews the leases of these nodes.
+        "--node-monitor-grace-period=3600s",
+        "--node-startup-grace-period=3600s",
+        folder=folder,
+        name="kube-controller-manager",
+    ) as log:
+        yield log
+
+
+@contextmanager
+def scheduler(folder: Path, kubeconfig: Path) -> Iterator[Path]:
+    """Run kube-scheduler for the time of a block."""
+    with process(
+        find("kube-scheduler"),
+        f"--kubeconfig={kubeconfig}",
+        "--leader-elect=false",
+        "--secure-port=0",
+        "--kube-api-qps=1000",
+        "--kube-api-burst=2000",
+        folder=folder,
+        name="kube-scheduler",
+    ) as log:
+        yield log
+
+
+def kubectl(
+    kubeconfig: Path, *arguments: str, cwd: Path | None = None, stdin: str | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run kubectl."""
+    # Its cache of discovery is per HOME.
+    environment = os.environ | {"HOME": str(kubeconfig.parent), "KUBECONFIG": str(kubeconfig)}
+    return subprocess.run(
+        [str(find("kubectl")), *arguments],
+        cwd=cwd,
+        env=environment,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def _kubeconfig(address: str) -> dict[str, object]:
+    cluster = {"server": address, "insecure-skip-tls-verify": True}
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "upstream", "cluster": cluster}],
+        "users": [{"name": "admin", "user": {"token": "admin-token"}}],
+        "contexts": [{"name": "c", "context": {"cluster": "upstream", "user": "admin"}}],
+        "current-context": "c",
+    }

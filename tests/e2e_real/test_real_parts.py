@@ -1,0 +1,88 @@
+"""Upstream's components take their parts in the embedded cluster."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from tests.e2e_real.cluster_processes import controller_manager, embedded, kubectl, scheduler
+
+pytestmark = pytest.mark.e2e
+
+SECONDS_MAX = 120
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"generateName": "web-"},
+    "spec": {
+        "containers": [
+            {
+                "name": "main",
+                "image": "nginx",
+                "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}},
+            }
+        ]
+    },
+}
+
+
+def items(kubeconfig, *resource):
+    result = kubectl(kubeconfig, "get", *resource, "-o", "json")
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)["items"]
+
+
+def eventually(condition):
+    deadline = time.monotonic() + SECONDS_MAX
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "not within the time"
+        time.sleep(0.3)
+    return found
+
+
+def test_kube_scheduler_schedules_a_thousand_pods(tmp_path):
+    with (
+        embedded(tmp_path, "--nodes", "100", "--no-scheduler") as kubeconfig,
+        scheduler(tmp_path, kubeconfig),
+    ):
+        pods = {"apiVersion": "v1", "kind": "List", "items": [POD] * 1_000}
+        created = kubectl(kubeconfig, "create", "-f", "-", stdin=json.dumps(pods))
+        assert created.returncode == 0, created.stderr
+
+        def all_bound():
+            found = items(kubeconfig, "pods")
+            nodes = [each["spec"].get("nodeName") for each in found]
+            return nodes if len(nodes) == 1_000 and all(nodes) else None
+
+        nodes = eventually(all_bound)
+        # 8 CPUs hold 80 of these pods.
+        assert max(map(nodes.count, set(nodes))) <= 80
+        (event, *_) = items(kubeconfig, "events", "--field-selector=reason=Scheduled")
+        assert event["source"].get("component") or event["reportingComponent"]
+
+
+def test_kube_controller_manager_runs_the_workloads(tmp_path):
+    with (
+        embedded(tmp_path, "--nodes", "3", "--no-controllers") as kubeconfig,
+        controller_manager(tmp_path, kubeconfig),
+    ):
+        for command in (
+            "create deployment web --image=nginx --replicas=5",
+            "create job once --image=busybox",
+            "create namespace team",
+        ):
+            result = kubectl(kubeconfig, *command.split())
+            assert result.returncode == 0, result.stderr
+        for wait in (
+            "rollout status deployment/web --timeout=60s",
+            "wait job/once --for=condition=Complete --timeout=60s",
+        ):
+            result = kubectl(kubeconfig, *wait.split())
+            assert result.returncode == 0, result.stdout + result.stderr
+        eventually(lambda: [each["metadata"]["name"] for each in items(kubeconfig, "sa")])
+        # The garbage collector follows owner references; the namespace controller empties.
+        kubectl(kubeconfig, "delete", "deployment", "web")
+        eventually(lambda: not items(kubeconfig, "pods", "-l", "app=web"))
+        deleted = kubectl(kubeconfig, "delete", "namespace", "team", "--timeout=60s")
+        assert deleted.returncode == 0, deleted.stderr
