@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from tests.conformance.replay import START_NS, Answer
 
-from podwright.api.endpoints import HttpRequest, bare_options
+from podwright.api.endpoints import HttpRequest, bare_options, bare_store
 from podwright.apiserver import (
     Application,
     Cluster,
@@ -57,7 +57,7 @@ class ServedCluster:
             now_ns=self._clock.now_ns(),
             options=ClusterOptions(has_scheduler=False, has_controllers=False, has_lifecycle=False),
             server_options=bare_options(),
-            store=None if old is None else old.store,
+            store=bare_store(START_NS) if old is None else old.store,
         )
 
     def send(self, request: HttpRequest) -> Answer:

@@ -17,6 +17,9 @@ _VARYING = (
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "<uid>"),
     (re.compile(r"https?://127\.0\.0\.1:\d+"), "<address>"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
+    (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ \+0000"), "<time>"),
+    # An object that is printed in a message has its managedFields.
+    (re.compile(r'Invalid value: "\{.*\}":'), "Invalid value: <object>:"),
     (re.compile(r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \S+ \S+"), "<time>"),
     (re.compile(r"-[0-9a-f]{7,10}-[bcdfghjklmnpqrstvwxz2456789]{5}\b"), "-<hash>-<name>"),
     (re.compile(r"\b(applied|once)-[0-9a-f]{7,10}\b"), r"\1-<hash>"),
@@ -29,6 +32,9 @@ _VARYING = (
     (re.compile(r"/tmp/\S+"), "<file>"),
     (re.compile(r"[ \t]+"), " "),
 )
+
+_FIELD = re.compile(r"^(GROUP|KIND|VERSION|FIELDS?|error):| <\S+>|<\S+>$")
+"""The lines of `kubectl explain` that are not descriptions, which are our own."""
 
 
 class Output(msgspec.Struct, frozen=True):
@@ -64,7 +70,10 @@ def run_session(kubeconfig: Path) -> Iterator[Output]:
             if result.returncode == 0 or not repeats or time.monotonic() > deadline:
                 break
             time.sleep(0.2)
-        yield Output(command, result.returncode, plain(result.stdout + result.stderr))
+        lines = plain(result.stdout + result.stderr)
+        if command.startswith("explain "):
+            lines = [line for line in lines if _FIELD.search(line)]
+        yield Output(command, result.returncode, lines)
 
 
 def arguments_of(command: str) -> list[str]:

@@ -7,7 +7,14 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from podwright.api.endpoints import HISTORY, ServerOptions, User, bare_options, static_tokens
+from podwright.api.endpoints import (
+    HISTORY,
+    ServerOptions,
+    User,
+    bare_options,
+    bare_store,
+    static_tokens,
+)
 from podwright.apiserver import (
     Cluster,
     ClusterClock,
@@ -68,6 +75,8 @@ def run_up(options: UpOptions, setup: Setup) -> None:
     write_kubeconfig(options.kubeconfig, kubeconfig(address, token))
     store = _store(options, setup)
     clock = ClusterClock(speed=options.speed)
+    if options.is_bare:
+        bare_store(clock.now_ns(), store=store)
     if options.has_scheduler:
         announce_compilation()
         warm_up()
@@ -103,7 +112,7 @@ def _store(options: UpOptions, setup: Setup) -> ObjectStore:
 def _server_options(options: UpOptions, token: str) -> ServerOptions:
     if options.is_bare:
         return bare_options()
-    admin = User("admin", "admin", ("system:masters", "system:authenticated"))
+    admin = User("admin", "admin-uid", ("system:masters", "system:authenticated"))
     # Clients that are built on client-go send no credentials over plain HTTP.
     return ServerOptions(tokens=(static_tokens({token: admin}),), anonymous=admin)
 

@@ -6,6 +6,7 @@ admission.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, TypedDict
 
 from podwright.api.authorization import GROUP, bootstrap_policy
@@ -103,7 +104,7 @@ Upstream: staging/src/k8s.io/apiserver/pkg/storage/storagebackend/config.go
 
 
 def bare_store(now_ns: int, *, seed: int = 0, store: ObjectStore | None = None) -> ObjectStore:
-    """Return a store with the objects that an API server creates at its first start.
+    """Return a store with the objects that the server of the recordings had at its start.
 
     Parameters
     ----------
@@ -118,22 +119,25 @@ def bare_store(now_ns: int, *, seed: int = 0, store: ObjectStore | None = None) 
         store = ObjectStore(seed=seed, **HISTORY)
     if store.kinds():
         return store
-    add_missing_objects(store, now_ns)
+    add_missing_objects(store, now_ns, RECORDED_POLICY)
     return store
 
 
-def add_missing_objects(store: ObjectStore, now_ns: int) -> None:
-    """Create the objects that an API server creates at its start, unless they exist."""
+def add_missing_objects(store: ObjectStore, now_ns: int, more: Iterable[Document] = ()) -> None:
+    """Create the objects that an API server creates at its start, and more, unless they exist."""
+    tracking = TOKEN_TRACKING | {"data": {"since": timestamp_text(now_ns)[:10]}}
     store.advance(now_ns)
     with store.batch():
-        _add_missing_objects(store, now_ns)
+        _create_missing(
+            store,
+            (*BOOTSTRAP_OBJECTS, KUBERNETES_SERVICE, tracking, *bootstrap_policy(), *more),
+            now_ns,
+        )
 
 
-def _add_missing_objects(store: ObjectStore, now_ns: int) -> None:
+def _create_missing(store: ObjectStore, documents: Iterable[Document], now_ns: int) -> None:
     storage = ResourceStorage(store)
-    tracking = TOKEN_TRACKING | {"data": {"since": timestamp_text(now_ns)[:10]}}
-    policy = (*bootstrap_policy(), *RECORDED_POLICY)
-    for document in (*BOOTSTRAP_OBJECTS, KUBERNETES_SERVICE, tracking, *policy):
+    for document in documents:
         kind = built_in().find(document["apiVersion"], document["kind"])
         assert kind is not None, f"no kind {document['kind']}"
         obj = decode(kind.go_form(document))
