@@ -19,6 +19,7 @@ from podwright.objects import (
     quoted,
 )
 from podwright.schema.decoding import Problem, decoding_problems
+from podwright.schema.definition_kind import DEFINITION_TYPE, DefinitionKind
 from podwright.schema.go_form import GoForms
 from podwright.schema.kind import Kind
 from podwright.schema.strict_structs import StrictStructs
@@ -87,9 +88,9 @@ class Schema:
     def _kind(self, key: str) -> Kind:
         found = self._kinds.get(key)
         if found is None:
-            found = self._kinds[key] = Kind(
-                self._table.kinds[key], self.type, self._structs, self._forms
-            )
+            row = self._table.kinds[key]
+            cls = DefinitionKind if row.type == DEFINITION_TYPE else Kind
+            found = self._kinds[key] = cls(row, self.type, self._structs, self._forms)
         return found
 
     def find(self, api_version: str, kind: str) -> Kind | None:

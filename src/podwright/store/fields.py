@@ -94,9 +94,13 @@ def field_tests(kind: GroupKind, selector: FieldSelector) -> tuple[FieldTest, ..
     """
     own = fields_of(kind)
     known = _METADATA | own
+    is_custom = built_in().of(*kind) is None
     tests: list[FieldTest] = []
     for requirement in selector.requirements:
         getter = known.get(requirement.field)
+        if getter is None and is_custom:
+            # Definitions say by which fields custom resources are selected; the API checks it.
+            getter = _raw(requirement.field)
         if getter is None:
             raise SelectorError(
                 f"field label not supported: {requirement.field}"

@@ -129,7 +129,7 @@ def read_object(
                 f'{error.kind} in version "{version}" cannot be handled as a {kind}: {error}'
             ) from None
         except ProtobufError as error:
-            raise _unrecognized(kind, str(error), request.body) from None
+            raise unrecognized(kind, str(error), request.body) from None
     if texts is not None and media_type == JSON:
         return _read_shared(request.body, kind, texts)
     return read_text(request.body, kind, is_yaml=media_type == YAML)
@@ -166,7 +166,7 @@ def read_text(body: bytes, kind: str, *, is_yaml: bool = False) -> Decoded:
             found = read_json(body)
         except JsonError as error:
             text = f"couldn't get version/kind; json parse error: {error}"
-            raise _unrecognized(kind, text, body) from None
+            raise unrecognized(kind, text, body) from None
     if not isinstance(found.document, dict):
         go_type = (
             'Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\"";'
@@ -176,7 +176,7 @@ def read_text(body: bytes, kind: str, *, is_yaml: bool = False) -> Decoded:
             "couldn't get version/kind; json parse error: json: cannot unmarshal"
             f" {go_kind(found.document)} into {go_type}"
         )
-        raise _unrecognized(kind, text, body)
+        raise unrecognized(kind, text, body)
     return found
 
 
@@ -302,13 +302,13 @@ def read_yaml_value(body: bytes, kind: str) -> Decoded:
     try:
         text = body.decode()
     except UnicodeDecodeError as error:
-        raise _unrecognized(kind, f"yaml: {error.reason}", body) from None
+        raise unrecognized(kind, f"yaml: {error.reason}", body) from None
     if _yaml_depth(text) > NESTING_MAX:
         raise bad_request("yaml: exceeded max depth")
     try:
         documents = list(read_yaml(text, allow_duplicates=True, reads_one_letter=True))
     except (YamlError, RecursionError) as error:
-        raise _unrecognized(kind, f"error converting YAML to JSON: yaml: {error}", body) from None
+        raise unrecognized(kind, f"error converting YAML to JSON: yaml: {error}", body) from None
     found = next((each for each in documents if each.value is not None), None)
     if found is None:
         return Decoded(None, [])
@@ -335,7 +335,8 @@ def _yaml_depth(text: str) -> int:
     return len(indents) + (flow if flow <= NESTING_MAX else _depth(text.encode()))
 
 
-def _unrecognized(kind: str, message: str, body: bytes) -> Exception:
+def unrecognized(kind: str, message: str, body: bytes) -> Exception:
+    """Return the error of a body that is not recognized as an object."""
     return bad_request(
         f"the object provided is unrecognized (must be of type {kind}): {message}"
         f" ({_summary(body)})"
@@ -432,10 +433,10 @@ def type_meta(document: Document, kind: str, body: bytes) -> dict[str, str]:
         )
     if mistakes:
         text = f"couldn't get version/kind; json parse error: {mistakes[0]}"
-        raise _unrecognized(kind, text, body)
+        raise unrecognized(kind, text, body)
     if found["apiVersion"].count("/") > 1:
         text = f"unexpected GroupVersion string: {found['apiVersion']}"
-        raise _unrecognized(kind, text, body)
+        raise unrecognized(kind, text, body)
     return found
 
 

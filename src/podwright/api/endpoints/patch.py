@@ -80,10 +80,10 @@ def check_patch_type(request: HttpRequest, resource: Resource) -> None:
         The Content-Type is not that of a patch.
     """
     media_type = body_media_type(request.header("content-type") or "application/octet-stream")
-    if media_type not in _TYPES:
-        raise unsupported_content_type()
     if resource.is_custom and media_type not in _CUSTOM_TYPES:
         raise unsupported_media_type(_CUSTOM_TYPES)
+    if media_type not in _TYPES:
+        raise unsupported_content_type()
 
 
 def patch(backend: Backend, call: Call) -> HttpReply:

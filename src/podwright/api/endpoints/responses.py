@@ -270,6 +270,8 @@ def _transformed(call: Call, document: Document) -> Document:
             return table_of(call, [document], {"resourceVersion": version} if version else {})
         case "PartialObjectMetadata":
             return partial(document, media.version)
+        case _ if call.resource.is_custom:
+            raise bad_request("content is not a list")
         case _:
             raise not_acceptable(
                 "you requested PartialObjectMetadataList, but the requested object is not a list"

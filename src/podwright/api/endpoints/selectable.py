@@ -33,6 +33,9 @@ def stored_fields(resource: Resource, selector: FieldSelector) -> FieldSelector:
                 raise bad_request(f"field label not supported: {each.field}")
     if selector.is_empty or resource.from_storage is None:
         return selector
+    if resource.is_custom:
+        _check_custom(resource, selector)
+        return selector
     requirements = []
     for each in selector.requirements:
         name = each.field
@@ -40,6 +43,19 @@ def stored_fields(resource: Resource, selector: FieldSelector) -> FieldSelector:
             raise bad_request(f"field label not supported: {name}")
         requirements.append(msgspec.structs.replace(each, field=_stored_name(resource, name)))
     return FieldSelector(tuple(requirements))
+
+
+def _check_custom(resource: Resource, selector: FieldSelector) -> None:
+    """Reject a field that the definition of a custom resource does not select by.
+
+    Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/conversion/converter.go
+    """
+    known = {"metadata.name", *resource.kind.row.selectable}
+    if resource.namespaced:
+        known.add("metadata.namespace")
+    for each in selector.requirements:
+        if each.field not in known:
+            raise bad_request(f"field label not supported: {each.field}")
 
 
 def _stored_name(resource: Resource, name: str) -> str:

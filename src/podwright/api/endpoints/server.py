@@ -12,7 +12,7 @@ pkg/endpoints/installer.go
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
@@ -57,7 +57,9 @@ from podwright.api.endpoints.shared_specs import SharedSpecs
 from podwright.api.endpoints.status_errors import (
     ApiError,
     PlainError,
+    bad_request,
     method_not_allowed,
+    method_not_supported,
     not_found,
     of_rejection,
     unknown_path,
@@ -243,13 +245,16 @@ class ApiServer:
             if not info.is_resource:
                 return self._plain(request, now_ns)
             resource, handler = self._route(info)
-            if request.method == "HEAD":
+            if request.method == "HEAD" and not resource.is_custom:
                 raise method_not_allowed()
             if info.verb == "patch":
                 check_patch_type(request, resource)
+            if info.verb in ("update", "patch") and not info.name:
+                raise bad_request("name must be provided")
             media = negotiate(
                 request.header("accept"),
                 streams=not info.name,
+                is_route=not resource.is_custom,
                 has_tables=subresources.has_tables(info),
             )
             call = Call(
@@ -267,7 +272,8 @@ class ApiServer:
             media = error_media(request.header("accept"))
             return _without_body(request, error_reply(error, media))
         try:
-            return handler(self._backend, call)
+            found = handler(self._backend, call)
+            return _without_body(request, found) if isinstance(found, HttpReply) else found
         except Rejected as error:
             failure: ApiError | PlainError = of_rejection(error)
         except (ApiError, PlainError) as error:
@@ -329,17 +335,17 @@ class ApiServer:
         resource = self.resources.find(info.group, info.version, info.resource)
         if resource is None or not _is_path_of(info, resource):
             raise _unknown(self.resources, info.path)
+        if resource.is_custom:
+            return resource, _custom_handler(info, resource)
         if info.subresource:
             handlers: dict[str, Handler] = dict(subresources.HANDLERS.get(info.subresource, {}))
             if info.subresource not in resource.kind.row.subresources or not handlers or info.rest:
-                raise _unknown_subresource(resource, info)
+                raise unknown_resource()
         else:
             verbs = resource.kind.row.verbs
             known = _OBJECT_HANDLERS if info.name else _COLLECTION_HANDLERS
             handlers = {verb: handler for verb, handler in known.items() if verb in verbs}
             if not info.name and resource.namespaced and not info.namespace:
-                if resource.is_custom and info.verb not in _ALL_NAMESPACES:
-                    raise unknown_path()
                 handlers = {
                     verb: handler for verb, handler in handlers.items() if verb in _ALL_NAMESPACES
                 }
@@ -373,11 +379,28 @@ def _unknown(resources: Resources, path: str) -> ApiError | PlainError:
     return unknown_path()
 
 
-def _unknown_subresource(resource: Resource, info: RequestInfo) -> ApiError:
-    """Return the error of a subresource that a resource does not have."""
-    if resource.is_custom:
-        return not_found(resource.group, resource.plural, info.name)
-    return unknown_resource()
+def _custom_handler(info: RequestInfo, resource: Resource) -> Handler:
+    """Return the handler of a request to a custom resource, which the verb alone decides.
+
+    Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go
+
+    Raises
+    ------
+    ApiError or PlainError
+        The subresource or the verb does not exist.
+    """
+    if resource.namespaced and not info.namespace and info.verb not in _ALL_NAMESPACES:
+        raise unknown_path()
+    handlers: Mapping[str, Handler] = _COLLECTION_HANDLERS | _OBJECT_HANDLERS
+    if info.subresource:
+        if info.subresource not in resource.kind.row.subresources:
+            raise not_found(resource.group, resource.plural, info.name)
+        handlers = subresources.HANDLERS[info.subresource]
+    handler = handlers.get(info.verb)
+    if handler is None:
+        action = info.verb if info.verb in _COLLECTION_HANDLERS | _OBJECT_HANDLERS else ""
+        raise method_not_supported(resource.group, resource.plural, action)
+    return handler
 
 
 def _without_body(request: HttpRequest, reply: HttpReply) -> HttpReply:

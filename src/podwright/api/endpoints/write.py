@@ -32,13 +32,15 @@ from podwright.api.endpoints.calls import Backend, Call
 from podwright.api.endpoints.conversions import ROUND_TRIPS
 from podwright.api.endpoints.custom_resources import (
     DEFINITION,
+    cannot_be_custom,
     check_custom_kind,
+    check_custom_version,
+    check_definition_preconditions,
     check_kind_of_object,
     finalizer_warnings,
     marked_for_deletion,
 )
 from podwright.api.endpoints.field_management import manager_of
-from podwright.api.endpoints.negotiation import CUSTOM_MEDIA_TYPES, MEDIA_TYPES
 from podwright.api.endpoints.options import (
     DeleteOptions,
     WriteOptions,
@@ -99,12 +101,11 @@ def body_of(backend: Backend, call: Call, validation: FieldValidation) -> Docume
         The body is not an object of the kind.
     """
     resource = call.resource
-    types = CUSTOM_MEDIA_TYPES if resource.is_custom else MEDIA_TYPES
     api_version = resource.kind.api_version
     texts = backend.specs.texts
-    decoded = read_object(call.request, resource.name, types, api_version=api_version, texts=texts)
+    decoded = read_object(call.request, resource.name, api_version=api_version, texts=texts)
     if resource.is_custom:
-        document = check_custom_kind(decoded.document, resource.kind)
+        document = check_custom_kind(decoded.document, resource.kind, call.request.body)
     else:
         document = check_kind(decoded.document, resource.kind, call.request.body)
     if decoded.shares_spec and (made := backend.specs.made_before(resource, document)):
@@ -116,8 +117,12 @@ def body_of(backend: Backend, call: Call, validation: FieldValidation) -> Docume
     try:
         warnings = check_fields(checked, resource.kind, decoded.duplicates, validation=validation)
     except (StrictDecodingError, TypeMismatchError) as error:
+        if resource.is_custom:
+            raise cannot_be_custom(resource.kind, document, error) from None
         raise cannot_be_handled(resource.kind, error) from None
     call.warnings += warnings
+    if resource.is_custom:
+        check_custom_version(document, resource.kind)
     if validation == "Ignore" or warnings:
         return completed(resource, document)
     return backend.specs.completed(resource, document, lambda each: completed(resource, each))
@@ -556,7 +561,7 @@ def update_document(
     new = _checked_version(resource, attributes.object, current)
     new = with_stored_metadata(new, old)
     new = strategies.prepared_for_update(resource, new, old, call.now_ns, info.subresource)
-    check_kind_of_object(resource, new)
+    check_kind_of_object(resource, new, old)
     new = resource.kind.go_form(new)
     problems = strategies.update_problems(resource, new, old, info.subresource)
     if not info.subresource:
@@ -668,6 +673,8 @@ def delete_object(
         A precondition does not hold, or admission rejects the deletion.
     """
     resource = call.resource
+    if resource.storage == DEFINITION:
+        check_definition_preconditions(current, options)
     old = resource.served(current.raw)
     attributes = attributes_of(call, "DELETE", None, old, options)
     attributes.name = current.name

@@ -162,7 +162,13 @@ class CustomKind:
     def decoding_problems(self, document: Document) -> list[Problem]:
         """Return every unknown field, and every metadata field of a wrong type."""
         problems = object_metadata.metadata_problems(document)
+        if document.get("kind") != self.row.kind:
+            return problems
         if not self.is_own(document):
+            # Another version of the group has no schema here, so that nothing of it is known.
+            if str(document.get("apiVersion") or "").rpartition("/")[0] == self.row.group:
+                _, unknown = pruned(document, {}, is_root=True)
+                problems += [(path, UNKNOWN_FIELD, None) for path in unknown]
             return problems
         if not self.version.preserves_unknown:
             _, unknown = pruned(document, self.schema, is_root=True)
@@ -175,6 +181,8 @@ class CustomKind:
 
     def go_form(self, document: Document) -> Document:
         """Return an object without unknown fields and nulls, and with the metadata of Go."""
+        if not self.is_own(document):
+            return object_metadata.with_go_metadata(document)
         made = document
         if not self.version.preserves_unknown:
             made, _ = pruned(made, self.schema, is_root=True)
@@ -187,7 +195,7 @@ class CustomKind:
 
     def with_defaults(self, document: Document) -> Document:
         """Return an object with the defaults of the schema."""
-        if not self._has_defaults:
+        if not self._has_defaults or not self.is_own(document):
             return document
         made: Document = defaulting.with_defaults(document, self.schema)
         return made
@@ -207,7 +215,8 @@ class CustomKind:
         if self._has_embedded:
             object_metadata.validate_embedded(errors, document, _without_root(self.schema))
         validate_list_types(errors, document, self.schema)
-        return errors.problems + self._rule_problems(errors.problems, document, None)
+        found = self.metadata_problems(document) + errors.problems
+        return errors.problems + self._rule_problems(found, document, None)
 
     def update_problems(self, new: Document, old: Document) -> list[Problem]:
         """Return what is wrong with a changed object, metadata included."""
@@ -233,6 +242,26 @@ class CustomKind:
             validate_scale(errors, new, self.scale_paths, only_status=True)
         self._validate_changed_lists(errors, new, old)
         return errors.problems + self._rule_problems(errors.problems, new, old)
+
+    def problems_of_other_kind(
+        self, message: str, document: Document, old: Document | None
+    ) -> list[Problem]:
+        """Return what is wrong with an object of another kind, whose values are not checked.
+
+        Parameters
+        ----------
+        message : str
+            What is wrong with the kind.
+        """
+        errors = FieldErrors()
+        errors.problems.append(("kind", message, document.get("kind")))
+        if self._has_embedded:
+            object_metadata.validate_embedded(errors, document, _without_root(self.schema))
+        if old is None:
+            validate_list_types(errors, document, self.schema)
+        else:
+            self._validate_changed_lists(errors, document, old)
+        return errors.problems + self._rule_problems(errors.problems, document, old)
 
     def _validate_changed_lists(self, errors: FieldErrors, new: Document, old: Document) -> None:
         """Check the lists of a changed object, if those of the stored one were right."""

@@ -24,6 +24,7 @@ from podwright.schema.structural.shape import (
     sub_schemas,
     unsupported_field,
 )
+from podwright.schema.validation.definition_structs import printed_rule, printed_schema
 from podwright.schema.validation.field_errors import FieldErrors
 
 _TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
@@ -138,7 +139,8 @@ def validate_schema(
         rules = compile_rules(schema)
         for error in rules.problems(path) if rules is not None else ():
             at = f"{path}.{error.path}" if error.path else path
-            add_rule_error(errors, at, error)
+            shown = printed_rule(error.value) if isinstance(error.value, dict) else error.value
+            add_rule_error(errors, at, msgspec.structs.replace(error, value=shown))
 
 
 def _validate_root(errors: FieldErrors, schema: Schema, path: str) -> None:
@@ -150,7 +152,7 @@ def _validate_root(errors: FieldErrors, schema: Schema, path: str) -> None:
         errors.invalid(f"{path}.type", schema["type"], text)
         return
     if any(name not in _AT_ROOT and _is_set(value) for name, value in schema.items()):
-        errors.invalid(path, dict(schema), _AT_ROOT_TEXT)
+        errors.invalid(path, printed_schema(schema), _AT_ROOT_TEXT)
 
 
 def _is_set(value: Any) -> bool:

@@ -24,6 +24,7 @@ from podwright.schema.validation.definition_schemas import (
     options_after,
     validate_schema,
 )
+from podwright.schema.validation.definition_structs import printed_version
 from podwright.schema.validation.field_errors import FieldErrors, same
 from podwright.schema.validation.names import dns_1035_label, dns_subdomain
 
@@ -164,7 +165,8 @@ def _validate_spec(
             errors.invalid(f"{path}.name", each.get("name") or "", ",".join(errors_of_name))
         _validate_deprecation(errors, each, f"{path}.deprecationWarning")
         parts.validate_own(each, path)
-    _validate_versions(errors, versions)
+    shown = [printed_version(each, parts.shared) for each in versions]
+    _validate_versions(errors, versions, shown)
     given: Document = spec.get("names") or {}
     for field in ("plural", "singular", "kind", "listKind"):
         if not given.get(field):
@@ -186,13 +188,15 @@ def _validate_scope(errors: FieldErrors, scope: str) -> None:
         errors.unsupported("spec.scope", scope, ("Cluster", "Namespaced"))
 
 
-def _validate_versions(errors: FieldErrors, versions: list[Document]) -> None:
+def _validate_versions(
+    errors: FieldErrors, versions: list[Document], shown: list[Document]
+) -> None:
     names = [each.get("name") for each in versions]
     if len({*names}) != len(names):
-        errors.invalid("spec.versions", versions, "must contain unique version names")
+        errors.invalid("spec.versions", shown, "must contain unique version names")
     if sum(bool(each.get("storage")) for each in versions) != 1:
         text = "must have exactly one version marked as storage version"
-        errors.invalid("spec.versions", versions or None, text)
+        errors.invalid("spec.versions", shown or None, text)
     if versions and (problems := dns_1035_label(versions[0].get("name") or "")):
         errors.invalid("spec.version", versions[0].get("name") or "", ",".join(problems))
 
@@ -248,7 +252,7 @@ class _Parts:
         self._old = {each.get("name"): _schema(each) for each in old}
         self._versions = versions
         fields = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
-        self._shared = {
+        self.shared = {
             field
             for field in fields
             if versions and all(same(each.get(field), versions[0].get(field)) for each in versions)
@@ -256,20 +260,20 @@ class _Parts:
 
     def validate_own(self, version: Document, path: str) -> None:
         """Check the parts that a version does not share with all others."""
-        if "schema" not in self._shared:
+        if "schema" not in self.shared:
             has_status = (version.get("subresources") or {}).get("status") is not None
             self._validate_schema(version, f"{path}.schema", has_status=has_status)
-        if "subresources" not in self._shared:
+        if "subresources" not in self.shared:
             _validate_subresources(
                 self._errors, version.get("subresources"), f"{path}.subresources"
             )
-        if "additionalPrinterColumns" not in self._shared:
+        if "additionalPrinterColumns" not in self.shared:
             _validate_columns(
                 self._errors,
                 version.get("additionalPrinterColumns") or [],
                 f"{path}.additionalPrinterColumns",
             )
-        if "selectableFields" not in self._shared:
+        if "selectableFields" not in self.shared:
             _validate_selectable(self._errors, version, f"{path}.selectableFields")
 
     def validate_shared(self) -> None:
@@ -277,18 +281,18 @@ class _Parts:
         if not self._versions:
             return
         first = self._versions[0]
-        if "schema" in self._shared:
+        if "schema" in self.shared:
             has_status = any(
                 (each.get("subresources") or {}).get("status") is not None
                 for each in self._versions
             )
             self._validate_schema(first, "spec.validation", has_status=has_status)
-        if "subresources" in self._shared:
+        if "subresources" in self.shared:
             _validate_subresources(self._errors, first.get("subresources"), "spec.subresources")
-        if "additionalPrinterColumns" in self._shared:
+        if "additionalPrinterColumns" in self.shared:
             columns = first.get("additionalPrinterColumns") or []
             _validate_columns(self._errors, columns, "spec.additionalPrinterColumns")
-        if "selectableFields" in self._shared:
+        if "selectableFields" in self.shared:
             _validate_selectable(self._errors, first, "spec.selectableFields")
 
     def _validate_schema(self, version: Document, path: str, *, has_status: bool) -> None:

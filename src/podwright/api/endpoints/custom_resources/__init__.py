@@ -7,15 +7,26 @@ deletes its objects (`cleanup`). Upstream does the same in controllers of the AP
 What an object of a custom resource must be is in `schema.structural`.
 """
 
-from podwright.api.endpoints.custom_resources.bodies import check_custom_kind, check_kind_of_object
-from podwright.api.endpoints.custom_resources.cleanup import marked_for_deletion
+from podwright.api.endpoints.custom_resources.bodies import (
+    cannot_be_custom,
+    check_custom_kind,
+    check_custom_version,
+    check_kind_of_object,
+)
+from podwright.api.endpoints.custom_resources.cleanup import (
+    check_definition_preconditions,
+    marked_for_deletion,
+)
 from podwright.api.endpoints.custom_resources.definitions import DEFINITION, Definitions
 from podwright.api.endpoints.custom_resources.warnings import finalizer_warnings
 
 __all__ = [
     "DEFINITION",
     "Definitions",
+    "cannot_be_custom",
     "check_custom_kind",
+    "check_custom_version",
+    "check_definition_preconditions",
     "check_kind_of_object",
     "finalizer_warnings",
     "marked_for_deletion",

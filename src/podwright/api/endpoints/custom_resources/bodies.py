@@ -6,50 +6,77 @@ ValidateTypeMeta; pkg/crdserverscheme/unstructured.go
 
 from __future__ import annotations
 
-from podwright.api.endpoints.bodies import go_kind
+from podwright.api.endpoints.bodies import type_meta, unrecognized
 from podwright.api.endpoints.resources import ObjectKind, Resource
 from podwright.api.endpoints.status_errors import bad_request, invalid
 from podwright.objects import Document, api_group
 from podwright.schema import printed
+from podwright.schema.structural import CustomKind
 
 
-def check_custom_kind(document: Document, kind: ObjectKind) -> Document:
-    """Return a body that has a kind, and the version of the path.
+def check_custom_kind(document: Document, kind: ObjectKind, body: bytes) -> Document:
+    """Return a body that has a kind.
 
     Raises
     ------
     ApiError
-        The kind is missing, or the version is another one.
+        The kind is missing.
     """
-    api_version, name = document.get("apiVersion") or "", document.get("kind") or ""
-    if not isinstance(api_version, str) or not isinstance(name, str):
-        wrong = api_version if not isinstance(api_version, str) else name
-        raise bad_request(
-            "couldn't get version/kind; json parse error: json: cannot unmarshal"
-            f" {go_kind(wrong)} into Go struct field .apiVersion of type string"
-        )
-    if not name:
-        raise bad_request("Object 'Kind' is missing in 'object has no kind field '")
-    if api_version != kind.api_version:
+    if kind.row.kind == document.get("kind") and kind.api_version == document.get("apiVersion"):
+        return document
+    type_meta(document, kind.row.kind, body)
+    if not document.get("kind"):
+        message = f"Object 'Kind' is missing in '{body.decode(errors='replace')}'"
+        raise unrecognized(kind.row.kind, message, body)
+    if "apiVersion" in document and document["apiVersion"] is None:
+        message = ".apiVersion accessor error: <nil> is of the type <nil>, expected string"
+        raise cannot_be_custom(kind, document, ValueError(message))
+    return document
+
+
+def check_custom_version(document: Document, kind: ObjectKind) -> None:
+    """Reject a decoded body of another version.
+
+    Raises
+    ------
+    ApiError
+        The versions differ.
+    """
+    if (api_version := document.get("apiVersion") or "") != kind.api_version:
         raise bad_request(
             f"the API version in the data ({api_version}) does not match the expected API version"
             f" ({kind.api_version})"
         )
-    return document
 
 
-def check_kind_of_object(resource: Resource, document: Document) -> None:
-    """Reject an object of another kind.
+def cannot_be_custom(kind: ObjectKind, document: Document, error: ValueError) -> Exception:
+    """Return the error of a body that cannot be decoded, with the kind that it says to be."""
+    version = str(document.get("apiVersion") or "").rpartition("/")[2]
+    return bad_request(
+        f'{document.get("kind")} in version "{version}" cannot be handled as a {kind.row.kind}:'
+        f" {error}"
+    )
+
+
+def check_kind_of_object(
+    resource: Resource, document: Document, old: Document | None = None
+) -> None:
+    """Reject an object of another kind, with what else is wrong with it but for its values.
+
+    Parameters
+    ----------
+    old : dict or None
+        The stored object; None for a new one.
 
     Raises
     ------
     ApiError
         The kind differs from that of the resource.
     """
-    sent = document.get("kind")
-    if not resource.is_custom or sent == resource.name:
+    sent, kind = document.get("kind"), resource.kind
+    if not isinstance(kind, CustomKind) or sent == resource.name:
         return
     name = str((document.get("metadata") or {}).get("name") or "")
     group = api_group(str(document.get("apiVersion") or ""))
     message = f"Invalid value: {printed(sent)}: must be {resource.name}"
-    raise invalid(group, str(sent), name, [("kind", message, sent)])
+    raise invalid(group, str(sent), name, kind.problems_of_other_kind(message, document, old))

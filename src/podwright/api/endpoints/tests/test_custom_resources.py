@@ -340,3 +340,75 @@ def test_a_dry_run_defines_and_deletes_nothing(server: Server) -> None:
     define(server)
     assert server.reply("DELETE", f"{DEFINITIONS}/trains.example.com?dryRun=All")[0] == 200
     assert "Terminating" not in conditions(server, "trains")
+
+
+# ------------------------------------------------------------------ the forms of requests
+
+
+def test_objects_are_selected_by_the_fields_of_the_definition(server: Server) -> None:
+    define(server, version(selectableFields=[{"jsonPath": ".spec.line"}]))
+    for name, line in (("a", "red"), ("b", "blue"), ("c", "red")):
+        server.reply("POST", TRAINS, train(name, line=line))
+    _, found = server.reply("GET", f"{TRAINS}?fieldSelector=spec.line%3Dred")
+    assert [each["metadata"]["name"] for each in found["items"]] == ["a", "c"]
+    status, found = server.reply("GET", f"{TRAINS}?fieldSelector=spec.cars%3D4")
+    assert (status, found["message"]) == (400, "field label not supported: spec.cars")
+
+
+def test_an_object_of_another_kind_is_invalid_and_one_without_a_kind_is_not_read(
+    server: Server,
+) -> None:
+    define(server)
+    status, found = server.reply("POST", TRAINS, train(stops=["a", "a"]) | {"kind": "Boat"})
+    assert (status, [each["field"] for each in found["details"]["causes"]]) == (
+        422,
+        ["kind", "spec.stops[1]"],
+    )
+    status, found = server.reply("POST", TRAINS, {"apiVersion": "example.com/v1"})
+    assert (status, found["message"]) == (
+        400,
+        "the object provided is unrecognized (must be of type Train): Object 'Kind' is missing in"
+        ' \'{"apiVersion": "example.com/v1"}\' ({"apiVersion": "example.com/v1 ...)',
+    )
+    status, found = server.reply("POST", TRAINS, train() | {"apiVersion": "example.com/v3"})
+    assert (status, found["message"]) == (
+        400,
+        "the API version in the data (example.com/v3) does not match the expected API version"
+        " (example.com/v1)",
+    )
+
+
+def test_the_verb_decides_about_requests_to_custom_resources(server: Server) -> None:
+    define(server)
+    status, found = server.reply("OPTIONS", TRAINS)
+    assert (status, found["message"]) == (
+        405,
+        ' is not supported on resources of kind "trains.example.com"',
+    )
+    assert server.reply("PUT", TRAINS, train())[1]["message"] == "name must be provided"
+    assert server.reply("POST", f"{TRAINS}/anything", train("t2"))[0] == 201
+    assert server.reply("HEAD", f"{TRAINS}/t2") == (200, "")
+
+
+def test_a_definition_is_deleted_only_under_its_preconditions(server: Server) -> None:
+    define(server)
+    path = f"{DEFINITIONS}/trains.example.com?resourceVersion=1"
+    status, found = server.reply("DELETE", path)
+    assert status == 409
+    assert "Precondition failed: ResourceVersion in precondition: 1," in found["message"]
+
+
+def test_schemas_inside_of_items_are_decoded_as_all_others(server: Server) -> None:
+    items = {"type": "object", "bogus": 1, "nullable": False}
+    schema = {
+        "type": "object",
+        "properties": {"spec": {"type": "array", "items": items}},
+    }
+    path = "spec.versions[0].schema.openAPIV3Schema.properties.spec.items.bogus"
+    found = server.send("POST", DEFINITIONS, definition(version("v1", schema)))
+    assert found.header("warning") == f'299 - "unknown field \\"{path}\\""'  # type: ignore[union-attr]
+    _, made = server.reply("GET", f"{DEFINITIONS}/trains.example.com")
+    stored = made["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    assert stored["items"] == {"type": "object"}
+    items["properties"] = "none"
+    assert server.reply("POST", DEFINITIONS, definition(version("v1", schema)))[0] == 400
