@@ -30,7 +30,7 @@ from podwright.api.object_edits import (
     patched,
     section,
 )
-from podwright.api.object_validation import check_objects, object_problems
+from podwright.api.object_validation import check_objects, object_problems, unknown_fields
 from podwright.api.requests import (
     ApplyObject,
     BindPod,
@@ -81,6 +81,7 @@ __all__ = [
     "object_problems",
     "patched",
     "section",
+    "unknown_fields",
     "with_disruption_target",
     "with_generated_selector",
 ]

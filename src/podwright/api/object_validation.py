@@ -23,6 +23,7 @@ from podwright.objects import (
     encode,
 )
 from podwright.schema import (
+    UNKNOWN_FIELD,
     Kind,
     Problem,
     built_in,
@@ -102,24 +103,53 @@ class ObjectValidation:
             raise Invalid(new, added)
 
 
-def check_objects(objects: Iterable[KubernetesObject]) -> None:
+def check_objects(
+    objects: Iterable[KubernetesObject], *, allows_unknown_fields: bool = True
+) -> None:
     """Reject invalid new objects, before any of them is written.
 
     Objects with a uid come from a server, which has validated them.
+
+    Parameters
+    ----------
+    allows_unknown_fields : bool
+        Whether objects may have fields that their kinds do not have, as without `--validate` of
+        kubectl.
 
     Raises
     ------
     InvalidObject
         With all errors of all objects.
     """
-    errors = [
-        FieldError(source=f"{obj.kind} {obj.key}", path=path, message=message, value=value)
-        for obj in objects
-        if not obj.uid
-        for path, message, value in object_problems(obj)
+    several = list(objects)
+    errors = [] if allows_unknown_fields else unknown_fields(several)
+    errors += [
+        _error(obj, problem) for obj in several if not obj.uid for problem in object_problems(obj)
     ]
     if errors:
         raise InvalidObject(errors)
+
+
+def unknown_fields(objects: Iterable[KubernetesObject]) -> list[FieldError]:
+    """Return the fields of new objects that their kinds do not have.
+
+    Objects with a uid and a resource version come from a server, which may be newer.
+    """
+    found: list[FieldError] = []
+    for obj in objects:
+        document = encode(obj)
+        metadata = document.get("metadata") or {}
+        is_stored = metadata.get("uid") and metadata.get("resourceVersion")
+        kind = None if is_stored else built_in().find(obj.api_version, obj.kind)
+        if kind is not None:
+            problems = kind.decoding_problems(document)
+            found += [_error(obj, each) for each in problems if each[1].startswith(UNKNOWN_FIELD)]
+    return found
+
+
+def _error(obj: KubernetesObject, problem: Problem) -> FieldError:
+    path, message, value = problem
+    return FieldError(source=f"{obj.kind} {obj.key}", path=path, message=message, value=value)
 
 
 def object_problems(obj: KubernetesObject) -> list[Problem]:

@@ -176,9 +176,10 @@ class Scheduler:
     def add(self, *objects: Object) -> None:
         """Add objects, or take over their new versions.
 
-        Pods are completed as the API server's admission does: requests from limits, priority
-        from the priority class, the default scheduler's name. What is allocatable of a node is
-        its capacity if it is not given.
+        Like kube-scheduler, it takes objects as they are; `podwright.load` validates files, and
+        `World.add` validates objects. Pods are completed as the API server's admission does:
+        requests from limits, priority from the priority class, the default scheduler's name. What
+        is allocatable of a node is its capacity if it is not given.
         """
         require_objects(objects)
         # Pods come last, since admission looks at the priority classes.

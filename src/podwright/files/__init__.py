@@ -34,6 +34,7 @@ from podwright.files.object_reader import (
     Sourced,
     SourcedDocument,
     read_manifest,
+    require_validation,
 )
 from podwright.files.openb_gpus import OpenbGpus
 from podwright.files.record import (
@@ -90,5 +91,6 @@ __all__ = [
     "read_manifest",
     "read_paths",
     "read_record",
+    "require_validation",
     "write_snapshot",
 ]

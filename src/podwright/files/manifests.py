@@ -24,6 +24,7 @@ from podwright.files.object_reader import (
     Sourced,
     SourcedDocument,
     read_manifest,
+    require_validation,
 )
 from podwright.files.openb_gpus import OpenbGpus, requests_openb_gpus, with_openb_gpus
 from podwright.files.unrendered import Unrendered, UnrenderedFiles, skipped_text
@@ -284,7 +285,7 @@ def load(
     Raises
     ------
     InputError
-        With all errors in all files.
+        With all errors in all files, or if an argument has none of its values.
     """
     several = (paths,) if isinstance(paths, str | Path) else paths
     contents = read_paths(several, stdin=stdin, report=report)
@@ -356,6 +357,7 @@ def load_bytes(
     PartialObjects
         With all errors in all files.
     """
+    require_validation(validate)
     errors: list[FieldError] = []
     is_complete = True
     positions: dict[tuple[str, str, str], int] = {}

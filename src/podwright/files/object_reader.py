@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -37,6 +37,7 @@ from podwright.objects import (
     api_group,
     nearest,
     required,
+    unsupported,
 )
 from podwright.schema import (
     UNKNOWN_FIELD,
@@ -51,6 +52,19 @@ FieldValidation: TypeAlias = Literal["strict", "warn", "ignore"]
 """What is done about problems in manifests: errors, warnings, or nothing (`kubectl --validate`).
 
 A value that cannot be decoded is always an error."""
+
+
+def require_validation(validate: FieldValidation) -> None:
+    """Reject a value that is not one of `FieldValidation`.
+
+    Raises
+    ------
+    InputError
+    """
+    if validate not in get_args(FieldValidation):
+        message = unsupported(validate, get_args(FieldValidation))
+        raise InputError([FieldError(source="validate", path="", message=message)])
+
 
 _FIELDS_SHOWN: Final = 5
 _EXAMINED_MAX: Final = 1_000

@@ -54,7 +54,6 @@ from podwright.api import (
     RecordEvent,
     UpdateObject,
     WriteRequest,
-    check_objects,
     execute,
 )
 from podwright.config import KubeSchedulerConfiguration, format_duration
@@ -70,6 +69,7 @@ from podwright.controllers import (
     SyncDue,
     SyncNext,
 )
+from podwright.files import FieldValidation
 from podwright.framework import CallExtender as ExtenderCaller
 from podwright.framework import Decision
 from podwright.machine import (
@@ -105,6 +105,7 @@ from podwright.objects import (
 from podwright.queueing import Touch
 from podwright.recording import DecisionLog, record
 from podwright.schema import decode
+from podwright.simulation.added_objects import check_added
 from podwright.simulation.change_dispatch import ChangeDispatcher, WorldAction
 from podwright.simulation.clock import START_NS, Turn
 from podwright.simulation.endless_work import (
@@ -310,37 +311,39 @@ class World:
         """Whether no action, change or reply is pending."""
         return not (self._actions or self._changes or self._replies)
 
-    def add(self, *objects: KubernetesObject, at: Time | None = None) -> None:
+    def add(
+        self,
+        *objects: KubernetesObject,
+        at: Time | None = None,
+        validate: FieldValidation = "strict",
+    ) -> None:
         """Create objects, or replace those of the same names.
 
         Parameters
         ----------
         at : Time, optional
             The virtual time of the operation; now without it.
+        validate : str
+            What is done about unknown fields of new objects: `strict` raises, `warn` issues a
+            warning, `ignore` accepts them. Invalid values are always errors.
 
         Raises
         ------
         Forbidden
-            An object that the API server rejects, such as a pod of a priority class that does not
-            exist, or a new one in a namespace that is terminating. With `at` it is raised when
-            that time has come.
+            An object that the API server rejects, such as a pod whose priority class does not
+            exist. With `at` it is raised when that time has come.
         InvalidObject
             An invalid object; none of the objects is written then.
         InputError
             If the time is not valid, or before the present time.
         """
-        require_objects(objects)
-        check_objects(objects)
-        at_ns = self._read_at(at)
-        for obj in objects:
-            self._do(Apply(obj), at_ns)
+        check_added(objects, validate)
+        self._do([Apply(obj) for obj in objects], at)
 
     def remove(self, *objects: KubernetesObject, at: Time | None = None) -> None:
         """Delete objects, or start their graceful deletion; missing objects are ignored."""
         require_objects(objects)
-        at_ns = self._read_at(at)
-        for obj in objects:
-            self._do(Delete(kind_of(obj), obj.key), at_ns)
+        self._do([Delete(kind_of(obj), obj.key) for obj in objects], at)
 
     def do(self, operation: Operation, *, at: Time | None = None) -> None:
         """Execute an operation now, or at a later time; one on a missing object is ignored.
@@ -353,22 +356,21 @@ class World:
             If the time is not valid, or before the present time.
         """
         require_type(operation, get_args(Operation), "operation", "an operation")
-        self._do(operation, self._read_at(at))
+        self._do([operation], at)
 
-    def _do(self, operation: Operation, at_ns: int | None) -> None:
-        if self._given_review is None and isinstance(operation, Apply | Put):
-            self._review.add(operation.obj)
-        if at_ns is None:
-            self.unproductive_cycles = 0
-            self._operate(operation)
-            self._process_actions()
-        else:
-            self._heap.push(at_ns, Turn.INPUT, operation)
-
-    def _read_at(self, at: Time | None) -> int | None:
-        if at is None:
-            return None
-        return read_time(at, "at", start_ns=self.start_ns, first_ns=self.now_ns)
+    def _do(self, operations: Sequence[Operation], at: Time | None) -> None:
+        at_ns = None
+        if at is not None:
+            at_ns = read_time(at, "at", start_ns=self.start_ns, first_ns=self.now_ns)
+        for operation in operations:
+            if self._given_review is None and isinstance(operation, Apply | Put):
+                self._review.add(operation.obj)
+            if at_ns is None:
+                self.unproductive_cycles = 0
+                self._operate(operation)
+                self._process_actions()
+            else:
+                self._heap.push(at_ns, Turn.INPUT, operation)
 
     def add_inputs(self, inputs: Iterable[tuple[int, Operation]]) -> None:
         """Add operations with their times, in order of time.
@@ -747,13 +749,7 @@ class World:
                 observer.removal_handled(pod, request, error, self._heap.now_ns)
 
     def _write(self, request: WriteRequest) -> Exception | None:
-        """Execute a request of a controller or a stage; ignore conflicts and missing objects.
-
-        Returns
-        -------
-        Exception or None
-            The error that is ignored.
-        """
+        """Execute a controller's or a stage's request; return the error that is ignored, if any."""
         match self.api.handle(request, request.user, self._heap.now_ns).error:
             case None | ObjectError() | NamespaceTerminating() | EvictionRejected() as error:
                 # Upstream records no Event for a namespace that is being deleted either.

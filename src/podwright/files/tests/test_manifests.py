@@ -95,3 +95,9 @@ def test_versions_of_one_object_are_one_object():
             ]
         )
         assert [obj.raw["apiVersion"] for obj in loaded.objects] == ["example.com/v1"]
+
+
+def test_a_value_of_validate_is_one_of_three(tmp_path):
+    (tmp_path / "a.yaml").write_text("")
+    with pytest.raises(InputError, match=r'^validate: Unsupported value: "bogus"'):
+        load(tmp_path / "a.yaml", validate="bogus")  # type: ignore[arg-type]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from podwright.api.admission import Forbidden, NamespaceTerminating
-from podwright.objects import FIRST_NS, LAST_NS, InputError, InvalidObject, Pod
+from podwright.objects import FIRST_NS, LAST_NS, InputError, InvalidObject, KubernetesObject, Pod
 from podwright.schema import decode
 from podwright.simulation.operations import (
     Apply,
@@ -276,3 +277,36 @@ def test_a_world_may_begin_at_the_first_and_at_the_last_moment():
         world.add(make_pod("web"))
         world.run(until=start_ns)
         assert world.node_of == {"default/web": "n1"}
+
+
+def misspelled() -> KubernetesObject:
+    pod = make_pod("web")
+    return decode(pod.raw | {"spec": pod.raw["spec"] | {"tolerationz": []}})
+
+
+UNKNOWN = r'Pod default/web: spec\.tolerationz: unknown field; did you mean "tolerations"\?'
+
+
+def test_an_unknown_field_of_a_new_object_is_an_error():
+    world = World()
+    with pytest.raises(InputError, match=UNKNOWN):
+        world.add(make_node("n"), misspelled())
+    assert not world.nodes
+
+
+def test_an_unknown_field_is_a_warning_or_ignored_as_the_argument_says():
+    world = World()
+    with pytest.warns(UserWarning, match=UNKNOWN):
+        world.add(misspelled(), validate="warn")
+    world.add(msgspec.structs.replace(misspelled()), validate="ignore")
+    with pytest.raises(InputError, match=r'^validate: Unsupported value: "bogus"'):
+        world.add(make_node("n"), validate="bogus")  # type: ignore[arg-type]
+
+
+def test_an_object_of_a_server_may_have_newer_fields():
+    world = World()
+    stored = misspelled().raw
+    world.add(
+        decode(stored | {"metadata": stored["metadata"] | {"uid": "1", "resourceVersion": "1"}})
+    )
+    assert [pod.name for pod in world.pods] == ["web"]
