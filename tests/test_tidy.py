@@ -345,6 +345,7 @@ KINDS_BY_HAND = {
     "api/admission/quota/evaluators.py": "old names in quotas",
     "api/admission/quota/resource_quota.py": "functions, and what quotas do not count",
     "api/endpoints/authentication_reviews.py": "what a token can be bound to",
+    "api/authorization/node_authorizer.py": "functions",
     "api/endpoints/conversions.py": "functions",
     "api/endpoints/registry_keys.py": "keys in etcd that are not the resource's name",
     "api/endpoints/strategies.py": "functions",

@@ -15,15 +15,17 @@ from podwright.api.authorization.authorizers import (
     AuthorizerChain,
     SuperuserAuthorizer,
 )
+from podwright.api.authorization.node_authorizer import NodeAuthorizer
 from podwright.api.authorization.rbac_authorizer import RbacAuthorizer
 from podwright.api.authorization.role_resolver import RoleResolver
 from podwright.store import ObjectStore
 
-Mode: TypeAlias = Literal["AlwaysAllow", "AlwaysDeny", "RBAC"]
+Mode: TypeAlias = Literal["AlwaysAllow", "AlwaysDeny", "Node", "RBAC"]
 
 _MODES: Final[dict[Mode, Callable[[ObjectStore, RoleResolver], Authorizer]]] = {
     "AlwaysAllow": lambda _store, _resolver: AlwaysAllow(),
     "AlwaysDeny": lambda _store, _resolver: AlwaysDeny(),
+    "Node": lambda store, _resolver: NodeAuthorizer(store),
     "RBAC": lambda _store, resolver: RbacAuthorizer(resolver),
 }
 

@@ -23,7 +23,7 @@ from podwright.api.endpoints.status_errors import (
     invalid,
     not_found,
 )
-from podwright.api.users import User
+from podwright.api.users import ANONYMOUS, User
 from podwright.objects import Document, KubernetesObject, timestamp_text
 from podwright.schema import built_in
 
@@ -142,8 +142,8 @@ def review_token(backend: Backend, call: Call) -> HttpReply:
         if found is None:
             status["error"] = "invalid bearer token"
         else:
-            user = with_authenticated(found[0])
-            status = {"authenticated": True, "user": user_document(user), "audiences": found[1]}
+            user, common = found
+            status = {"authenticated": True, "user": user_document(user), "audiences": common}
     except TokenError as error:
         status["error"] = f"[invalid bearer token, {error}]"
     made = call.resource.kind.go_form(document | {"status": status})
@@ -155,14 +155,14 @@ def _owner(
 ) -> tuple[User, list[str]] | None:
     """Return the user of a token, and the audiences for which it is good."""
     token = token.strip().partition(" ")[0]
-    if not token:
-        return None
     found = backend.tokens.review(token, now_ns, audiences)
     if found is not None:
-        return found
+        return with_authenticated(found[0]), found[1]
     # Other tokens are good for the API only.
     common = [audience for audience in audiences if audience == ISSUER]
-    user = backend.authenticator.user_of(token, now_ns) if common else None
+    if not common:
+        return None
+    user = backend.authenticator.user_of(token, now_ns) if token else ANONYMOUS
     return None if user is None else (user, common)
 
 

@@ -96,7 +96,8 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     group_versions : sequence of str
         The served group versions, in the order of discovery.
     authorization_modes : sequence of str
-        The authorizers after that of superusers, in order: RBAC, AlwaysAllow, AlwaysDeny.
+        The authorizers after that of superusers, in order: Node, RBAC, AlwaysAllow,
+        AlwaysDeny.
     admission : callable
         Returns the admission plugins of a server, in the order in which they run.
     keeps_managed_fields : bool

@@ -192,3 +192,26 @@ def test_defaults_of_a_custom_resource_definition() -> None:
 def test_the_selectors_of_a_review_are_checked(selectors: Document, expected: list[str]) -> None:
     spec = {"resourceAttributes": {"verb": "list", "resource": "pods", **selectors}}
     assert problems("authorization.k8s.io/v1", "SelfSubjectAccessReview", spec=spec) == expected
+
+
+@pytest.mark.parametrize(
+    ("selectors", "expected"),
+    [
+        pytest.param([], [
+            "aggregationRule.clusterRoleSelectors: Required value: at least one clusterRoleSelector"
+            " required if aggregationRule is non-nil"], id="none"),
+        pytest.param([{"matchLabels": {"a": "b"}}, {"matchExpressions": [
+            {"key": "a", "operator": "Is"}]}], [
+            "aggregationRule.clusterRoleSelectors[1].matchExpressions[0].operator: Invalid value:"
+            ' "Is": not a valid selector operator',
+            "aggregationRule.clusterRoleSelectors[1]: Invalid value: null: invalid label"
+            " selector."],
+            id="an unknown operator"),
+    ],
+)  # fmt: skip
+def test_an_aggregation_selects_roles(selectors: list[Document], expected: list[str]) -> None:
+    rule = {"clusterRoleSelectors": selectors}
+    found = problems(
+        "rbac.authorization.k8s.io/v1", "ClusterRole", metadata={"name": "a"}, aggregationRule=rule
+    )
+    assert found == expected

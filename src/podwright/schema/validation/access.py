@@ -11,7 +11,11 @@ from typing import Any, Final
 
 from podwright.objects import Document
 from podwright.schema.validation.field_errors import FieldErrors
-from podwright.schema.validation.metadata import validate_requirement
+from podwright.schema.validation.metadata import (
+    selector_is_valid,
+    validate_label_selector,
+    validate_requirement,
+)
 from podwright.schema.validation.names import dns_subdomain, path_segment
 
 _GROUP: Final = "rbac.authorization.k8s.io"
@@ -37,6 +41,20 @@ def validate_role_update(errors: FieldErrors, new: Document, _old: Document) -> 
 def validate_cluster_role(errors: FieldErrors, role: Document) -> None:
     """Check a new ClusterRole."""
     _validate_rules(errors, role, is_namespaced=False)
+    aggregation = role.get("aggregationRule")
+    if aggregation is None:
+        return
+    path, selectors = (
+        "aggregationRule.clusterRoleSelectors",
+        aggregation.get("clusterRoleSelectors"),
+    )
+    if not selectors:
+        text = "at least one clusterRoleSelector required if aggregationRule is non-nil"
+        errors.required(path, text)
+    for index, selector in enumerate(selectors or ()):
+        validate_label_selector(errors, f"{path}[{index}]", selector)
+        if not selector_is_valid(selector):
+            errors.invalid(f"{path}[{index}]", None, "invalid label selector.")
 
 
 def validate_cluster_role_update(errors: FieldErrors, new: Document, _old: Document) -> None:

@@ -16,10 +16,10 @@ from podwright.api.admission.identities.certificate_requests import (
     UnreadableRequest,
     subject_of,
 )
-from podwright.api.admission.identities.pod_references import referenced_resource
 from podwright.api.admission.plugin import Plugin, rejected, spec_of
 from podwright.api.admission.rejections import Rejected, not_found
 from podwright.api.authorization import Access, Authorizer, allows, quoted
+from podwright.api.pod_references import referenced_resource
 from podwright.api.users import NODE_PREFIX, node_of
 from podwright.objects import Document
 from podwright.store import ObjectStore

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from podwright.api.admission.attributes import Attributes
-from podwright.api.admission.identities.pod_references import secret_names
 from podwright.api.admission.plugin import Plugin, rejected, set_spec, spec_of
 from podwright.api.identity import generated_name
+from podwright.api.pod_references import secret_names
 from podwright.objects import Document
 from podwright.store import ObjectStore
 

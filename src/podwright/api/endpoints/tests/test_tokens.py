@@ -127,3 +127,7 @@ def test_static_tokens_are_good_for_the_api_only(server):
         "user": {},
         "error": "invalid bearer token",
     }
+
+
+def test_a_blank_token_is_that_of_nobody(server):
+    assert review(server, " ")["user"]["username"] == "system:anonymous"
