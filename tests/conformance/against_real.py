@@ -73,6 +73,21 @@ class Recorder:
         self._connection.close()
         return recorded
 
+    def record_changed(self, path: Path) -> list[Exchange]:
+        """Return the answers to a recording of which a part of the requests is changed.
+
+        The changed requests are no dry runs: later answers show their effects.
+        """
+        recorded: list[Exchange] = []
+        for exchange in read_recording(path):
+            note, request = self._variations.replacement(exchange)
+            answered = self._send(exchange.id, exchange.group, request, note)
+            if answered is not None:
+                recorded.append(answered)
+                self._wait(exchange, answered)
+        self._connection.close()
+        return recorded
+
     def _send(self, name: str, group: str, request: dict[str, Any], note: str) -> Exchange | None:
         try:
             sent = request_of(request, self._results)
@@ -158,6 +173,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", default="1")
     parser.add_argument("--count", type=int, default=25, help="variations of each exchange")
     parser.add_argument("--causes", type=int, default=25, help="how many to show an area")
+    parser.add_argument(
+        "--stored", action="store_true", help="change a part of the requests, and store the effects"
+    )
     parser.add_argument("--again", action="store_true", help="replay what is in the cache")
     parsed = parser.parse_args(arguments)
     every = [
@@ -169,13 +187,15 @@ def main(arguments: list[str] | None = None) -> int:
     different = 0
     for area in parsed.area:
         (path,) = RECORDINGS.glob(f"{area}-*.jsonl.gz")
-        kept = folder / f"{area}-{parsed.seed}-{parsed.count}.jsonl.gz"
+        kind = "stored" if parsed.stored else parsed.count
+        kept = folder / f"{area}-{parsed.seed}-{kind}.jsonl.gz"
         if not (parsed.again and kept.exists()):
             variations = Variations(pool, parsed.seed)
             try:
                 with running() as plane:
                     recorder = Recorder(plane.port, variations, parsed.count)
-                    exchanges = recorder.record(path)
+                    record = recorder.record_changed if parsed.stored else recorder.record
+                    exchanges = record(path)
             except (AbsentBinaryError, FailedStartError) as error:
                 print(error, file=sys.stderr)
                 return 3

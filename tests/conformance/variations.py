@@ -48,6 +48,8 @@ _VALUES_OF_TYPES: Final[dict[str, tuple[Any, ...]]] = {
     "object": ({"a": 1},),
 }
 _DEPTH_MAX = 4
+_REPLACED = 0.4
+"""Which part of the requests of a recording `replacement` changes."""
 _CHANGES: Final = {
     "drop": 14, "value": 18, "similar": 18, "type": 7, "null": 5, "add": 28, "unknown": 4,
     "repeat": 5, "mark": 3, "case": 2,
@@ -201,6 +203,15 @@ class Variations:
             seen.add(changed)
             yield "; ".join(filter(None, changes)), without_effect(request)
 
+    def replacement(self, exchange: Exchange) -> tuple[str, Request]:
+        """Return a variation of some requests, which is no dry run, and others as they are."""
+        draw = random.Random(f"{self._seed}/{exchange.group}/{exchange.id}")
+        request = copy.deepcopy(exchange.request)
+        request["query"] = request["query"] or ""
+        if draw.random() > _REPLACED:
+            return exchange.note, request
+        return self._change(request, draw), _with_limited_watch(request)
+
     def _change(self, request: Request, draw: random.Random) -> str:
         has_body = (
             isinstance(request["body"], dict | list) and "protobuf_b64" not in request["body"]
@@ -292,9 +303,14 @@ def without_effect(request: Request) -> Request:
     added = []
     if request["method"] not in ("GET", "HEAD", "OPTIONS") and "dryRun" not in names:
         added.append("dryRun=All")
-    if "watch" in names and "timeoutSeconds" not in names:
-        added.append("timeoutSeconds=1")
     request["query"] = "&".join([*filter(None, request["query"].split("&")), *added])
+    return _with_limited_watch(request)
+
+
+def _with_limited_watch(request: Request) -> Request:
+    names = [each.split("=")[0] for each in request["query"].split("&") if each]
+    if "watch" in names and "timeoutSeconds" not in names:
+        request["query"] += "&timeoutSeconds=1"
     return request
 
 

@@ -107,7 +107,7 @@ def applied(
     if errors:
         metadata = configuration.get("metadata")
         name = metadata if isinstance(metadata, dict) else {}
-        place = f"{name.get('namespace') or ''}/{name.get('name') or ''}; {of.gvk}"
+        place = f"{_text(name.get('namespace'))}/{_text(name.get('name'))}; {of.gvk}"
         raise PatchError(f"failed to create typed patch object ({place}): {joined_errors(errors)}")
     request = _Apply(of, owned(of.tracked(fields, subresource)), subresource, convert)
     if live is None:

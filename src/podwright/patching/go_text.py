@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from typing import Any, Final
 
@@ -33,6 +34,31 @@ def printed(value: Any) -> str:
             return _float(value)
         case _:
             return str(value)
+
+
+def printed_in_full(value: Any) -> str:
+    """Return a value as `fmt.Sprintf("%#v", value)` prints it.
+
+    Examples
+    --------
+    >>> printed_in_full({"a": [1, "b", None]})
+    'map[string]interface {}{"a":[]interface {}{1, "b", interface {}(nil)}}'
+    """
+    match value:
+        case None:
+            return "interface {}(nil)"
+        case str():
+            return json.dumps(value, ensure_ascii=False)
+        case dict():
+            inside = ", ".join(
+                f"{json.dumps(key, ensure_ascii=False)}:{printed_in_full(value[key])}"
+                for key in sorted(value)
+            )
+            return f"{GO_TYPE[dict]}{{{inside}}}"
+        case list():
+            return f"{GO_TYPE[list]}{{{', '.join(map(printed_in_full, value))}}}"
+        case _:
+            return printed(value)
 
 
 def _float(value: float) -> str:

@@ -25,7 +25,7 @@ from podwright.patching.field_sets import (
     printed_element,
     value_element,
 )
-from podwright.patching.go_text import GO_TYPE, printed
+from podwright.patching.go_text import GO_TYPE, printed, printed_in_full
 from podwright.patching.value_types import DEDUCED, ValueType
 
 ABSENT: Final[Any] = object()
@@ -115,7 +115,9 @@ def _scalar_error(value: Any, scalar: str) -> str:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     match scalar:
         case "string" if not isinstance(value, str):
-            return f"expected string, got &value.valueUnstructured{{Value:{printed(value)}}}"
+            return (
+                f"expected string, got &value.valueUnstructured{{Value:{printed_in_full(value)}}}"
+            )
         case "number" if not is_number:
             return f"expected numeric (int or float), got {GO_TYPE[type(value)]}"
         case "bool" if not isinstance(value, bool):

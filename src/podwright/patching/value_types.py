@@ -110,7 +110,9 @@ def _field_type(field: Field) -> ValueType:
         if field.keys:
             items = built_in().type(ref.element.name).fields
             defaults = {
-                key: items[key].default for key in field.keys if items[key].default is not None
+                key: default
+                for key in field.keys
+                if (default := _key_default(items[key])) is not None
             }
         return ValueType("list", keys=field.keys, key_defaults=defaults, element=element)
     found = _referred_type(ref)
@@ -119,6 +121,16 @@ def _field_type(field: Field) -> ValueType:
     if field.list_type == "granular" and found.is_atomic:
         return ValueType("map", element=found.element, fields=lambda: found.fields)
     return found
+
+
+def _key_default(field: Field) -> Any:
+    """Return the default of a key; a field that Go always writes has its zero value."""
+    if field.default is None and field.is_zero:
+        return _ZEROS.get(field.type.name)
+    return field.default
+
+
+_ZEROS: Final = {"string": "", "int32": 0, "int64": 0, "bool": False}
 
 
 def _referred_type(ref: TypeRef) -> ValueType:

@@ -539,9 +539,7 @@ def type_error(kind: ObjectKind, problem: Problem) -> str:
     plain = _PATH_INDEX.sub("", path)
     type_name = _go_type_at(kind, plain)
     if type_name == "quantity":
-        if isinstance(value, str):
-            return _QUANTITY
-        return f"json: cannot unmarshal {go_kind(value)} into Go value of type string"
+        return _QUANTITY
     if type_name in ("time", "micro-time") and isinstance(value, str):
         layout = "2006-01-02T15:04:05Z07:00"
         if type_name == "micro-time":

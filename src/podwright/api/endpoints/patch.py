@@ -45,6 +45,7 @@ from podwright.api.endpoints.status_errors import (
 )
 from podwright.api.endpoints.write import (
     check_name,
+    check_no_uid,
     completed,
     in_namespace,
     no_name,
@@ -286,6 +287,8 @@ def _apply(backend: Backend, call: Call, options: WriteOptions) -> tuple[Documen
     check_configuration(configuration)
 
     def make(current: Document | None) -> Document:
+        if current is None:
+            check_no_uid(call, configuration)
         found = backend.field_management.applied(
             resource,
             current,
@@ -313,10 +316,7 @@ def check_configuration(configuration: Document) -> None:
         `metadata` or a name in it has a wrong type.
     """
     metadata = configuration.get("metadata")
-    if metadata is None:
-        return
-    if not isinstance(metadata, dict):
-        raise bad_request("error decoding YAML: metadata must be an object")
-    for name in ("name", "namespace", "uid", "resourceVersion"):
-        if not isinstance(metadata.get(name) or "", str):
-            raise bad_request(f"error decoding YAML: metadata.{name} must be a string")
+    if isinstance(metadata, dict):
+        for name in ("uid", "resourceVersion"):
+            if not isinstance(metadata.get(name) or "", str):
+                raise bad_request(f"error decoding YAML: metadata.{name} must be a string")

@@ -99,6 +99,9 @@ def _all_sorted(value: Any) -> Any:
 
 
 def _sorted_by_patch(document: Any, patch: Any) -> Any:
+    if isinstance(patch, list):
+        # A list of the patch replaces that of the document.
+        return _all_sorted(document)
     if not isinstance(document, dict) or not isinstance(patch, dict):
         return document
     return {name: _sorted_by_patch(document[name], patch.get(name)) for name in sorted(document)}

@@ -536,9 +536,7 @@ def update_document(
         if not may_create:
             raise call.missing()
         fresh = in_namespace(call, make(None))
-        if sent := (fresh.get("metadata") or {}).get("uid"):
-            text = f"uid mismatch: the provided object specified uid {sent}, and no existing object"
-            raise conflict(resource.group, resource.plural, info.name, f"{text} was found")
+        check_no_uid(call, fresh)
         made = create_document(backend, call, fresh, options, tracks_fields=tracks_fields)
         return made, True
     if uid and uid != current.uid:
@@ -582,6 +580,22 @@ def update_document(
     )
     made = resource.served(replaced.object.raw)
     return made, False
+
+
+def check_no_uid(call: Call, document: Document) -> None:
+    """Reject an object with a uid where none is stored.
+
+    Raises
+    ------
+    ApiError
+        The object has a uid.
+    """
+    metadata = document.get("metadata")
+    sent = metadata.get("uid") if isinstance(metadata, dict) else None
+    if sent:
+        resource = call.resource
+        text = f"uid mismatch: the provided object specified uid {sent}, and no existing object"
+        raise conflict(resource.group, resource.plural, call.info.name, f"{text} was found")
 
 
 def _checked_version(resource: Resource, new: Document, current: KubernetesObject) -> Document:

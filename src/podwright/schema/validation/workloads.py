@@ -63,7 +63,7 @@ def _validate_deployment_spec(errors: FieldErrors, spec: Document) -> None:
         _validate_rolling_deployment(errors, "spec.strategy.rollingUpdate", rolling or {})
     else:
         # The text shows upstream's internal struct.
-        shown = {"Type": kind, "RollingUpdate": rolling}
+        shown = {"Type": kind, "RollingUpdate": _internal_rolling(rolling)}
         errors.unsupported("spec.strategy", shown, ("Recreate", "RollingUpdate"))
     ready = spec.get("minReadySeconds") or 0
     errors.not_negative("spec.minReadySeconds", ready)
@@ -171,6 +171,16 @@ def _validate_selector(
         validate_labels(errors, "spec.template.labels", metadata.get("labels"))
         validate_annotations(errors, "spec.template.annotations", metadata.get("annotations"))
     _validate_always(errors, checked, owner)
+
+
+def _internal_rolling(rolling: Document | None) -> Document | None:
+    """Return the fields of a rolling update as upstream's internal struct names them."""
+    if rolling is None:
+        return None
+    return {
+        "MaxUnavailable": rolling.get("maxUnavailable") or 0,
+        "MaxSurge": rolling.get("maxSurge") or 0,
+    }
 
 
 def _validate_always(errors: FieldErrors, template: Document, owner: str) -> None:
@@ -366,7 +376,7 @@ def _validate_daemon_spec(errors: FieldErrors, spec: Document) -> None:
         at = "spec.updateStrategy.rollingUpdate"
         _validate_rolling_daemons(errors, at, strategy.get("rollingUpdate") or {})
     elif kind != "OnDelete":
-        shown = {"Type": kind, "RollingUpdate": strategy.get("rollingUpdate")}
+        shown = {"Type": kind, "RollingUpdate": _internal_rolling(strategy.get("rollingUpdate"))}
         errors.unsupported("spec.updateStrategy", shown, ("RollingUpdate", "OnDelete"))
     errors.not_negative("spec.revisionHistoryLimit", spec.get("revisionHistoryLimit"))
 

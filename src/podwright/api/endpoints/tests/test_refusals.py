@@ -386,3 +386,60 @@ def test_the_labels_of_a_stateful_set_s_template_are_checked_twice(server):
     _, found = server.reply("POST", "/apis/apps/v1/namespaces/default/statefulsets", body)
     fields = [each["field"] for each in found["details"]["causes"]]
     assert fields.count("spec.template.labels") == 2
+
+
+@pytest.mark.parametrize("value", [{}, [], True, "x"])
+def test_a_quantity_of_any_wrong_form(server, value):
+    body = pod("p")
+    body["spec"]["containers"][0]["resources"] = {"limits": {"cpu": value}}
+    _, found = server.reply("POST", PODS, body)
+    assert "cannot be handled as a Pod: quantities must match" in found["message"]
+
+
+def test_an_applied_new_object_has_no_uid(server):
+    configuration = config_map("b")
+    configuration["metadata"]["uid"] = "u"
+    path = f"{CONFIG_MAPS}/a?fieldManager=m"
+    status, found = server.patch(path, configuration, "apply-patch+yaml")
+    assert status == 409
+    assert "uid mismatch: the provided object specified uid u" in found["message"]
+
+
+def test_a_name_of_a_wrong_type_in_an_applied_configuration(server):
+    configuration = config_map("a") | {"metadata": {"name": {"a": 1}}}
+    path = f"{CONFIG_MAPS}/a?fieldManager=m"
+    _, found = server.patch(path, configuration, "apply-patch+yaml")
+    assert found["message"] == (
+        "failed to create typed patch object (/; /v1, Kind=ConfigMap): .metadata.name: expected"
+        ' string, got &value.valueUnstructured{Value:map[string]interface {}{"a":1}}'
+    )
+
+
+def test_an_applied_container_without_a_name_is_invalid(server):
+    spec = {"containers": [{"image": "a"}]}
+    configuration = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
+    path = f"{PODS}/p?fieldManager=m"
+    status, found = server.patch(path, configuration, "apply-patch+yaml")
+    assert (status, found["message"]) == (
+        422, 'Pod "p" is invalid: spec.containers[0].name: Required value',
+    )  # fmt: skip
+
+
+def test_the_strategy_of_a_deployment_is_printed_as_upstream_s_struct(server):
+    body = deployment(metadata={"labels": {"a": "b"}}, spec=pod("p")["spec"])
+    body["spec"]["strategy"] = {"type": "x", "rollingUpdate": {"maxSurge": "25%"}}
+    _, found = server.reply("POST", DEPLOYMENTS, body)
+    assert (
+        'spec.strategy: Unsupported value: {"Type":"x","RollingUpdate":{"MaxUnavailable":0,'
+        in (found["message"])
+    )
+
+
+def test_the_lists_of_a_patch_are_printed_with_sorted_keys(server):
+    server.reply("POST", PODS, pod("p"))
+    term = {"weight": 1, "preference": {}}
+    affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}
+    _, found = server.patch(
+        f"{PODS}/p?fieldValidation=Strict", {"spec": {"affinity": affinity, "x": 1}}
+    )
+    assert '{\\"preference\\":{},\\"weight\\":1}' in found["message"]
