@@ -16,6 +16,7 @@ from podwright.api.endpoints.bodies import (
     read_object,
 )
 from podwright.api.endpoints.calls import Backend, Call, find
+from podwright.api.endpoints.delete import check_preconditions
 from podwright.api.endpoints.options import (
     DeleteOptions,
     WriteOptions,
@@ -31,7 +32,7 @@ from podwright.api.endpoints.status_errors import (
     success,
     too_many_requests,
 )
-from podwright.api.endpoints.write import attributes_of, check_preconditions, in_namespace
+from podwright.api.endpoints.write import attributes_of, in_namespace
 from podwright.api.eviction import VIOLATION, Eviction, decide_eviction, with_disruption_target
 from podwright.objects import Document, Pod, PodDisruptionBudget
 from podwright.schema import built_in, decode

@@ -32,7 +32,7 @@ from podwright.api.authorization import (
     RoleResolver,
     authorizer_chain,
 )
-from podwright.api.endpoints import read, subresources, write
+from podwright.api.endpoints import delete, read, subresources, write
 from podwright.api.endpoints.authentication import Authenticator, TokenLookup
 from podwright.api.endpoints.authorization import access_of, impersonated, rejection
 from podwright.api.endpoints.calls import Backend, Call
@@ -76,14 +76,14 @@ _OBJECT_HANDLERS: Final[dict[str, Handler]] = {
     "get": read.get,
     "update": write.update,
     "patch": patch,
-    "delete": write.delete,
+    "delete": delete.delete,
     "watch": watch,
 }
 _COLLECTION_HANDLERS: Final[dict[str, Handler]] = {
     "list": read.list_objects,
     "watch": watch,
     "create": write.create,
-    "deletecollection": write.delete_collection,
+    "deletecollection": delete.delete_collection,
 }
 _ALL_NAMESPACES: Final = frozenset({"list", "watch"})
 

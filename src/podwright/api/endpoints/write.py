@@ -1,21 +1,20 @@
-"""Create, update, patch and delete of objects.
+"""Create, update and patch of objects.
 
 Each write runs through the same steps: decode, complete (`managedFields`, admission), prepare by
 the strategy of the kind, validate, admission again, store. A dry run leaves out the last one.
 
-Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,update,patch,delete}.go;
-pkg/registry/rest/{create,update,delete}.go; pkg/registry/generic/registry/store.go
+Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,update,patch}.go;
+pkg/registry/rest/{create,update}.go; pkg/registry/generic/registry/store.go
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from podwright.api.admission import Attributes, Operation
-from podwright.api.deletion import FOREGROUND, ORPHAN, Propagation
 from podwright.api.endpoints import strategies
 from podwright.api.endpoints.authorization import refuse_escalation
 from podwright.api.endpoints.bodies import (
@@ -26,7 +25,6 @@ from podwright.api.endpoints.bodies import (
     check_fields,
     check_kind,
     read_object,
-    type_meta,
 )
 from podwright.api.endpoints.calls import Backend, Call
 from podwright.api.endpoints.conversions import ROUND_TRIPS
@@ -35,25 +33,20 @@ from podwright.api.endpoints.custom_resources import (
     cannot_be_custom,
     check_custom_kind,
     check_custom_version,
-    check_definition_preconditions,
     check_kind_of_object,
     finalizer_warnings,
-    marked_for_deletion,
 )
 from podwright.api.endpoints.field_management import manager_of
 from podwright.api.endpoints.options import (
     DeleteOptions,
     WriteOptions,
-    delete_options,
-    list_options,
     write_options,
 )
 from podwright.api.endpoints.policy_expressions import expression_problems
-from podwright.api.endpoints.read import page_of
 from podwright.api.endpoints.registry_keys import precondition_failed
 from podwright.api.endpoints.request import HttpReply
 from podwright.api.endpoints.resources import Resource
-from podwright.api.endpoints.responses import list_reply, object_reply
+from podwright.api.endpoints.responses import object_reply
 from podwright.api.endpoints.status_errors import (
     ApiError,
     already_exists,
@@ -62,7 +55,6 @@ from podwright.api.endpoints.status_errors import (
     forbidden,
     invalid,
     not_found,
-    success,
 )
 from podwright.api.identity import generated_name, uid_at
 from podwright.objects import Document, InvalidObject, KubernetesObject, timestamp_text
@@ -71,10 +63,6 @@ from podwright.store import AlreadyExists, Stored
 
 MODIFIED: Final = (
     "the object has been modified; please apply your changes to the latest version and try again"
-)
-_PRESERVED: Final = (
-    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background"
-    " to remove them or set propagationPolicy=Orphan to suppress this warning"
 )
 _OTHER_NAMESPACE: Final = (
     "the namespace of the provided object does not match the namespace sent on the request"
@@ -643,161 +631,6 @@ def _other_uid(
         call.info.name,
         precondition_failed(resource, call.key, "UID", sent, stored, is_dry_run=is_dry_run),
     )
-
-
-# ---------------------------------------------------------------------------- deletion
-
-
-def delete(backend: Backend, call: Call) -> HttpReply:
-    """Delete the named object, or mark it as terminating."""
-    options = delete_options(_options_body(call), call.request)
-    current = backend.store.get(call.resource.storage, call.key)
-    if current is None:
-        raise call.missing()
-    stored = delete_object(backend, call, current, options)
-    return _deleted(call, stored)
-
-
-def _options_body(call: Call) -> dict[str, Any] | None:
-    """Return the DeleteOptions in the body; None if it has none."""
-    request = call.request
-    if not request.body:
-        return None
-    decoded = read_object(request, "DeleteOptions")
-    document = decoded.document
-    sent = type_meta(document, "DeleteOptions", request.body)
-    name = sent["kind"] or "DeleteOptions"
-    if name != "DeleteOptions":
-        version = sent["apiVersion"] or "meta.k8s.io/v1"
-        raise bad_request(
-            f'no kind "{name}" is registered for version "{version}" in scheme'
-            ' "pkg/apis/meta/internalversion/scheme/register.go:27"'
-        )
-    return cast(dict[str, Any], document)
-
-
-def delete_object(
-    backend: Backend, call: Call, current: KubernetesObject, options: DeleteOptions
-) -> Stored:
-    """Delete an object, or mark it as terminating.
-
-    Raises
-    ------
-    ApiError
-        A precondition does not hold, or admission rejects the deletion.
-    """
-    resource = call.resource
-    if resource.storage == DEFINITION:
-        check_definition_preconditions(current, options)
-    old = resource.served(current.raw)
-    attributes = attributes_of(call, "DELETE", None, old, options)
-    attributes.name = current.name
-    check_preconditions(resource, current, options)
-    backend.admission.admit(attributes)
-    backend.admission.validate(attributes)
-    call.warnings += attributes.warnings
-    if resource.storage == DEFINITION and (marked := marked_for_deletion(current.raw, call.now_ns)):
-        return backend.storage.replace(current, decode(marked), is_dry_run=options.is_dry_run)
-    return backend.storage.delete(
-        resource.storage,
-        current.key,
-        call.now_ns,
-        grace_seconds=options.grace_seconds,
-        propagation=_propagation(call, current, options),
-        is_dry_run=options.is_dry_run,
-    )
-
-
-def _propagation(
-    call: Call, current: KubernetesObject, options: DeleteOptions
-) -> Propagation | None:
-    """Return what happens to the dependents of a deleted object; None for what its kind says.
-
-    Upstream: pkg/registry/generic/registry/store.go, shouldOrphanDependents
-    """
-    if options.propagation is not None:
-        return cast(Propagation, options.propagation)
-    if options.orphans is not None:
-        return "Orphan" if options.orphans else "Background"
-    if not call.resource.kind.row.orphans_dependents:
-        return None
-    if strategies.key_of(call.resource) == ("batch", "Job"):
-        call.warnings.append(_PRESERVED)
-    has_own = any(each in (ORPHAN, FOREGROUND) for each in current.metadata.finalizers)
-    return None if has_own else "Orphan"
-
-
-def check_preconditions(
-    resource: Resource, current: KubernetesObject, options: DeleteOptions
-) -> None:
-    """Check the uid and the version of an object to delete.
-
-    Upstream: pkg/registry/rest/delete.go, BeforeDelete;
-    pkg/registry/core/namespace/storage/storage.go, Delete
-    """
-    if resource.storage == ("", "Namespace"):
-        _check_namespace(current, options)
-    if options.uid is not None and options.uid != current.uid:
-        raise conflict(
-            resource.group,
-            resource.name,
-            current.name,
-            f"the UID in the precondition ({options.uid}) does not match the UID in record"
-            f" ({current.uid}). The object might have been deleted and then recreated",
-        )
-    version = current.metadata.resource_version
-    if options.resource_version is not None and options.resource_version != version:
-        raise conflict(
-            resource.group,
-            resource.name,
-            current.name,
-            f"the ResourceVersion in the precondition ({options.resource_version}) does not match"
-            f" the ResourceVersion in record ({version}). The object might have been modified",
-        )
-
-
-def _check_namespace(current: KubernetesObject, options: DeleteOptions) -> None:
-    for field, sent, stored in (
-        ("UID", options.uid, current.uid),
-        ("ResourceVersion", options.resource_version, current.metadata.resource_version),
-    ):
-        if sent is not None and sent != stored:
-            text = (
-                f"Precondition failed: {field} in precondition: {sent}, {field} in object meta:"
-                f" {stored}"
-            )
-            raise conflict("", "namespaces", current.name, text)
-
-
-def _deleted(call: Call, stored: Stored) -> HttpReply:
-    resource, obj = call.resource, stored.object
-    if stored.outcome == "deleted" and not strategies.returns_deleted_object(resource):
-        details = {
-            "name": obj.name,
-            "group": resource.group,
-            "kind": resource.plural,
-            "uid": obj.uid,
-        }
-        found = {name: value for name, value in details.items() if value}
-        return object_reply(call, success(found))
-    return object_reply(call, resource.served(obj.raw))
-
-
-def delete_collection(backend: Backend, call: Call) -> HttpReply:
-    """Delete the selected objects of a collection and return them as they were."""
-    deleting = delete_options(_options_body(call), call.request)
-    options = list_options(call.request, is_watch=False)
-    page = page_of(backend, call, options)
-    resource = call.resource
-    items: list[Document] = []
-    for obj in page.objects:
-        current = backend.store.get(resource.storage, obj.key)
-        if current is None:
-            continue
-        delete_object(backend, call, current, deleting)
-        items.append(resource.served(obj.raw))
-    metadata = {"resourceVersion": str(page.resource_version)}
-    return list_reply(call, items, metadata)
 
 
 def require_namespace(backend: Backend, namespace: str) -> KubernetesObject:
