@@ -16,6 +16,7 @@ import msgspec
 
 from podwright._html import paragraphs, section, table
 from podwright._progress import metered
+from podwright.files.amounts import overflows
 from podwright.files.document_cache import DocumentCache
 from podwright.files.documents import Watch
 from podwright.files.object_reader import (
@@ -397,6 +398,7 @@ def load_bytes(
             elif configuration.document != document.document:
                 message = f"a second scheduler configuration; the first is {configuration.source}"
                 errors.append(FieldError(source=document.source, path="", message=message))
+    warnings += overflows(kept)
     loaded = LoadedObjects(tuple(kept), configuration, tuple(warnings), validate)
     if errors:
         raise PartialObjects(errors, loaded, is_complete=is_complete)

@@ -1,8 +1,9 @@
 """Files beside manifests that are not manifests: the sources of Helm charts and kustomizations.
 
-A folder of manifests often contains the inputs of a tool that renders manifests, and files of other
-tools. Such files are recognized by their name, by their folder or by their content, and are
-skipped. The same file given by name is an error, because the user expects its objects.
+A folder of manifests often contains the inputs of a tool that renders manifests, runs of podwright,
+and files of other tools. Such files are recognized by their name, by their folder or by their
+content, and are skipped. The same file given by name is an error, because the user expects its
+objects.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ class UnrenderedFiles:
 
     def __init__(self) -> None:
         self._charts: dict[Path, Path | None] = {}
+        self._runs: dict[Path, Path | None] = {}
         self._examined: set[Path] = set()
         self._kustomized: dict[Path, Path] = {}
         """The folder of the kustomization of each patch and generator input."""
@@ -89,6 +91,9 @@ class UnrenderedFiles:
             whole manifests, which are read then.
         """
         folder = file.parent
+        run = None if is_named else self._run_of(folder)
+        if run is not None:
+            return Unrendered("a run of podwright", run)
         kustomization = self._kustomization_of(file, is_named=is_named)
         if kustomization is not None:
             return Unrendered(
@@ -108,6 +113,13 @@ class UnrenderedFiles:
         if file.suffix != ".csv" and not _has_objects(data):
             return Unrendered("files without apiVersion and kind", folder)
         return None
+
+    def _run_of(self, folder: Path) -> Path | None:
+        """Return the folder of the simulated run that contains a folder."""
+        if folder not in self._runs:
+            found = (each for each in (folder, *folder.parents) if _is_run(each))
+            self._runs[folder] = next(found, None)
+        return self._runs[folder]
 
     def _chart_of(self, folder: Path) -> Path | None:
         """Return the innermost chart that contains a folder."""
@@ -139,6 +151,11 @@ def skipped_text(reason: Unrendered, files: list[Path]) -> str:
     names = [os.path.relpath(file, reason.folder) for file in files]
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     return f"{reason.folder}: skipped {reason.what} ({shown}){reason.remedy}"
+
+
+def _is_run(folder: Path) -> bool:
+    files = ("manifest.json", "objects.json")
+    return all((folder / name).is_file() for name in files) and (folder / "log").is_dir()
 
 
 def _kustomizations_in(folder: Path) -> list[dict[str, Any]]:

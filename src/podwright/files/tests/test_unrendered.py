@@ -91,6 +91,18 @@ def read(folder):
             id="a kustomization with fields of wrong types",
         ),
         pytest.param(
+            {
+                "a.yaml": NODE,
+                "runs/1/manifest.json": "{}",
+                "runs/1/objects.json": "[]",
+                "runs/1/summary.json": "{}",
+                "runs/1/log/00000000.pwlog": "",
+            },
+            ["a.yaml"],
+            ["F/runs/1: skipped a run of podwright (manifest.json, objects.json, summary.json)"],
+            id="the folder of a run",
+        ),
+        pytest.param(
             {"a.yaml": NODE, "b.yaml": TEMPLATE},
             ["a.yaml"],
             [
