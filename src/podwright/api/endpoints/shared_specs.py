@@ -56,7 +56,12 @@ class SharedSpecs:
         self._typed = TypedSpecs()
 
     def completed(
-        self, resource: Resource, document: Document, complete: Callable[[Document], Document]
+        self,
+        resource: Resource,
+        document: Document,
+        complete: Callable[[Document], Document],
+        *,
+        is_known_text: bool = False,
     ) -> Document:
         """Return a document of right types in Go's form and with defaults.
 
@@ -64,6 +69,8 @@ class SharedSpecs:
         ----------
         complete : callable
             Returns the completed document if its spec is not known.
+        is_known_text : bool
+            Whether earlier bodies had the same document as their spec.
         """
         key = _key(resource, document)
         if key is None:
@@ -74,7 +81,7 @@ class SharedSpecs:
             _add(self._completed, key, made.get("spec") or {})
         else:
             made = _with_spec(resource.kind.go_form(_without_spec(document)), known)
-        rest = _rest_key(resource, document)
+        rest = _rest_key(resource, document) if is_known_text else None
         if rest is not None:
             metadata = {name: value for name, value in made["metadata"].items() if name != "name"}
             like = made | {"metadata": metadata}

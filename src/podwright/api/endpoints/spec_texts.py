@@ -6,6 +6,7 @@ decoding it; the rest of the body is decoded with `null` in its place.
 
 from __future__ import annotations
 
+import zlib
 from typing import Any, Final
 
 import msgspec
@@ -17,6 +18,7 @@ _TEXT_MIN_BYTES: Final = 64
 
 _TEXT_MAX_BYTES: Final = 64 * 1024
 _SPECS_MAX: Final = 4_096
+_SEEN_MAX: Final = 65_536
 
 
 class _Envelope(msgspec.Struct):
@@ -34,6 +36,8 @@ class SpecTexts:
 
     def __init__(self) -> None:
         self._known: dict[bytes, Document] = {}
+        # Checksums of texts that occurred once: most specs of a cluster without templates.
+        self._seen: set[int] = set()
 
     def split(self, body: bytes) -> tuple[bytes, Document] | None:
         """Return a body with `null` in the place of its spec, and the spec; None if not known."""
@@ -45,10 +49,16 @@ class SpecTexts:
         return body[:start] + b"null" + body[start + len(text) :], known
 
     def keep(self, body: bytes, document: Document) -> None:
-        """Keep the spec of a decoded body that has no duplicate fields."""
+        """Keep the spec of a decoded body without duplicate fields if its text occurs again."""
         spec: Any = document.get("spec")
         text = _text_of(body) if isinstance(spec, dict) else b""
         if not text:
+            return
+        checksum = zlib.crc32(text)
+        if checksum not in self._seen:
+            if len(self._seen) >= _SEEN_MAX:
+                self._seen.clear()
+            self._seen.add(checksum)
             return
         if len(self._known) >= _SPECS_MAX:
             self._known.clear()

@@ -113,7 +113,12 @@ def body_of(backend: Backend, call: Call, validation: FieldValidation) -> Docume
         check_custom_version(document, resource.kind)
     if validation == "Ignore" or warnings:
         return completed(resource, document)
-    return backend.specs.completed(resource, document, lambda each: completed(resource, each))
+    return backend.specs.completed(
+        resource,
+        document,
+        lambda each: completed(resource, each),
+        is_known_text=decoded.shares_spec,
+    )
 
 
 def completed(resource: Resource, document: Document) -> Document:
