@@ -24,6 +24,7 @@ from podwright.schema.validation.metadata import (
     is_simple_and_valid,
     validate_metadata_update,
     validate_object_meta,
+    validate_unchanged_metadata,
 )
 
 Validate: TypeAlias = Callable[[FieldErrors, Document], None]
@@ -301,7 +302,11 @@ class Kind:
     def update_problems(self, new: Document, old: Document) -> list[Problem]:
         """Return what upstream's validation reports for a changed object, metadata included."""
         errors = FieldErrors()
-        validate_metadata_update(errors, new.get("metadata") or {}, old.get("metadata") or {})
+        metadata = new.get("metadata") or {}
+        if self.row.metadata_checks:
+            validate_metadata_update(errors, metadata, old.get("metadata") or {})
+        if self.row.metadata_checks > 1:
+            validate_unchanged_metadata(errors, metadata)
         if self._validate_update is not None:
             self._validate_update(errors, new, old)
         else:

@@ -83,6 +83,9 @@ class KindRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         By name, the `apiVersion/Kind` of the bodies; "" is the kind itself.
     has_generation : bool
         Whether `metadata.generation` counts changes of the spec.
+    metadata_checks : int
+        How often validation by kind checks the metadata of a changed object: upstream reports
+        an error of it as often. 0 also stands for new objects, whose names have no format then.
     counts_annotations : bool
         Whether a change of annotations increments the generation.
     is_graceful : bool
@@ -149,6 +152,7 @@ class KindRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     categories: tuple[str, ...] = ()
     subresources: dict[str, str] = {}
     has_generation: bool = False
+    metadata_checks: int = 1
     counts_annotations: bool = False
     is_graceful: bool = False
     creates_on_update: bool = False

@@ -311,15 +311,19 @@ def _validated(
     document, found = backend.specs.stored(
         resource, document, has_metadata_in_form=has_metadata_in_form
     )
+    is_checked = bool(row.metadata_checks)
+    qualifies = is_checked and not resource.is_custom and resource.storage != DEFINITION
     problems = validate_object_meta(
         document.get("metadata") or {},
-        name_rule=row.name_rule,
+        name_rule=row.name_rule if is_checked else "path",
         is_namespaced=row.namespaced,
-        qualifies_finalizers=not resource.is_custom and resource.storage != DEFINITION,
+        qualifies_finalizers=qualifies,
     )
     if not row.validation and resource.to_storage is not None and not resource.is_custom:
         found = resource.storage_kind.validation_problems(resource.stored(document))
     found = [*found, *expression_problems(resource, document)]
+    if found and not is_checked:
+        problems = []  # The registry checks the metadata of a valid object only.
     if problems or found:
         _check_allocation(backend, resource, document, found)
         shown = _with_empty_maps([*problems, *found], call.sent)

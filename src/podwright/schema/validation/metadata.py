@@ -185,6 +185,13 @@ def validate_metadata_update(
         _validate_qualified_finalizers(errors, new.get("finalizers") or [])
 
 
+def validate_unchanged_metadata(errors: FieldErrors, metadata: Document) -> None:
+    """Check the metadata of a changed object as that of a new one, which has a valid name."""
+    _validate_common(errors, metadata)
+    _validate_finalizers(errors, metadata.get("finalizers") or [])
+    _validate_qualified_finalizers(errors, metadata.get("finalizers") or [])
+
+
 def _validate_change(errors: FieldErrors, new: Document, old: Document) -> None:
     if old.get("deletionTimestamp") is not None:
         added = sorted({*(new.get("finalizers") or ())} - {*(old.get("finalizers") or ())})

@@ -443,3 +443,30 @@ def test_the_lists_of_a_patch_are_printed_with_sorted_keys(server):
         f"{PODS}/p?fieldValidation=Strict", {"spec": {"affinity": affinity, "x": 1}}
     )
     assert '{\\"preference\\":{},\\"weight\\":1}' in found["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "counts"),
+    [
+        pytest.param(CONFIG_MAPS, config_map("a"), (4, 2), id="as a new one once more"),
+        pytest.param("/api/v1/namespaces/default/secrets", {"metadata": {"name": "a"}}, (3, 1),
+                     id="by kind"),
+        pytest.param("/apis/policy/v1/namespaces/default/poddisruptionbudgets",
+                     {"metadata": {"name": "a"}, "spec": {"selector": {}, "minAvailable": 1}},
+                     (2, 0), id="by the registry only"),
+    ],
+)  # fmt: skip
+def test_how_often_the_metadata_of_an_update_is_checked(server, path, body, counts):
+    assert server.reply("POST", path, body)[0] == 201
+    metadata = {"labels": {"a": " "}, "finalizers": ["nodomain"]}
+    _, found = server.patch(f"{path}/a", {"metadata": metadata})
+    fields = [each["field"] for each in found.get("details", {}).get("causes", [])]
+    assert (fields.count("metadata.labels"), fields.count("metadata.finalizers[0]")) == counts
+
+
+def test_the_name_of_a_budget_has_no_format(server):
+    body = {"metadata": {"name": "Upper"}, "spec": {"selector": {}, "minAvailable": 1}}
+    path = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+    assert server.reply("POST", path, body)[0] == 201
+    _, found = server.reply("POST", path, {"metadata": {}, "spec": {"maxUnavailable": -1}})
+    assert [each["field"] for each in found["details"]["causes"]] == ["spec.maxUnavailable"]
