@@ -96,7 +96,8 @@ def _of_objects(
         if name not in expected or name not in found:
             absent = "<absent>"
             yield Difference(here, expected.get(name, absent), found.get(name, absent))
-        elif name == "managedFields":
+        elif name == "managedFields" and isinstance(expected[name], list):
+            # In a schema it is the name of a property.
             if _entries(expected[name]) != _entries(found[name]):
                 yield Difference(here, expected[name], found[name])
         else:

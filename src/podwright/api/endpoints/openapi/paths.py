@@ -167,7 +167,7 @@ def _conditional(request: HttpRequest, found: _Encoded, headers: Headers) -> Htt
     """Return a document, or nothing but its headers if the client has it."""
     known = [each.strip().removeprefix("W/") for each in request.header("if-none-match").split(",")]
     if f'"{found.hash}"' in known or "*" in known:
-        return HttpReply(304, headers)
+        return HttpReply(304 if request.method in ("GET", "HEAD") else 412, headers)
     return HttpReply(200, (*headers, _JSON), found.body)
 
 

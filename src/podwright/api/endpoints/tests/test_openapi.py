@@ -188,6 +188,12 @@ def test_representations(path, accept, status):
     assert get(path, accept).status == status
 
 
+def test_a_known_document_does_not_meet_the_condition_of_a_post(server):
+    etag = server.send("GET", "/openapi/v2").header("etag")
+    reply = server.send("POST", "/openapi/v2", {}, headers={"if-none-match": etag})
+    assert reply.status == 412
+
+
 def test_version_2_is_not_there_as_protobuf():
     with pytest.raises(PlainError) as caught:
         get("/openapi/v2", VERSION2_PROTOBUF)
