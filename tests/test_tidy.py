@@ -339,6 +339,7 @@ def test_rooms_are_imported_through_their_faces() -> None:
 
 
 KINDS_BY_HAND = {
+    "api/admission/typed_objects.py": "what the admission of pods reads",
     "api/admission/identities/node_restriction.py": "functions",
     "api/admission/plugins.py": "names of plugins, some of which are those of kinds",
     "api/admission/pod_security/plugin.py": "where the templates of workloads are",

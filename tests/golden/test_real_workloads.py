@@ -14,7 +14,6 @@ from tests.golden import real_cluster
 from podwright.api.events import RecordEvent
 from podwright.controllers.registry import WORKLOAD_CONTROLLERS
 from podwright.controllers.tests.controller_cluster import Cluster
-from podwright.objects import PriorityClass, decode_as
 
 pytestmark = pytest.mark.golden
 
@@ -71,7 +70,7 @@ def real():
 def ours(real):
     world = Cluster(WORKLOAD_CONTROLLERS, nodes=0, ready_after=1)
     for one in real["PriorityClass"]:
-        world.admission.put(decode_as(one, PriorityClass))
+        world.create(one)
     for node in real["Node"]:
         world.create(asked_for(node))
     for kind in OWNERS:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from podwright.api.admission import Admission, Forbidden
+from podwright.api.admission import Admission, Rejected
 from podwright.api.bootstrap_objects import namespace
 from podwright.api.eviction import EvictionRejected, decide_eviction, with_disruption_target
 from podwright.api.object_edits import merge_patched, with_defaults, with_fields_of_others
@@ -58,7 +58,6 @@ class Api:
     store : ObjectStore
         Read-only for callers.
     admission : Admission
-        The driver delivers changes of priority classes and namespaces to it.
     validation : ObjectValidation
     """
 
@@ -97,20 +96,19 @@ class Api:
         """
         try:
             return Reply(self._verbs[type(request)](request, now_ns))
-        except (ObjectError, Forbidden, InvalidObject, EvictionRejected) as error:
+        except (ObjectError, Rejected, InvalidObject, EvictionRejected) as error:
             return Reply(error=error)
 
     def _create(self, request: CreateObject, now_ns: int) -> Stored:
-        obj = self.admission.admit_new(request.obj)
+        obj = self.admission.admit_new(request.obj, request.user, now_ns)
         self.validation.check_new(obj)
         return self._storage.create(obj, now_ns)
 
     def _update(self, request: UpdateObject, now_ns: int) -> Stored:
-        del now_ns  # an update sets no timestamps
         obj, scope = request.obj, request.scope
         if scope == "status":
             return self._storage.update(obj, scope=scope)
-        obj = self.admission.complete_update(obj)
+        obj = self.admission.complete_update(obj, request.user, now_ns)
         return self._storage.update(obj, scope=scope, validate=self.validation.check_update)
 
     def _apply(self, request: ApplyObject, now_ns: int) -> Stored:
@@ -119,7 +117,8 @@ class Api:
         is_recorded = scope == "whole"
         if obj.namespace and self.store.get(NAMESPACE, obj.namespace) is None:
             # A rejected object must not leave a new namespace behind.
-            admitted = self.admission.admit(with_defaults(obj))
+            admit = self.admission.admit if is_recorded else self.admission.admit_new
+            admitted = admit(with_defaults(obj))
             if not is_recorded:
                 self.validation.check_new(admitted)
             self._storage.create(namespace(obj.namespace), now_ns)
@@ -135,7 +134,7 @@ class Api:
             return self._storage.update(body, scope=scope)
         if is_recorded and obj.uid:
             return self.store.put(self.admission.admit(obj))
-        admitted = self.admission.admit_new(obj)
+        admitted = self.admission.admit_new(obj, now_ns=now_ns)
         if not is_recorded:
             self.validation.check_new(admitted)
         return self._storage.create(admitted, now_ns)
@@ -151,8 +150,12 @@ class Api:
         )
 
     def _delete(self, request: DeleteObject, now_ns: int) -> Stored:
+        kind = (request.group, request.object_kind)
+        current = self.store.get(kind, request.key) if self.admission.checks_deletions else None
+        if current is not None:
+            self.admission.check_deletion(current, request.user, now_ns)
         return self._storage.delete(
-            (request.group, request.object_kind),
+            kind,
             request.key,
             now_ns,
             uid=request.uid,

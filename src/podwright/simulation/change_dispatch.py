@@ -3,7 +3,7 @@
 Every change of the store is delivered to all components, which return actions. Changes are
 delivered in batches, component by component: each component receives all changes since the last
 batch, in the order in which they were written, before the next component receives any. The order
-is admission, stages, scheduler, controllers, observers. So each component works for a while on
+is stages, scheduler, controllers, observers. So each component works for a while on
 its own, as separate processes with watches would. Stages that are due at once run last.
 """
 
@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from podwright.api import Admission
 from podwright.controllers import ControllerAction, ControllerLoop, DrainNode, NodeEvent
 from podwright.machine import (
     NOT_READ,
@@ -39,8 +38,6 @@ class Subscription(msgspec.Struct, frozen=True, gc=False):
 
     Attributes
     ----------
-    is_admitting : bool
-        Whether admission reads objects of the kind.
     has_stages : bool
         Whether stages apply to objects of the kind.
     is_scheduled : bool
@@ -50,7 +47,6 @@ class Subscription(msgspec.Struct, frozen=True, gc=False):
         receive most of their changes.
     """
 
-    is_admitting: bool
     has_stages: bool
     is_scheduled: bool
     is_selecting: bool
@@ -61,7 +57,7 @@ class ChangeDispatcher:
 
     Parameters
     ----------
-    admission, lifecycle, controllers
+    lifecycle, controllers
         Components of the world.
     handle_machine_event : callable
         The door of the scheduler: event and time in, actions out.
@@ -75,7 +71,6 @@ class ChangeDispatcher:
     def __init__(
         self,
         *,
-        admission: Admission,
         lifecycle: Lifecycle,
         handle_machine_event: Callable[[Event, int], list[Action]],
         handle_reply: Callable[[CallDone, int], list[Action]],
@@ -83,7 +78,6 @@ class ChangeDispatcher:
         observers: Iterable[ChangeObserver],
         has_scheduler: bool = True,
     ) -> None:
-        self._admission = admission
         self._lifecycle = lifecycle
         self._kinds_with_stages = frozenset(lifecycle.kinds)
         self._handle_machine_event = handle_machine_event
@@ -137,7 +131,7 @@ class ChangeDispatcher:
     def _route(
         self, changes: Iterable[Change]
     ) -> tuple[list[Change], list[ObjectPut | ObjectDeleted]]:
-        """Update admission; return the changes for the stages and the events for the scheduler."""
+        """Return the changes for the stages and the events for the scheduler."""
         staged: list[Change] = []
         watched: list[ObjectPut | ObjectDeleted] = []
         subscriptions = self._subscriptions
@@ -159,13 +153,10 @@ class ChangeDispatcher:
                 not subscription.is_selecting or is_news(change.old, new)
             ):
                 watched.append(event)
-            if subscription.is_admitting:
-                (self._admission.forget if new is None else self._admission.put)(event.obj)
         return staged, watched
 
     def _subscription_to(self, kind: GroupKind) -> Subscription:
         return Subscription(
-            is_admitting=kind in Admission.READ,
             has_stages=kind in self._kinds_with_stages,
             is_scheduled=self._has_scheduler and kind not in NOT_READ,
             is_selecting=kind in SELECTING,

@@ -26,14 +26,10 @@ from podwright.stages import RUN_DELAY, Stage, fast_stages
 from podwright.store import GroupKind, kind_of
 
 WITHOUT_EFFECT: Final[dict[GroupKind, str]] = {
-    ("", "LimitRange"): "sets no defaults and no limits",
     ("", "ResourceQuota"): "limits nothing",
-    ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"): "changes no objects",
     ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): "changes no objects",
-    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"): "rejects no objects",
     ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): "rejects no objects",
     ("autoscaling", "HorizontalPodAutoscaler"): "scales no workload",
-    ("node.k8s.io", "RuntimeClass"): "adds no overhead to pods",
 }
 """Built-in kinds that change pods in a real cluster and have no effect in a simulation."""
 

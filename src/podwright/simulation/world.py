@@ -5,7 +5,7 @@ Theory of operation
 All objects are in one store. Every change of the store is delivered to all components, which
 return actions. The world works in rounds. In a round it executes all pending actions in the order
 in which they were returned. Then it delivers the resulting changes to each component in turn
-(`change_dispatch`): admission, stages, the scheduler, which also receives the results of its API
+(`change_dispatch`): stages, the scheduler, which also receives the results of its API
 calls, controllers, observers. The actions that they return are executed in the next round. Rounds
 repeat until no actions and no changes are left, so the consequences of an event are complete
 before the next event is processed.
@@ -277,7 +277,6 @@ class World:
         self._removal_observers = [e for e in all_observers if isinstance(e, RemovalObserver)]
         self._node_observers = [e for e in all_observers if isinstance(e, NodeEventObserver)]
         self._dispatcher = ChangeDispatcher(
-            admission=self.api.admission,
             lifecycle=self._lifecycle,
             handle_machine_event=self._handle_machine_event,
             handle_reply=self._handle_reply,

@@ -14,7 +14,6 @@ from typing import Final
 
 import msgspec
 
-from podwright.api import Admission
 from podwright.controllers import ControllerLoopState, SyncDue
 from podwright.machine import TimerFired
 from podwright.objects import KubernetesObject
@@ -153,9 +152,6 @@ def restored_world(
     known.update(decode_objects(state.others, {}))
     objects = [known[number] for number in state.numbers]
     empty.store.restore(objects, state.resource_version)
-    for obj in objects:
-        if kind_of(obj) in Admission.READ:
-            empty.api.admission.put(obj)
     staged = frozenset(empty.lifecycle.kinds)
     empty.lifecycle.restore(state.life, (obj for obj in objects if kind_of(obj) in staged))
     empty.controllers.restore(state.controllers, objects)

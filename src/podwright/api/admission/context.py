@@ -34,6 +34,9 @@ class AdmissionContext(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         Returns the type of the objects of a resource.
     completed : callable
         Returns a document in Go's form and with defaults.
+    keeps_given : bool
+        Whether objects can come from another server, so that they keep the priority and the
+        overhead that they have.
     """
 
     store: ObjectStore
@@ -42,3 +45,4 @@ class AdmissionContext(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     resources: Iterable[AdmittedResource]
     type_of: Callable[[AdmittedResource], ObjectType]
     completed: Callable[[AdmittedResource, Document], Document]
+    keeps_given: bool = False

@@ -50,16 +50,21 @@ class NamespaceLifecycle(Plugin):
         phase = (found.raw.get("status") or {}).get("phase")
         if phase != "Terminating":
             return
-        raise NamespaceTerminating(
-            resource.group,
-            resource.plural,
-            name_of(attributes),
-            f"unable to create new content in namespace {namespace} because it is being terminated",
-            [
-                {
-                    "reason": "NamespaceTerminating",
-                    "message": f"namespace {namespace} is being terminated",
-                    "field": "metadata.namespace",
-                }
-            ],
-        )
+        raise terminating(resource.group, resource.plural, name_of(attributes), namespace)
+
+
+def terminating(group: str, resource: str, name: str, namespace: str) -> NamespaceTerminating:
+    """Return the rejection of a new object in a terminating namespace."""
+    return NamespaceTerminating(
+        group,
+        resource,
+        name,
+        f"unable to create new content in namespace {namespace} because it is being terminated",
+        [
+            {
+                "reason": "NamespaceTerminating",
+                "message": f"namespace {namespace} is being terminated",
+                "field": "metadata.namespace",
+            }
+        ],
+    )

@@ -46,7 +46,7 @@ PLUGINS: Final[dict[str, MakePlugin]] = {
     "NodeRestriction": lambda context: NodeRestriction(context.store, context.authorizer),
     "TaintNodesByCondition": lambda _: TaintNodesByCondition(),
     "PodSecurity": lambda context: PodSecurity(context.store),
-    "Priority": lambda context: Priority(context.store),
+    "Priority": lambda context: Priority(context.store, keeps_given=context.keeps_given),
     "DefaultTolerationSeconds": lambda _: DefaultTolerationSeconds(),
     "DefaultStorageClass": lambda context: DefaultStorageClass(context.store),
     "StorageObjectInUseProtection": lambda _: StorageObjectInUseProtection(),
@@ -54,7 +54,7 @@ PLUGINS: Final[dict[str, MakePlugin]] = {
         context.authorizer, context.resources
     ),
     "PersistentVolumeClaimResize": lambda context: PersistentVolumeClaimResize(context.store),
-    "RuntimeClass": lambda context: RuntimeClass(context.store),
+    "RuntimeClass": lambda context: RuntimeClass(context.store, keeps_given=context.keeps_given),
     "CertificateApproval": lambda context: CertificateApproval(context.authorizer),
     "CertificateSigning": lambda context: CertificateSigning(context.authorizer),
     "CertificateSubjectRestriction": lambda _: CertificateSubjectRestriction(),

@@ -20,12 +20,15 @@ class Priority(Plugin):
     Parameters
     ----------
     store : ObjectStore
+    keeps_given : bool
+        Whether a pod keeps the priority that it has.
     """
 
     name = "Priority"
     resources: Resources = PODS | {("scheduling.k8s.io", "priorityclasses")}
 
-    def __init__(self, store: ObjectStore) -> None:
+    def __init__(self, store: ObjectStore, *, keeps_given: bool = False) -> None:
+        self._keeps_given = keeps_given
         self._classes = CurrentObjects(store, ("scheduling.k8s.io", "PriorityClass"))
 
     def admit(self, attributes: Attributes) -> None:
@@ -52,12 +55,16 @@ class Priority(Plugin):
             found = self._default()
         else:
             found = self._classes.by_key().get(name)
-            if found is None:
+            is_given = self._keeps_given and spec.get("priority") is not None
+            if found is None and not is_given:
                 raise rejected(attributes, f"no PriorityClass with name {name} was found")
         priority = 0 if found is None else found.get("value", 0)
         policy = _POLICY if found is None else found.get("preemptionPolicy") or _POLICY
         given = spec.get("priority")
-        if given is not None and given != priority:
+        if self._keeps_given:
+            priority = priority if given is None else given
+            policy = spec.get("preemptionPolicy") or policy
+        elif given is not None and given != priority:
             raise rejected(
                 attributes,
                 f"the integer value of priority ({given}) must not be provided in pod spec;"
@@ -65,7 +72,7 @@ class Priority(Plugin):
                 " name",
             )
         given = spec.get("preemptionPolicy")
-        if given is not None and given != policy:
+        if given not in (None, policy) and not self._keeps_given:
             raise rejected(
                 attributes,
                 f"the string value of PreemptionPolicy ({given}) must not be provided in pod spec;"
@@ -73,7 +80,7 @@ class Priority(Plugin):
                 " name",
             )
         fields: Document = {"priority": priority, "preemptionPolicy": policy}
-        if found is not None:
+        if found is not None and not name:
             fields["priorityClassName"] = found["metadata"]["name"]
         set_spec(attributes, **fields)
 

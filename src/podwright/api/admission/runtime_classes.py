@@ -25,12 +25,15 @@ class RuntimeClass(Plugin):
     Parameters
     ----------
     store : ObjectStore
+    keeps_given : bool
+        Whether a pod keeps the overhead that it has, and its class may be unknown then.
     """
 
     name = "RuntimeClass"
     resources: Resources = PODS
 
-    def __init__(self, store: ObjectStore) -> None:
+    def __init__(self, store: ObjectStore, *, keeps_given: bool = False) -> None:
+        self._keeps_given = keeps_given
         self._classes = CurrentObjects(store, ("node.k8s.io", "RuntimeClass"))
 
     def admit(self, attributes: Attributes) -> None:
@@ -41,7 +44,9 @@ class RuntimeClass(Plugin):
         fixed = (found.get("overhead") or {}).get("podFixed")
         if found.get("overhead") is not None:
             own = spec_of(attributes).get("overhead")
-            if own and not _is_same(own, fixed):
+            if own and self._keeps_given:
+                fixed = own
+            elif own and not _is_same(own, fixed):
                 raise rejected(attributes, _OTHER_OVERHEAD)
             set_spec(attributes, overhead=fixed or {})
         scheduling = found.get("scheduling")
@@ -70,7 +75,7 @@ class RuntimeClass(Plugin):
 
     def validate(self, attributes: Attributes) -> None:
         """Reject an overhead that is not the one of the class."""
-        if not _is_new_pod(attributes):
+        if not _is_new_pod(attributes) or self._keeps_given:
             return
         found = self._class_of(attributes)
         own = spec_of(attributes).get("overhead")
@@ -98,6 +103,8 @@ class RuntimeClass(Plugin):
         if name is None:
             return None
         found = self._classes.by_key().get(name)
+        if found is None and self._keeps_given and spec_of(attributes).get("overhead"):
+            return None
         if found is None:
             raise rejected(attributes, f'pod rejected: RuntimeClass "{name}" not found')
         return found

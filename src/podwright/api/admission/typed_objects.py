@@ -1,11 +1,9 @@
-"""Admission: defaults, priority, tolerations and finalizers of an object before it is stored.
+"""Admission of the typed objects of files, simulations and controllers.
 
-The room `schema` has the defaults. Pods of one template share one `spec`, which is completed once.
-
-Upstream: plugin/pkg/admission/priority/admission.go;
-plugin/pkg/admission/defaulttolerationseconds/admission.go;
-plugin/pkg/admission/storage/storageobjectinuseprotection/admission.go;
-staging/src/k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go
+The plugins are those of the HTTP door, on the documents of the objects. What plugins make of the
+spec of a pod depends on the spec alone, unless its namespace has limit ranges, standards or
+policies: pods of one template share one `spec`, which is completed once. The room `schema` has the
+defaults. An object of another server keeps the fields that only admission sets.
 """
 
 from __future__ import annotations
@@ -14,13 +12,20 @@ from typing import Final
 
 import msgspec
 
-from podwright.api.admission.default_tolerations import default_tolerations
-from podwright.api.admission.rejections import Forbidden, NamespaceTerminating
+from podwright.api.admission.attributes import AdmittedResource, Attributes, Operation
+from podwright.api.admission.chain import AdmissionChain
+from podwright.api.admission.context import AdmissionContext
+from podwright.api.admission.kind_resources import KindResource, kind_resources
+from podwright.api.admission.namespace_lifecycle import terminating
+from podwright.api.admission.plugins import default_plugins
+from podwright.api.admission.pod_security.namespace_policy import policy_of
+from podwright.api.authorization.authorizers import AlwaysAllow
 from podwright.api.identity import uid_at
 from podwright.api.invalid import Invalid
 from podwright.api.job_selectors import with_generated_selector
 from podwright.api.object_edits import with_defaults, wrong_types
 from podwright.api.qos import qos_class
+from podwright.api.users import User
 from podwright.objects import (
     Document,
     KubernetesObject,
@@ -29,14 +34,39 @@ from podwright.objects import (
     Pod,
     PodSpec,
     PodStatus,
-    PriorityClass,
     api_group,
     decode_as,
-    default_priority_class,
     encode,
 )
 from podwright.schema import Kind, built_in, decode
-from podwright.store import ObjectStore, kind_of
+from podwright.store import NAMESPACE, ObjectStore, kind_of
+
+OMITTED: Final = (
+    "NamespaceLifecycle", "ServiceAccount", "NodeRestriction", "TaintNodesByCondition",
+    "OwnerReferencesPermissionEnforcement", "CertificateApproval", "CertificateSigning",
+    "CertificateSubjectRestriction", "PodTopologyLabels", "PodResizeValidator", "ResourceQuota",
+)  # fmt: skip
+"""The plugins that a simulation does not have.
+
+It has no authorization and no tokens. Nothing there removes the taint of new nodes, or gives back
+what a quota counts. The labels of recorded pods are those that they had. Namespaces are made by
+their first object."""
+
+_OF_SPECS: Final = ("Priority", "DefaultTolerationSeconds", "RuntimeClass")
+"""The plugins that read nothing of a pod but its spec."""
+
+_POLICY_BINDINGS: Final = tuple(
+    ("admissionregistration.k8s.io", f"{kind}AdmissionPolicyBinding")
+    for kind in ("Validating", "Mutating")
+)
+_READ: Final = (
+    ("scheduling.k8s.io", "PriorityClass"),
+    ("node.k8s.io", "RuntimeClass"),
+    ("", "LimitRange"),
+    NAMESPACE,
+    *_POLICY_BINDINGS,
+)
+"""The kinds on which the admission of pods depends."""
 
 _PROTECTION: Final = {
     PersistentVolume: "kubernetes.io/pv-protection",
@@ -47,97 +77,187 @@ _PROTECTION: Final = {
 class Admission:
     """Completes or rejects objects before they are stored.
 
-    Changes of the kinds in `READ` are delivered to it.
-
     Parameters
     ----------
     store : ObjectStore
         The stored objects; read only.
     """
 
-    READ: Final = frozenset({("scheduling.k8s.io", "PriorityClass"), ("", "Namespace")})
-
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
-        self._classes: dict[str, PriorityClass] = {}
-        self._terminating: dict[str, None] = {}
+        context = AdmissionContext(
+            store=store,
+            update_status=_never,
+            authorizer=AlwaysAllow(),
+            resources=kind_resources().values(),
+            type_of=lambda resource: _own(resource).object_type,
+            completed=lambda resource, document: _own(resource).kind.with_defaults(document),
+            keeps_given=True,
+        )
+        plugins = default_plugins(context, disabled=OMITTED)
+        self._chain = AdmissionChain(plugins)
+        self._of_specs = AdmissionChain([each for each in plugins if each.name in _OF_SPECS])
+        # The resources of which plugins know that are no policies.
+        self._known = frozenset(key for each in plugins for key in each.resources or ())
+        self._changes = store.follow(*_READ)
         # The completed form of a `spec`, by its id(); the value keeps the `spec` alive, so that
         # its id is not reused.
         self._specs: dict[int, tuple[Document, PodSpec, Document, Document]] = {}
+        # Whether the spec of a pod alone decides, by namespace.
+        self._plain: dict[str, bool] = {}
+        self._policies: bool | None = None
         # Controllers create the same pod object many times: the last one, and its admitted form.
         self._last: tuple[Pod, Pod] | None = None
 
-    def put(self, obj: KubernetesObject) -> None:
-        """Process an added or changed priority class or namespace."""
-        if isinstance(obj, PriorityClass):
-            self._classes[obj.name] = obj
-            self._start_over()
-        elif obj.metadata.deletion_timestamp is not None:
-            self._terminating[obj.name] = None
-        else:
-            self._terminating.pop(obj.name, None)
+    def _catch_up(self) -> None:
+        """Forget what depended on objects that changed."""
+        if self._changes:
+            self._changes.clear()
+            self._specs.clear()
+            self._plain.clear()
+            self._policies = None
+            self._last = None
 
-    def forget(self, obj: KubernetesObject) -> None:
-        """Process a removed priority class or namespace."""
-        if isinstance(obj, PriorityClass):
-            self._classes.pop(obj.name, None)
-            self._start_over()
-        else:
-            self._terminating.pop(obj.name, None)
+    def _is_plain(self, namespace: str) -> bool:
+        """Whether the spec of a pod alone decides about it."""
+        known = self._plain.get(namespace)
+        if known is None:
+            found = self._store.get(NAMESPACE, namespace)
+            labels = {} if found is None else found.metadata.labels
+            limits = self._store.list(("", "LimitRange"), namespace=namespace).objects
+            known = policy_of(labels).is_privileged and not limits and not self._has_policies()
+            self._plain[namespace] = known
+        return known
 
-    def _start_over(self) -> None:
-        self._specs.clear()
-        self._last = None
+    def _has_policies(self) -> bool:
+        if self._policies is None:
+            self._policies = any(self._store.list(kind).objects for kind in _POLICY_BINDINGS)
+        return self._policies
 
-    def admit_new(self, obj: KubernetesObject) -> KubernetesObject:
+    def admit_new(self, obj: KubernetesObject, user: str = "", now_ns: int = 0) -> KubernetesObject:
         """Return a new object as it will be stored.
 
         Raises
         ------
-        NamespaceTerminating
-            Its namespace is terminating.
-        Forbidden
-            As `admit`.
+        Rejected
+            A plugin rejects it, such as a `NamespaceTerminating`.
         """
-        if self._terminating and obj.metadata.namespace in self._terminating:
-            namespace = obj.metadata.namespace
-            raise NamespaceTerminating(
-                *_resource(obj),
-                obj.name,
-                "unable to create new content in namespace"
-                f" {namespace} because it is being terminated",
-            )
+        self._catch_up()
+        namespace = obj.metadata.namespace
+        found = self._store.get(NAMESPACE, namespace) if namespace else None
+        if found is not None and found.metadata.deletion_timestamp is not None:
+            raise terminating(*_resource(obj), obj.name, namespace)
         if isinstance(obj, Pod):
-            return self._admit_pod(obj)
+            if self._is_plain(namespace):
+                return self._admit_pod(obj)
+            return self._admit_single_pod(obj, user, now_ns)
         obj = with_defaults(obj)
         if obj.kind == "Job" and not obj.uid:
             # The labels and the selector of a job contain its uid.
             next_uid = uid_at(self._store.seed, self._store.resource_version + 1)
-            return with_generated_selector(obj, next_uid)
-        return self.admit(obj)
+            obj = with_generated_selector(obj, next_uid)
+        return self._admitted(obj, "CREATE", None, user, now_ns)
 
-    def complete_update(self, obj: KubernetesObject) -> KubernetesObject:
-        """Return a changed object with defaults where its spec is not the stored one."""
-        stored = self._store.get(kind_of(obj), obj.key)
-        spec = obj.raw.get("spec")
-        if stored is not None and spec is not None and spec is stored.raw.get("spec"):
-            return obj
-        return self._admit_pod(obj) if isinstance(obj, Pod) else with_defaults(obj)
-
-    def admit(self, obj: KubernetesObject) -> KubernetesObject:
-        """Return an object as it will be stored.
+    def complete_update(
+        self, obj: KubernetesObject, user: str = "", now_ns: int = 0
+    ) -> KubernetesObject:
+        """Return a changed object with defaults where its spec is not the stored one.
 
         Raises
         ------
-        Forbidden
+        Rejected
+            A plugin rejects the change.
+        """
+        self._catch_up()
+        stored = self._store.get(kind_of(obj), obj.key)
+        spec = obj.raw.get("spec")
+        is_same = stored is not None and spec is not None and spec is stored.raw.get("spec")
+        if is_same and not self._has_policies():
+            return obj
+        if isinstance(obj, Pod):
+            obj = obj if is_same else self._admit_pod(obj)
+            if stored is None or self._is_plain(obj.metadata.namespace):
+                return obj
+        else:
+            obj = obj if is_same else with_defaults(obj)
+        return obj if stored is None else self._admitted(obj, "UPDATE", stored, user, now_ns)
+
+    @property
+    def checks_deletions(self) -> bool:
+        """Whether there are policies, which can deny deletions."""
+        self._catch_up()
+        return self._has_policies()
+
+    def check_deletion(self, obj: KubernetesObject, user: str, now_ns: int) -> None:
+        """Reject the deletion of an object if a policy denies it.
+
+        Raises
+        ------
+        Rejected
+            The first denial.
+        """
+        resource = kind_resources().get((obj.api_version, obj.kind))
+        if resource is None:
+            return
+        attributes = _attributes(resource, "DELETE", obj, None, obj.raw, user, now_ns)
+        self._chain.admit(attributes)
+        self._chain.validate(attributes)
+
+    def admit(self, obj: KubernetesObject) -> KubernetesObject:
+        """Return an object of another server, or a changed one, as it will be stored.
+
+        Raises
+        ------
+        Rejected
             A pod's priority class does not exist.
         """
+        self._catch_up()
         if isinstance(obj, Pod):
             return self._admit_pod(obj)
         finalizer = _PROTECTION.get(type(obj))
         if finalizer is not None and finalizer not in obj.metadata.finalizers:
             return _with_finalizer(obj, finalizer)
         return obj
+
+    def _admitted(
+        self,
+        obj: KubernetesObject,
+        operation: Operation,
+        stored: KubernetesObject | None,
+        user: str,
+        now_ns: int,
+    ) -> KubernetesObject:
+        """Return an object after all plugins; custom objects pass as they are."""
+        resource = kind_resources().get((obj.api_version, obj.kind))
+        if resource is None:
+            return obj
+        if (resource.group, resource.plural) not in self._known and not self._has_policies():
+            return obj
+        document = encode(obj)
+        old = None if stored is None else stored.raw
+        attributes = _attributes(resource, operation, obj, document, old, user, now_ns)
+        self._chain.admit(attributes)
+        self._chain.validate(attributes)
+        if attributes.object is document or attributes.object is None:
+            return obj
+        return decode(attributes.object, source=f"{obj.kind} {obj.key}")
+
+    def _admit_single_pod(self, pod: Pod, user: str, now_ns: int) -> Pod:
+        """Return a pod after all plugins."""
+        document = pod.raw or encode(pod)
+        written = document.get("spec") or {}
+        if problems := wrong_types(_POD, {"spec": written}):
+            raise Invalid(pod, problems)
+        document = document | {"spec": _POD.with_defaults({"spec": written})["spec"]}
+        resource = kind_resources()["v1", "Pod"]
+        attributes = _attributes(resource, "CREATE", pod, document, None, user, now_ns)
+        self._chain.admit(attributes)
+        self._chain.validate(attributes)
+        made = decode(attributes.object or document, source=f"Pod {pod.key}")
+        assert isinstance(made, Pod), "plugins keep the kind"
+        complete = made.raw["spec"]
+        pending: Document = {"phase": "Pending", "qosClass": qos_class(complete)}
+        return _with_status(made, made.raw, made.spec, complete, pending)
 
     def _admit_pod(self, pod: Pod) -> Pod:
         last = self._last
@@ -154,43 +274,70 @@ class Admission:
                 self._specs.clear()
             known = self._specs[id(written)] = (written, spec, complete, pending)
         _, spec, complete, pending = known
-        status: Document = document.get("status") or {}
-        typed = pod.status
-        if not status.get("phase"):
-            others = {name: value for name, value in status.items() if name != "phase"}
-            status = pending | others if others else pending
-            typed = msgspec.structs.replace(pod.status, phase="Pending") if others else _PENDING
-        raw = document | {"spec": complete, "status": status}
-        admitted = msgspec.structs.replace(pod, spec=spec, status=typed, raw=raw)
+        admitted = _with_status(pod, document, spec, complete, pending)
         self._last = (pod, admitted)
         return admitted
 
     def _completed(self, pod: Pod, written: Document) -> Document:
         if problems := wrong_types(_POD, {"spec": written}):
             raise Invalid(pod, problems)
-        spec: Document = dict(_POD.with_defaults({"spec": written})["spec"])
-        self._give_priority(pod, spec)
-        spec["tolerations"] = default_tolerations(spec.get("tolerations") or [])
-        return spec
+        spec = _POD.with_defaults({"spec": written})["spec"]
+        document: Document = {"metadata": (pod.raw or {}).get("metadata") or {}, "spec": spec}
+        resource = kind_resources()["v1", "Pod"]
+        attributes = _attributes(resource, "CREATE", pod, document, None, "", 0)
+        self._of_specs.admit(attributes)
+        self._of_specs.validate(attributes)
+        completed: Document = (attributes.object or document)["spec"]
+        return completed
 
-    def _give_priority(self, pod: Pod, spec: Document) -> None:
-        name = spec.get("priorityClassName") or ""
-        found = self._classes.get(name)
-        if not name:
-            found = default_priority_class(self._classes.values())
-        elif found is None and spec.get("priority") is None:
-            raise Forbidden(
-                "",
-                "pods",
-                pod.name or pod.metadata.generate_name,
-                f"no PriorityClass with name {name} was found",
-            )
-        if found is not None:
-            spec.setdefault("priorityClassName", found.name)
-        if spec.get("priority") is None:
-            spec["priority"] = found.value if found is not None else 0
-        policy = found.preemption_policy if found is not None else ""
-        spec.setdefault("preemptionPolicy", policy or "PreemptLowerPriority")
+
+def _with_status(
+    pod: Pod, document: Document, spec: PodSpec, complete: Document, pending: Document
+) -> Pod:
+    """Return a pod with its completed spec, and with the status of a new one if it has none."""
+    status: Document = document.get("status") or {}
+    typed = pod.status
+    if not status.get("phase"):
+        others = {name: value for name, value in status.items() if name != "phase"}
+        status = pending | others if others else pending
+        typed = msgspec.structs.replace(pod.status, phase="Pending") if others else _PENDING
+    raw = document | {"spec": complete, "status": status}
+    return msgspec.structs.replace(pod, spec=spec, status=typed, raw=raw)
+
+
+def _attributes(
+    resource: KindResource,
+    operation: Operation,
+    obj: KubernetesObject,
+    document: Document | None,
+    old: Document | None,
+    user: str,
+    now_ns: int,
+) -> Attributes:
+    return Attributes(
+        operation=operation,
+        resource=resource,
+        subresource="",
+        namespace=obj.metadata.namespace or (obj.name if obj.kind == "Namespace" else ""),
+        name=obj.name,
+        object=document,
+        old=old,
+        user=User(user),
+        options={},
+        is_dry_run=False,
+        now_ns=now_ns,
+        warnings=[],
+        audit_annotations={},
+    )
+
+
+def _own(resource: AdmittedResource) -> KindResource:
+    assert isinstance(resource, KindResource), "all resources are those of built-in kinds"
+    return resource
+
+
+def _never(document: Document, now_ns: int) -> None:
+    raise AssertionError(f"no quota is counted, but {document['metadata']} at {now_ns}")
 
 
 def _resource(obj: KubernetesObject) -> tuple[str, str]:

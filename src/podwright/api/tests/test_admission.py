@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podwright.api.admission import Admission
+from podwright.api.resource_storage import ResourceStorage
 from podwright.objects import Document, KubernetesObject, Pod
 from podwright.schema import decode
 from podwright.store import ObjectStore
@@ -30,12 +31,16 @@ def priority_of(admission: Admission, pod: Pod) -> int:
 
 
 def test_a_pod_gets_the_current_default_priority_at_each_creation():
-    admission, pod = Admission(ObjectStore()), make_pod("web")
+    store = ObjectStore()
+    storage, admission, pod = ResourceStorage(store), Admission(store), make_pod("web")
     given = [priority_of(admission, pod)]
     for value in (5, 7):
-        admission.put(a_class(value))
+        if value == 5:
+            storage.create(a_class(value), 0)
+        else:
+            storage.update(a_class(value))
         given += [priority_of(admission, pod), priority_of(admission, pod)]
-    admission.forget(a_class(7))
+    storage.delete(("scheduling.k8s.io", "PriorityClass"), "usual", 0)
     assert [*given, priority_of(admission, pod)] == [0, 5, 5, 7, 7, 0]
 
 

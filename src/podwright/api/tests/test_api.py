@@ -156,7 +156,7 @@ def test_create_rejects_what_cannot_be_stored(obj: KubernetesObject, error: type
 
 def test_create_rejects_objects_in_a_terminating_namespace():
     api = an_api()
-    api.admission.put(a_namespace("default", deletionTimestamp="2026-01-01T00:00:00Z"))
+    api.store.put(a_namespace("default", deletionTimestamp="2026-01-01T00:00:00Z"))
     error = rejected(api, CreateObject(a_pod(), USER))
     assert isinstance(error, NamespaceTerminating)
     assert str(error) == (

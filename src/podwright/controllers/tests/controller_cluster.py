@@ -35,7 +35,7 @@ from podwright.controllers.interface import (
 from podwright.controllers.lister import Lister
 from podwright.controllers.workload_fields import status_of
 from podwright.machine import ObjectDeleted, ObjectPut
-from podwright.objects import KubernetesObject, Node, Pod, PriorityClass, encode, node_selector
+from podwright.objects import KubernetesObject, Node, Pod, encode, node_selector
 from podwright.objects.timestamps import timestamp_text
 from podwright.schema import decode
 from podwright.store import AlreadyExists, NotFound
@@ -115,8 +115,6 @@ class Cluster:
 
     def create(self, document: dict[str, Any]) -> KubernetesObject:
         obj = decode(document)
-        if isinstance(obj, PriorityClass):
-            self.admission.put(obj)
         return self.store.create(self.admission.admit_new(obj), self.now_ns).object
 
     def patch(

@@ -445,12 +445,12 @@ def test_a_world_reports_as_a_simulation_does():
 
 
 def test_a_world_reports_what_its_objects_do_not_do():
-    limits = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "l"}}
+    limits = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "l"}}
     world = pw.World()
     world.add(*nodes(1, cpu="2"), *(make_pod(f"p{n}", cpu="1") for n in range(3)), decode(limits))
     report = world.run().summary.report
     assert report is not None
-    assert [each.kind for each in report.ignored_kinds] == ["LimitRange"]
+    assert [each.kind for each in report.ignored_kinds] == ["ResourceQuota"]
     assert report.estimate is not None
     assert (report.estimate.pods, report.estimate.fitting) == (3, 2)
     world.add(job("train"))
