@@ -28,6 +28,7 @@ Start with `table.py` (the format), then `kind.py`.
 
 from podwright.schema.decoding import Problem
 from podwright.schema.defaults.pods import template_with_defaults
+from podwright.schema.definition_kind import BOOLEAN_OR_SCHEMA
 from podwright.schema.descriptions import description
 from podwright.schema.field_suggestions import UNKNOWN_FIELD
 from podwright.schema.go_order import go_ordered
@@ -47,6 +48,7 @@ from podwright.schema.validation.pod_subresources import (
 )
 
 __all__ = [
+    "BOOLEAN_OR_SCHEMA",
     "UNKNOWN_FIELD",
     "Cell",
     "Column",

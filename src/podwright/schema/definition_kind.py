@@ -17,6 +17,9 @@ from podwright.schema.field_suggestions import UNKNOWN_FIELD
 from podwright.schema.kind import Kind
 
 DEFINITION_TYPE: Final = "apiextensions.v1.CustomResourceDefinition"
+BOOLEAN_OR_SCHEMA: Final = "boolean or JSON schema expected"
+"""The text of upstream's own decoder."""
+
 _SCHEMA_TYPE: Final = "apiextensions.v1.JSONSchemaProps"
 _SCHEMAS: Final = ("allOf", "anyOf", "oneOf")
 _NAMED_SCHEMAS: Final = ("properties", "patternProperties", "definitions")
@@ -54,7 +57,7 @@ class DefinitionKind(Kind):
             if isinstance(value, dict):
                 loose.append((name, value))
             elif value is not None and not isinstance(value, bool):
-                yield f"{path}.{name}", "boolean or JSON schema expected", value
+                yield f"{path}.{name}", BOOLEAN_OR_SCHEMA, value
         for name, value in loose:
             at = f"{path}.{name}"
             found = list(decoding_problems(value, self._type_of(_SCHEMA_TYPE), self._type_of, at))

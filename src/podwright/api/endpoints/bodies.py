@@ -31,7 +31,7 @@ from podwright.api.endpoints.status_errors import (
     unsupported_media_type,
 )
 from podwright.objects import Document, YamlError, api_group, read_yaml
-from podwright.schema import UNKNOWN_FIELD, Problem, built_in
+from podwright.schema import BOOLEAN_OR_SCHEMA, UNKNOWN_FIELD, Problem, built_in
 
 BODY_MAX_BYTES: Final = 3 * 1024 * 1024
 """The largest body; upstream's limit for writes."""
@@ -536,6 +536,8 @@ def cannot_be_handled(kind: ObjectKind, error: ValueError) -> Exception:
 def type_error(kind: ObjectKind, problem: Problem) -> str:
     """Return the message of Go's decoder for a value of a wrong type."""
     path, message, value = problem
+    if message == BOOLEAN_OR_SCHEMA:
+        return message
     plain = _PATH_INDEX.sub("", path)
     type_name = _go_type_at(kind, plain)
     if type_name == "quantity":

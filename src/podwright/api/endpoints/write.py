@@ -34,7 +34,7 @@ from podwright.api.endpoints.custom_resources import (
     check_custom_kind,
     check_custom_version,
     check_kind_of_object,
-    finalizer_warnings,
+    write_warnings,
 )
 from podwright.api.endpoints.field_management import manager_of
 from podwright.api.endpoints.options import (
@@ -219,8 +219,7 @@ def create_document(
     attributes.object = document
     backend.admission.validate(attributes)
     call.warnings += attributes.warnings
-    if resource.is_custom:
-        call.warnings += finalizer_warnings(document, None)
+    call.warnings += write_warnings(resource, document, None)
     stored = _store_new(backend, call, document, is_dry_run=options.is_dry_run)
     made = resource.served(stored.object.raw)
     return _without_version(made) if options.is_dry_run else made
@@ -569,8 +568,8 @@ def update_document(
     attributes.object = new
     backend.admission.validate(attributes)
     call.warnings += attributes.warnings
-    if resource.is_custom and not info.subresource:
-        call.warnings += finalizer_warnings(new, old)
+    if not info.subresource:
+        call.warnings += write_warnings(resource, new, old)
     new = backend.field_management.settled(old, new)
     replaced = backend.storage.replace(
         current, stored_object(backend, resource, new), is_dry_run=options.is_dry_run

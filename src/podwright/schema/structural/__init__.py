@@ -15,8 +15,10 @@ Start with `custom_kind.py`.
 
 from podwright.schema.structural.approval import approval_of
 from podwright.schema.structural.custom_kind import CustomKind, CustomVersion
+from podwright.schema.structural.formats import known_format
 from podwright.schema.structural.json_paths import JsonPath, JsonPathError, compiled_path
 from podwright.schema.structural.scale_paths import AccessError, ScalePaths, integer_at, text_at
+from podwright.schema.structural.shape import all_schemas
 
 __all__ = [
     "AccessError",
@@ -25,8 +27,10 @@ __all__ = [
     "JsonPath",
     "JsonPathError",
     "ScalePaths",
+    "all_schemas",
     "approval_of",
     "compiled_path",
     "integer_at",
+    "known_format",
     "text_at",
 ]

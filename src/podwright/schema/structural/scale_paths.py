@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from podwright.objects import Document
+from podwright.schema.structural.values import go_number
 from podwright.schema.validation.field_errors import FieldErrors
 
 _INT32_MAX: Final = 2**31 - 1
@@ -114,7 +115,7 @@ def _shown(value: Any) -> str:
         return f"[{' '.join(map(_shown, value))}]"
     if isinstance(value, dict):
         return f"map[{' '.join(f'{name}:{_shown(value[name])}' for name in sorted(value))}]"
-    return str(value)
+    return value if isinstance(value, str) else go_number(value)
 
 
 def validate_scale(

@@ -70,6 +70,13 @@ def sub_schemas(schema: Schema) -> Iterator[Schema]:
     yield from (schema.get("properties") or {}).values()
 
 
+def all_schemas(schema: Schema) -> Iterator[Schema]:
+    """Yield a schema and all schemas in it."""
+    yield schema
+    for part in sub_schemas(schema):
+        yield from all_schemas(part)
+
+
 def structural_problems(schema: Schema, path: str) -> list[Problem]:
     """Return why a schema is not structural, sorted by their texts as upstream does."""
     errors = FieldErrors()
@@ -218,7 +225,7 @@ def _validate_nested(
     for name, text in _NESTED:
         value = schema.get(name)
         is_set = value not in (None, "", [], False)
-        if is_set and (value != {} or name == "additionalProperties"):
+        if is_set and (value != {} or name in ("additionalProperties", "default")):
             errors.forbidden(f"{path}.{name}", text)
     if "metadata" in properties:
         text = "must not be specified in a nested context"

@@ -18,7 +18,7 @@ import msgspec
 
 from podwright.cel import PatternError, compile_pattern
 from podwright.schema.structural.correlation import Correlation
-from podwright.schema.structural.formats import has_format, known_format
+from podwright.schema.structural.formats import NUMBER_FORMATS, has_format, known_format
 from podwright.schema.structural.pruning import Schema
 from podwright.schema.validation.field_errors import FieldErrors
 
@@ -26,6 +26,7 @@ _JSON_TYPES: Final = {
     bool: ("boolean", ""), str: ("string", ""), int: ("integer", "int64"),
     float: ("number", "float64"), list: ("array", ""), dict: ("object", ""),
 }  # fmt: skip
+_NUMBER_FORMATS: Final = frozenset().union(*NUMBER_FORMATS.values())
 _INT32: Final = (-(2**31), 2**31 - 1)
 _INT64: Final = (-(2**63), 2**63 - 1)
 _FLOAT32_MAX: Final = 3.4028234663852886e38
@@ -145,7 +146,7 @@ def _validated(value: Any, schema: Schema, path: str, old: Correlation | None) -
     if isinstance(value, str):
         result.merge(_check_text(value, schema, path))
         result.count += 1
-        if name := _format_of(schema):
+        if (name := _format_of(schema)) and name not in _NUMBER_FORMATS:
             result.merge(_check_format(value, name, path))
             result.count += 1
     if is_number:

@@ -9,7 +9,7 @@ Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/vali
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -20,8 +20,8 @@ from podwright.schema.structural.field_paths import FieldPathError, schema_at
 from podwright.schema.structural.pruning import META_FIELDS, Schema
 from podwright.schema.structural.rules import add_rule_error
 from podwright.schema.structural.shape import (
+    all_schemas,
     structural_problems,
-    sub_schemas,
     unsupported_field,
 )
 from podwright.schema.validation.definition_structs import printed_rule, printed_schema
@@ -98,13 +98,6 @@ def _has_problem(check: Any, schema: Schema) -> bool:
     errors = FieldErrors()
     check(errors, schema, "")
     return len(errors) > 0
-
-
-def all_schemas(schema: Schema) -> Iterator[Schema]:
-    """Yield a schema and all schemas in it."""
-    yield schema
-    for part in sub_schemas(schema):
-        yield from all_schemas(part)
 
 
 def validate_schema(

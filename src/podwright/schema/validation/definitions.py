@@ -110,18 +110,18 @@ def _validate_stored(
     if not stored:
         errors.invalid(path, stored, "must have at least one stored version")
         return
-    names = [each.get("name") for each in versions]
+    left: dict[Any, int] = {name: index for index, name in enumerate(stored)}
     for each in versions:
-        if each.get("storage") and each.get("name") not in stored:
+        # A version that is listed twice is found once.
+        if left.pop(each.get("name"), None) is None and each.get("storage"):
             errors.invalid(path, stored, f"must have the storage version {each.get('name')}")
-    for index, name in enumerate(stored):
-        if name not in names:
-            text = (
-                f"missing from spec.versions; {name} was previously a storage version, and must"
-                " remain in spec.versions until a storage migration ensures no data remains"
-                f" persisted in {name} and removes {name} from status.storedVersions"
-            )
-            errors.invalid(f"{path}[{index}]", name, text)
+    for name, index in left.items():
+        text = (
+            f"missing from spec.versions; {name} was previously a storage version, and must"
+            " remain in spec.versions until a storage migration ensures no data remains"
+            f" persisted in {name} and removes {name} from status.storedVersions"
+        )
+        errors.invalid(f"{path}[{index}]", name, text)
 
 
 def _validate_approval(errors: FieldErrors, definition: Document, old: Document | None) -> None:

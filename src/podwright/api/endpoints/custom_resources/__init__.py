@@ -18,7 +18,7 @@ from podwright.api.endpoints.custom_resources.cleanup import (
     marked_for_deletion,
 )
 from podwright.api.endpoints.custom_resources.definitions import DEFINITION, Definitions
-from podwright.api.endpoints.custom_resources.warnings import finalizer_warnings
+from podwright.api.endpoints.custom_resources.warnings import write_warnings
 
 __all__ = [
     "DEFINITION",
@@ -28,6 +28,6 @@ __all__ = [
     "check_custom_version",
     "check_definition_preconditions",
     "check_kind_of_object",
-    "finalizer_warnings",
     "marked_for_deletion",
+    "write_warnings",
 ]

@@ -1,20 +1,50 @@
-"""Warnings about writes of custom resources.
+"""Warnings about writes of custom resources and of their definitions.
 
-Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresource/
-{strategy,validator}.go
+Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresource/validator.go;
+pkg/registry/customresourcedefinition/strategy.go
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
+from podwright.api.endpoints.custom_resources.definitions import DEFINITION
+from podwright.api.endpoints.resources import Resource
 from podwright.objects import Document, label_key_errors
 from podwright.schema import printed
+from podwright.schema.structural import all_schemas, known_format
 
 _STANDARD: Final = frozenset({"orphan", "foregroundDeletion", "kubernetes"})
 
 
-def finalizer_warnings(new: Document, old: Document | None) -> list[str]:
+def write_warnings(resource: Resource, new: Document, old: Document | None) -> list[str]:
+    """Return the warnings about a write, if it is one of a custom resource or of a definition.
+
+    Parameters
+    ----------
+    old : dict or None
+        The stored object; None for a new one.
+    """
+    if resource.is_custom:
+        return _finalizer_warnings(new, old)
+    if resource.storage != DEFINITION:
+        return []
+    before = set() if old is None else {*_unknown_formats(old)}
+    added = [name for name in _unknown_formats(new) if name not in before]
+    return [f"unrecognized format {printed(name)}" for name in added]
+
+
+def _unknown_formats(definition: Document) -> Iterator[str]:
+    """Yield the formats in the schemas of a definition that are not checked."""
+    for version in (definition.get("spec") or {}).get("versions") or ():
+        for schema in all_schemas((version.get("schema") or {}).get("openAPIV3Schema") or {}):
+            name = schema.get("format")
+            if name and not known_format(name, schema.get("type") or ""):
+                yield name
+
+
+def _finalizer_warnings(new: Document, old: Document | None) -> list[str]:
     """Return the warnings about finalizers that a write adds."""
     before = ((old or {}).get("metadata") or {}).get("finalizers") or ()
     after = (new.get("metadata") or {}).get("finalizers") or ()

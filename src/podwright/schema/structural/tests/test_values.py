@@ -56,6 +56,11 @@ def problems(value: Any, schema: Any, **more: Any) -> list[tuple[str, str]]:
             " regexp: missing closing ): `(`'",
             id="a pattern that is none",
         ),
+        pytest.param(
+            {"type": "integer", "format": "int32"}, "x",
+            'Invalid value: "string": a in body must be of type integer: "string"',
+            id="a text in place of a number with a format",
+        ),
         pytest.param({"type": "string", "maxLength": 1}, "é", "", id="lengths are of characters"),
         pytest.param({"type": "string"}, None,
                      'Invalid value: "null": a in body must be of type string: "null"', id="null"),
