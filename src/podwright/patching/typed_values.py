@@ -102,12 +102,12 @@ def _item_error(item: Any, of: ValueType) -> str:
         return "associative list with keys may not have a null element"
     if not isinstance(item, dict):
         return "associative list with keys may not have non-map elements"
-    for key in of.keys:
-        if key not in item and key not in of.key_defaults:
-            return (
-                f'associative list with keys has an element that omits key field "{key}" '
-                "(and doesn't have default value)"
-            )
+    if not any(key in item or key in of.key_defaults for key in of.keys):
+        listed = " ".join(f'"{key}"' for key in of.keys)
+        return (
+            f"associative list with keys has an element that omits all key fields [{listed}] "
+            "(and doesn't have default values for any key fields)"
+        )
     return ""
 
 
@@ -157,10 +157,10 @@ def item_element(item: Any, of: ValueType) -> str:
     found: dict[str, Any] = {}
     for key in keys:
         value = item.get(key, of.key_defaults.get(key, ABSENT))
-        if value is ABSENT:
-            return ""
-        found[key] = value
-    return key_element(found)
+        # An absent key identifies another item than any value of it.
+        if value is not ABSENT:
+            found[key] = value
+    return key_element(found) if found else ""
 
 
 def _items(value: Any, of: ValueType) -> dict[str, list[Any]]:

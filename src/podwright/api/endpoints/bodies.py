@@ -32,6 +32,7 @@ from podwright.api.endpoints.status_errors import (
 )
 from podwright.objects import Document, YamlError, api_group, read_yaml
 from podwright.schema import BOOLEAN_OR_SCHEMA, UNKNOWN_FIELD, Problem, built_in
+from podwright.schema.structural import CustomKind
 
 BODY_MAX_BYTES: Final = 3 * 1024 * 1024
 """The largest body; upstream's limit for writes."""
@@ -538,6 +539,9 @@ def type_error(kind: ObjectKind, problem: Problem) -> str:
     path, message, value = problem
     if message == BOOLEAN_OR_SCHEMA:
         return message
+    is_custom = isinstance(kind, CustomKind)
+    if is_custom and message.startswith("Invalid value: ") and not path.startswith("metadata"):
+        return f"{path}: {message}"
     plain = _PATH_INDEX.sub("", path)
     type_name = _go_type_at(kind, plain)
     if type_name == "quantity":

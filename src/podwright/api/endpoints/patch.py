@@ -219,7 +219,7 @@ def decoded_patch(
     if is_converted:
         # Upstream's converter knows the type, and does not look at the two fields.
         patched = patched | {"apiVersion": own[0], "kind": own[1]}
-    elif (patched.get("apiVersion"), patched.get("kind")) != own:
+    elif not _is_decodable(resource, patched):
         raise _invalid_patch(shown, of_other_kind(resource, patched))
     validation = options.field_validation
     try:
@@ -241,6 +241,15 @@ def decoded_patch(
     in_namespace(call, document)
     check_name(call, document)
     return document
+
+
+def _is_decodable(resource: Resource, patched: Document) -> bool:
+    """Whether upstream decodes a document of an apiVersion and a kind for a resource."""
+    sent = (patched.get("apiVersion"), patched.get("kind"))
+    if sent == (resource.kind.api_version, resource.name):
+        return True
+    # A custom resource of another kind is decoded, and found to be invalid later.
+    return resource.is_custom and all(isinstance(each, str) and bool(each) for each in sent)
 
 
 def _with_kind(call: Call, patched: Document) -> Document:

@@ -135,8 +135,8 @@ def test_a_key_without_a_default_is_required() -> None:
     }  # fmt: skip
     of = structural_type({"type": "object", "properties": {"l": definitions}})
     assert type_errors({"l": [{}]}, of) == [
-        ".l: element 0: associative list with keys has an element that omits key "
-        'field "k" (and doesn\'t have default value)'
+        ".l: element 0: associative list with keys has an element that omits all key "
+        'fields ["k"] (and doesn\'t have default values for any key fields)'
     ]
 
 

@@ -201,8 +201,20 @@ class CustomKind:
         return made
 
     def as_read(self, document: Document) -> Document:
-        """Return a stored object of this version as it is read: by the schema of today."""
-        return self.go_form(self.with_defaults(self.go_form(document)))
+        """Return a stored object of this version as it is read: by the schema of today.
+
+        What does not change is returned as it is.
+        """
+        made = self.with_defaults(self.as_converted(document))
+        return made if made is document else self.go_form(made)
+
+    def as_converted(self, document: Document) -> Document:
+        """Return an object from another version without what this one does not have."""
+        made = document
+        if not self.version.preserves_unknown:
+            made, _ = pruned(made, self.schema, is_root=True)
+            made = defaulting.without_nulls(made, self.schema)
+        return made
 
     # ---------------------------------------------------------------------- validation
 
@@ -244,17 +256,17 @@ class CustomKind:
         return errors.problems + self._rule_problems(errors.problems, new, old)
 
     def problems_of_other_kind(
-        self, message: str, document: Document, old: Document | None
+        self, wrong: list[Problem], document: Document, old: Document | None
     ) -> list[Problem]:
         """Return what is wrong with an object of another kind, whose values are not checked.
 
         Parameters
         ----------
-        message : str
-            What is wrong with the kind.
+        wrong : list of Problem
+            What is wrong with the kind and the version.
         """
         errors = FieldErrors()
-        errors.problems.append(("kind", message, document.get("kind")))
+        errors.problems += wrong
         if self._has_embedded:
             object_metadata.validate_embedded(errors, document, _without_root(self.schema))
         if old is None:

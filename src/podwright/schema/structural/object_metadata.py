@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from podwright.objects import Document, invalid
+from podwright.objects import Document
 from podwright.schema.decoding import Problem
+from podwright.schema.field_suggestions import UNKNOWN_FIELD
 from podwright.schema.schema import built_in
 from podwright.schema.structural.pruning import Schema, _shared
-from podwright.schema.validation.field_errors import FieldErrors
+from podwright.schema.validation.field_errors import FieldErrors, printed
 from podwright.schema.validation.metadata import validate_object_meta
 from podwright.schema.validation.names import dns_1035_label
 
@@ -55,9 +56,16 @@ def embedded_problems(value: Any, schema: Schema, path: str = "") -> Iterator[Pr
     if isinstance(value, dict) and schema.get("x-kubernetes-embedded-resource"):
         for name in ("apiVersion", "kind"):
             if name in value and not isinstance(value[name], str):
-                text = invalid(value[name], "must be a string")
+                text = f"Invalid value: {printed(value[name])}: must be a string"
                 yield f"{path}.{name}", text, value[name]
-        yield from metadata_problems(value, f"{path}.metadata")
+        at = f"{path}.metadata"
+        for problem in metadata_problems(value, at):
+            if problem[1].startswith(UNKNOWN_FIELD):
+                yield problem
+            else:
+                # Go's decoder reports the whole metadata, and what it could not decode.
+                text = f"Invalid value: {printed(value['metadata'])}: json: {problem[1]}"
+                yield at, text, value["metadata"]
     for part, inner, at in _parts(value, schema, path):
         yield from embedded_problems(part, inner, at)
 

@@ -36,8 +36,10 @@ def add_rule_error(found: FieldErrors, path: str, error: RuleError) -> None:
             found.required(path, error.detail)
         case "FieldValueForbidden":
             found.forbidden(path, error.detail)
+        case "FieldValueDuplicate" if error.value is UNSET:
+            found.problems.append((path, "Duplicate value", None))
         case "FieldValueDuplicate":
-            found.duplicate(path, None if error.value is UNSET else error.value)
+            found.duplicate(path, error.value)
         case _ if error.value is UNSET:
             found.invalid_object(path, error.detail)
         case _:

@@ -10,7 +10,7 @@ from podwright.api.endpoints.bodies import type_meta, unrecognized
 from podwright.api.endpoints.resources import ObjectKind, Resource
 from podwright.api.endpoints.status_errors import bad_request, invalid
 from podwright.objects import Document, api_group
-from podwright.schema import printed
+from podwright.schema import Problem, printed
 from podwright.schema.structural import CustomKind
 
 
@@ -74,9 +74,17 @@ def check_kind_of_object(
         The kind differs from that of the resource.
     """
     sent, kind = document.get("kind"), resource.kind
-    if not isinstance(kind, CustomKind) or sent == resource.name:
+    version = str(document.get("apiVersion") or "")
+    if not isinstance(kind, CustomKind) or (sent, version) == (resource.name, kind.api_version):
         return
+    wrong: list[Problem] = []
+    for field, given, right in (
+        ("kind", sent, resource.name),
+        ("apiVersion", version, kind.api_version),
+    ):
+        if given != right:
+            message = f"Invalid value: {printed(given)}: must be {right}"
+            wrong.append((field, message, given))
     name = str((document.get("metadata") or {}).get("name") or "")
-    group = api_group(str(document.get("apiVersion") or ""))
-    message = f"Invalid value: {printed(sent)}: must be {resource.name}"
-    raise invalid(group, str(sent), name, kind.problems_of_other_kind(message, document, old))
+    found = kind.problems_of_other_kind(wrong, document, old)
+    raise invalid(api_group(version), str(sent), name, found)

@@ -38,7 +38,6 @@ class _Served(msgspec.Struct, frozen=True):
     """What the resources of a definition were made from, and their paths."""
 
     basis: Document
-    since: int
     paths: list[tuple[str, str, str]]
 
 
@@ -165,17 +164,13 @@ class Definitions:
         self._terminating = {kind: each for kind, each in self._terminating.items() if each != key}
         if definition is None or basis is None:
             return
-        # What the present schemas wrote is not examined again; a change of conditions keeps this.
-        since = self._store.resource_version
-        if found is not None and found.basis["spec"] == basis["spec"]:
-            since = found.since
         paths = []
-        for resource in served_resources(definition, since):
+        for resource in served_resources(definition):
             where = (resource.group, resource.version, resource.plural)
             if self._is_free(where):
                 self._resources.add(resource)
                 paths.append(where)
-        self._served[key] = _Served(basis, since, paths)
+        self._served[key] = _Served(basis, paths)
         if cleanup.awaits_cleanup(definition):
             self._terminating[storage_kind(definition)] = key
 

@@ -9,7 +9,7 @@ pkg/apiserver/conversion/nop_converter.go
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from podwright.api.endpoints.custom_resources.conditions import is_true
 from podwright.api.endpoints.discovery import version_order
@@ -19,7 +19,7 @@ from podwright.patching import custom_object_type
 from podwright.schema.structural import CustomKind, CustomVersion
 from podwright.store import GroupKind
 
-_KNOWN_MAX: Final = 4_096
+_KNOWN_MAX: Final = 16_384
 
 
 def storage_kind(definition: Document) -> GroupKind:
@@ -32,16 +32,8 @@ def _names(definition: Document) -> Document:
     return names
 
 
-def served_resources(definition: Document, since: int) -> list[Resource]:
-    """Return the resources of a definition; none until its names are accepted.
-
-    Parameters
-    ----------
-    definition : dict
-    since : int
-        The version of the store at which these schemas took effect: older objects are read by
-        them.
-    """
+def served_resources(definition: Document) -> list[Resource]:
+    """Return the resources of a definition; none until its names are accepted."""
     if not is_true(definition, "NamesAccepted") and not is_true(definition, "Established"):
         return []
     names = _names(definition)
@@ -61,7 +53,7 @@ def served_resources(definition: Document, since: int) -> list[Resource]:
                 storage=storage_kind(definition),
                 storage_kind=kinds[stored],
                 to_storage=_to_storage(kind, kinds[stored]),
-                from_storage=_from_storage(kind, kinds, kinds[stored], since),
+                from_storage=_from_storage(kind, kinds, kinds[stored]),
                 is_custom=True,
                 object_type=custom_object_type(
                     kind.api_version,
@@ -113,30 +105,27 @@ def _to_storage(kind: CustomKind, storage: CustomKind) -> Conversion:
 
 
 def _from_storage(
-    kind: CustomKind, kinds: dict[str, CustomKind], storage: CustomKind, since: int
+    kind: CustomKind, kinds: dict[str, CustomKind], storage: CustomKind
 ) -> Conversion:
-    """Return the conversion from any version in which an object may have been stored."""
-    known: dict[tuple[Any, Any], Document] = {}
+    """Return the conversion from any version in which an object may have been stored.
+
+    Objects are read by the schema of the version in which they were stored, as it is today.
+    """
+    # By the id() of a document; the value keeps it alive, so that its id is not reused.
+    known: dict[int, tuple[Document, Document]] = {}
 
     def convert(document: Document) -> Document:
-        metadata = document["metadata"]
-        version = metadata.get("resourceVersion")
-        is_current = document["apiVersion"] == storage.api_version and int(version or 0) > since
-        if is_current and kind is storage:
-            return document
-        key = (metadata.get("uid"), version)
-        found = known.get(key)
-        if found is None or not version:
-            found = document
-            if not is_current:
-                written = document["apiVersion"].rpartition("/")[2]
-                found = kinds.get(written, storage).as_read(document)
-            if kind.api_version != found["apiVersion"]:
-                found = kind.go_form(found | {"apiVersion": kind.api_version})
-            if len(known) >= _KNOWN_MAX:
-                known.clear()
-            known[key] = found
-        return found
+        found = known.get(id(document))
+        if found is not None:
+            return found[1]
+        written = document["apiVersion"].rpartition("/")[2]
+        made = kinds.get(written, storage).as_read(document)
+        if kind.api_version != made["apiVersion"]:
+            made = kind.as_converted(made | {"apiVersion": kind.api_version})
+        if len(known) >= _KNOWN_MAX:
+            known.clear()
+        known[id(document)] = document, made
+        return made
 
     return convert
 

@@ -184,6 +184,11 @@ def test_older_objects_are_read_by_the_schema_of_today(server: Server) -> None:
     assert after["spec"] == {"cars": 4, "class": "second"}
     assert after["metadata"] == before["metadata"]
     assert server.reply("GET", TRAINS)[1]["items"][0]["spec"] == after["spec"]
+    # A dry run shows the change, and a mark does not bring the old fields back.
+    _, shown = server.patch(f"{TRAINS}/t1?dryRun=All", {"spec": {"cars": 6}})
+    assert shown["spec"] == {"cars": 6, "class": "second"}
+    _, marked = server.reply("DELETE", f"{TRAINS}/t1?dryRun=All&propagationPolicy=Foreground")
+    assert marked["spec"] == after["spec"]
 
 
 _SPEC = "/spec/versions/0/schema/openAPIV3Schema/properties/spec"
@@ -343,6 +348,34 @@ def test_a_dry_run_defines_and_deletes_nothing(server: Server) -> None:
 
 
 # ------------------------------------------------------------------ the forms of requests
+
+
+def test_a_patch_to_another_kind_or_version_is_invalid(server: Server) -> None:
+    define(server)
+    server.reply("POST", TRAINS, train())
+    status, found = server.patch(f"{TRAINS}/t1", {"kind": "Boat"})
+    text = 'Boat.example.com "t1" is invalid: kind: Invalid value: "Boat": must be Train'
+    assert (status, found["message"]) == (422, text)
+    status, found = server.patch(f"{TRAINS}/t1", {"apiVersion": "example.com/v9"})
+    assert (status, found["details"]["causes"][0]["field"]) == (422, "apiVersion")
+
+
+def test_items_of_lists_of_type_map_may_lack_one_of_several_keys(server: Server) -> None:
+    ports = {
+        "type": "array",
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["port", "protocol"],
+        "items": {
+            "type": "object",
+            "required": ["port"],
+            "properties": {"port": {"type": "integer"}, "protocol": TEXT | {"default": "TCP"}},
+        },
+    }
+    spec = {"type": "object", "properties": {"ports": ports}}
+    define(server, version("v1", {"type": "object", "properties": {"spec": spec}}))
+    body = train(ports=[{"protocol": "UDP"}])
+    status, found = server.patch(f"{TRAINS}/t1?fieldManager=m", body, "apply-patch+yaml")
+    assert (status, found["details"]["causes"][0]["field"]) == (422, "spec.ports[0].port")
 
 
 def test_objects_are_selected_by_the_fields_of_the_definition(server: Server) -> None:
