@@ -37,6 +37,7 @@ from podwright.schema.printing.conversions import Cell, human_duration
 from podwright.schema.schema import Schema, built_in, decode
 from podwright.schema.table import Column, KindRow, Table, built_in_table, read_table
 from podwright.schema.types import Field, StructType, TypeRef, parse_field
+from podwright.schema.validation.certificates import approval_problems
 from podwright.schema.validation.field_errors import printed, reason_of
 from podwright.schema.validation.metadata import (
     changed_metadata_problems,
@@ -63,6 +64,7 @@ __all__ = [
     "TypeRef",
     "Validate",
     "ValidateUpdate",
+    "approval_problems",
     "built_in",
     "built_in_table",
     "changed_metadata_problems",

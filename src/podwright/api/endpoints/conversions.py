@@ -175,6 +175,11 @@ def _pod(pod: Document) -> Document:
     return pod
 
 
+def _csi_node(node: Document) -> Document:
+    spec: Document = node.get("spec") or {}
+    return node if spec.get("drivers") else node | {"spec": spec | {"drivers": None}}
+
+
 def _role(role: Document) -> Document:
     return role if role.get("rules") else role | {"rules": None}
 
@@ -183,5 +188,6 @@ ROUND_TRIPS: Final[dict[tuple[str, str], Conversion]] = {
     ("", "Pod"): _pod,
     ("rbac.authorization.k8s.io", "Role"): _role,
     ("rbac.authorization.k8s.io", "ClusterRole"): _role,
+    ("storage.k8s.io", "CSINode"): _csi_node,
 }
 """What the conversion to the internal version and back changes in an object, by group and kind."""

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from podwright.api.endpoints.certificate_requests import approved, kept_request, signed
 from podwright.api.endpoints.custom_resources.preparation import (
     changed_definition,
     definition_with_status,
@@ -25,6 +26,7 @@ from podwright.api.qos import qos_class
 from podwright.objects import Document, timestamp_text
 from podwright.schema import (
     Problem,
+    approval_problems,
     changed_metadata_problems,
     ephemeral_container_problems,
     resize_problems,
@@ -101,6 +103,8 @@ def prepared_for_update(
         return with_status_of(resource, new, old)
     if subresource in POD_PARTS:
         return counted(resource, POD_PARTS[subresource](new, old), old)
+    if subresource == "approval":
+        return approved(new, old, now_ns)
     if subresource == "finalize":
         new = with_part(new, "status", old.get("status"))
     elif preparation.update is not None:
@@ -379,6 +383,9 @@ KIND_PREPARATIONS: Final[dict[tuple[str, str], Preparation]] = {
     ("", "PersistentVolumeClaim"): Preparation(create=_new_claim),
     ("", "PersistentVolume"): Preparation(create=_new_volume, update_status=_volume_status),
     ("", "Namespace"): Preparation(create=_new_namespace, update=_namespace),
+    ("certificates.k8s.io", "CertificateSigningRequest"): Preparation(
+        update=kept_request, update_status=signed
+    ),
     ("", "Service"): Preparation(create=new_service, update=changed_service),
     ("apps", "DaemonSet"): Preparation(create=_new_daemon_set, update=_daemon_set),
     ("batch", "Job"): Preparation(create=_new_job),
@@ -405,6 +412,8 @@ def update_problems(
             + kind.metadata_update_problems(new, old)
             + ephemeral_container_problems(new, old)
         )
+    if subresource == "approval":
+        return problems + approval_problems(new, old)
     if subresource == "resize":
         resized = resize_problems(new, old, qos_class=qos_class(new.get("spec") or {}))
         return problems + kind.metadata_update_problems(new, old) + resized

@@ -27,6 +27,7 @@ from podwright.api.endpoints.bodies import (
     read_object,
 )
 from podwright.api.endpoints.calls import Backend, Call
+from podwright.api.endpoints.certificate_requests import with_requestor
 from podwright.api.endpoints.conversions import ROUND_TRIPS
 from podwright.api.endpoints.custom_resources import (
     DEFINITION,
@@ -210,6 +211,7 @@ def create_document(
     named = _named(backend, resource, attributes.object)
     attributes.name = attributes.name or _name_of(named)
     document = strategies.prepared_for_create(resource, named, call.now_ns)
+    document = with_requestor(resource, document, call.user)
     is_made = is_made and document["metadata"] is named["metadata"]
     document = _validated(backend, call, document, has_metadata_in_form=is_made)
     document = _allocated(backend, resource, document, None)
