@@ -68,11 +68,14 @@ class Decoded(msgspec.Struct, frozen=True):
         The paths of fields that occur twice; the last value applies.
     shares_spec : bool
         Whether the spec is that of an earlier body.
+    has_new_spec : bool
+        Whether no earlier body had the text of the spec; tables of specs would not find it.
     """
 
     document: Any
     duplicates: list[str]
     shares_spec: bool = False
+    has_new_spec: bool = False
 
 
 # ---------------------------------------------------------------------------- reading
@@ -147,9 +150,9 @@ def _read_shared(body: bytes, kind: str, texts: SpecTexts) -> Decoded:
             found.document["spec"] = spec
             return Decoded(found.document, [], shares_spec=True)
     found = read_text(body, kind)
-    if not found.duplicates:
-        texts.keep(body, found.document)
-    return found
+    if found.duplicates:
+        return found
+    return Decoded(found.document, [], has_new_spec=texts.keep(body, found.document))
 
 
 def read_text(body: bytes, kind: str, *, is_yaml: bool = False) -> Decoded:

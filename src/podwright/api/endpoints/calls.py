@@ -90,6 +90,8 @@ class Call(msgspec.Struct, kw_only=True, eq=False):
         The warnings of the reply.
     sent : dict
         The object of a write as it was decoded, for errors.
+    has_new_spec : bool
+        Whether no earlier body had the text of the spec in this one.
     """
 
     request: HttpRequest
@@ -102,6 +104,7 @@ class Call(msgspec.Struct, kw_only=True, eq=False):
     lines: SharedLines
     warnings: list[str] = []
     sent: Document = {}
+    has_new_spec: bool = False
 
     @property
     def namespace(self) -> str:

@@ -48,21 +48,25 @@ class SpecTexts:
         start = body.find(text)
         return body[:start] + b"null" + body[start + len(text) :], known
 
-    def keep(self, body: bytes, document: Document) -> None:
-        """Keep the spec of a decoded body without duplicate fields if its text occurs again."""
+    def keep(self, body: bytes, document: Document) -> bool:
+        """Keep the spec of a decoded body without duplicate fields if its text occurs again.
+
+        Return whether this is the first time; False too for a text that is never kept.
+        """
         spec: Any = document.get("spec")
         text = _text_of(body) if isinstance(spec, dict) else b""
         if not text:
-            return
+            return False
         checksum = zlib.crc32(text)
         if checksum not in self._seen:
             if len(self._seen) >= _SEEN_MAX:
                 self._seen.clear()
             self._seen.add(checksum)
-            return
+            return True
         if len(self._known) >= _SPECS_MAX:
             self._known.clear()
         self._known[text] = spec
+        return False
 
 
 def _text_of(body: bytes) -> bytes:

@@ -97,10 +97,11 @@ def body_of(backend: Backend, call: Call, validation: FieldValidation) -> Docume
         document = check_custom_kind(decoded.document, resource.kind, call.request.body)
     else:
         document = check_kind(decoded.document, resource.kind, call.request.body)
+    call.sent = document
+    call.has_new_spec = decoded.has_new_spec
     if decoded.shares_spec and (made := backend.specs.made_before(resource, document)):
         return made
-    call.sent = document
-    is_known = backend.specs.knows(resource, document)
+    is_known = not decoded.has_new_spec and backend.specs.knows(resource, document)
     # The types and fields of a known spec are right.
     checked = document | {"spec": None} if is_known else document
     try:
@@ -112,7 +113,7 @@ def body_of(backend: Backend, call: Call, validation: FieldValidation) -> Docume
     call.warnings += warnings
     if resource.is_custom:
         check_custom_version(document, resource.kind)
-    if validation == "Ignore" or warnings:
+    if validation == "Ignore" or warnings or decoded.has_new_spec:
         return completed(resource, document)
     return backend.specs.completed(
         resource,
@@ -309,9 +310,13 @@ def _validated(
     resource = call.resource
     row = resource.kind.row
     check_kind_of_object(resource, document)
-    document, found = backend.specs.stored(
-        resource, document, has_metadata_in_form=has_metadata_in_form
-    )
+    if call.has_new_spec:
+        document = resource.kind.go_form(document)
+        found = resource.kind.validation_problems(document)
+    else:
+        document, found = backend.specs.stored(
+            resource, document, has_metadata_in_form=has_metadata_in_form
+        )
     is_checked = bool(row.metadata_checks)
     qualifies = is_checked and not resource.is_custom and resource.storage != DEFINITION
     problems = validate_object_meta(

@@ -108,7 +108,14 @@ def test_short_specs_are_not_kept():
 
 def test_a_text_is_kept_when_it_occurs_again():
     texts, text = SpecTexts(), body("a").encode()
-    texts.keep(text, json.loads(text))
+    assert texts.keep(text, json.loads(text))
     assert texts.split(text) is None
-    texts.keep(text, json.loads(text))
+    assert not texts.keep(text, json.loads(text))
     assert texts.split(text) is not None
+
+
+def test_errors_of_a_template_are_those_of_its_first_pod(server):
+    wrong = SPEC.replace("app:1", " app:1")
+    found = [created(server, body("a", wrong, labels={})) for _ in range(4)]
+    assert [status for status, _ in found] == [422] * 4
+    assert len({each["message"] for _, each in found}) == 1
