@@ -47,8 +47,8 @@ def anti_affinity(app: str):
     return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
 
 
-def node_affinity(operator: str, *values: str):
-    term = {"matchExpressions": [{"key": "disk", "operator": operator, "values": list(values)}]}
+def node_affinity(operator: str, *values: str, field: str = "matchExpressions"):
+    term = {field: [{"key": "disk", "operator": operator, "values": list(values)}]}
     required = {"nodeSelectorTerms": [term]}
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
 
@@ -73,6 +73,27 @@ def claim(name: str, storage_class: str):
     })  # fmt: skip
 
 
+def bound_claim(labels: dict[str, str], **affinity: str):
+    """Return a claim and its volume, whose nodes have a label."""
+    expressions = [{"key": k, "operator": "In", "values": [v]} for k, v in affinity.items()]
+    nodes = {"nodeAffinity": {"required": {"nodeSelectorTerms": [
+        {"matchExpressions": expressions}]}}} if affinity else {}  # fmt: skip
+    volume = document(
+        "PersistentVolume", "pv", spec={
+            "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"],
+            "csi": {"driver": "csi.example.com", "volumeHandle": "h"},
+            "claimRef": {"kind": "PersistentVolumeClaim", "namespace": "default", "name": "data"},
+            "storageClassName": "fast", **nodes,
+        }, status={"phase": "Bound"},
+    )  # fmt: skip
+    volume = decode(volume.raw | {"metadata": {"name": "pv", "labels": labels}})
+    bound = claim("data", "fast").raw
+    bound |= {"spec": bound["spec"] | {"volumeName": "pv"}, "status": {"phase": "Bound"}}
+    annotations = {"pv.kubernetes.io/bind-completed": "yes"}
+    return decode(bound | {"metadata": bound["metadata"] | {"annotations": annotations}}), volume
+
+
+LAST_PORT = [{"name": "main", "ports": [{"containerPort": 80, "hostPort": 65535}]}]
 HOST_PORT = [{"name": "main", "ports": [{"containerPort": 80, "hostPort": 80}]}]
 
 
@@ -112,6 +133,35 @@ HOST_PORT = [{"name": "main", "ports": [{"containerPort": 80, "hostPort": 80}]}]
         pytest.param(
             pending(affinity=node_affinity("Exists")), [make_node("n", cpu="4")],
             "make the required node affinity preferred", id="node affinity by Exists",
+        ),
+        pytest.param(
+            pending(affinity=node_affinity("In", "ssd", field="matchFields")),
+            [make_node("n", cpu="4", labels={"disk": "ssd"})],
+            "make the required node affinity preferred", id="a term over fields",
+        ),
+        pytest.param(
+            pending(), [make_node("n", taints=["node.kubernetes.io/unschedulable:NoSchedule"],
+                                  unschedulable=True)],
+            "uncordon node n", id="a cordoned node with the taint",
+        ),
+        pytest.param(
+            pending(containers=LAST_PORT), [make_node("n"), placed("o", "n", containers=LAST_PORT)],
+            "remove hostPort 65535", id="the last host port",
+        ),
+        pytest.param(
+            pending(containers=HOST_PORT, hostNetwork=True),
+            [make_node("n"), placed("other", "n", containers=HOST_PORT, hostNetwork=True)],
+            "use hostPort 81 instead of 80", id="a port of the host network",
+        ),
+        pytest.param(
+            pending(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]),
+            [make_node("n", labels={ZONE: "a"}), *bound_claim({ZONE: "b__c"})],
+            f"add a node like n but with label {ZONE}=b", id="a volume in another zone",
+        ),
+        pytest.param(
+            pending(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]),
+            [make_node("n", labels={"rack": "1"}), *bound_claim({}, rack="2")],
+            "add a node like n but with label rack=2", id="a volume with a node affinity",
         ),
         pytest.param(
             pending(), [make_node("n", cpu="500m")], "reduce the cpu request from 1 to 500m",
