@@ -73,7 +73,7 @@ def claim(name: str, storage_class: str):
     })  # fmt: skip
 
 
-def bound_claim(labels: dict[str, str], **affinity: str):
+def claim_with_volume(labels: dict[str, str], **affinity: str):
     """Return a claim and its volume, whose nodes have a label."""
     expressions = [{"key": k, "operator": "In", "values": [v]} for k, v in affinity.items()]
     nodes = {"nodeAffinity": {"required": {"nodeSelectorTerms": [
@@ -155,12 +155,12 @@ HOST_PORT = [{"name": "main", "ports": [{"containerPort": 80, "hostPort": 80}]}]
         ),
         pytest.param(
             pending(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]),
-            [make_node("n", labels={ZONE: "a"}), *bound_claim({ZONE: "b__c"})],
+            [make_node("n", labels={ZONE: "a"}), *claim_with_volume({ZONE: "b__c"})],
             f"add a node like n but with label {ZONE}=b", id="a volume in another zone",
         ),
         pytest.param(
             pending(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]),
-            [make_node("n", labels={"rack": "1"}), *bound_claim({}, rack="2")],
+            [make_node("n", labels={"rack": "1"}), *claim_with_volume({}, rack="2")],
             "add a node like n but with label rack=2", id="a volume with a node affinity",
         ),
         pytest.param(

@@ -632,8 +632,9 @@ def workload(**fields: Any) -> Document:
         pytest.param(
             "autoscaling/v2",
             "HorizontalPodAutoscaler",
-            {"spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "minReplicas": 3,
-                      "maxReplicas": 2}},
+            {"spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web",
+                                         "apiVersion": "apps/v1"},
+                      "minReplicas": 3, "maxReplicas": 2}},
             [
                 (
                     "spec.maxReplicas",

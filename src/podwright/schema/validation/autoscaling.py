@@ -44,7 +44,11 @@ _WINDOW_MAX_S: Final = 3600
 
 
 def validate_autoscaler(errors: FieldErrors, autoscaler: Document) -> None:
-    """Check an autoscaler."""
+    """Check a new autoscaler."""
+    _validate(errors, autoscaler, needs_group=True)
+
+
+def _validate(errors: FieldErrors, autoscaler: Document, *, needs_group: bool) -> None:
     spec = autoscaler.get("spec") or {}
     least, most = spec.get("minReplicas"), spec.get("maxReplicas") or 0
     if least is not None and least < 1:
@@ -55,7 +59,10 @@ def validate_autoscaler(errors: FieldErrors, autoscaler: Document) -> None:
         errors.invalid("spec.maxReplicas", most, "must be greater than or equal to 1")
     if least is not None and most < least:
         errors.invalid("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`")
-    _validate_reference(errors, "spec.scaleTargetRef", spec.get("scaleTargetRef") or {})
+    target = spec.get("scaleTargetRef") or {}
+    _validate_reference(errors, "spec.scaleTargetRef", target)
+    if needs_group:
+        _validate_group(errors, "spec.scaleTargetRef", target)
     for index, metric in enumerate(spec.get("metrics") or ()):
         _validate_metric(errors, f"spec.metrics[{index}]", metric)
     behavior = spec.get("behavior") or {}
@@ -66,8 +73,16 @@ def validate_autoscaler(errors: FieldErrors, autoscaler: Document) -> None:
 
 def validate_autoscaler_update(errors: FieldErrors, new: Document, old: Document) -> None:
     """Check a changed autoscaler, all of whose fields may change."""
-    del old
-    validate_autoscaler(errors, new)
+    before = FieldErrors()
+    _validate_group(before, "", (old.get("spec") or {}).get("scaleTargetRef") or {})
+    _validate(errors, new, needs_group=not before.problems)
+
+
+def _validate_group(errors: FieldErrors, path: str, reference: Document) -> None:
+    """Check that a reference has an API group; only replication controllers have none."""
+    version = reference.get("apiVersion") or ""
+    if "/" not in version and reference.get("kind") != "ReplicationController":
+        errors.invalid(f"{path}.apiVersion", version, "apiVersion must specify API group")
 
 
 def _validate_reference(errors: FieldErrors, path: str, reference: Document) -> None:
@@ -174,7 +189,9 @@ def _validate_rules(errors: FieldErrors, path: str, rules: Document) -> None:
     select, choices = rules.get("selectPolicy"), ("Disabled", "Max", "Min")
     if select is not None and select not in choices:
         errors.unsupported(f"{path}.selectPolicy", select, choices)
-    for index, policy in enumerate(rules.get("policies") or ()):
+    if not (policies := rules.get("policies")):
+        errors.required(f"{path}.policies", "must specify at least one Policy")
+    for index, policy in enumerate(policies or ()):
         here, kind = f"{path}.policies[{index}]", policy.get("type") or ""
         if kind not in ("Pods", "Percent"):
             errors.unsupported(f"{here}.type", kind, ("Percent", "Pods"))
@@ -184,3 +201,8 @@ def _validate_rules(errors: FieldErrors, path: str, rules: Document) -> None:
         if (policy.get("periodSeconds") or 0) > _PERIOD_MAX_S:
             text = f"must be less than or equal to {_PERIOD_MAX_S}"
             errors.invalid(f"{here}.periodSeconds", policy["periodSeconds"], text)
+    if (tolerance := rules.get("tolerance")) is not None:
+        at = f"{path}.tolerance"
+        amount = validate_quantity(errors, at, tolerance)
+        if amount is not None and amount.nano < 0:
+            errors.invalid(at, format_quantity(amount), "must be greater than or equal to 0")

@@ -253,6 +253,10 @@ def validate_field_ref(
     if not field:
         errors.required(f"{path}.fieldPath")
         return
+    if (version := reference.get("apiVersion") or "v1") != "v1":
+        text = f"error converting fieldPath: unsupported pod version: {version}"
+        errors.invalid(f"{path}.fieldPath", field, text)
+        return
     name, bracket, rest = field.partition("[")
     if bracket and rest.endswith("']") and rest.startswith("'"):
         key = rest[1:-2]
@@ -393,7 +397,7 @@ def _validate_mount_options(
             text = "subPathExpr and subPath are mutually exclusive"
             errors.invalid(f"{at}.subPathExpr", expression, text)
         relative_path(errors, f"{path}.subPathExpr", expression)
-    if propagation := mount.get("mountPropagation"):
+    if (propagation := mount.get("mountPropagation")) is not None:
         choices = ("Bidirectional", "HostToContainer", "None")
         if propagation not in choices:
             errors.unsupported(f"{path}.mountPropagation", propagation, choices)

@@ -376,8 +376,14 @@ def validate_runtime_class(errors: FieldErrors, runtime_class: Document) -> None
     for index, toleration in enumerate(tolerations):
         key = {name: v for name, v in toleration.items() if name != "tolerationSeconds"}
         if key in seen:
-            errors.duplicate(f"scheduling.tolerations[{index}]", toleration)
+            # The text shows upstream's internal struct.
+            shown = {name[0].upper() + name[1:]: toleration.get(name) or "" for name in _TOLERATION}
+            shown["TolerationSeconds"] = toleration.get("tolerationSeconds")
+            errors.duplicate(f"scheduling.tolerations[{index}]", shown)
         seen.append(key)
+
+
+_TOLERATION: Final = ("key", "operator", "value", "effect")
 
 
 def validate_runtime_class_update(errors: FieldErrors, new: Document, old: Document) -> None:

@@ -118,7 +118,13 @@ def validate_job_spec(errors: FieldErrors, path: str, spec: Document) -> None:
         _validate_failure_policy(errors, f"{path}.podFailurePolicy", policy, spec)
     if (policy := spec.get("successPolicy")) is not None:
         if spec.get("completionMode") != "Indexed":
-            errors.invalid(f"{path}.successPolicy", policy, "requires indexed completion mode")
+            # The text shows upstream's internal struct.
+            rules = [
+                {name[0].upper() + name[1:]: rule.get(name) for name in _SUCCESS_FIELDS}
+                for rule in policy.get("rules") or ()
+            ]
+            text = "requires indexed completion mode"
+            errors.invalid(f"{path}.successPolicy", {"Rules": rules or None}, text)
         else:
             _validate_success_policy(errors, f"{path}.successPolicy", policy, spec)
     _validate_replacement(errors, f"{path}.podReplacementPolicy", spec)
@@ -127,8 +133,11 @@ def validate_job_spec(errors: FieldErrors, path: str, spec: Document) -> None:
     _validate_restart(errors, f"{path}.template.spec.restartPolicy", template, spec)
 
 
+_SUCCESS_FIELDS: Final = ("succeededIndexes", "succeededCount")
+
+
 def _validate_mode(errors: FieldErrors, path: str, spec: Document) -> None:
-    mode = spec.get("completionMode") or "NonIndexed"
+    mode = spec.get("completionMode", "NonIndexed")
     if mode not in ("NonIndexed", "Indexed"):
         errors.unsupported(f"{path}.completionMode", mode, ("NonIndexed", "Indexed"))
     if mode == "Indexed":
@@ -172,7 +181,7 @@ def _validate_indexed(errors: FieldErrors, path: str, spec: Document) -> None:
 
 def _validate_replacement(errors: FieldErrors, path: str, spec: Document) -> None:
     policy = spec.get("podReplacementPolicy")
-    if not policy:
+    if policy is None:
         return
     if spec.get("podFailurePolicy") is not None:
         if policy != "Failed":

@@ -36,6 +36,7 @@ def validate_node(errors: FieldErrors, node: Document) -> None:
 def validate_node_update(errors: FieldErrors, new: Document, old: Document) -> None:
     """Check a changed node."""
     _validate_common(errors, new)
+    _validate_addresses(errors, (new.get("status") or {}).get("addresses") or [])
     spec, before = new.get("spec") or {}, old.get("spec") or {}
     former, networks = before.get("podCIDRs") or [], spec.get("podCIDRs") or []
     if former and former != networks:
@@ -59,12 +60,6 @@ def _validate_common(errors: FieldErrors, node: Document) -> None:
     for kind in ("capacity", "allocatable"):
         validate_amounts(errors, f"status.{kind}", status.get(kind), ".{}")
     _validate_features(errors, status.get("declaredFeatures") or [])
-    seen: list[Document] = []
-    for index, address in enumerate(status.get("addresses") or ()):
-        if address in seen:
-            shown = {"Type": address.get("type"), "Address": address.get("address")}
-            errors.duplicate(f"status.addresses[{index}]", shown)
-        seen.append(address)
 
 
 def validate_taints(errors: FieldErrors, path: str, taints: list[Document]) -> None:
@@ -102,3 +97,13 @@ def _validate_features(errors: FieldErrors, features: list[str]) -> None:
             errors.duplicate(at, name)
         elif index and features[index - 1] > name:
             errors.invalid(at, name, "list must be sorted alphabetically")
+
+
+def _validate_addresses(errors: FieldErrors, addresses: list[Document]) -> None:
+    """Upstream compares addresses in updates only."""
+    seen: list[Document] = []
+    for index, address in enumerate(addresses):
+        if address in seen:
+            shown = {"Type": address.get("type"), "Address": address.get("address")}
+            errors.duplicate(f"status.addresses[{index}]", shown)
+        seen.append(address)

@@ -69,7 +69,9 @@ def validate_priority_class(errors: FieldErrors, priority_class: Document) -> No
         text = f"maximum allowed value of a user defined priority is {_USER_PRIORITY_MAX}"
         errors.forbidden("value", text)
     policy = priority_class.get("preemptionPolicy")
-    if policy and policy not in _PREEMPTION:
+    if policy == "":
+        errors.required("preemptionPolicy")
+    elif policy is not None and policy not in _PREEMPTION:
         errors.unsupported("preemptionPolicy", policy, _PREEMPTION)
 
 

@@ -88,7 +88,9 @@ def _validate_seccomp(errors: FieldErrors, path: str, profile: Document | None) 
             relative_path(errors, f"{path}.localhostProfile", file)
     elif file is not None:
         text = "can only be set when seccomp type is Localhost"
-        errors.invalid(f"{path}.localhostProfile", profile, text)
+        # The text shows upstream's internal struct.
+        shown = {"Type": kind, "LocalhostProfile": file}
+        errors.invalid(f"{path}.localhostProfile", shown, text)
 
 
 def _validate_app_armor(errors: FieldErrors, path: str, profile: Document | None) -> None:

@@ -244,6 +244,8 @@ def _validate_traffic(errors: FieldErrors, kind: str, spec: Document) -> None:
             "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
         )
         errors.invalid("spec.healthCheckNodePort", health, text)
+    elif health:
+        errors.each("spec.healthCheckNodePort", health, port_number(health))
     internal = spec.get("internalTrafficPolicy")
     if internal is not None and internal not in ("Cluster", "Local"):
         errors.unsupported("spec.internalTrafficPolicy", internal, ("Cluster", "Local"))

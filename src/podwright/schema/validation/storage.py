@@ -256,7 +256,7 @@ def validate_storage_class(errors: FieldErrors, storage_class: Document) -> None
     policy = storage_class.get("reclaimPolicy")
     if policy and policy not in ("Delete", "Retain"):
         errors.unsupported("reclaimPolicy", policy, ("Delete", "Retain"))
-    mode = storage_class.get("volumeBindingMode") or "Immediate"
+    mode = storage_class.get("volumeBindingMode", "Immediate")
     if mode not in ("Immediate", "WaitForFirstConsumer"):
         errors.unsupported("volumeBindingMode", mode, ("Immediate", "WaitForFirstConsumer"))
     _validate_topologies(errors, storage_class.get("allowedTopologies") or [])
@@ -289,7 +289,8 @@ def _validate_parameters(errors: FieldErrors, parameters: Document) -> None:
 
 
 def _validate_topologies(errors: FieldErrors, topologies: list[Document]) -> None:
-    before: list[dict[str, set[str]]] = []
+    # An empty term is equal to those that upstream has not read yet.
+    before: list[dict[str, set[str]]] = [{}]
     for index, term in enumerate(topologies):
         at, terms = f"allowedTopologies[{index}]", {}
         for number, each in enumerate(term.get("matchLabelExpressions") or ()):
@@ -374,10 +375,33 @@ def _validate_csi_driver_spec(errors: FieldErrors, spec: Document) -> None:
     for mode in spec.get("volumeLifecycleModes") or ():
         if mode not in ("Persistent", "Ephemeral"):
             errors.unsupported("spec.volumeLifecycleModes", mode, ("Persistent", "Ephemeral"))
+    _validate_token_requests(errors, spec.get("tokenRequests") or [])
     period = spec.get("nodeAllocatableUpdatePeriodSeconds")
     if period is not None and period < 10:
         at = "spec.nodeAllocatableUpdatePeriodSeconds"
         errors.invalid(at, period, "must be greater than or equal to 10 seconds")
+
+
+def _validate_token_requests(errors: FieldErrors, requests: list[Document]) -> None:
+    """Upstream: pkg/apis/storage/validation/validation.go, validateTokenRequests."""
+    seen: set[str] = set()
+    for index, request in enumerate(requests):
+        at, audience = f"spec.tokenRequests[{index}]", request.get("audience") or ""
+        if audience in seen:
+            errors.duplicate(f"{at}.audience", audience)
+            continue
+        seen.add(audience)
+        seconds = request.get("expirationSeconds")
+        if seconds is not None and seconds < _TOKEN_LEAST_S:
+            text = "may not specify a duration less than 10 minutes"
+            errors.invalid(f"{at}.expirationSeconds", seconds, text)
+        if seconds is not None and seconds > _TOKEN_MOST_S:
+            text = "may not specify a duration larger than 2^32 seconds"
+            errors.invalid(f"{at}.expirationSeconds", seconds, text)
+
+
+_TOKEN_LEAST_S: Final = 600
+_TOKEN_MOST_S: Final = 2**32
 
 
 def validate_storage_capacity(errors: FieldErrors, capacity: Document) -> None:

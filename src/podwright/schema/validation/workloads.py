@@ -308,7 +308,7 @@ def _validate_stateful_strategy(errors: FieldErrors, strategy: Document) -> None
     # The texts show upstream's internal structs.
     shown = rolling and {
         "Partition": rolling.get("partition") or 0,
-        "MaxUnavailable": rolling.get("maxUnavailable"),
+        "MaxUnavailable": None,
     }
     if kind == "OnDelete":
         if rolling is not None:
@@ -319,12 +319,8 @@ def _validate_stateful_strategy(errors: FieldErrors, strategy: Document) -> None
         errors.invalid("spec.updateStrategy", {"Type": kind, "RollingUpdate": shown}, text)
     elif rolling is not None:
         path = "spec.updateStrategy.rollingUpdate"
+        # The gate MaxUnavailableStatefulSet is off by default: `maxUnavailable` is dropped.
         errors.not_negative(f"{path}.partition", rolling.get("partition"))
-        if (unavailable := rolling.get("maxUnavailable")) is not None:
-            validate_int_or_percent(errors, f"{path}.maxUnavailable", unavailable)
-            if _share(unavailable) == 0:
-                errors.invalid(f"{path}.maxUnavailable", unavailable, "cannot be 0")
-            validate_at_most_all(errors, f"{path}.maxUnavailable", unavailable)
 
 
 def _with_claims(template: Document, claims: list[Document]) -> Document:
@@ -356,14 +352,15 @@ def validate_daemon_set_update(errors: FieldErrors, new: Document, old: Document
 
 def _validate_daemon_spec(errors: FieldErrors, spec: Document) -> None:
     selector, template = spec.get("selector"), spec.get("template") or {}
-    labels = (template.get("metadata") or {}).get("labels") or {}
-    if selector is None:
-        # Declared as required in the API; upstream's function accepts it.
-        errors.required("spec.selector")
-    else:
+    labels = (template.get("metadata") or {}).get("labels")
+    # The API declares a selector as required; upstream's function accepts none, which matches no
+    # labels.
+    if selector is not None:
         validate_label_selector(errors, "spec.selector", selector)
-    if (selector is None or selector_is_valid(selector)) and not selector_matches(selector, labels):
-        errors.invalid("spec.template.metadata.labels", _sorted(labels), _NOT_MATCHED)
+    is_valid = selector is None or selector_is_valid(selector)
+    if is_valid and not selector_matches(selector, labels or {}):
+        unmatched = None if labels is None else _sorted(labels)
+        errors.invalid("spec.template.metadata.labels", unmatched, _NOT_MATCHED)
     if selector is not None and not any(selector.values()):
         text = "empty selector is invalid for daemonset"
         errors.invalid("spec.selector", printed_selector(selector), text)

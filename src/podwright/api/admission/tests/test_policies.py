@@ -186,7 +186,7 @@ def test_a_request_to_another_version_matches_as_the_version_of_the_rule(server)
         "spec": {
             "maxReplicas": 2,
             "targetCPUUtilizationPercentage": 50,
-            "scaleTargetRef": {"kind": "Deployment", "name": "d"},
+            "scaleTargetRef": {"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"},
         },
     }
     path = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers"
