@@ -51,7 +51,7 @@ def name_of(attributes: Attributes) -> str:
     """Return the name of the object of a write, or the prefix from which it is made."""
     document = attributes.object or attributes.old or {}
     metadata = document.get("metadata") or {}
-    return attributes.name or str(metadata.get("generateName") or "")
+    return attributes.name or str(metadata.get("name") or metadata.get("generateName") or "Unknown")
 
 
 def spec_of(attributes: Attributes) -> Document:

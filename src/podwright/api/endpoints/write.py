@@ -283,7 +283,13 @@ def _named(backend: Backend, resource: Resource, document: Document) -> Document
     """Return a new object with a name; one from `generateName` is drawn after admission."""
     metadata: Document = document.get("metadata") or {}
     prefix = metadata.get("generateName")
-    if metadata.get("name") or not prefix:
+    if metadata.get("name"):
+        return document
+    if not prefix:
+        if strategies.key_of(resource) == ("", "LimitRange"):
+            # Upstream: pkg/registry/core/limitrange/strategy.go, PrepareForCreate
+            name = metadata.get("uid", "")
+            return document | {"metadata": {"name": name} | metadata | {"name": name}}
         return document
     store = backend.store
     name = generated_name(

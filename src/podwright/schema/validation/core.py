@@ -78,6 +78,13 @@ def validate_resource_quota_update(errors: FieldErrors, new: Document, old: Docu
         errors.invalid("spec.scopes", spec.get("scopes"), "field is immutable")
 
 
+def validate_resource_quota_status(errors: FieldErrors, new: Document, _old: Document) -> None:
+    """Check the changed status of a quota."""
+    status = new.get("status") or {}
+    for kind in ("hard", "used"):
+        _validate_hard(errors, f"status.{kind}", status.get(kind) or {})
+
+
 def _validate_hard(errors: FieldErrors, path: str, amounts: Document) -> None:
     for name, text in sorted(amounts.items()):
         at = f"{path}[{name}]"

@@ -131,3 +131,16 @@ def test_a_changed_pod_is_not_limited_but_a_resized_one_is(server):
     body = {"spec": {"containers": [{"name": "c", "resources": {"limits": {"cpu": "2"}}}]}}
     kind = "strategic-merge-patch+json"
     assert server.patch(f"{PODS}/web/resize", body, kind)[0] == 403
+
+
+def test_a_limit_range_without_a_name_is_named_by_a_uid(server):
+    path = "/api/v1/namespaces/default/limitranges"
+    status, made = server.reply("POST", path, {"spec": {"limits": []}})
+    assert (status, made["metadata"]["name"]) == (201, made["metadata"]["uid"])
+
+
+def test_a_rejected_object_without_a_name_is_unknown(server):
+    given = pod("web", priorityClassName="nosuch") | {"metadata": {}}
+    _, error = server.reply("POST", PODS, given)
+    assert error["message"].startswith('pods "Unknown" is forbidden: no PriorityClass')
+    assert error["details"]["name"] == "Unknown"

@@ -259,3 +259,15 @@ def test_the_uid_in_a_job_stays_the_one_of_the_job(server):
         "batch.kubernetes.io/controller-uid": job["metadata"]["uid"]
     }
     assert used(server) == {"count/jobs.batch": "1"}
+
+
+def test_the_status_of_a_quota_is_validated(server):
+    restrict(server, {"pods": "1"})
+    bad = {"status": {"hard": {"a": "1"}, "used": {"pods": "-1"}}}
+    status, error = server.patch(f"{QUOTAS}/q/status", bad)
+    assert status == 422
+    assert [each["field"] for each in error["details"]["causes"]] == [
+        "status.hard[a]",
+        "status.hard[a]",
+        "status.used[pods]",
+    ]
