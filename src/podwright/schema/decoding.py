@@ -32,6 +32,8 @@ _PYTHON_TYPES: Final[dict[str, type | tuple[type, ...]]] = {
 }  # fmt: skip
 _LIMITS: Final = {"int32": 2**31, "int64": 2**63}
 _INTEGER: Final = re.compile(r"-?[0-9]{1,19}")
+_MICRO: Final = re.compile(r"[0-9]\.[0-9]{6}(Z|[+-][0-9]{2}:[0-9]{2})$")
+"""Upstream requires six decimals: apimachinery pkg/apis/meta/v1/micro_time.go"""
 
 
 def decoding_problems(
@@ -95,9 +97,7 @@ def _scalar_problem(value: Any, name: str) -> str:
         case "quantity":
             return _quantity_problem(value)
         case "time" | "micro-time":
-            if isinstance(value, str) and timestamp_ns(value) is not None:
-                return ""
-            return invalid(value, "a time is expected, such as 2026-03-02T10:11:12Z")
+            return _time_problem(value, is_micro=name == "micro-time")
         case "bytes":
             return _base64_problem(value)
         case "int-or-string":
@@ -107,6 +107,14 @@ def _scalar_problem(value: Any, name: str) -> str:
             return _integer_problem(value, _LIMITS[name])
         case _:
             return _plain_problem(value, name)
+
+
+def _time_problem(value: Any, *, is_micro: bool) -> str:
+    is_time = isinstance(value, str) and timestamp_ns(value) is not None
+    if is_time and (not is_micro or _MICRO.search(value)):
+        return ""
+    example = "2026-03-02T10:11:12.000000Z" if is_micro else "2026-03-02T10:11:12Z"
+    return invalid(value, f"a time is expected, such as {example}")
 
 
 def _plain_problem(value: Any, name: str) -> str:

@@ -22,13 +22,12 @@ _QUANTITY: Final = Annotated[
         max_length=100,  # longer ones may be too long
     ),
 ]
-_TIME: Final = Annotated[
-    str,
-    msgspec.Meta(
-        pattern=r"^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
-        r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,9})?Z$"
-    ),
-]
+_SECOND: Final = (
+    r"^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
+    r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
+)
+_TIME: Final = Annotated[str, msgspec.Meta(pattern=_SECOND + r"(?:\.[0-9]{1,9})?Z$")]
+_MICRO_TIME: Final = Annotated[str, msgspec.Meta(pattern=_SECOND + r"\.[0-9]{6}Z$")]
 _BASE64: Final = Annotated[
     str, msgspec.Meta(pattern=r"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$")
 ]
@@ -49,7 +48,7 @@ _PYTHON_TYPE: Final[Mapping[str, Any]] = {
     "bytes": _BASE64,
     "quantity": _QUANTITY | _INT64 | _FLOAT,
     "time": _TIME,
-    "micro-time": _TIME,
+    "micro-time": _MICRO_TIME,
     "int-or-string": _INT32 | str,
 }
 

@@ -470,3 +470,19 @@ def test_the_name_of_a_budget_has_no_format(server):
     assert server.reply("POST", path, body)[0] == 201
     _, found = server.reply("POST", path, {"metadata": {}, "spec": {"maxUnavailable": -1}})
     assert [each["field"] for each in found["details"]["causes"]] == ["spec.maxUnavailable"]
+
+
+@pytest.mark.parametrize(
+    ("time", "status"),
+    [
+        ("2021-01-01T00:00:00Z", 400),
+        ("2021-01-01T00:00:00.123Z", 400),
+        ("2021-01-01T00:00:00.123456789Z", 400),
+        ("2021-01-01T00:00:00.123456Z", 201),
+        ("2021-01-01T00:00:00.123456+00:00", 201),
+    ],
+)
+def test_a_time_in_microseconds_has_six_decimals(server, time, status):
+    body = {"metadata": {"name": "a"}, "spec": {"renewTime": time}}
+    path = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+    assert server.reply("POST", path, body)[0] == status
