@@ -102,7 +102,8 @@ def _scalar(type_: Type, max_elements: int, min_size: int) -> DeclaredType:
     return DeclaredType(type_, max_elements, min_size)
 
 
-_NO_SIZE = 2**64 - 1
+_NO_SIZE = 0
+"""The size of what upstream gives none: scalars, objects, and the keys of maps."""
 
 
 def declared_type(  # noqa: PLR0911 - one per type

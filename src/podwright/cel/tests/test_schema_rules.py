@@ -323,3 +323,14 @@ def test_a_message_has_a_limit(budget: int, expression: str, message: str) -> No
     rules = rules_of({"rule": "false", "messageExpression": expression}, "false")
     errors, _ = rules.validate({"spec": {"words": ["w"] * 300}}, budget=budget)
     assert errors == [RuleError("spec", "FieldValueInvalid", "object", message)]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        pytest.param("self.labels.all(key, key.split('/')[0].size() < 253)", id="keys of maps"),
+        pytest.param("self.rows.all(a, self.rows.exists_one(b, a.v == b.v))", id="numbers"),
+    ],
+)
+def test_what_has_no_size_upstream_costs_nothing(rule: str) -> None:
+    assert not rules_of(rule).problems()
