@@ -157,7 +157,7 @@ def object_problems(obj: KubernetesObject) -> list[Problem]:
     kind = built_in().find(obj.api_version, obj.kind)
     if kind is None:
         return []
-    document = encode(obj)
+    document = kind.with_zero_items(encode(obj))
     if problems := wrong_types(kind, document):
         return problems
     document = kind.with_defaults(document)

@@ -26,6 +26,7 @@ from podwright.schema.validation.metadata import (
     validate_object_meta,
     validate_unchanged_metadata,
 )
+from podwright.schema.zero_items import with_zero_items
 
 Validate: TypeAlias = Callable[[FieldErrors, Document], None]
 """Adds the errors of an object of the right types, whose defaults are set."""
@@ -149,6 +150,12 @@ class Kind:
                 return []
         return list(decoding_problems(document, self.struct, self._type_of))
 
+    def with_zero_items(self, document: Document) -> Document:
+        """Return the document with zero values in the places of null items, as Go decodes them."""
+        if b"null" not in msgspec.json.encode(document):
+            return document
+        return cast(Document, with_zero_items(document, self.struct, self._type_of))
+
     def with_canonical_quantities(self, document: Document) -> Document:
         """Return the document with its quantities in upstream's canonical form."""
         return cast(Document, with_canonical_quantities(document, self.struct, self._type_of))
@@ -219,12 +226,13 @@ class Kind:
         known = None if key is None else self._specs.get(key)
         if known is not None and self._has_simple_rest(document):
             return {**document, "spec": known[0]}, [*known[1]]
+        written, document = document, self.with_zero_items(document)
         if known is None:
             problems = self.decoding_problems(document)
         else:
             problems = self.decoding_problems({**document, "spec": None})
         if problems and not all(text.startswith(UNKNOWN_FIELD) for _, text, _ in problems):
-            return document, problems + self._problems_of_the_rest(document, problems)
+            return written, problems + self._problems_of_the_rest(document, problems)
         problems += self.metadata_problems(document)
         if known is not None:
             spec, of_spec = known
