@@ -150,13 +150,17 @@ class RuleNode(msgspec.Struct):
 
 
 class _Bounds:
-    """The sizes of `self` and `oldSelf`."""
+    """The sizes of `self` and what is below it.
+
+    Upstream does not look at the first step of a path: `oldSelf`, the name of a type, and what
+    has no other path, like the elements of a computed list, get the size of `self`.
+    """
 
     def __init__(self, declared: DeclaredType) -> None:
         self._declared = declared
 
     def size(self, path: Path) -> Range | None:
-        return self._declared.size(path[1:]) if path[0] in ("self", "oldSelf") else None
+        return self._declared.size(path[1:])
 
 
 def compile_rules(schema: Schema) -> SchemaRules | None:

@@ -330,6 +330,7 @@ def test_a_message_has_a_limit(budget: int, expression: str, message: str) -> No
     [
         pytest.param("self.labels.all(key, key.split('/')[0].size() < 253)", id="keys of maps"),
         pytest.param("self.rows.all(a, self.rows.exists_one(b, a.v == b.v))", id="numbers"),
+        pytest.param("type(self) == map", id="the name of a type"),
     ],
 )
 def test_what_has_no_size_upstream_costs_nothing(rule: str) -> None:
