@@ -72,12 +72,12 @@ def _distinct_pod(number: int) -> HttpRequest:
 
 def _rate(requests: list[HttpRequest], status: int, server: ApiServer) -> float:
     """Return how many requests are executed in a second, each a millisecond after the last."""
-    start = time.perf_counter()
+    start = time.process_time()
     for number, request in enumerate(requests):
         reply = server.handle(request, ADMIN, START_NS + number * 1_000_000)
         assert isinstance(reply, HttpReply), "these requests are not watches"
         assert reply.status == status, reply.body
-    return len(requests) / (time.perf_counter() - start)
+    return len(requests) / (time.process_time() - start)
 
 
 def create_template() -> float:
@@ -131,9 +131,9 @@ def _pages_s(count: int) -> float:
     for number in range(200):
         server.handle(_template_pod(count + number), ADMIN, START_NS)
         request = HttpRequest("GET", _PODS, query, _HEADERS)
-        start = time.perf_counter()
+        start = time.process_time()
         reply = server.handle(request, ADMIN, START_NS)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
         assert isinstance(reply, HttpReply), "a list is not a watch"
         assert reply.status == 200, reply.body
         token = msgspec.json.decode(reply.body)["metadata"].get("continue", "")
@@ -165,10 +165,10 @@ def watch_fanout() -> float:
     for first in range(0, _CHANGES, 10):  # a turn of 10 ms
         for number in range(first, first + 10):
             server.handle(_template_pod(number), ADMIN, START_NS)
-        start = time.perf_counter()
+        start = time.process_time()
         for watch in watches:
             seen += len(watch.poll(START_NS))
-        spent += time.perf_counter() - start
+        spent += time.process_time() - start
     assert seen == _WATCHERS * _CHANGES, f"{seen} events"
     return spent / (_CHANGES / 1_000)
 
