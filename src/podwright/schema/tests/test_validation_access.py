@@ -48,9 +48,8 @@ def problems(api_version: str, name: str, **fields: Any) -> list[str]:
             'rules[0].nonResourceURLs: Invalid value: ["/x"]: rules cannot apply to both regular'
             " resources and non-resource URLs"], id="a path and resources"),
         pytest.param("ClusterRole", {"verbs": ["get"], "apiGroups": [""],
-            "resources": ["pods", "nodes"], "resourceNames": ["a"]}, [
-            "rules[0].resourceNames: Required value: resource names cannot apply to multiple"
-            " resources"], id="names of two resources"),
+            "resources": ["pods", "nodes"], "resourceNames": ["a"]}, [],
+            id="names of two resources"),
     ],
 )  # fmt: skip
 def test_a_role_has_upstreams_errors(name: str, rule: Document, expected: list[str]) -> None:
@@ -75,7 +74,6 @@ def test_a_role_has_upstreams_errors(name: str, rule: Document, expected: list[s
             ['roleRef.name: Invalid value: "a%b": may not contain \'%\''], id="a wrong name"),
         pytest.param("RoleBinding", ROLE, {"kind": "User", "name": "", "apiGroup": "x"}, [
             "subjects[0].name: Required value",
-            'subjects[0].name: Invalid value: "": user name cannot be empty',
             f'subjects[0].apiGroup: Unsupported value: "x": {TEXT}: "{GROUP}"'], id="no user"),
         pytest.param("ClusterRoleBinding", {"kind": "ClusterRole", "name": "a"},
             {"kind": "ServiceAccount", "name": "a", "apiGroup": "x"}, [

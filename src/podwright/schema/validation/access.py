@@ -84,9 +84,6 @@ def _validate_rule(errors: FieldErrors, path: str, rule: Document, *, is_namespa
         errors.required(f"{path}.apiGroups", "resource rules must supply at least one api group")
     if not resources:
         errors.required(f"{path}.resources", "resource rules must supply at least one resource")
-    if names and len(resources) > 1:
-        text = "resource names cannot apply to multiple resources"
-        errors.required(f"{path}.resourceNames", text)
 
 
 # ---------------------------------------------------------------------------- bindings
@@ -158,8 +155,6 @@ def _validate_subject(
         if not is_namespaced and not subject.get("namespace"):
             errors.required(f"{path}.namespace")
     elif kind in _SUBJECT_KINDS:
-        if not name:
-            errors.invalid(f"{path}.name", name, f"{kind.lower()} name cannot be empty")
         if group != _GROUP:
             errors.unsupported(f"{path}.apiGroup", group, (_GROUP,))
     else:
