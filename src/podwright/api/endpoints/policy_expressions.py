@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from podwright.api.endpoints.device_expressions import GROUP, device_expression_problems
 from podwright.api.endpoints.resources import Resource
 from podwright.cel import (
     ExpressionProblem,
@@ -23,6 +24,8 @@ _GROUP = "admissionregistration.k8s.io"
 
 def expression_problems(resource: Resource, document: Document) -> list[Problem]:
     """Return the errors of the expressions of an object; most kinds have no expressions."""
+    if resource.group == GROUP:
+        return device_expression_problems(resource.name, document)
     if resource.group != _GROUP or resource.is_custom:
         return []
     return [_problem(each) for each in _found(resource.name, document)]

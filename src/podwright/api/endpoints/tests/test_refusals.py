@@ -486,3 +486,24 @@ def test_a_time_in_microseconds_has_six_decimals(server, time, status):
     body = {"metadata": {"name": "a"}, "spec": {"renewTime": time}}
     path = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
     assert server.reply("POST", path, body)[0] == status
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "spec", "field"),
+    [
+        ("deviceclasses", "DeviceClass", {"selectors": [{"cel": {"expression": "a.b"}}]},
+         "spec.selectors[0].cel.expression"),
+        ("namespaces/default/resourceclaims", "ResourceClaim",
+         {"devices": {"requests": [{"name": "r", "exactly": {
+             "deviceClassName": "c", "selectors": [{"cel": {"expression": "a.b"}}]}}]}},
+         "spec.devices.requests[0].exactly.selectors[0].cel.expression"),
+    ],
+)  # fmt: skip
+def test_the_expressions_that_select_devices(server, path, kind, spec, field):
+    body = {"kind": kind, "metadata": {"name": "a"}, "spec": spec}
+    _, found = server.reply("POST", f"/apis/resource.k8s.io/v1/{path}", body)
+    (cause,) = found["details"]["causes"]
+    assert cause["field"] == field
+    assert cause["message"].startswith(
+        'Invalid value: "a.b": compilation failed: ERROR: <input>:1:1: undeclared reference to'
+    )
