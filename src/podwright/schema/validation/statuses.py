@@ -363,15 +363,16 @@ def _claim_statuses(errors: FieldErrors, new: Document) -> None:
     known = {each.get("name") for each in (new.get("spec") or {}).get("resourceClaims") or ()}
     seen: set[str] = set()
     for index, each in enumerate(_status(new).get("resourceClaimStatuses") or ()):
-        path, name = f"status.resourceClaimStatuses[{index}].name", each.get("name") or ""
+        at = f"status.resourceClaimStatuses[{index}]"
+        path, name = f"{at}.name", each.get("name") or ""
         if name not in known:
             text = "must match the name of an entry in `spec.resourceClaims`"
             errors.invalid(path, name, text)
-        if claim := each.get("resourceClaimName"):
-            errors.each(path, claim, dns_subdomain(claim))
         if name in seen:
             errors.duplicate(path, name)
         seen.add(name)
+        if claim := each.get("resourceClaimName"):
+            errors.each(f"{at}.resourceClaimName", claim, dns_subdomain(claim))
 
 
 def _transitions(errors: FieldErrors, path: str, new: Any, old: Any, policy: str | None) -> None:
