@@ -184,8 +184,15 @@ def _role(role: Document) -> Document:
     return role if role.get("rules") else role | {"rules": None}
 
 
+def _limit_range(limit_range: Document) -> Document:
+    """Return a limit range as upstream's storage, which has no empty lists, gives it back."""
+    spec: Document = limit_range.get("spec") or {}
+    return limit_range if spec.get("limits") else limit_range | {"spec": spec | {"limits": None}}
+
+
 ROUND_TRIPS: Final[dict[tuple[str, str], Conversion]] = {
     ("", "Pod"): _pod,
+    ("", "LimitRange"): _limit_range,
     ("rbac.authorization.k8s.io", "Role"): _role,
     ("rbac.authorization.k8s.io", "ClusterRole"): _role,
     ("storage.k8s.io", "CSINode"): _csi_node,

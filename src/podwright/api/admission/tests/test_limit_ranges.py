@@ -137,6 +137,7 @@ def test_a_limit_range_without_a_name_is_named_by_a_uid(server):
     path = "/api/v1/namespaces/default/limitranges"
     status, made = server.reply("POST", path, {"spec": {"limits": []}})
     assert (status, made["metadata"]["name"]) == (201, made["metadata"]["uid"])
+    assert made["spec"] == {"limits": None}
 
 
 def test_a_rejected_object_without_a_name_is_unknown(server):
