@@ -47,7 +47,7 @@ def test_kube_scheduler_schedules_a_thousand_pods(tmp_path):
         scheduler(tmp_path, kubeconfig),
     ):
         # kubectl validates a List by OpenAPI v2 in protobuf, which is not served.
-        pods = "---\n".join([json.dumps(POD)] * 1_000)
+        pods = "\n---\n".join([json.dumps(POD)] * 1_000)
         created = kubectl(kubeconfig, "create", "-f", "-", stdin=pods)
         assert created.returncode == 0, created.stderr
 
