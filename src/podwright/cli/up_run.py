@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import shlex
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,36 +70,34 @@ def run_up(options: UpOptions, setup: Setup) -> None:
         If the database cannot be read or written.
     """
     inputs = read_inputs(options.files, setup)
-    listening = bound_socket(HOST, options.port)
-    address = f"http://{HOST}:{listening.getsockname()[1]}"
-    token = _BARE_TOKEN if options.is_bare else secrets.token_urlsafe(24)
-    write_kubeconfig(options.kubeconfig, kubeconfig(address, token))
-    store = _store(options, setup)
-    clock = ClusterClock(speed=options.speed)
-    if options.is_bare:
-        bare_store(clock.now_ns(), store=store)
-    if options.has_scheduler:
-        announce_compilation()
-        warm_up()
-    cluster = new_cluster(
-        scheduler_options(inputs, setup),
-        now_ns=clock.now_ns(),
-        options=ClusterOptions(
-            has_scheduler=options.has_scheduler,
-            has_controllers=options.has_controllers,
-            has_lifecycle=options.has_lifecycle,
-        ),
-        server_options=_server_options(options, token),
-        call_extender=extender_caller(inputs.configuration, inputs.source),
-        store=store,
-    )
-    _add(cluster, inputs.loaded, options.nodes)
-    try:
+    with ExitStack() as stack:
+        listening = stack.enter_context(bound_socket(HOST, options.port))
+        address = f"http://{HOST}:{listening.getsockname()[1]}"
+        token = _BARE_TOKEN if options.is_bare else secrets.token_urlsafe(24)
+        store = stack.enter_context(closing(_store(options, setup)))
+        write_kubeconfig(options.kubeconfig, kubeconfig(address, token))
+        clock = ClusterClock(speed=options.speed)
+        if options.is_bare:
+            bare_store(clock.now_ns(), store=store)
+        if options.has_scheduler:
+            announce_compilation()
+            warm_up()
+        cluster = new_cluster(
+            scheduler_options(inputs, setup),
+            now_ns=clock.now_ns(),
+            options=ClusterOptions(
+                has_scheduler=options.has_scheduler,
+                has_controllers=options.has_controllers,
+                has_lifecycle=options.has_lifecycle,
+            ),
+            server_options=_server_options(options, token),
+            call_extender=extender_caller(inputs.configuration, inputs.source),
+            store=store,
+        )
+        _add(cluster, inputs.loaded, options.nodes)
         serve(
             lambda: TurnLoop(cluster, clock), listening, started=lambda: _announce(options, address)
         )
-    finally:
-        store.close()
     print_message("stopped" if options.db is None else f"stopped; {options.db} has all objects")
 
 

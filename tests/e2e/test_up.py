@@ -1,0 +1,193 @@
+"""`podwright up` as a process: its start, its end, and what it keeps."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from tests.e2e.command_line import run
+
+PODWRIGHT = Path(sys.executable).with_name("podwright")
+PODS = "/api/v1/namespaces/default/pods"
+ADDRESS = re.compile(r"at http://127\.0\.0\.1:(\d+)\. ")
+SECONDS_MAX = 120
+
+
+def pod(name):
+    containers = [{"name": "main", "image": "app", "resources": {"requests": {"cpu": "1"}}}]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name},
+        "spec": {"containers": containers},
+    }
+
+
+class Up:
+    def __init__(self, folder, *options):
+        self.folder = folder
+        self.log = (folder / "log").open("w+")
+        self.process = subprocess.Popen(
+            [str(PODWRIGHT), "up", "--port", "0", "--kubeconfig", str(folder / "config"), *options],
+            stdout=self.log,
+            stderr=self.log,
+            cwd=folder,
+        )
+        deadline = time.monotonic() + SECONDS_MAX
+        while not (found := ADDRESS.search(self.text())):
+            assert self.process.poll() is None, self.text()
+            assert time.monotonic() < deadline, self.text()
+            time.sleep(0.02)
+        self.port = int(found[1])
+
+    def text(self):
+        return (self.folder / "log").read_text()
+
+    def send(self, method, path, body=None, headers=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        with contextlib.closing(connection):
+            data = None if body is None else json.dumps(body)
+            connection.request(method, path, data, headers or {})
+            response = connection.getresponse()
+            return response.status, json.loads(response.read())
+
+    def eventually(self, path, condition):
+        deadline = time.monotonic() + SECONDS_MAX
+        while True:
+            status, found = self.send("GET", path)
+            if status == 200 and condition(found):
+                return found
+            assert time.monotonic() < deadline, found
+
+    def end(self, number=signal.SIGINT):
+        self.process.send_signal(number)
+        return self.process.wait(SECONDS_MAX)
+
+
+@contextlib.contextmanager
+def up(folder, *options):
+    started = Up(folder, *options)
+    try:
+        yield started
+    finally:
+        if started.process.poll() is None:
+            started.process.kill()
+            started.process.wait()
+        started.log.close()
+
+
+def is_running(found):
+    return found["status"]["phase"] == "Running"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_schedules_and_stops_cleanly(tmp_path, number):
+    with up(tmp_path, "--nodes", "2") as cluster:
+        assert cluster.send("POST", PODS, pod("web"))[0] == 201
+        cluster.eventually(f"{PODS}/web", is_running)
+        assert cluster.end(number) == 0
+        assert cluster.text().splitlines()[-1] == "stopped"
+        assert "Traceback" not in cluster.text()
+
+
+def test_the_token_of_the_kubeconfig_is_valid(tmp_path):
+    with up(tmp_path) as cluster:
+        config = yaml.safe_load((tmp_path / "config").read_text())
+        token = config["users"][0]["user"]["token"]
+        bearer = {"authorization": f"Bearer {token}"}
+        status, _ = cluster.send("GET", "/api/v1/nodes", headers=bearer)
+        assert status == 200
+        assert cluster.send("GET", "/api/v1/nodes", headers={"authorization": "Bearer x"})[0] == 401
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_database_has_everything_that_was_acknowledged(tmp_path, number):
+    database = str(tmp_path / "cluster.db")
+    with up(tmp_path, "--nodes", "2", "--db", database) as cluster:
+        for name in ("first", "second"):
+            assert cluster.send("POST", PODS, pod(name))[0] == 201
+        placed = cluster.eventually(f"{PODS}/first", is_running)
+        cluster.end(number)
+    with up(tmp_path, "--db", database) as cluster:
+        again = cluster.eventually(f"{PODS}/first", is_running)
+        assert again["metadata"]["uid"] == placed["metadata"]["uid"]
+        assert again["spec"]["nodeName"] == placed["spec"]["nodeName"]
+        cluster.eventually(f"{PODS}/second", is_running)
+        assert len(cluster.send("GET", "/api/v1/nodes")[1]["items"]) == 2
+        # It goes on.
+        assert cluster.send("POST", PODS, pod("third"))[0] == 201
+        cluster.eventually(f"{PODS}/third", is_running)
+        assert cluster.end() == 0
+
+
+def test_the_parts_can_be_left_to_others(tmp_path):
+    with up(tmp_path, "--nodes", "1", "--no-scheduler", "--no-lifecycle") as cluster:
+        assert cluster.send("POST", PODS, pod("web"))[0] == 201
+        binding = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": "web"},
+            "target": {"kind": "Node", "name": "node-0"},
+        }
+        assert "nodeName" not in cluster.send("GET", f"{PODS}/web")[1]["spec"]
+        assert cluster.send("POST", f"{PODS}/web/binding", binding)[0] == 201
+        found = cluster.send("GET", f"{PODS}/web")[1]
+        assert (found["spec"]["nodeName"], found["status"]["phase"]) == ("node-0", "Pending")
+
+
+def test_bare_is_the_server_of_the_recordings(tmp_path):
+    with up(tmp_path, "--bare") as cluster:
+        admin = {"authorization": "Bearer admin-token"}
+        alice = {"authorization": "Bearer alice-token"}
+        assert cluster.send("GET", "/api/v1/pods", headers=admin)[0] == 200
+        assert cluster.send("GET", "/api/v1/pods", headers=alice)[0] == 403
+        assert cluster.send("GET", "/api/v1/pods")[0] == 403
+
+
+def test_initial_objects_come_from_files(tmp_path):
+    (tmp_path / "objects.yaml").write_text(
+        "apiVersion: v1\nkind: Node\nmetadata: {name: one}\n"
+        "status: {capacity: {cpu: 2, memory: 4Gi, pods: 10}}\n"
+        "---\n" + yaml.safe_dump(pod("web"))
+    )
+    with up(tmp_path, "objects.yaml") as cluster:
+        found = cluster.eventually(f"{PODS}/web", is_running)
+        assert found["spec"]["nodeName"] == "one"
+
+
+def test_a_port_in_use_is_one_line(tmp_path):
+    with up(tmp_path) as cluster:
+        result = run(f"up --port {cluster.port} --kubeconfig {tmp_path / 'other'}", status=2)
+        assert "choose another one with --port" in result.stderr
+        assert "Traceback" not in result.stderr
+
+
+def test_a_kubeconfig_of_someone_else_is_not_replaced(tmp_path):
+    mine = tmp_path / "config"
+    mine.write_text("apiVersion: v1\nkind: Config\n")
+    result = run(f"up --port 0 --kubeconfig {mine}", status=2)
+    assert "was not written by podwright" in result.stderr
+    assert mine.read_text() == "apiVersion: v1\nkind: Config\n"
+
+
+def test_a_file_that_is_no_database_is_one_line(tmp_path):
+    wrong = tmp_path / "cluster.db"
+    wrong.write_text("not a database")
+    result = run(f"up --port 0 --kubeconfig {tmp_path / 'config'} --db {wrong}", status=2)
+    assert "cluster.db" in result.stderr
+    assert wrong.read_text() == "not a database"
+
+
+def test_options_without_effect_are_errors():
+    result = run("up --bare --no-scheduler", status=2)
+    assert "has no effect with --bare" in result.stderr
+    assert "positive" in run("up --speed 0", status=2).stderr
