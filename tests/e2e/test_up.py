@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.e2e.command_line import run
+from tests.e2e.command_line import ROOT, run
+from tests.e2e.test_cli import ends_by_itself, examples
 
 PODWRIGHT = Path(sys.executable).with_name("podwright")
 PODS = "/api/v1/namespaces/default/pods"
@@ -185,6 +186,14 @@ def test_a_file_that_is_no_database_is_one_line(tmp_path):
     result = run(f"up --port 0 --kubeconfig {tmp_path / 'config'} --db {wrong}", status=2)
     assert "cluster.db" in result.stderr
     assert wrong.read_text() == "not a database"
+
+
+@pytest.mark.parametrize("line", [line for line in examples() if not ends_by_itself(line)])
+def test_the_examples_of_the_help_run(tmp_path, line):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    with up(tmp_path, *line.split()[1:]) as cluster:
+        assert cluster.send("GET", "/api/v1/nodes")[1]["items"]
+        assert cluster.end() == 0
 
 
 def test_options_without_effect_are_errors():

@@ -20,6 +20,7 @@ from podwright.cli.options import (
     Validate,
     ValidationName,
     command_app,
+    examples,
     given_on,
     reject_idle,
 )
@@ -30,9 +31,10 @@ DEFAULT_PORT = 8180
 
 
 @app.command(
-    epilog="\b\nExamples:\n"
-    "  $ podwright up --nodes 3\n"
-    "  $ podwright up cluster/ --config scheduler.yaml --db cluster.db"
+    epilog=examples(
+        "podwright up --nodes 3",
+        "podwright up examples/quickstart --db cluster.db",
+    )
 )
 def up(  # noqa: PLR0913, PLR0917 - the options of the command
     ctx: typer.Context,
