@@ -37,7 +37,7 @@ INTERNAL = {
 }  # fmt: skip
 """Members that other parts of podwright call, and constructors of classes that it returns."""
 
-INTERNAL_PARAMETERS = {"World": {"components", "review"}}
+INTERNAL_PARAMETERS = {"World": {"components", "review", "store"}}
 """Parameters that other parts of podwright pass."""
 
 
