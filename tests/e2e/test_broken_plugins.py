@@ -47,6 +47,7 @@ WITH_FILES = (
     f"diff {QUICKSTART} --to-seed 1",
     "config show",
     "config check CONFIG",
+    f"up {QUICKSTART} --port 0 --kubeconfig CONFIG.kubeconfig",
 )
 WITH_A_RUN = (
     "run show RUN",

@@ -6,8 +6,9 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from tests.properties.effort import effort
 
 from podwright.api.endpoints.protobuf import ProtobufError, ProtobufObjectError, decode_protobuf
 from podwright.api.endpoints.protobuf.wire import WireError, skip, varint
@@ -284,7 +285,7 @@ KINDS = sorted(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@effort(60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), of=st.sampled_from(KINDS))
 def test_what_is_encoded_is_decoded(data, of):
     api_version, kind = of
@@ -295,7 +296,7 @@ def test_what_is_encoded_is_decoded(data, of):
     assert decode_protobuf(encoded_object(document)) == document
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@effort(150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     cut=st.integers(0, 400),
     changes=st.lists(st.tuples(st.integers(0, 400), st.integers(0, 255)), max_size=6),
@@ -315,7 +316,7 @@ def test_damaged_bodies_are_answered(cut, changes):
         assert server.store.resource_version == version
 
 
-@settings(max_examples=200, deadline=None)
+@effort(200, deadline=None)
 @given(body=st.binary(max_size=60))
 def test_any_bytes_are_a_document_or_an_error(body):
     text = ""
