@@ -45,6 +45,7 @@ WITH_FILES = (
     f"simulate {QUICKSTART}",
     f"compare-rules {QUICKSTART}",
     f"diff {QUICKSTART} --to-seed 1",
+    f"up {QUICKSTART} --port 0 --kubeconfig RUN-kubeconfig",
     "config show",
     "config check CONFIG",
     f"up {QUICKSTART} --port 0 --kubeconfig CONFIG.kubeconfig",

@@ -79,9 +79,6 @@ def run_up(options: UpOptions, setup: Setup) -> None:
         clock = ClusterClock(speed=options.speed)
         if options.is_bare:
             bare_store(clock.now_ns(), store=store)
-        if options.has_scheduler:
-            announce_compilation()
-            warm_up()
         cluster = new_cluster(
             scheduler_options(inputs, setup),
             now_ns=clock.now_ns(),
@@ -94,6 +91,9 @@ def run_up(options: UpOptions, setup: Setup) -> None:
             call_extender=extender_caller(inputs.configuration, inputs.source),
             store=store,
         )
+        if options.has_scheduler:
+            announce_compilation()
+            warm_up()
         _add(cluster, inputs.loaded, options.nodes)
         serve(
             lambda: TurnLoop(cluster, clock), listening, started=lambda: _announce(options, address)

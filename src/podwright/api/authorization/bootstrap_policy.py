@@ -22,7 +22,7 @@ _LABELS: Final = {"kubernetes.io/bootstrapping": "rbac-defaults"}
 _ANNOTATIONS: Final = {"rbac.authorization.kubernetes.io/autoupdate": "true"}
 
 
-class _File(msgspec.Struct):
+class _File(msgspec.Struct, frozen=True):
     objects: list[dict[str, Any]]
 
 
