@@ -40,6 +40,8 @@ LINES = (
     "version",
     "version -o json",
 )
+ENDLESS = (f"up {QUICKSTART} --port 0 --kubeconfig RUN-kubeconfig",)
+"""Commands that go on after their output."""
 SILENT = ("warm-up",)
 """Commands that print nothing on stdout."""
 HELPS = (
@@ -72,7 +74,7 @@ BROKEN = "error: the output cannot be written: Broken pipe"
 
 
 def test_every_command_is_here():
-    assert {line.split()[0] for line in (*LINES, *SILENT)} == set(COMMANDS)
+    assert {line.split()[0] for line in (*LINES, *ENDLESS, *SILENT)} == set(COMMANDS)
 
 
 @pytest.fixture
@@ -100,7 +102,7 @@ def status_of(a_run, monkeypatch):
     return status_of
 
 
-@pytest.mark.parametrize("line", [*LINES, *HELPS])
+@pytest.mark.parametrize("line", [*LINES, *ENDLESS, *HELPS])
 def test_a_full_disk_is_one_line(line, full, status_of, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdout", full)
     assert status_of(line) == 3
@@ -109,7 +111,7 @@ def test_a_full_disk_is_one_line(line, full, status_of, monkeypatch, capsys):
     assert sum("error" in one or "Traceback" in one for one in stderr) == 1
 
 
-@pytest.mark.parametrize("line", [*LINES, *HELPS])
+@pytest.mark.parametrize("line", [*LINES, *ENDLESS, *HELPS])
 def test_a_closed_pipe_is_one_line(line, broken, status_of, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdout", broken)
     assert status_of(line) == 3

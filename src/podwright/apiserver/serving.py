@@ -133,7 +133,11 @@ async def serving(
 
     turning = asyncio.create_task(turn())
     await server.serve(sockets=[listening])
+    turns.stop()
     await turning
+    if server.failure is not None:
+        await server.shutdown(sockets=[listening])
+        raise server.failure
 
 
 class _Server(uvicorn.Server):
@@ -142,12 +146,16 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
         super().__init__(config)
         self._call_started = started
+        self.failure: OSError | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and report it."""
+        """Start, and report it; a server whose report cannot be written ends."""
         await super().startup(sockets=sockets)
-        if self.started:
+        try:
             self._call_started()
+        except OSError as error:
+            self.failure = error
+            self.should_exit = True
 
     @contextlib.contextmanager
     def capture_signals(self) -> Any:

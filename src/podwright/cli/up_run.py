@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import shlex
+import sys
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,3 +137,4 @@ def _announce(options: UpOptions, address: str) -> None:
         "  kubectl create deployment web --image=nginx --replicas=3\n"
         "  kubectl get pods -o wide\n"
     )
+    sys.stdout.flush()  # the process goes on

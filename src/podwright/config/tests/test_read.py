@@ -99,7 +99,7 @@ def test_arguments_of_in_tree_plugins_have_their_type():
                      ['leaderElection.leaseDuration: Invalid value: 15: '
                       'must be a duration such as "15s"',
                       'leaderElection.retryPeriod: Invalid value: "2x": '
-                      'time: invalid duration "2x"'],
+                      'time: unknown unit "x" in duration "2x"'],
                      id="durations have a unit"),
         pytest.param("extenders: [{urlPrefix: u, tlsConfig: {caData: '?'}}]",
                      ["extenders[0].tlsConfig.caData: Invalid value: must be base64"],

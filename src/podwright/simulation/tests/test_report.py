@@ -307,7 +307,8 @@ def test_kinds_without_effect_are_counted():
         metadata = {"name": name}
         return decode({"apiVersion": version, "kind": kind, "metadata": metadata, **fields})
 
-    scaled = {"maxReplicas": 2, "scaleTargetRef": {"kind": "Deployment", "name": "web"}}
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    scaled = {"maxReplicas": 2, "scaleTargetRef": target}
 
     objects = [
         of("HorizontalPodAutoscaler", "autoscaling/v2", "a", spec=scaled),
