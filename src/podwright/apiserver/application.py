@@ -12,7 +12,6 @@ from typing import Any, Final, TypeAlias
 from podwright.api.endpoints import HttpReply, HttpRequest, Watch
 from podwright.apiserver.hosts import AllowedHosts
 from podwright.apiserver.turn_loop import TurnLoop
-from podwright.store import UnusableStore
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -62,7 +61,7 @@ class Application:
         )
         try:
             reply = await self._turns.execute(request)
-        except (UnusableStore, asyncio.CancelledError):
+        except asyncio.CancelledError:
             if not self._turns.is_stopping:
                 raise
             reply = _UNAVAILABLE

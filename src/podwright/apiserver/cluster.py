@@ -103,7 +103,7 @@ def new_cluster(
     scheduler: SchedulerOptions,
     *,
     now_ns: int,
-    options: ClusterOptions = ClusterOptions(),  # noqa: B008 - frozen
+    options: ClusterOptions | None = None,
     server_options: ServerOptions | None = None,
     observers: Iterable[Observer] = (),
     call_extender: CallExtender | None = None,
@@ -116,7 +116,7 @@ def new_cluster(
     scheduler : SchedulerOptions
     now_ns : int
         The present time, in nanoseconds since 1970.
-    options : ClusterOptions
+    options : ClusterOptions, optional
     server_options : ServerOptions, optional
         Of the API server.
     observers : iterable of Observer
@@ -126,9 +126,11 @@ def new_cluster(
     store : ObjectStore, optional
         The objects of the cluster; an empty store in memory if left out.
     """
+    options = options or ClusterOptions()
     events = EventObjects()
     if store is None:
         store = ObjectStore(seed=scheduler.seed, **HISTORY)
+    add_missing_objects(store, now_ns)
     world = World(
         msgspec.structs.replace(scheduler, start_ns=now_ns),
         controllers=None if options.has_controllers else (),
@@ -138,5 +140,4 @@ def new_cluster(
         store=store,
         has_scheduler=options.has_scheduler,
     )
-    add_missing_objects(store, now_ns)
     return Cluster(world, ApiServer(store, server_options), events)

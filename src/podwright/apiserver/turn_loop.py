@@ -18,12 +18,12 @@ import asyncio
 import contextlib
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from podwright.api.endpoints import HttpReply, HttpRequest, Watch
 from podwright.apiserver.cluster import Cluster
 from podwright.apiserver.cluster_clock import ClusterClock
-from podwright.store import UnusableStore
 
 SLICE_NS: Final = 10_000_000
 """How long requests, or the world, may take in one turn before the others have their turn."""
@@ -71,8 +71,8 @@ class TurnLoop:
 
         Raises
         ------
-        UnusableStore
-            The store cannot write; the server stops.
+        CancelledError
+            The server stops, for example because the store cannot write.
         """
         future: Waiting = asyncio.get_running_loop().create_future()
         self._queue.append((request, future))
@@ -107,7 +107,7 @@ class TurnLoop:
         Raises
         ------
         UnusableStore
-            The store cannot write. Requests that wait receive the same error.
+            The store cannot write. Requests that wait are cancelled.
         """
         is_caught_up = False
         try:
@@ -144,16 +144,16 @@ class TurnLoop:
         """Process one turn; return whether nothing that is due is left."""
         now_ns = self.clock.now_ns()
         answered: list[tuple[Waiting, HttpReply | Watch]] = []
+        is_committed = False
         try:
             with self.cluster.store.batch():
                 self._execute_queued(now_ns, answered)
-                is_over = _deadline()
-                is_caught_up = self.cluster.catch_up(now_ns, is_over)
-        except UnusableStore as error:
-            for future, _ in answered:
-                if not future.done():
-                    future.set_exception(error)
-            raise
+                is_caught_up = self.cluster.catch_up(now_ns, _slice())
+            is_committed = True
+        finally:
+            if not is_committed:
+                for future, _ in answered:
+                    future.cancel()
         for future, reply in answered:
             if not future.done():  # the connection has not ended meanwhile
                 future.set_result(reply)
@@ -163,7 +163,7 @@ class TurnLoop:
     def _execute_queued(
         self, now_ns: int, answered: list[tuple[Waiting, HttpReply | Watch]]
     ) -> None:
-        is_over = _deadline()
+        is_over = _slice()
         while self._queue:
             request, future = self._queue.popleft()
             if future.done():
@@ -183,13 +183,7 @@ class TurnLoop:
             subscription.wake.set()
 
 
-class _deadline:  # noqa: N801 - called like a function
-    """Whether a slice of real time that begins now has ended."""
-
-    __slots__ = ("_end_ns",)
-
-    def __init__(self) -> None:
-        self._end_ns = time.perf_counter_ns() + SLICE_NS
-
-    def __call__(self) -> bool:
-        return time.perf_counter_ns() >= self._end_ns
+def _slice() -> Callable[[], bool]:
+    """Return a function that says whether the slice of real time that begins now has ended."""
+    end_ns = time.perf_counter_ns() + SLICE_NS
+    return lambda: time.perf_counter_ns() >= end_ns

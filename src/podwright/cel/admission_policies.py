@@ -1,6 +1,6 @@
 """Admission policies: their expressions compiled, and what they say about a request.
 
-Which policies and bindings match a request, and what follows from a decision, is not told here.
+Which policies and bindings match a request, and what follows from a decision, is decided in `api`.
 
 Upstream: k8s.io/apiserver/pkg/admission/plugin/policy/validating/plugin.go, validator.go;
 policy/mutating/compilation.go, patch; plugin/webhook/matchconditions/matcher.go;
@@ -64,7 +64,7 @@ class PolicyDecision(msgspec.Struct, frozen=True):
     Attributes
     ----------
     is_error : bool
-        Whether the evaluation failed; then the failure policy tells whether it denies.
+        Whether the evaluation failed; then the failure policy decides whether it denies.
     reason : str
         Of a denial; `Invalid` if the validation names none, empty after an error.
     """

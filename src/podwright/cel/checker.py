@@ -322,9 +322,9 @@ class _Checker:
         return ERROR
 
     def _mismatch(self, node: Expression, expected: Type) -> None:
-        wanted = checker_name(self._substitutions.resolve(expected))
+        required = checker_name(self._substitutions.resolve(expected))
         found = checker_name(self._substitutions.resolve(node.type))
-        self._report(node.offset, f"expected type '{wanted}' but found '{found}'")
+        self._report(node.offset, f"expected type '{required}' but found '{found}'")
 
     def _check_list(self, node: CreateList) -> None:
         element: Type | None = None

@@ -134,8 +134,9 @@ class DeviceSelector:
         except CompileError as error:
             raise SelectorError(f"compilation failed: {error}") from None
         if compiled.output_type not in (BOOL, ANY):
-            wanted = "must evaluate to bool or the unknown type"
-            raise SelectorError(f"{wanted}, not {compiled.output_type}")
+            raise SelectorError(
+                f"must evaluate to bool or the unknown type, not {compiled.output_type}"
+            )
         try:
             self._program: Program = compiled.program()
         except ProgramError as error:

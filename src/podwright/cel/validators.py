@@ -88,6 +88,6 @@ def _mixed(nodes: list[Expression], optional: frozenset[int]) -> list[Issue]:
         if expected is None:
             expected = found
         elif found != expected:
-            wanted, actual = checker_name(expected), checker_name(found)
-            return [Issue(node.offset, f"expected type '{wanted}' but found '{actual}'")]
+            required, actual = checker_name(expected), checker_name(found)
+            return [Issue(node.offset, f"expected type '{required}' but found '{actual}'")]
     return []

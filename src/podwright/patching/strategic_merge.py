@@ -332,14 +332,14 @@ def _ordered(
     key : str
         The merge key; "" for scalars.
     """
-    wanted = _places(patch_order, key)
+    patch_places = _places(patch_order, key)
     stored = _places(live_order, key)
     identities = [(item, _checked_key(item, key)) for item in merged]
     of_patch = sorted(
-        (one for one in identities if one[1] in wanted), key=lambda one: wanted[one[1]]
+        (one for one in identities if one[1] in patch_places), key=lambda one: patch_places[one[1]]
     )
     others = sorted(
-        (one for one in identities if one[1] not in wanted),
+        (one for one in identities if one[1] not in patch_places),
         key=lambda one: stored.get(one[1], len(stored)),
     )
     found: list[Any] = []

@@ -211,7 +211,7 @@ class Simulation:
         tables.passed(before_ns, world.now_ns)
 
     def complete(self, *, is_shown: bool | None = None) -> None:
-        """Run to the end and write the results; `is_shown` tells whether the progress is shown.
+        """Run to the end and write the results; `is_shown`: whether the progress is shown.
 
         Raises
         ------

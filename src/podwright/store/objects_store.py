@@ -8,7 +8,7 @@ a write that the journal rejected has no effect.
 Writes in a `batch` are committed together: they are in memory at once, where the next write of the
 batch finds them, and in the journal when the batch ends. Until then the horizon `durable_version`
 stays where it was, and no watch reads beyond it. A driver sends the replies of a batch after its
-end, so nobody sees what a crash could take back.
+end, so no client sees what a crash could take back.
 
 All reads are served from memory: current objects from the tables (`table`), older states and
 watches from the window of changes (`history`). The journal (`sqlite_store`) is read once, when a

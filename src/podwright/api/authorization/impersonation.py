@@ -69,12 +69,12 @@ class Impersonation:
         self._authorizers = authorizers
         self._last_mode: dict[str, int] = {}
 
-    def user_for(self, wanted: User, access: Access) -> User:
+    def user_for(self, requested: User, access: Access) -> User:
         """Return the user as whom a request is executed.
 
         Parameters
         ----------
-        wanted : User
+        requested : User
         access : Access
             The access of the request, by the requestor.
 
@@ -91,10 +91,10 @@ class Impersonation:
         first: NotImpersonated | None = None
         for index in order:
             mode = _MODES[index]
-            if not mode.applies(wanted, access.user):
+            if not mode.applies(requested, access.user):
                 continue
             try:
-                user = self._impersonated(mode, wanted, access)
+                user = self._impersonated(mode, requested, access)
             except NotImpersonated as error:
                 first = first or error
                 continue
@@ -106,24 +106,24 @@ class Impersonation:
         assert first is not None, "the original mode always applies"
         raise first
 
-    def _impersonated(self, mode: _Mode, wanted: User, access: Access) -> User:
+    def _impersonated(self, mode: _Mode, requested: User, access: Access) -> User:
         if mode.name:
             verb = f"impersonate-on:{mode.name}:{access.verb}"
             self._require(msgspec.structs.replace(access, verb=verb))
-        for needed in _needed(mode, wanted, access.user):
+        for needed in _needed(mode, requested, access.user):
             self._require(needed)
-        if len(wanted.groups) >= _MANY and mode.name:
-            self._require_all_or_each(_groups_of(mode, wanted, access.user))
+        if len(requested.groups) >= _MANY and mode.name:
+            self._require_all_or_each(_groups_of(mode, requested, access.user))
         else:
-            for needed in _groups_of(mode, wanted, access.user):
+            for needed in _groups_of(mode, requested, access.user):
                 self._require(needed)
-        extra = list(_extra_of(mode, wanted, access.user))
+        extra = list(_extra_of(mode, requested, access.user))
         if len(extra) >= _MANY and mode.name:
             self._require_all_or_each(extra)
         else:
             for needed in extra:
                 self._require(needed)
-        return _completed(mode, wanted)
+        return _completed(mode, requested)
 
     def _require_all_or_each(self, needed: list[Access] | Iterator[Access]) -> None:
         each = list(needed)
@@ -161,23 +161,23 @@ def _node_name(user_name: str) -> str | None:
     return name if is_node else None
 
 
-def _is_own_node(wanted: User, requestor: User) -> bool:
-    name = _node_name(wanted.name)
-    if name is None or not _is_plain(wanted) or service_account_of(requestor.name) is None:
+def _is_own_node(requested: User, requestor: User) -> bool:
+    name = _node_name(requested.name)
+    if name is None or not _is_plain(requested) or service_account_of(requestor.name) is None:
         return False
     return tuple(requestor.extra.get(_NODE_NAME, ())) == (name,)
 
 
-def _is_node(wanted: User, _requestor: User) -> bool:
-    return _is_plain(wanted) and _node_name(wanted.name) is not None
+def _is_node(requested: User, _requestor: User) -> bool:
+    return _is_plain(requested) and _node_name(requested.name) is not None
 
 
-def _is_account(wanted: User, _requestor: User) -> bool:
-    return _is_plain(wanted) and service_account_of(wanted.name) is not None
+def _is_account(requested: User, _requestor: User) -> bool:
+    return _is_plain(requested) and service_account_of(requested.name) is not None
 
 
-def _is_other(wanted: User, _requestor: User) -> bool:
-    return _node_name(wanted.name) is None and service_account_of(wanted.name) is None
+def _is_other(requested: User, _requestor: User) -> bool:
+    return _node_name(requested.name) is None and service_account_of(requested.name) is None
 
 
 _ASSOCIATED: Final = "associated-node"
@@ -203,42 +203,42 @@ def _right(mode: _Mode, requestor: User, resource: str, name: str) -> Access:
     )
 
 
-def _needed(mode: _Mode, wanted: User, requestor: User) -> Iterator[Access]:
+def _needed(mode: _Mode, requested: User, requestor: User) -> Iterator[Access]:
     """Yield the rights to the name and the uid of a user."""
-    right = _right(mode, requestor, "users", wanted.name)
-    node = _node_name(wanted.name)
+    right = _right(mode, requestor, "users", requested.name)
+    node = _node_name(requested.name)
     if mode.name and node is not None:
         own = "*" if mode.name == _ASSOCIATED else node
         right = msgspec.structs.replace(right, resource="nodes", name=own)
-    account = service_account_of(wanted.name)
+    account = service_account_of(requested.name)
     if account is not None:
         namespace, name = account
         right = msgspec.structs.replace(
             right, resource="serviceaccounts", namespace=namespace, name=name
         )
     yield right
-    if wanted.uid:
-        yield _right(mode, requestor, "uids", wanted.uid)
+    if requested.uid:
+        yield _right(mode, requestor, "uids", requested.uid)
 
 
-def _groups_of(mode: _Mode, wanted: User, requestor: User) -> Iterator[Access]:
+def _groups_of(mode: _Mode, requested: User, requestor: User) -> Iterator[Access]:
     """Yield the rights to the groups of a user."""
-    if mode.name and "" in wanted.groups:
+    if mode.name and "" in requested.groups:
         text = "impersonating the empty string group is not allowed"
         raise NotImpersonated(_right(mode, requestor, "groups", ""), text)
-    if mode.name and MASTERS in wanted.groups:
+    if mode.name and MASTERS in requested.groups:
         text = "impersonating the system:masters group is not allowed"
         raise NotImpersonated(_right(mode, requestor, "groups", MASTERS), text)
-    for group in wanted.groups:
+    for group in requested.groups:
         yield _right(mode, requestor, "groups", group)
 
 
-def _extra_of(mode: _Mode, wanted: User, requestor: User) -> Iterator[Access]:
+def _extra_of(mode: _Mode, requested: User, requestor: User) -> Iterator[Access]:
     """Yield the rights to the extra facts of a user."""
     right = _right(mode, requestor, "userextras", "")
-    if mode.name and (problem := _extra_problem(wanted.extra)):
+    if mode.name and (problem := _extra_problem(requested.extra)):
         raise NotImpersonated(right, problem)
-    for key, values in wanted.extra.items():
+    for key, values in requested.extra.items():
         for value in values:
             yield msgspec.structs.replace(right, subresource=key, name=value)
 
@@ -258,18 +258,18 @@ def _extra_problem(extra: Mapping[str, tuple[str, ...]]) -> str | None:
     return None
 
 
-def _completed(mode: _Mode, wanted: User) -> User:
+def _completed(mode: _Mode, requested: User) -> User:
     """Return an impersonated user with the groups that every such user has."""
-    groups = wanted.groups
-    account = service_account_of(wanted.name)
-    if mode.name and _node_name(wanted.name) is not None:
+    groups = requested.groups
+    account = service_account_of(requested.name)
+    if mode.name and _node_name(requested.name) is not None:
         groups = (NODES,)
     elif account is not None and not groups:
         groups = service_account_groups(account[0])
-    if wanted.name == ANONYMOUS_NAME:
+    if requested.name == ANONYMOUS_NAME:
         added = UNAUTHENTICATED
     else:
         added = "" if UNAUTHENTICATED in groups else AUTHENTICATED
     if added and added not in groups:
         groups = (*groups, added)
-    return msgspec.structs.replace(wanted, groups=groups)
+    return msgspec.structs.replace(requested, groups=groups)

@@ -79,8 +79,8 @@ def _parts(rule: Document) -> Iterator[Document]:
 def _covers(owned: Document, part: Document) -> bool:
     """Whether a rule covers a part, which has at most one value in each field."""
     names = owned.get("resourceNames")
-    wanted = part.get("resourceNames")
-    if names and (not wanted or wanted[0] not in names):
+    resource_names = part.get("resourceNames")
+    if names and (not resource_names or resource_names[0] not in names):
         return False
     if not _has(owned.get("verbs"), part["verbs"][0]):
         return False

@@ -203,7 +203,7 @@ def _places(binding: Document) -> set[tuple[str, _Name]]:
 
 
 def _name_of(subject: Document, namespace: str) -> _Name | None:
-    """Return the user or the group that a subject is; None for one that is nobody."""
+    """Return the user or the group that a subject is; None for one of an unknown kind."""
     kind, name = subject.get("kind"), subject.get("name") or ""
     if kind in ("User", "Group"):
         return kind, name

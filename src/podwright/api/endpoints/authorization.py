@@ -21,7 +21,7 @@ from podwright.api.authorization import (
     RoleWrite,
     quoted,
 )
-from podwright.api.endpoints.impersonation_headers import wanted_user
+from podwright.api.endpoints.impersonation_headers import impersonated_user
 from podwright.api.endpoints.options import integer
 from podwright.api.endpoints.paths import RequestInfo
 from podwright.api.endpoints.request import HttpRequest
@@ -104,11 +104,11 @@ def impersonated(impersonation: Impersonation, access: Access, request: HttpRequ
     ApiError
         The user of the request may not act as that one.
     """
-    wanted = wanted_user(request.headers)
-    if wanted is None:
+    requested = impersonated_user(request.headers)
+    if requested is None:
         return access
     try:
-        return msgspec.structs.replace(access, user=impersonation.user_for(wanted, access))
+        return msgspec.structs.replace(access, user=impersonation.user_for(requested, access))
     except NotImpersonated as error:
         raise rejection(error.access, error.reason) from None
 

@@ -18,7 +18,7 @@ _PREFIX: Final = "impersonate-"
 _EXTRA: Final = "impersonate-extra-"
 
 
-def wanted_user(headers: Mapping[str, str]) -> User | None:
+def impersonated_user(headers: Mapping[str, str]) -> User | None:
     """Return the user that the headers of a request name; None for none.
 
     Parameters

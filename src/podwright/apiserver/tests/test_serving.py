@@ -62,7 +62,7 @@ def test_a_watch_whose_client_leaves_is_removed(serve):
     connection.getresponse()
     connection.sock.shutdown(socket.SHUT_RDWR)
     connection.close()
-    # The next change is sent to nobody.
+    # No client receives the next change.
     status, _ = served.send("POST", PODS, pod("web"))
     assert status == 201
 

@@ -105,12 +105,12 @@ def _resource(field: str) -> Callable[[Document, Document], str]:
         values = (current or {}).get("current") or {}
         if target.get("averageValue") is not None:
             now = UNKNOWN if current is None else _quantity(values.get("averageValue"))
-            wanted = _quantity(target["averageValue"])
+            target_value = _quantity(target["averageValue"])
         else:
             percent = target.get("averageUtilization")
             now = _percent(values.get("averageUtilization"), UNKNOWN)
-            wanted = _percent(percent, "<auto>")
-        return f"{source.get('name') or ''}: {now}/{wanted}"
+            target_value = _percent(percent, "<auto>")
+        return f"{source.get('name') or ''}: {now}/{target_value}"
 
     return text
 

@@ -19,9 +19,9 @@ def list_pods(user=ALICE):
     return Access(user=user, verb="list", resource="pods", namespace="default")
 
 
-def refusal(policy, wanted, access=None):
+def refusal(policy, requested, access=None):
     with pytest.raises(NotImpersonated) as caught:
-        Impersonation(policy.authorizers).user_for(wanted, access or list_pods())
+        Impersonation(policy.authorizers).user_for(requested, access or list_pods())
     found = caught.value.access
     return found.verb, found.resource, found.name
 
@@ -33,8 +33,8 @@ def test_without_rights_the_refusal_is_that_of_the_first_mode(policy):
     )
     assert refusal(policy, User("system:node:n1"))[0] == "impersonate-on:arbitrary-node:list"
     # A group may not be named for a service account in the newer modes.
-    wanted = User("system:serviceaccount:a:b", groups=("x",))
-    assert refusal(policy, wanted) == ("impersonate", "serviceaccounts", "b")
+    requested = User("system:serviceaccount:a:b", groups=("x",))
+    assert refusal(policy, requested) == ("impersonate", "serviceaccounts", "b")
 
 
 def test_the_original_mode(policy):

@@ -63,7 +63,7 @@ def test_a_rule_of_resources_allows_no_path():
 
 
 @pytest.mark.parametrize(
-    ("owned", "wanted", "missing"),
+    ("owned", "needed", "missing"),
     [
         ([rule("get,list", "", "pods")], rule("get", "", "pods"), []),
         ([rule("get", "", "pods"), rule("list", "", "pods")], rule("get,list", "", "pods"), []),
@@ -85,5 +85,5 @@ def test_a_rule_of_resources_allows_no_path():
           '{NonResourceURLs:["/metrics"], Verbs:["post"]}']),
     ],
 )  # fmt: skip
-def test_covered_rules(owned, wanted, missing):
-    assert descriptions(uncovered(owned, [wanted])) == missing
+def test_covered_rules(owned, needed, missing):
+    assert descriptions(uncovered(owned, [needed])) == missing

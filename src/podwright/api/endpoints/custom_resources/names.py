@@ -99,19 +99,19 @@ def _accepted(
     reason = message = ""
     for field, word, is_kind in _SINGLE:
         used = kinds if is_kind else resources
-        wanted = requested.get(field)
+        value = requested.get(field)
         if field == "shortNames":
             known = accepted.get(field) or ()
-            found = [each for each in wanted or () if each not in known and each in used]
+            found = [each for each in value or () if each not in known and each in used]
         else:
-            is_own = (wanted or "") == (accepted.get(field) or "")
-            found = [] if is_own or (wanted or "") not in used else [wanted or ""]
+            is_own = (value or "") == (accepted.get(field) or "")
+            found = [] if is_own or (value or "") not in used else [value or ""]
         if found:
             texts = list(dict.fromkeys(f"{printed(each)} is already in use" for each in found))
             reason = f"{word}Conflict"
             message = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-        elif wanted:
-            names[field] = wanted
+        elif value:
+            names[field] = value
         else:
             names.pop(field, None)
     if requested.get("categories"):

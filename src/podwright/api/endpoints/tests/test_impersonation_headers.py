@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podwright.api.endpoints import ApiError
-from podwright.api.endpoints.impersonation_headers import wanted_user
+from podwright.api.endpoints.impersonation_headers import impersonated_user
 from podwright.api.users import User
 
 
@@ -16,14 +16,14 @@ def test_headers_name_a_user():
         "impersonate-group": "a\nb",
         "impersonate-extra-acme.io%2fscope": "x\ny",
     }
-    assert wanted_user(headers) == User("bob", "1", ("a", "b"), {"acme.io/scope": ("x", "y")})
-    assert wanted_user({"accept": "*/*"}) is None
-    assert wanted_user({"impersonate-user": ""}) is None
+    assert impersonated_user(headers) == User("bob", "1", ("a", "b"), {"acme.io/scope": ("x", "y")})
+    assert impersonated_user({"accept": "*/*"}) is None
+    assert impersonated_user({"impersonate-user": ""}) is None
 
 
 def test_a_group_without_a_user_is_an_error():
     with pytest.raises(ApiError) as caught:
-        wanted_user({"impersonate-group": "a"})
+        impersonated_user({"impersonate-group": "a"})
     assert str(caught.value) == (
         'requested &user.DefaultInfo{Name:"", UID:"", Groups:[]string{"a"},'
         " Extra:map[string][]string(nil)} without impersonating a user name"
