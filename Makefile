@@ -23,10 +23,10 @@ REPORTS = .reports
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: conformance real-parts against-real test-e2e mutants mutants-ci help run test test-all lint types imports check ci share format docs soak bench coverage wheel clean
+.PHONY: conformance real-parts against-real test-e2e e2e-conformance mutants mutants-ci help run test test-all lint types imports check ci share format docs soak bench coverage wheel clean
 
 help:  ## Show this list
-	@awk 'BEGIN {FS = ":.*##"} /^[a-z-]+:.*##/ {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*##"} /^[a-z0-9-]+:.*##/ {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # The stamp is remade when dependencies change; an interrupted install leaves no stamp.
 $(VENV)/.installed: pyproject.toml tools/bootstrap.py
@@ -80,6 +80,10 @@ real-parts:  ## Build kubectl, kube-apiserver, etcd and others from Go modules (
 
 test-e2e: $(VENV)/.installed real-parts  ## kubectl, kube-scheduler and kube-controller-manager on the embedded cluster
 	$(PYTEST) -m e2e tests/e2e_real $(ARGS)
+
+e2e-conformance: $(VENV)/.installed  ## Upstream's end-to-end suite on podwright up (ARGS="--again failed --only REGEX")
+	$(PYTHON) -m tests.real_parts.binaries kubectl e2e.test
+	$(BIN)/python -m tests.e2e_real.conformance $(ARGS)
 
 against-real: $(VENV)/.installed  ## Compare with the real kube-apiserver (AREA="errors apply"; needs make real-parts)
 	$(BIN)/python -m tests.conformance.against_real $(AREA:%=--area %) $(ARGS)

@@ -1,0 +1,1 @@
+"""Upstream's end-to-end suite against `podwright up`: ``make e2e-conformance``."""
