@@ -6,7 +6,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-EXTRAS ?= dev,tables
+EXTRAS ?= dev,tables,tls
 ARGS   ?=
 AREA   ?=
 MUTANTS ?=

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import http.client
 import json
 import re
 import signal
+import ssl
 import subprocess
 import sys
 import time
@@ -19,7 +21,7 @@ from tests.e2e.test_cli import ends_by_itself, examples
 
 PODWRIGHT = Path(sys.executable).with_name("podwright")
 PODS = "/api/v1/namespaces/default/pods"
-ADDRESS = re.compile(r"at http://127\.0\.0\.1:(\d+)\. ")
+ADDRESS = re.compile(r"at (https?)://127\.0\.0\.1:(\d+)\. ")
 SECONDS_MAX = 120
 
 
@@ -48,18 +50,32 @@ class Up:
             assert self.process.poll() is None, self.text()
             assert time.monotonic() < deadline, self.text()
             time.sleep(0.02)
-        self.port = int(found[1])
+        self.port = int(found[2])
+        self.has_tls = found[1] == "https"
 
     def text(self):
         return (self.folder / "log").read_text()
 
     def send(self, method, path, body=None, headers=None):
+        headers = headers or {}
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        if self.has_tls:
+            context, headers = self.credentials()
+            connection = http.client.HTTPSConnection(
+                "127.0.0.1", self.port, timeout=60, context=context
+            )
         with contextlib.closing(connection):
             data = None if body is None else json.dumps(body)
-            connection.request(method, path, data, headers or {})
+            connection.request(method, path, data, headers)
             response = connection.getresponse()
             return response.status, json.loads(response.read())
+
+    def credentials(self):
+        """Return the TLS context and the headers of the kubeconfig."""
+        config = yaml.safe_load((self.folder / "config").read_text())
+        data = config["clusters"][0]["cluster"]["certificate-authority-data"]
+        context = ssl.create_default_context(cadata=base64.b64decode(data).decode())
+        return context, {"authorization": f"Bearer {config['users'][0]['user']['token']}"}
 
     def eventually(self, path, condition):
         deadline = time.monotonic() + SECONDS_MAX
@@ -189,7 +205,8 @@ def test_a_file_that_is_no_database_is_one_line(tmp_path):
 
 
 @pytest.mark.parametrize("line", [line for line in examples() if not ends_by_itself(line)])
-def test_the_examples_of_the_help_run(tmp_path, line):
+def test_the_examples_of_the_help_run(tmp_path, line, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     with up(tmp_path, *line.split()[1:]) as cluster:
         assert cluster.send("GET", "/api/v1/nodes")[1]["items"]

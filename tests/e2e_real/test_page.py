@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 
 import pytest
 from tests.e2e_real.cluster_processes import embedded, kubectl
-from tests.test_docs import FENCE, commands_in, is_as_shown, read
+from tests.test_docs import FENCE, ROOT, commands_in, is_as_shown, read
 
 pytestmark = pytest.mark.e2e
 
 PAGE = "docs/howto/run-a-cluster.md"
+START = "$ podwright up "
 SECONDS_MAX = 30
 
 
-def test_the_commands_print_what_is_shown(tmp_path):
+def sessions():
+    """Return the commands of each cluster of the page: its start, and what follows."""
     blocks = [
         fence["text"] for fence in FENCE.finditer(read(PAGE)) if fence["language"] == "console"
     ]
-    (start, printed), *others = [each for block in blocks for each in commands_in(block)]
-    options = start.removeprefix("$ podwright up ").split()
+    shown = [each for block in blocks for each in commands_in(block)]
+    starts = [place for place, (command, _) in enumerate(shown) if command.startswith(START)]
+    assert starts[0] == 0
+    return [shown[begin:end] for begin, end in pairwise([*starts, len(shown)])]
+
+
+@pytest.mark.parametrize("number", range(len(sessions())))
+def test_the_commands_print_what_is_shown(tmp_path, number, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (start, printed), *others = sessions()[number]
     assert others
-    with embedded(tmp_path, *options) as kubeconfig:
+    with embedded(tmp_path, *start.removeprefix(START).split()) as kubeconfig:
         assert is_as_shown(printed, (tmp_path / "up.log").read_text().splitlines())
         for command, shown in others:
             arguments = command.removeprefix("$ kubectl ").split(" ")

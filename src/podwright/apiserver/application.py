@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 from podwright.api.endpoints import HttpReply, HttpRequest, Watch
 from podwright.apiserver.hosts import AllowedHosts
 from podwright.apiserver.turn_loop import TurnLoop
+from podwright.apiserver.wire_protocol import CERTIFIED
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -58,6 +59,7 @@ class Application:
             query=scope["query_string"].decode("latin-1"),
             headers=headers,
             body=body,
+            certified=scope["state"].get(CERTIFIED),
         )
         try:
             reply = await self._turns.execute(request)

@@ -6,6 +6,7 @@ or, after the name was bound to a loopback address, in Host.
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Collection, Mapping
 from typing import Final
 from urllib.parse import urlsplit
@@ -22,10 +23,16 @@ class AllowedHosts:
     ----------
     names : collection of str
         The names and addresses by which the server is reached, without ports.
+    allows_addresses : bool
+        Whether any address is served as well, for a server on all addresses of a machine. Names
+        can be bound to its address by others; an address cannot.
     """
 
-    def __init__(self, names: Collection[str] = LOOPBACK) -> None:
+    def __init__(
+        self, names: Collection[str] = LOOPBACK, *, allows_addresses: bool = False
+    ) -> None:
         self._names = frozenset(name.lower() for name in names)
+        self._allows_addresses = allows_addresses
 
     def rejection(self, headers: Mapping[str, str]) -> HttpReply | None:
         """Return the reply to a request that is not served; None for one that is."""
@@ -42,7 +49,17 @@ class AllowedHosts:
             name = urlsplit(url).hostname
         except ValueError:
             return False
-        return name is not None and name.lower() in self._names
+        if name is None:
+            return False
+        return name.lower() in self._names or (self._allows_addresses and _is_address(name))
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _forbidden(message: str) -> HttpReply:

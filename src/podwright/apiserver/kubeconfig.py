@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 import yaml
 
 from podwright.objects import PodwrightError
@@ -18,7 +20,26 @@ class KubeconfigError(PodwrightError):
     """A kubeconfig that cannot be written; the text says why."""
 
 
-def kubeconfig(server: str, token: str) -> dict[str, Any]:
+class TlsData(msgspec.Struct, frozen=True, kw_only=True):
+    """What a client needs for TLS, in PEM.
+
+    Attributes
+    ----------
+    authority : bytes
+        The certificates that the client trusts.
+    certificate, key : bytes
+        The client's own; empty without one.
+    server_name : str
+        The name in the server's certificate, if it is not that of the address.
+    """
+
+    authority: bytes
+    certificate: bytes = b""
+    key: bytes = b""
+    server_name: str = ""
+
+
+def kubeconfig(server: str, token: str, tls: TlsData | None = None) -> dict[str, Any]:
     """Return the kubeconfig of a server.
 
     Parameters
@@ -27,12 +48,23 @@ def kubeconfig(server: str, token: str) -> dict[str, Any]:
         The address, such as `http://127.0.0.1:8180`.
     token : str
         The bearer token of the user.
+    tls : TlsData, optional
+        For a server with TLS.
     """
+    cluster = {"server": server}
+    user = {"token": token}
+    if tls is not None:
+        cluster["certificate-authority-data"] = _base64(tls.authority)
+        if tls.server_name:
+            cluster["tls-server-name"] = tls.server_name
+        if tls.certificate:
+            user["client-certificate-data"] = _base64(tls.certificate)
+            user["client-key-data"] = _base64(tls.key)
     return {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [{"name": CONTEXT, "cluster": {"server": server}}],
-        "users": [{"name": CONTEXT, "user": {"token": token}}],
+        "clusters": [{"name": CONTEXT, "cluster": cluster}],
+        "users": [{"name": CONTEXT, "user": user}],
         "contexts": [{"name": CONTEXT, "context": {"cluster": CONTEXT, "user": CONTEXT}}],
         "current-context": CONTEXT,
     }
@@ -54,9 +86,14 @@ def write_kubeconfig(path: Path, document: dict[str, Any]) -> None:
             )
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(f".{path.name}.partial")
-        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        partial.unlink(missing_ok=True)
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(_COMMENT + yaml.safe_dump(document, sort_keys=False))
         partial.replace(path)
     except (OSError, UnicodeDecodeError) as error:
         raise KubeconfigError(f"{path}: the kubeconfig cannot be written: {error}") from error
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
 import signal
 import socket
+import ssl
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 import uvicorn
@@ -53,11 +56,45 @@ def bound_socket(host: str, port: int) -> socket.socket:
         listening.listen(_BACKLOG)
     except (OSError, OverflowError) as error:
         listening.close()
+        reason = getattr(error, "strerror", None) or error
+        is_elsewhere = getattr(error, "errno", None) == errno.EADDRNOTAVAIL
+        option = (
+            "an address of this machine with --address"
+            if is_elsewhere
+            else "another one with --port"
+        )
         raise ServingError(
-            f"port {port} of {host} cannot be served: {error}; choose another one with --port"
+            f"port {port} of {host} cannot be served: {reason}; choose {option}"
         ) from error
     listening.settimeout(0)
     return listening
+
+
+def server_context(certificate: Path, key: Path, authority: Path) -> ssl.SSLContext:
+    """Return the context of a server's TLS.
+
+    Parameters
+    ----------
+    certificate, key : Path
+        Of the server, in PEM; the certificate may be followed by its chain.
+    authority : Path
+        Signs the certificates of clients.
+
+    Raises
+    ------
+    ServingError
+        The files cannot be used.
+    """
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        # A key with a password is an error, and no question on the terminal.
+        context.load_cert_chain(certificate, key, password=lambda: b"")
+        context.load_verify_locations(authority)
+    except (OSError, ValueError) as error:
+        raise ServingError(f"{certificate}: cannot be used for TLS: {error}") from error
+    context.verify_mode = ssl.CERT_OPTIONAL
+    context.set_alpn_protocols(["http/1.1"])
+    return context
 
 
 def serve(
@@ -65,6 +102,8 @@ def serve(
     listening: socket.socket,
     *,
     started: Callable[[], None] = lambda: None,
+    tls: ssl.SSLContext | None = None,
+    hosts: AllowedHosts | None = None,
 ) -> None:
     """Serve a cluster until the process is interrupted or terminated.
 
@@ -75,6 +114,10 @@ def serve(
     listening : socket
     started : callable
         Called when requests are served.
+    tls : SSLContext, optional
+        The context of TLS; HTTP without TLS if left out.
+    hosts : AllowedHosts, optional
+        Which Host and Origin headers are served; those of loopback if left out.
 
     Raises
     ------
@@ -82,17 +125,21 @@ def serve(
         The store cannot write.
     """
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(turns, listening, started))
+        runner.run(_serve(turns, listening, started, tls, hosts or AllowedHosts()))
 
 
 async def _serve(
-    make_turns: Callable[[], TurnLoop], listening: socket.socket, started: Callable[[], None]
+    make_turns: Callable[[], TurnLoop],
+    listening: socket.socket,
+    started: Callable[[], None],
+    tls: ssl.SSLContext | None,
+    hosts: AllowedHosts,
 ) -> None:
     turns = make_turns()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, turns.stop)
-    await serving(Application(turns, AllowedHosts()), turns, listening, started)
+    await serving(Application(turns, hosts), turns, listening, started, tls=tls)
 
 
 async def serving(
@@ -100,6 +147,8 @@ async def serving(
     turns: TurnLoop,
     listening: socket.socket,
     started: Callable[[], None] = lambda: None,
+    *,
+    tls: ssl.SSLContext | None = None,
 ) -> None:
     """Serve an application until its turn loop ends.
 
@@ -110,20 +159,20 @@ async def serving(
     """
     # Warnings about the requests of clients are answers, not lines of a log.
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
-    server = _Server(
-        uvicorn.Config(
-            application,
-            http=WireProtocol,
-            lifespan="off",
-            ws="none",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_keep_alive=KEEP_ALIVE_SECONDS,
-            timeout_graceful_shutdown=STOP_SECONDS,
-        ),
-        started,
+    config = uvicorn.Config(
+        application,
+        http=WireProtocol,
+        lifespan="off",
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=STOP_SECONDS,
     )
+    config.load()
+    config.ssl = tls
+    server = _Server(config, started)
 
     async def turn() -> None:
         try:

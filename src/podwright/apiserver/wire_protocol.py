@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from http import HTTPStatus
 from typing import Any, Final
@@ -15,6 +16,10 @@ from podwright.api.endpoints import (
     error_reply,
     method_not_allowed,
 )
+from podwright.apiserver.certified_users import certified_user
+
+CERTIFIED: Final = "certified"
+"""The name of the user of the client certificate in the state of a scope."""
 
 _METHOD: Final = re.compile(rb"[A-Z]{1,32}")
 
@@ -27,6 +32,13 @@ class WireProtocol(HttpToolsProtocol):
     """
 
     _received: bytes = b""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin a connection; its client certificate is that of all its requests."""
+        super().connection_made(transport)
+        connection = transport.get_extra_info("ssl_object")
+        if connection is not None:
+            self.app_state = {**self.app_state, CERTIFIED: certified_user(connection)}
 
     def data_received(self, data: bytes) -> None:
         """Parse bytes of the connection."""

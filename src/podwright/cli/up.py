@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from pathlib import Path
 from typing import Annotated
 
@@ -30,10 +31,19 @@ app = command_app()
 DEFAULT_PORT = 8180
 
 
+def _ip_address(text: str) -> str:
+    """Read an IP address; `localhost` is the one of IPv4."""
+    try:
+        return str(ipaddress.ip_address("127.0.0.1" if text == "localhost" else text))
+    except ValueError:
+        raise typer.BadParameter(f'"{text}" is not an IP address, such as 127.0.0.1.') from None
+
+
 @app.command(
     epilog=examples(
         "podwright up --nodes 3",
         "podwright up examples/quickstart --db cluster.db",
+        "podwright up --nodes 3 --tls",
     )
 )
 def up(  # noqa: PLR0913, PLR0917 - the options of the command
@@ -55,6 +65,43 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
         int,
         typer.Option("--port", metavar="PORT", min=0, max=65535, help="0: any free port."),
     ] = DEFAULT_PORT,
+    address: Annotated[
+        str,
+        typer.Option(
+            "--address",
+            metavar="IP",
+            parser=_ip_address,
+            help="The IP address to serve. One that other machines reach needs --tls.",
+        ),
+    ] = "127.0.0.1",
+    tls: Annotated[
+        bool,
+        typer.Option(
+            "--tls",
+            help="Serve over TLS, with certificates that are made once and kept. Needs "
+            "podwright[tls].",
+        ),
+    ] = False,
+    tls_san: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--tls-san",
+            metavar="NAME",
+            help="A further name or address in the certificate. Repeatable.",
+        ),
+    ] = None,
+    tls_cert: Annotated[
+        Path | None,
+        typer.Option(
+            "--tls-cert",
+            metavar="FILE",
+            help="The server's own certificate and its chain, in PEM; with --tls-key.",
+        ),
+    ] = None,
+    tls_key: Annotated[
+        Path | None,
+        typer.Option("--tls-key", metavar="FILE", help="The key of --tls-cert, in PEM."),
+    ] = None,
     kubeconfig: Annotated[
         Path | None,
         typer.Option(
@@ -113,6 +160,7 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
     The command serves the API on 127.0.0.1, writes a kubeconfig with a token, schedules pods, and
     simulates the controllers and the kubelets.
     """
+    from podwright.cli.up_address import AddressOptions
     from podwright.cli.up_run import UpOptions, run_up
 
     given = given_on(ctx)
@@ -120,6 +168,8 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
         for name, option in _PARTS.items():
             if name in given:
                 reject_idle(option, "with --bare", "none of these parts runs")
+    has_tls = tls or tls_cert is not None or tls_key is not None
+    _check_address(ctx, address, has_tls=has_tls, is_bare=bare)
     setup = Setup(
         config=config,
         plugins=tuple(plugin or ()),
@@ -137,6 +187,13 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
         files=tuple(files or ()),
         nodes=nodes,
         port=port,
+        address=AddressOptions(
+            host=address,
+            has_tls=has_tls,
+            certificate=tls_cert,
+            key=tls_key,
+            names=tuple(tls_san or ()),
+        ),
         kubeconfig=kubeconfig or Path("podwright.kubeconfig"),
         db=db,
         speed=speed,
@@ -153,3 +210,26 @@ _PARTS = {
     "has_controllers": "--controllers",
     "has_lifecycle": "--lifecycle",
 }
+
+
+def _check_address(ctx: typer.Context, address: str, *, has_tls: bool, is_bare: bool) -> None:
+    """Reject an address that others reach without protection, and options without effect."""
+    given = given_on(ctx)
+    if ("tls_cert" in given) != ("tls_key" in given):
+        raise typer.BadParameter("must be given together.", param_hint="'--tls-cert', '--tls-key'")
+    if "tls_san" in given and "tls_cert" in given:
+        reject_idle("--tls-san", "with --tls-cert", "that certificate has its names")
+    if "tls_san" in given and not has_tls:
+        reject_idle("--tls-san", "without --tls", "there is no certificate")
+    if ipaddress.ip_address(address).is_loopback:
+        return
+    if not has_tls:
+        raise typer.BadParameter(
+            f"other machines reach {address}, so it is served over TLS only: add --tls.",
+            param_hint="'--address'",
+        )
+    if is_bare:
+        raise typer.BadParameter(
+            f"the tokens of --bare are known, so it is served on loopback only, not on {address}.",
+            param_hint="'--address'",
+        )

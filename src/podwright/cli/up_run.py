@@ -32,11 +32,11 @@ from podwright.apiserver import (
 from podwright.cli.console import announce_compilation, print_message, write
 from podwright.cli.inputs import extender_caller, read_inputs, scheduler_options
 from podwright.cli.options import Setup
+from podwright.cli.up_address import AddressOptions, endpoint_of
 from podwright.cli.warm_up_run import warm_up
 from podwright.files import LoadedObjects
 from podwright.store import ObjectStore, kind_of, open_store
 
-HOST = "127.0.0.1"
 _BARE_TOKEN = "admin-token"
 
 
@@ -47,6 +47,7 @@ class UpOptions:
     files: tuple[str, ...]
     nodes: int
     port: int
+    address: AddressOptions
     kubeconfig: Path
     db: Path | None
     speed: float
@@ -64,7 +65,9 @@ def run_up(options: UpOptions, setup: Setup) -> None:
     InputError
         If the inputs are not valid.
     ServingError
-        If the port cannot be served.
+        If the port cannot be served, or the certificates cannot be used.
+    CertificateError
+        If the certificates cannot be read or written.
     KubeconfigError
         If the kubeconfig cannot be written.
     UnusableStore
@@ -72,11 +75,12 @@ def run_up(options: UpOptions, setup: Setup) -> None:
     """
     inputs = read_inputs(options.files, setup)
     with ExitStack() as stack:
-        listening = stack.enter_context(bound_socket(HOST, options.port))
-        address = f"http://{HOST}:{listening.getsockname()[1]}"
+        listening = stack.enter_context(bound_socket(options.address.host, options.port))
+        endpoint = endpoint_of(options.address, options.db)
+        address = endpoint.url(listening.getsockname()[1])
         token = _BARE_TOKEN if options.is_bare else secrets.token_urlsafe(24)
         store = stack.enter_context(closing(_store(options, setup)))
-        write_kubeconfig(options.kubeconfig, kubeconfig(address, token))
+        write_kubeconfig(options.kubeconfig, kubeconfig(address, token, endpoint.tls))
         clock = ClusterClock(speed=options.speed)
         if options.is_bare:
             bare_store(clock.now_ns(), store=store)
@@ -97,7 +101,11 @@ def run_up(options: UpOptions, setup: Setup) -> None:
             warm_up()
         _add(cluster, inputs.loaded, options.nodes)
         serve(
-            lambda: TurnLoop(cluster, clock), listening, started=lambda: _announce(options, address)
+            lambda: TurnLoop(cluster, clock),
+            listening,
+            started=lambda: _announce(options, address),
+            tls=endpoint.context,
+            hosts=endpoint.hosts,
         )
     print_message("stopped" if options.db is None else f"stopped; {options.db} has all objects")
 
@@ -113,8 +121,11 @@ def _server_options(options: UpOptions, token: str) -> ServerOptions:
     if options.is_bare:
         return bare_options()
     admin = User("admin", "admin-uid", ("system:masters", "system:authenticated"))
+    tokens = (static_tokens({token: admin}),)
+    if options.address.has_tls:
+        return ServerOptions(tokens=tokens)
     # Clients that are built on client-go send no credentials over plain HTTP.
-    return ServerOptions(tokens=(static_tokens({token: admin}),), anonymous=admin)
+    return ServerOptions(tokens=tokens, anonymous=admin)
 
 
 def _add(cluster: Cluster, loaded: LoadedObjects, nodes: int) -> None:

@@ -42,7 +42,9 @@ class Authenticator:
         """Add a lookup after the present ones."""
         self._lookups.append(lookup)
 
-    def authenticate(self, headers: Mapping[str, str], now_ns: int) -> User:
+    def authenticate(
+        self, headers: Mapping[str, str], now_ns: int, *, certified: User | None = None
+    ) -> User:
         """Return the user of a request.
 
         Parameters
@@ -51,12 +53,16 @@ class Authenticator:
             Names in lower case.
         now_ns : int
             The time, for tokens that expire.
+        certified : User, optional
+            The user of a verified client certificate, which comes before a token.
 
         Raises
         ------
         ApiError
             The credentials are not valid.
         """
+        if certified is not None:
+            return with_authenticated(certified)
         token = bearer_token(headers)
         if token is None:
             if not self._allows_anonymous:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import msgspec
 
 from podwright.api.endpoints.query import parse_query
+from podwright.api.users import User
 
 Parameters: TypeAlias = Mapping[str, list[str]]
 """The values of each query parameter, in order."""
@@ -30,6 +31,8 @@ class HttpRequest(msgspec.Struct, frozen=True, dict=True):
         Names in lower case. The values of a repeated header are separated by newlines where they
         are a list (`Impersonate-Group`, `Impersonate-Extra-*`).
     body : bytes
+    certified : User, optional
+        The user of the client certificate of the connection, which the driver has verified.
     """
 
     method: str
@@ -37,6 +40,7 @@ class HttpRequest(msgspec.Struct, frozen=True, dict=True):
     query: str = ""
     headers: Mapping[str, str] = {}
     body: bytes = b""
+    certified: User | None = None
 
     @cached_property
     def parameters(self) -> Parameters:

@@ -202,7 +202,9 @@ class ApiServer:
         HttpReply or Watch
         """
         try:
-            user = self.authenticator.authenticate(request.headers, now_ns)
+            user = self.authenticator.authenticate(
+                request.headers, now_ns, certified=request.certified
+            )
         except ApiError as error:
             return error_reply(error, error_media(request.header("accept")))
         return self.handle(request, user, now_ns)
