@@ -7,6 +7,7 @@ import contextlib
 import http.client
 import json
 import re
+import resource
 import signal
 import ssl
 import subprocess
@@ -144,6 +145,27 @@ def test_a_database_has_everything_that_was_acknowledged(tmp_path, number):
         assert cluster.send("POST", PODS, pod("third"))[0] == 201
         cluster.eventually(f"{PODS}/third", is_running)
         assert cluster.end() == 0
+
+
+def test_a_database_that_cannot_grow_ends_the_server_and_keeps_what_was_acknowledged(tmp_path):
+    database = tmp_path / "cluster.db"
+    log = database.with_name("cluster.db-wal")
+    with up(tmp_path, "--no-scheduler", "--db", str(database)) as cluster:
+        assert cluster.send("POST", PODS, pod("web-0"))[0] == 201
+        limit = log.stat().st_size + 100_000
+        resource.prlimit(cluster.process.pid, resource.RLIMIT_FSIZE, (limit, limit))
+        acknowledged = 1
+        with contextlib.suppress(http.client.HTTPException, ConnectionError):
+            while cluster.send("POST", PODS, pod(f"web-{acknowledged}"))[0] == 201:
+                acknowledged += 1
+        assert cluster.process.wait(SECONDS_MAX) == 3
+        last = cluster.text().splitlines()[-1]
+        assert last.startswith("error: ")
+        assert "cluster.db cannot be written" in last
+        assert "Traceback" not in cluster.text()
+    with up(tmp_path, "--no-scheduler", "--db", str(database)) as cluster:
+        names = {each["metadata"]["name"] for each in cluster.send("GET", PODS)[1]["items"]}
+        assert names >= {f"web-{number}" for number in range(acknowledged)}
 
 
 def test_the_parts_can_be_left_to_others(tmp_path):

@@ -9,7 +9,17 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, Final, TypeAlias
 
-from podwright.api.endpoints import HttpReply, HttpRequest, Watch
+import msgspec
+
+from podwright.api.endpoints import (
+    ApiError,
+    HttpReply,
+    HttpRequest,
+    MediaType,
+    Watch,
+    error_reply,
+)
+from podwright.apiserver.defects import logged_defect
 from podwright.apiserver.hosts import AllowedHosts
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.apiserver.wire_protocol import CERTIFIED
@@ -22,8 +32,8 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 BODY_READ_MAX: Final = 3 * 1024 * 1024 + 1
 """A longer body is not read further: the API server rejects one of this length."""
 
-_UNAVAILABLE: Final = HttpReply(
-    503, (("content-type", "text/plain; charset=utf-8"),), b"the server is stopping\n"
+_UNAVAILABLE: Final = error_reply(
+    ApiError(503, "ServiceUnavailable", "the server is stopping"), MediaType()
 )
 
 
@@ -86,17 +96,26 @@ class Application:
                 await subscription.wake.wait()
                 subscription.wake.clear()
                 now_ns = turns.clock.now_ns()
-                lines = watch.poll(now_ns)
+                lines, is_closed = _polled(watch, now_ns)
                 if lines:
                     body = b"".join(lines)
                     await send({"type": "http.response.body", "body": body, "more_body": True})
-                if watch.is_closed(now_ns):
+                if is_closed:
                     break
             if not gone.done():
                 await send({"type": "http.response.body", "body": b""})
         finally:
             turns.unsubscribe(subscription)
             gone.cancel()
+
+
+def _polled(watch: Watch, now_ns: int) -> tuple[list[bytes], bool]:
+    """Return the events of a watch, and whether it has ended; a defect ends it with an error."""
+    try:
+        return watch.poll(now_ns), watch.is_closed(now_ns)
+    except Exception as error:  # noqa: BLE001 - a defect, which must not stop others' requests
+        event = {"type": "ERROR", "object": logged_defect(error, "a watch").status}
+        return [msgspec.json.encode(event) + b"\n"], True
 
 
 def _headers(pairs: Any) -> Mapping[str, str]:

@@ -5,7 +5,9 @@ Nothing here reads a clock: the driver passes the time of each request and of ea
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
+from typing import Final
 
 import msgspec
 
@@ -18,12 +20,17 @@ from podwright.api.endpoints import (
     Watch,
     add_missing_objects,
 )
+from podwright.apiserver.defects import answered
 from podwright.apiserver.event_objects import EventObjects
+from podwright.config import ExtenderCall
 from podwright.framework import CallExtender
-from podwright.machine import SchedulerOptions
+from podwright.machine import Failure, SchedulerOptions
+from podwright.objects import Pod
 from podwright.simulation import Observer, World
 from podwright.stages import Stage
 from podwright.store import ObjectStore
+
+_LOGGER: Final = logging.getLogger(__name__)
 
 
 class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,12 +65,32 @@ class Cluster:
         Over the same store.
     events : EventObjects
         An observer of the world.
+    call_extender : callable, optional
+        Makes the calls of `extender_calls`.
+    extender_calls : list of (int, ExtenderCall), optional
+        The list to which the world adds calls to extenders.
+
+    Attributes
+    ----------
+    extender_calls : list of (int, ExtenderCall)
+        Calls to extenders that the driver has to begin, outside the turn loop. It removes them,
+        and passes the replies to `World.extender_replied`.
     """
 
-    def __init__(self, world: World, server: ApiServer, events: EventObjects) -> None:
+    def __init__(
+        self,
+        world: World,
+        server: ApiServer,
+        events: EventObjects,
+        *,
+        call_extender: CallExtender | None = None,
+        extender_calls: list[tuple[int, ExtenderCall]] | None = None,
+    ) -> None:
         self.world = world
         self.server = server
         self.events = events
+        self.call_extender = call_extender
+        self.extender_calls = [] if extender_calls is None else extender_calls
         self.store: ObjectStore = world.store
 
     def handle(self, request: HttpRequest, now_ns: int) -> HttpReply | Watch:
@@ -75,7 +102,7 @@ class Cluster:
         now_ns : int
             The time of the request, in nanoseconds since 1970.
         """
-        return self.server.serve(request, now_ns)
+        return answered(self.server.serve, request, now_ns)
 
     def catch_up(self, now_ns: int, is_over: Callable[[], bool]) -> bool:
         """Let the world process what is due, as long as the caller allows; see `World.catch_up`.
@@ -122,7 +149,7 @@ def new_cluster(
     observers : iterable of Observer
         Of the world.
     call_extender : callable, optional
-        As for `World`.
+        Makes the calls to the extenders of the configuration. The turn loop calls it in threads.
     store : ObjectStore, optional
         The objects of the cluster; an empty store in memory if left out.
     """
@@ -131,13 +158,33 @@ def new_cluster(
     if store is None:
         store = ObjectStore(seed=scheduler.seed, **HISTORY)
     add_missing_objects(store, now_ns)
+    extender_calls: list[tuple[int, ExtenderCall]] = []
     world = World(
         msgspec.structs.replace(scheduler, start_ns=now_ns),
         controllers=None if options.has_controllers else (),
         stages=options.stages if options.has_lifecycle else (),
         observers=(events, *observers),
-        call_extender=call_extender,
+        begin_extender_call=lambda number, call: extender_calls.append((number, call)),
         store=store,
         has_scheduler=options.has_scheduler,
     )
-    return Cluster(world, ApiServer(store, server_options), events)
+    world.machine.watch_failures(_log_failure)
+    return Cluster(
+        world,
+        ApiServer(store, server_options),
+        events,
+        call_extender=call_extender,
+        extender_calls=extender_calls,
+    )
+
+
+def _log_failure(pod: Pod, failure: Failure, now_ns: int) -> None:
+    """Log an attempt that failed by an error, such as that of a plugin; rejections are not errors.
+
+    Upstream: pkg/scheduler/schedule_one.go, handleSchedulingFailure
+    """
+    del now_ns
+    if not failure.is_rejected:
+        _LOGGER.error(
+            "scheduling pod %s failed, and is tried again later: %s", pod.key, failure.message
+        )

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from podwright.api.endpoints import ApiServer, HttpReply, HttpRequest, User
+from podwright.apiserver.defects import answered
 from podwright.objects import Document, timestamp_text, timestamp_text_nano
 from podwright.simulation import KubernetesEvent
 from podwright.store import ObjectStore
@@ -126,7 +127,9 @@ class EventObjects:
     ) -> bool:
         headers = _PATCH if method == "PATCH" else _JSON
         request = HttpRequest(method, path, "", headers, msgspec.json.encode(body))
-        reply = server.handle(request, _WRITER, now_ns)
+        reply = answered(
+            lambda request, now_ns: server.handle(request, _WRITER, now_ns), request, now_ns
+        )
         return isinstance(reply, HttpReply) and reply.status < 300
 
 

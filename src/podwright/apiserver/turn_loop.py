@@ -6,7 +6,8 @@ A turn
 1. executes the requests that have arrived, for at most a slice of time;
 2. lets the world catch up with the clock, for at most a slice of time;
 3. commits all writes of both together;
-4. releases the replies, and wakes the watches that have something to send.
+4. releases the replies, wakes the watches that have something to send, and begins the calls to
+   extenders, which run in threads and come back as events.
 
 Between two turns the event loop reads and writes connections. The loop sleeps when no request has
 arrived and nothing of the world is due.
@@ -24,6 +25,8 @@ from typing import Final, TypeAlias
 from podwright.api.endpoints import HttpReply, HttpRequest, Watch
 from podwright.apiserver.cluster import Cluster
 from podwright.apiserver.cluster_clock import ClusterClock
+from podwright.apiserver.extender_threads import ExtenderThreads
+from podwright.config import ExtenderReply
 
 SLICE_NS: Final = 10_000_000
 """How long requests, or the world, may take in one turn before the others have their turn."""
@@ -65,6 +68,7 @@ class TurnLoop:
         self._subscriptions: set[WatchSubscription] = set()
         self._wake = asyncio.Event()
         self._is_stopping = False
+        self._extenders: ExtenderThreads | None = None
 
     async def execute(self, request: HttpRequest) -> HttpReply | Watch:
         """Execute a request in the next turn, and return its reply once it is durable.
@@ -158,7 +162,30 @@ class TurnLoop:
             if not future.done():  # the connection has not ended meanwhile
                 future.set_result(reply)
         self._wake_due(now_ns)
+        self._begin_extender_calls()
         return is_caught_up
+
+    def _begin_extender_calls(self) -> None:
+        """Begin the calls to extenders of this turn, whose writes are durable now."""
+        calls, call_extender = self.cluster.extender_calls, self.cluster.call_extender
+        if not calls:
+            return
+        assert call_extender is not None, "a configuration with extenders and no call_extender"
+        if self._extenders is None:
+            loop = asyncio.get_running_loop()
+
+            def replied(number: int, reply: ExtenderReply) -> None:
+                with contextlib.suppress(RuntimeError):  # the server has ended
+                    loop.call_soon_threadsafe(self._take_extender_reply, number, reply)
+
+            self._extenders = ExtenderThreads(call_extender, replied)
+        for number, call in calls:
+            self._extenders.begin(number, call)
+        calls.clear()
+
+    def _take_extender_reply(self, number: int, reply: ExtenderReply) -> None:
+        self.cluster.world.extender_replied(number, reply)
+        self._wake.set()
 
     def _execute_queued(
         self, now_ns: int, answered: list[tuple[Waiting, HttpReply | Watch]]

@@ -30,6 +30,9 @@ _OF_THE_SYSTEM = frozenset(
     }
 )  # fmt: skip
 
+_OF_THE_DISK = ("SQLITE_FULL", "SQLITE_IOERR")
+"""SQLite's names for a disk that is full or fails."""
+
 _OF_A_STREAM = frozenset(
     {errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC, errno.EPIPE}
 )
@@ -63,6 +66,8 @@ def is_system_failure(error: BaseException) -> bool:
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno in _OF_THE_SYSTEM:
+            return True
+        if getattr(cause, "sqlite_errorname", "").startswith(_OF_THE_DISK):
             return True
         cause = cause.__cause__
     return False

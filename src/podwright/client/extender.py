@@ -11,6 +11,7 @@ Upstream: pkg/scheduler/extender.go, `makeTransport`, `send`
 
 from __future__ import annotations
 
+import contextlib
 import io
 import select
 import socket
@@ -113,13 +114,14 @@ def _error_text(error: Exception) -> str:
 
 
 class _Connections:
-    """One extender: its TLS settings and its idle connection."""
+    """One extender: its TLS settings and its idle connections."""
 
     def __init__(self, settings: Extender) -> None:
         self._tls = settings.tls_config or ExtenderTLSConfig()
         is_https = settings.enable_https or settings.url_prefix.lower().startswith("https:")
         self._context = _context(settings, self._tls) if is_https else None
-        self._kept: _Connection | None = None
+        # Calls of several threads each have a connection of their own.
+        self._idle: list[_Connection] = []
 
     def post(self, call: ExtenderCall) -> ExtenderReply:
         """Make one call.
@@ -143,24 +145,24 @@ class _Connections:
             connection.close()
             raise
         if is_kept:
-            self._kept = connection
+            self._idle.append(connection)
         else:
             connection.close()
         return reply
 
     def close(self) -> None:
-        """Close the idle connection."""
-        if self._kept is not None:
-            self._kept.close()
-            self._kept = None
+        """Close the idle connections."""
+        while self._idle:
+            self._idle.pop().close()
 
     def _take(self, url: SplitResult) -> _Connection:
-        """Return the idle connection if it can be reused, else a new one."""
-        kept, self._kept = self._kept, None
-        if kept is not None:
-            if kept.is_good():
-                return kept
-            kept.close()
+        """Return an idle connection that can be reused, else a new one."""
+        with contextlib.suppress(IndexError):  # another thread may have taken the last one
+            while True:
+                kept = self._idle.pop()
+                if kept.is_good():
+                    return kept
+                kept.close()
         if url.scheme not in ("http", "https"):
             raise ValueError(f'unsupported protocol scheme "{url.scheme}"')
         if not url.hostname:

@@ -35,6 +35,8 @@ class Turn(IntEnum):
     """Delayed syncs of controllers."""
     TIMER = 3
     """Timers of the scheduler."""
+    EXTENDER = 4
+    """Replies of extenders to calls that took real time."""
 
 
 class Due(msgspec.Struct, Generic[T], frozen=True):

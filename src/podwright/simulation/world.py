@@ -41,22 +41,21 @@ from podwright._progress import metered
 from podwright.api import (
     API_CALLS,
     BOOTSTRAP_OBJECTS,
-    SCHEDULER_USER,
     ApiCall,
     ApplyObject,
     CreateObject,
     DeleteObject,
-    EvictionRejected,
     EvictPod,
-    Forbidden,
-    NamespaceTerminating,
     PatchObject,
     RecordEvent,
     UpdateObject,
-    WriteRequest,
-    execute,
 )
-from podwright.config import KubeSchedulerConfiguration, format_duration
+from podwright.config import (
+    ExtenderCall,
+    ExtenderReply,
+    KubeSchedulerConfiguration,
+    format_duration,
+)
 from podwright.controllers import (
     Controller,
     CreateRejected,
@@ -75,10 +74,8 @@ from podwright.framework import Decision
 from podwright.machine import (
     Action,
     Bind,
-    CallDone,
     CallExtender,
     CycleDue,
-    DeletePod,
     EmitEvent,
     Event,
     ExtenderReplied,
@@ -91,7 +88,6 @@ from podwright.machine import (
     WakeAt,
 )
 from podwright.objects import (
-    InvalidObject,
     KubernetesObject,
     NamespacedName,
     Node,
@@ -117,12 +113,9 @@ from podwright.simulation.input_review import InputReview
 from podwright.simulation.observers import (
     ChangeObserver,
     DecisionObserver,
-    EventObserver,
     NodeEventObserver,
     Observer,
-    RemovalObserver,
     checked_observers,
-    event_of,
 )
 from podwright.simulation.operation_requests import request_of
 from podwright.simulation.operations import (
@@ -143,9 +136,10 @@ from podwright.simulation.world_components import (
     WorldOptions,
     build_components,
 )
+from podwright.simulation.world_requests import WorldRequests
 from podwright.simulation.world_review import WorldReview
 from podwright.stages import ScheduleStage, Stage, StageDue
-from podwright.store import ObjectError, ObjectStore, kind_of
+from podwright.store import ObjectStore, kind_of
 
 ROUND_MAX: Final = 32
 """The maximum number of events of one type that start a round."""
@@ -153,6 +147,7 @@ ROUND_MAX: Final = 32
 _SECOND_NS: Final = 1_000_000_000
 _FLUSH_NS: Final = 30 * _SECOND_NS
 _CYCLE_DUE: Final = CycleDue()
+_FLUSH_BACKOFF: Final = FlushBackoff()
 _SYNC_NEXT: Final = SyncNext()
 
 
@@ -175,6 +170,9 @@ class World:
         Each makes a controller for a view of the cluster; all built-in ones if left out.
     call_extender : callable, optional
         Makes the calls to the extenders of the configuration; required if it has extenders.
+    begin_extender_call : callable, optional
+        Instead of `call_extender`, for drivers that must not wait: receives the number of a call
+        and the call. The driver passes the reply to `extender_replied`.
     observers : iterable of Observer
         Receive changes, decisions or Kubernetes Events.
     log : str, optional
@@ -220,6 +218,7 @@ class World:
         stages: Iterable[Stage] | None = None,
         controllers: Iterable[Callable[[Lister], Controller]] | None = None,
         call_extender: ExtenderCaller | None = None,
+        begin_extender_call: Callable[[int, ExtenderCall], None] | None = None,
         observers: Iterable[Observer] = (),
         log: str | None = None,
         checkpoint_events: int | None = None,
@@ -242,6 +241,7 @@ class World:
                 stages=None if stages is None else tuple(stages),
                 controllers=controllers,
                 call_extender=call_extender,
+                begin_extender_call=begin_extender_call,
                 observers=checked_observers(observers),
                 plugins=scheduler.plugins,
                 review=review,
@@ -263,6 +263,7 @@ class World:
         self._lifecycle = components.lifecycle
         self._controllers = components.controllers
         self._call_extender = components.options.call_extender
+        self._begin_extender_call = components.options.begin_extender_call
         given_review = components.options.review
         self._given_review = given_review
         self._review = WorldReview(components.options.stages)
@@ -273,8 +274,6 @@ class World:
         self.report_observers.attach(self)
         all_observers = (*components.options.observers, *self.report_observers.observers)
         self._decision_observers = [e for e in all_observers if isinstance(e, DecisionObserver)]
-        self._event_observers = [e for e in all_observers if isinstance(e, EventObserver)]
-        self._removal_observers = [e for e in all_observers if isinstance(e, RemovalObserver)]
         self._node_observers = [e for e in all_observers if isinstance(e, NodeEventObserver)]
         self._dispatcher = ChangeDispatcher(
             lifecycle=self._lifecycle,
@@ -288,7 +287,9 @@ class World:
         self._inputs = components.inputs
         self._changes = components.changes
         self._actions: deque[WorldAction] = deque()
-        self._replies: list[CallDone] = []
+        self._requests = WorldRequests(
+            self.api, self.store, self._heap, all_observers, self._create_rejected
+        )
         self._new_decisions: list[tuple[Decision, ...]] = []
         self._count_at_once = 0
         self._handlers = self._action_handlers()
@@ -308,7 +309,7 @@ class World:
     @property
     def is_between_steps(self) -> bool:
         """Whether no action, change or reply is pending."""
-        return not (self._actions or self._changes or self._replies)
+        return not (self._actions or self._changes or self._requests.replies)
 
     def add(
         self,
@@ -384,6 +385,10 @@ class World:
         if due is not None:
             self.inputs_taken += 1
             self._heap.push(due[0], Turn.INPUT, InputOperation(due[1]))
+
+    def extender_replied(self, call: int, reply: ExtenderReply) -> None:
+        """Receive the reply to a call that was passed to `begin_extender_call`."""
+        self._heap.push(self.now_ns, Turn.EXTENDER, ExtenderReplied(call, reply))
 
     # ------------------------------------------------------------------------------ the run
 
@@ -535,7 +540,8 @@ class World:
     def _next_flush_ns(self, *, is_over: bool) -> int | None:
         """Return the first whole second at which a flush of the queue would move a pod."""
         due_ns = self.machine.next_flush_ns
-        if due_ns is None:
+        # While an extender is called, a flush would only be held back.
+        if due_ns is None or self.machine.holds_back(_FLUSH_BACKOFF):
             return None
         # Flushes of unschedulable pods alone would continue a run without end time forever.
         if is_over and not self.machine.queue.metrics().pending_pods.get("backoff"):
@@ -545,7 +551,7 @@ class World:
         return max(whole_ns, self.now_ns)
 
     def _flush(self, now_ns: int) -> None:
-        self._actions.extend(self._handle_machine_event(FlushBackoff(), now_ns))
+        self._actions.extend(self._handle_machine_event(_FLUSH_BACKOFF, now_ns))
         if (now_ns - self.start_ns) % _FLUSH_NS == 0:
             self._actions.extend(self._handle_machine_event(FlushUnschedulable(), now_ns))
         self._process_actions()
@@ -618,7 +624,7 @@ class World:
                 self._actions.extend(self._lifecycle.handle(event, now_ns))
             case SyncDue():
                 self._actions.extend(self._controllers.handle(event, now_ns))
-            case TimerFired():
+            case TimerFired() | ExtenderReplied():
                 self._handle_decision_event(event)
             case InputOperation(operation):
                 self._operate(operation)
@@ -652,7 +658,7 @@ class World:
         """Dispatch changes and execute actions, in rounds, until none are left."""
         actions, handlers = self._actions, self._handlers
         while True:
-            if self._changes or self._replies:
+            if self._changes or self._requests.replies:
                 self._dispatch_changes()
             if not actions:
                 return
@@ -663,9 +669,9 @@ class World:
     def _dispatch_changes(self) -> None:
         """Deliver all changes since the last call, and the replies to the scheduler's calls."""
         # The store appends to the list of changes, so it is cleared and not replaced.
-        changes, replies = self._changes.copy(), self._replies
+        changes, replies = self._changes.copy(), self._requests.replies
         self._changes.clear()
-        self._replies = []
+        self._requests.replies = []
         self._actions.extend(self._dispatcher.dispatch(changes, replies, self._heap.now_ns))
         # With the gate SchedulerAsyncPreemption off, the reply to the last call of a preemption
         # ends the scheduling cycle.
@@ -674,16 +680,17 @@ class World:
     def _action_handlers(self) -> dict[type, Callable[[Any], object]]:
         """Return the method that executes each type of action."""
         handlers: dict[type, Callable[[Any], object]] = dict.fromkeys(API_CALLS, self._call)
+        requests = self._requests
         handlers |= {
-            EmitEvent: self._record,
-            RecordEvent: self._record,
+            EmitEvent: requests.record,
+            RecordEvent: requests.record,
             ScheduleStage: self._schedule_stage,
-            UpdateObject: self._write,
-            CreateObject: self._write,
-            DeleteObject: self._delete,
-            EvictPod: self._evict,
-            ApplyObject: self._write,
-            PatchObject: self._write,
+            UpdateObject: requests.write,
+            CreateObject: requests.write,
+            DeleteObject: requests.delete,
+            EvictPod: requests.evict,
+            ApplyObject: requests.write,
+            PatchObject: requests.write,
             SyncAt: self._sync_at,
             WakeAt: self._wake_at,
             CallExtender: self._run_extender_call,
@@ -702,63 +709,20 @@ class World:
     def _call(self, action: ApiCall) -> None:
         if type(action) is Bind:
             self.unproductive_cycles = 0
-        elif type(action) is DeletePod and self._removal_observers:
-            self._preempt(action)
-            return
-        self._replies.append(execute(self.api, action, self._heap.now_ns))
-
-    def _preempt(self, action: DeletePod) -> None:
-        """Delete a victim of preemption, and deliver the request to observers."""
-        now_ns, pod = self._heap.now_ns, self.store.get(Pod, action.pod)
-        reply = execute(self.api, action, now_ns)
-        self._replies.append(reply)
-        if pod is not None and reply.error is None:
-            request = DeleteObject("", "Pod", action.pod, action.uid, SCHEDULER_USER)
-            for observer in self._removal_observers:
-                observer.removal_handled(pod, request, None, now_ns)
+        self._requests.call(action)
 
     def _run_extender_call(self, action: CallExtender) -> None:
+        if self._begin_extender_call is not None:
+            self._begin_extender_call(action.call, action.request)
+            return
         assert self._call_extender is not None, (
             "a configuration with extenders and no call_extender"
         )
         reply = self._call_extender(action.request)
         self._handle_decision_event(ExtenderReplied(action.call, reply))
 
-    def _record(self, action: EmitEvent | RecordEvent) -> None:
-        if self._event_observers:
-            event = event_of(action)
-            for observer in self._event_observers:
-                observer.event_recorded(event, self._heap.now_ns)
-
-    def _delete(self, request: DeleteObject) -> None:
-        if request.object_kind == "Pod" and self._removal_observers:
-            self._remove_pod(request, request.key)
-        else:
-            self._write(request)
-
-    def _evict(self, request: EvictPod) -> None:
-        self._remove_pod(request, request.pod)
-
-    def _remove_pod(self, request: DeleteObject | EvictPod, key: NamespacedName) -> None:
-        """Execute a request that removes a pod, and deliver it to observers."""
-        pod = self.store.get(Pod, key)
-        error = self._write(request)
-        if pod is not None:
-            for observer in self._removal_observers:
-                observer.removal_handled(pod, request, error, self._heap.now_ns)
-
-    def _write(self, request: WriteRequest) -> Exception | None:
-        """Execute a controller's or a stage's request; return the error that is ignored, if any."""
-        match self.api.handle(request, request.user, self._heap.now_ns).error:
-            case None | ObjectError() | NamespaceTerminating() | EvictionRejected() as error:
-                # Upstream records no Event for a namespace that is being deleted either.
-                return error
-            case Forbidden() | InvalidObject() as error if isinstance(request, CreateObject):
-                rejection = CreateRejected(request, str(error))
-                self._actions.extend(self._controllers.handle(rejection, self._heap.now_ns))
-                return error
-            case error:
-                raise error
+    def _create_rejected(self, rejection: CreateRejected) -> None:
+        self._actions.extend(self._controllers.handle(rejection, self._heap.now_ns))
 
     # ------------------------------------------------------------------------------ reading
 

@@ -8,9 +8,10 @@ from typing import Final, TypeAlias
 import msgspec
 
 from podwright.api import Api
+from podwright.config import ExtenderCall
 from podwright.controllers import ALL_CONTROLLERS, Controller, ControllerLoop, Lister, SyncDue
 from podwright.framework import CallExtender, Plugin
-from podwright.machine import TimerFired
+from podwright.machine import ExtenderReplied, TimerFired
 from podwright.recording import Recorder
 from podwright.simulation.clock import EventHeap
 from podwright.simulation.input_review import InputReview
@@ -19,7 +20,7 @@ from podwright.simulation.operations import InputOperation, Operation
 from podwright.stages import Lifecycle, Stage, StageDue
 from podwright.store import Change, ObjectStore, change_of, kind_of
 
-DueEvent: TypeAlias = Operation | InputOperation | StageDue | SyncDue | TimerFired
+DueEvent: TypeAlias = Operation | InputOperation | StageDue | SyncDue | TimerFired | ExtenderReplied
 """An event that is due at a time of the virtual clock."""
 
 # Few, so that replaced versions are released soon.
@@ -32,6 +33,7 @@ class WorldOptions(msgspec.Struct, frozen=True, kw_only=True):
     stages: tuple[Stage, ...] | None = None
     controllers: Iterable[Callable[[Lister], Controller]] | None = None
     call_extender: CallExtender | None = None
+    begin_extender_call: Callable[[int, ExtenderCall], None] | None = None
     observers: tuple[Observer, ...] = ()
     plugins: tuple[type[Plugin], ...] = ()
     review: InputReview | None = None

@@ -11,8 +11,7 @@ from podwright.api import execute
 from podwright.framework import CallError, Plugin, Status
 from podwright.machine import Bind, CallDone
 from podwright.recording import OutcomeKind, find_cycle, find_outcome
-from podwright.simulation import START_NS
-from podwright.simulation import world as worlds
+from podwright.simulation import START_NS, world_requests
 from podwright.testing import make_node, make_pod
 
 pytest.importorskip("pyarrow")
@@ -87,7 +86,7 @@ def test_a_bind_that_the_api_server_rejects_is_the_result_of_its_attempt(monkeyp
             return CallDone(action.call, CallError("etcd is not available"))
         return execute(api, action, now_ns)
 
-    monkeypatch.setattr(worlds, "execute", reject_binds)
+    monkeypatch.setattr(world_requests, "execute", reject_binds)
     run = pw.simulate([make_node("n"), make_pod("p")], until="90s")
     rows = [
         (row["attempt"], row["result"], row["node"]) for row in run.tables["decisions"].to_pylist()

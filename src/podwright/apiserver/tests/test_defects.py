@@ -1,0 +1,212 @@
+"""What fails does not end the server: defects, users' plugins, extenders that hang."""
+
+import asyncio
+import contextlib
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import podwright as pw
+from podwright.apiserver import ClusterClock, new_cluster
+from podwright.apiserver.generated_nodes import generated_nodes
+from podwright.apiserver.tests.conftest import SERVER, START_NS, cluster_of, pod, request
+from podwright.apiserver.turn_loop import TurnLoop
+from podwright.client import ExtenderClient
+from podwright.config import read_configuration
+from podwright.machine import SchedulerOptions
+
+PODS = "/api/v1/namespaces/default/pods"
+
+
+def test_a_defect_is_answered_and_logged_and_the_server_goes_on(serve, monkeypatch, caplog):
+    cluster = cluster_of()
+
+    def broken(*_):
+        raise ZeroDivisionError("a defect")
+
+    served = serve(cluster)
+    with monkeypatch.context() as patch:
+        patch.setattr(cluster.server, "serve", broken)
+        status, found = served.send("POST", PODS, pod("web"))
+    assert (status, found["reason"], found["code"]) == (500, "InternalError", 500)
+    (record,) = caplog.records
+    number = record.args[0]
+    assert f"defect {number}" in found["message"]
+    assert "ZeroDivisionError" in caplog.text
+    assert served.send("POST", PODS, pod("web"))[0] == 201
+
+
+def test_a_watch_that_meets_a_defect_ends_with_an_error(serve, monkeypatch, caplog):
+    cluster = cluster_of()
+    served = serve(cluster)
+
+    def broken(*_):
+        raise ZeroDivisionError("a defect")
+
+    with contextlib.closing(served.connection()) as connection:
+        connection.request("GET", f"{PODS}?watch=true")
+        response = connection.getresponse()
+        monkeypatch.setattr("podwright.api.endpoints.watch.Watch.poll", broken)
+        served.send("POST", PODS, pod("web"))
+        event = json.loads(response.readline())
+        assert (event["type"], event["object"]["reason"]) == ("ERROR", "InternalError")
+        assert response.read() == b""
+    assert "ZeroDivisionError" in caplog.text
+    assert served.send("GET", PODS)[0] == 200
+
+
+class Fragile(pw.Plugin):
+    """Fails for pods named broken."""
+
+    name = "Fragile"
+
+    def filter(self, cycle, node):
+        if cycle.pod.name == "broken":
+            raise RuntimeError("no idea")
+        return pw.Status()
+
+
+def configured(**more):
+    return read_configuration(
+        {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            **more,
+        },
+        source="config",
+    )
+
+
+def test_a_plugin_that_raises_is_an_event_and_a_log_line_and_the_pod_is_tried_again(serve, caplog):
+    profile = {"plugins": {"filter": {"enabled": [{"name": "Fragile"}]}}}
+    options = SchedulerOptions(
+        configuration=configured(profiles=[profile]), plugins=(Fragile,), source="config"
+    )
+    cluster = new_cluster(options, now_ns=START_NS, server_options=SERVER)
+    cluster.world.add(*generated_nodes(2))
+    served = serve(cluster, ClusterClock(start_ns=START_NS, speed=100))
+    served.send("POST", PODS, pod("broken"))
+    served.send("POST", PODS, pod("web"))
+    served.eventually(f"{PODS}/web", lambda found: found["status"]["phase"] == "Running")
+
+    def is_repeated(found):
+        mine = [each for each in found["items"] if each["involvedObject"]["name"] == "broken"]
+        return mine and (mine[0].get("series") or {}).get("count", 1) > 1
+
+    events = served.eventually("/api/v1/namespaces/default/events", is_repeated)
+    (event,) = (each for each in events["items"] if each["involvedObject"]["name"] == "broken")
+    assert (event["reason"], event["type"]) == ("FailedScheduling", "Warning")
+    assert "no idea" in event["message"]
+    assert any("default/broken" in each.getMessage() for each in caplog.records)
+
+
+class Hanging(BaseHTTPRequestHandler):
+    """Answers no call before `is_open` is set."""
+
+    is_open: threading.Event
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.is_open.wait(30)
+        reply = json.dumps({"NodeNames": body["NodeNames"]}).encode()
+        with contextlib.suppress(OSError):
+            self.send_response(200)
+            self.send_header("content-length", str(len(reply)))
+            self.end_headers()
+            self.wfile.write(reply)
+
+    def log_message(self, *_):
+        """Print nothing."""
+
+
+@contextlib.contextmanager
+def hanging_extender():
+    is_open = threading.Event()
+    handler = type("Handler", (Hanging,), {"is_open": is_open})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", is_open
+    finally:
+        is_open.set()
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def extended_cluster(url, timeout):
+    extender = {
+        "urlPrefix": url,
+        "filterVerb": "filter",
+        "nodeCacheCapable": True,
+        "httpTimeout": timeout,
+        "managedResources": [{"name": "x.io/a"}],
+    }
+    configuration = configured(extenders=[extender])
+    cluster = new_cluster(
+        SchedulerOptions(configuration=configuration, source="config"),
+        now_ns=START_NS,
+        server_options=SERVER,
+        call_extender=ExtenderClient(configuration).call,
+    )
+    (node, *_) = generated_nodes(1)
+    cluster.world.add(node)
+    return cluster
+
+
+EXTENDED = {"requests": {"x.io/a": "1"}, "limits": {"x.io/a": "1"}}
+WITH_EXTENDER = [{"name": "main", "image": "app", "resources": EXTENDED}]
+
+
+def capable(served):
+    patch = {"status": {"capacity": {"x.io/a": "4"}, "allocatable": {"x.io/a": "4"}}}
+    headers = {"content-type": "application/merge-patch+json"}
+    assert served.send("PATCH", "/api/v1/nodes/node-0/status", patch, headers)[0] == 200
+
+
+def test_requests_are_answered_while_an_extender_hangs(serve):
+    with hanging_extender() as (url, is_open):
+        served = serve(extended_cluster(url, "30s"))
+        capable(served)
+        assert served.send("POST", PODS, pod("extended", containers=WITH_EXTENDER))[0] == 201
+        for number in range(20):
+            assert served.send("POST", PODS, pod(f"web-{number}"))[0] == 201
+        assert "nodeName" not in served.send("GET", f"{PODS}/extended")[1]["spec"]
+        is_open.set()
+        for name in ("extended", "web-19"):
+            served.eventually(f"{PODS}/{name}", lambda found: found["spec"].get("nodeName"))
+
+
+def test_an_extender_that_exceeds_its_timeout_fails_the_attempt_only(serve):
+    with hanging_extender() as (url, _):
+        served = serve(extended_cluster(url, "50ms"), ClusterClock(start_ns=START_NS, speed=10))
+        capable(served)
+        served.send("POST", PODS, pod("extended", containers=WITH_EXTENDER))
+        served.send("POST", PODS, pod("web"))
+        served.eventually(f"{PODS}/web", lambda found: found["spec"].get("nodeName"))
+        events = served.eventually(
+            "/api/v1/namespaces/default/events",
+            lambda found: [e for e in found["items"] if e["reason"] == "FailedScheduling"],
+        )
+        assert any("httpTimeout" in each["message"] for each in events["items"])
+
+
+def test_a_cluster_that_waits_for_an_extender_is_idle():
+    cluster = extended_cluster("http://127.0.0.1:1", "30s")
+    clock = ClusterClock(start_ns=START_NS)
+    clock.pause()
+
+    async def main():
+        turns = TurnLoop(cluster, clock)
+        cluster.call_extender = lambda _: threading.Event().wait(30)
+        running = asyncio.create_task(turns.run())
+        await turns.execute(request("POST", PODS, pod("extended", containers=WITH_EXTENDER)))
+        await turns.execute(request("GET", PODS))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert cluster.next_due_ns is None or cluster.next_due_ns > cluster.world.now_ns
+        turns.stop()
+        await running
+
+    asyncio.run(main())
