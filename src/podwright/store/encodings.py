@@ -36,12 +36,16 @@ class Encodings:
         if known is not None:
             return known[1]
         text = msgspec.json.encode(document)
+        self.keep(document, text)
+        return text
+
+    def keep(self, document: Document, text: bytes) -> None:
+        """Keep the JSON of a new document."""
         self._kept[id(document)] = document, text
         self._bytes += len(text)
         while self._bytes > self._max_bytes:
             _, oldest = self._kept.pop(next(iter(self._kept)))
             self._bytes -= len(oldest)
-        return text
 
     def peek(self, document: Document) -> bytes:
         """Return a stored document as JSON without keeping it, for long lists."""

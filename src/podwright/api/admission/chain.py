@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from podwright.api.admission.attributes import AdmittedResource, Attributes
+from podwright.store import GroupKind
 
 
 class AdmissionPlugin(Protocol):
@@ -18,12 +19,16 @@ class AdmissionPlugin(Protocol):
 
     name: str
     resources: frozenset[tuple[str, str]] | None
+    template_kinds: frozenset[GroupKind]
 
     def admit(self, attributes: Attributes) -> None:
         """Complete the object by setting `attributes.object`, or raise `Rejected`."""
 
     def validate(self, attributes: Attributes) -> None:
         """Raise `Rejected` if the write is not allowed."""
+
+    def decides_by_template(self, attributes: Attributes) -> bool:
+        """Whether the decision about an admitted new object holds for its whole template."""
 
 
 class AdmissionChain:
@@ -64,3 +69,13 @@ class AdmissionChain:
         """Run the validating part of all plugins."""
         for plugin in self.plugins_for(attributes.resource):
             plugin.validate(attributes)
+
+    @property
+    def template_kinds(self) -> frozenset[GroupKind]:
+        """The kinds of the objects that decisions about templates depend on."""
+        return frozenset().union(*(each.template_kinds for each in self.plugins))
+
+    def decides_by_template(self, attributes: Attributes) -> bool:
+        """Whether what the plugins decided about an admitted new object holds for its template."""
+        plugins = self.plugins_for(attributes.resource)
+        return all(each.decides_by_template(attributes) for each in plugins)

@@ -32,6 +32,11 @@ class DefaultTolerationSeconds(Plugin):
         if len(tolerations) != len(present):
             set_spec(attributes, tolerations=tolerations)
 
+    def decides_by_template(self, attributes: Attributes) -> bool:
+        """Say that every decision is."""
+        del attributes
+        return True
+
 
 def default_tolerations(written: list[Document]) -> list[Document]:
     """Add the tolerations for not-ready and unreachable nodes, unless the pod has its own."""

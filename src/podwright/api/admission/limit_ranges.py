@@ -14,9 +14,11 @@ from podwright.api.admission.current_objects import CurrentObjects
 from podwright.api.admission.plugin import CLAIMS, PODS, Plugin, Resources, aggregated, rejected
 from podwright.api.admission.pod_amounts import spec_amounts
 from podwright.objects import Document, Quantity, format_quantity
-from podwright.store import ObjectStore
+from podwright.store import GroupKind, ObjectStore
 
 ANNOTATION: Final = "kubernetes.io/limit-ranger"
+
+_LIMIT_RANGE: Final[GroupKind] = ("", "LimitRange")
 
 _MAX_MILLI_VALUE: Final = (2**63 - 1) // 1000
 
@@ -31,9 +33,10 @@ class LimitRanger(Plugin):
 
     name = "LimitRanger"
     resources: Resources = PODS | CLAIMS
+    template_kinds = frozenset({_LIMIT_RANGE})
 
     def __init__(self, store: ObjectStore) -> None:
-        self._ranges = CurrentObjects(store, ("", "LimitRange"))
+        self._ranges = CurrentObjects(store, _LIMIT_RANGE)
 
     def admit(self, attributes: Attributes) -> None:
         """Set the default requests and limits of the containers of a pod."""
@@ -54,6 +57,11 @@ class LimitRanger(Plugin):
             found = _pod_problems(spec, limits) if of_pods else _claim_problems(spec, limits)
             if problems := list(found):
                 raise rejected(attributes, aggregated(problems))
+
+    def decides_by_template(self, attributes: Attributes) -> bool:
+        """Say that every decision is, while the limit ranges do not change."""
+        del attributes
+        return True
 
 
 def _is_limited(attributes: Attributes) -> bool:

@@ -13,9 +13,12 @@ import msgspec
 from podwright.api.admission.attributes import Attributes
 from podwright.api.admission.rejections import Forbidden
 from podwright.objects import Document
+from podwright.store import GroupKind
 
 Resources: TypeAlias = frozenset[tuple[str, str]] | None
 """The group and the plural of resources; None for all."""
+
+Kinds: TypeAlias = frozenset[GroupKind]
 
 PODS: Final = frozenset({("", "pods")})
 CLAIMS: Final = frozenset({("", "persistentvolumeclaims")})
@@ -29,16 +32,28 @@ class Plugin:
     name : str
     resources : frozenset or None
         The group and the plural of the resources of whose writes it knows; None for all.
+    template_kinds : frozenset of GroupKind
+        The kinds of the objects that its decisions about templates depend on.
     """
 
     name = ""
     resources: Resources = None
+    template_kinds: Kinds = frozenset()
 
     def admit(self, attributes: Attributes) -> None:
         """Complete the object."""
 
     def validate(self, attributes: Attributes) -> None:
         """Reject the write."""
+
+    def decides_by_template(self, attributes: Attributes) -> bool:
+        """Whether the decision about an admitted new object is that about its whole template.
+
+        It is then the same for all objects that differ in their name, uid and times only, until an
+        object of `template_kinds` changes in the namespace, or one that has no namespace.
+        """
+        del attributes
+        return False
 
 
 def rejected(attributes: Attributes, reason: str) -> Forbidden:

@@ -5,13 +5,16 @@ Upstream: plugin/pkg/admission/priority/admission.go
 
 from __future__ import annotations
 
+from typing import Final
+
 from podwright.api.admission.attributes import Attributes
 from podwright.api.admission.current_objects import CurrentObjects
 from podwright.api.admission.plugin import PODS, Plugin, Resources, rejected, set_spec, spec_of
 from podwright.objects import Document
-from podwright.store import ObjectStore
+from podwright.store import GroupKind, ObjectStore
 
 _POLICY = "PreemptLowerPriority"
+_CLASS: Final[GroupKind] = ("scheduling.k8s.io", "PriorityClass")
 
 
 class Priority(Plugin):
@@ -26,10 +29,11 @@ class Priority(Plugin):
 
     name = "Priority"
     resources: Resources = PODS | {("scheduling.k8s.io", "priorityclasses")}
+    template_kinds = frozenset({_CLASS})
 
     def __init__(self, store: ObjectStore, *, keeps_given: bool = False) -> None:
         self._keeps_given = keeps_given
-        self._classes = CurrentObjects(store, ("scheduling.k8s.io", "PriorityClass"))
+        self._classes = CurrentObjects(store, _CLASS)
 
     def admit(self, attributes: Attributes) -> None:
         """Set the priority of a pod."""
@@ -108,3 +112,8 @@ class Priority(Plugin):
                 attributes,
                 f"PriorityClass {name} is already marked as default. Only one default can exist",
             )
+
+    def decides_by_template(self, attributes: Attributes) -> bool:
+        """Say that every decision about a pod is, while the classes do not change."""
+        del attributes
+        return True

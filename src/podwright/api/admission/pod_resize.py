@@ -51,6 +51,11 @@ class PodResizeValidator(Plugin):
             text = f"node didn't have enough allocatable resources: {missing}"
             raise _rejected_for(attributes, "NodeCapacity", text)
 
+    def decides_by_template(self, attributes: Attributes) -> bool:
+        """Say that every decision about a new pod is."""
+        del attributes
+        return True
+
 
 def _generation(pod: Document | None) -> object:
     return ((pod or {}).get("metadata") or {}).get("generation")

@@ -12,8 +12,9 @@ from podwright.api.admission.attributes import Attributes
 from podwright.api.admission.current_objects import CurrentObjects
 from podwright.api.admission.plugin import PODS, Plugin, Resources, rejected, set_spec, spec_of
 from podwright.objects import Document
-from podwright.store import ObjectStore
+from podwright.store import GroupKind, ObjectStore
 
+_CLASS: Final[GroupKind] = ("node.k8s.io", "RuntimeClass")
 _OTHER_OVERHEAD: Final = (
     "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
 )
@@ -31,10 +32,11 @@ class RuntimeClass(Plugin):
 
     name = "RuntimeClass"
     resources: Resources = PODS
+    template_kinds = frozenset({_CLASS})
 
     def __init__(self, store: ObjectStore, *, keeps_given: bool = False) -> None:
         self._keeps_given = keeps_given
-        self._classes = CurrentObjects(store, ("node.k8s.io", "RuntimeClass"))
+        self._classes = CurrentObjects(store, _CLASS)
 
     def admit(self, attributes: Attributes) -> None:
         """Set the overhead and the scheduling constraints of a new pod."""
@@ -88,6 +90,11 @@ class RuntimeClass(Plugin):
                 "pod rejected: Pod Overhead set without corresponding RuntimeClass defined"
                 " Overhead",
             )
+
+    def decides_by_template(self, attributes: Attributes) -> bool:
+        """Say that every decision is, while the classes do not change."""
+        del attributes
+        return True
 
     def _class_of(self, attributes: Attributes) -> Document | None:
         """Return the runtime class of a new pod.

@@ -48,3 +48,7 @@ class PodTopologyLabels(Plugin):
             metadata: Document = attributes.object.get("metadata") or {}
             merged = {**(metadata.get("labels") or {}), **labels}
             attributes.object = attributes.object | {"metadata": metadata | {"labels": merged}}
+
+    def decides_by_template(self, attributes: Attributes) -> bool:
+        """Return whether the pod has no node, whose labels can change."""
+        return not spec_of(attributes).get("nodeName")

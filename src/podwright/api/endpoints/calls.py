@@ -13,6 +13,7 @@ from podwright.api.endpoints.authentication import Authenticator
 from podwright.api.endpoints.field_management import FieldManagement
 from podwright.api.endpoints.negotiation import MediaType
 from podwright.api.endpoints.paths import RequestInfo
+from podwright.api.endpoints.prepared_creates import PreparedCreates
 from podwright.api.endpoints.request import HttpRequest
 from podwright.api.endpoints.resources import Resource, Resources
 from podwright.api.endpoints.service_account_tokens import ServiceAccountTokens
@@ -47,6 +48,8 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         the stored one, or None.
     specs : SharedSpecs
         The specs that objects share.
+    prepared : PreparedCreates
+        The creations of templates.
     tokens : ServiceAccountTokens
         Issues and checks tokens of service accounts.
     authenticator : Authenticator
@@ -64,6 +67,7 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     field_management: FieldManagement
     allocators: Mapping[tuple[str, str], Allocator]
     specs: SharedSpecs
+    prepared: PreparedCreates
     tokens: ServiceAccountTokens
     authenticator: Authenticator
     authorizers: AuthorizerChain

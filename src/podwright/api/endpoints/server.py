@@ -46,6 +46,7 @@ from podwright.api.endpoints.options import check_timeout
 from podwright.api.endpoints.patch import check_patch_type, patch
 from podwright.api.endpoints.paths import RequestInfo, request_info
 from podwright.api.endpoints.plain_paths import plain_path
+from podwright.api.endpoints.prepared_creates import TEMPLATES_MAX, PreparedCreates
 from podwright.api.endpoints.request import HttpReply, HttpRequest
 from podwright.api.endpoints.resources import DEFAULT_GROUP_VERSIONS, Resource, Resources
 from podwright.api.endpoints.responses import error_reply
@@ -111,6 +112,8 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
         versions were written.
     anonymous : User
         Their user.
+    templates_max : int
+        How many templates of pods are kept, whose creations cost less; 0 for none.
     """
 
     group_versions: Sequence[str] = DEFAULT_GROUP_VERSIONS
@@ -121,6 +124,7 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     allows_anonymous: bool = True
     event_ttl_ns: int = DEFAULT_TTL_NS
     anonymous: User = ANONYMOUS
+    templates_max: int = TEMPLATES_MAX
 
 
 class ApiServer:
@@ -170,13 +174,18 @@ class ApiServer:
             type_of=lambda resource: fields.type_of(self._served(resource)),
             completed=lambda resource, document: write.completed(self._served(resource), document),
         )
+        admission = AdmissionChain(options.admission(context))
+        self._prepared = PreparedCreates(
+            store, admission, self._authorizers, templates_max=options.templates_max
+        )
         self._backend = Backend(
             store=store,
             storage=storage,
             resources=self.resources,
-            admission=AdmissionChain(options.admission(context)),
+            admission=admission,
             field_management=fields,
             specs=SharedSpecs(),
+            prepared=self._prepared,
             tokens=tokens,
             authenticator=self.authenticator,
             authorizers=self._authorizers,
@@ -231,6 +240,9 @@ class ApiServer:
         """
         self.advance(now_ns)
         self.catch_up(now_ns)
+        prepared = self._prepared.execute(request, user, now_ns)
+        if prepared is not None:
+            return prepared
         reply = self._reply(request, user, now_ns)
         # A definition that this request wrote takes effect at once.
         self.catch_up(now_ns)

@@ -164,8 +164,11 @@ def create(backend: Backend, call: Call) -> HttpReply:
     """Create an object from the body of a request."""
     options = write_options(call.request, "CreateOptions")
     document = in_namespace(call, body_of(backend, call, options.field_validation))
-    made = create_document(backend, call, document, options)
-    return object_reply(call, made, 201)
+    made, attributes = _created(backend, call, document, options, tracks_fields=True)
+    reply = object_reply(call, made, 201)
+    if not call.has_new_spec:
+        backend.prepared.learn(call.request, call.info, attributes, call.sent, reply)
+    return reply
 
 
 def create_document(
@@ -188,6 +191,19 @@ def create_document(
     ApiError
         The object is not valid, exists, or admission rejects it.
     """
+    made, _ = _created(backend, call, document, options, tracks_fields=tracks_fields)
+    return made
+
+
+def _created(
+    backend: Backend,
+    call: Call,
+    document: Document,
+    options: WriteOptions,
+    *,
+    tracks_fields: bool,
+) -> tuple[Document, Attributes]:
+    """Create an object, and return it and the write as admission left it."""
     resource = call.resource
     has_version = _is_version((document.get("metadata") or {}).get("resourceVersion"))
     document = with_distinct_owners(call, _with_new_metadata(backend, call, document))
@@ -225,7 +241,7 @@ def create_document(
     call.warnings += write_warnings(resource, document, None)
     stored = _store_new(backend, call, document, is_dry_run=options.is_dry_run)
     made = resource.served(stored.object.raw)
-    return _without_version(made) if options.is_dry_run else made
+    return (_without_version(made) if options.is_dry_run else made), attributes
 
 
 def with_distinct_owners(call: Call, document: Document) -> Document:

@@ -13,13 +13,14 @@ from podwright.api.admission.identities.certificate_requests import (
     UnreadableRequest,
     subject_of,
 )
-from podwright.api.admission.plugin import Plugin, rejected, spec_of
+from podwright.api.admission.plugin import Plugin, Resources, rejected, spec_of
 from podwright.api.authorization import Access, Authorizer, allows
 from podwright.api.users import MASTERS, User
 from podwright.objects import Document
 
 _GROUP: Final = "certificates.k8s.io"
 _REQUESTS: Final = "certificatesigningrequests"
+_RESOURCES: Final = frozenset({(_GROUP, _REQUESTS)})
 _CLIENT_SIGNER: Final = "kubernetes.io/kube-apiserver-client"
 
 
@@ -55,6 +56,7 @@ class CertificateApproval(Plugin):
     """
 
     name = "CertificateApproval"
+    resources: Resources = _RESOURCES
 
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer
@@ -78,6 +80,7 @@ class CertificateSigning(Plugin):
     """
 
     name = "CertificateSigning"
+    resources: Resources = _RESOURCES
 
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer
@@ -104,6 +107,7 @@ class CertificateSubjectRestriction(Plugin):
     """Rejects requests for client certificates of the group `system:masters`."""
 
     name = "CertificateSubjectRestriction"
+    resources: Resources = _RESOURCES
 
     def validate(self, attributes: Attributes) -> None:
         """Check the subject of a request."""

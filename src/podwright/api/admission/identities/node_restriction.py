@@ -70,6 +70,10 @@ class NodeRestriction(Plugin):
         if problem is not None:
             raise rejected(attributes, problem)
 
+    def decides_by_template(self, attributes: Attributes) -> bool:
+        """Return whether the user is not a node."""
+        return node_of(attributes.user) is None
+
 
 class _Write(msgspec.Struct, frozen=True):
     """A write of a node, and what decides about it."""

@@ -66,6 +66,10 @@ class OwnerReferencesPermissionEnforcement(Plugin):
         for owner in blocking:
             self._check_owner(attributes, owner)
 
+    def decides_by_template(self, attributes: Attributes) -> bool:
+        """Return whether there is no owner, to which the user may lose the right."""
+        return not _owners(attributes.object)
+
     def _check_owner(self, attributes: Attributes, owner: Document) -> None:
         api_version, kind = owner.get("apiVersion") or "", owner.get("kind") or ""
         group, _, version = api_version.rpartition("/")

@@ -5,16 +5,20 @@ Upstream: plugin/pkg/admission/serviceaccount/admission.go
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from typing import Any, Final
+
+import msgspec
 
 from podwright.api.admission.attributes import Attributes
 from podwright.api.admission.plugin import Plugin, rejected, set_spec, spec_of
 from podwright.api.identity import generated_name
 from podwright.api.pod_references import secret_names
 from podwright.objects import Document
-from podwright.store import ObjectStore
+from podwright.store import GroupKind, ObjectStore
 
+_KIND: Final[GroupKind] = ("", "ServiceAccount")
 _DEFAULT: Final = "default"
 _PREFIX: Final = "kube-api-access-"
 _MOUNT_PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -36,6 +40,7 @@ class ServiceAccount(Plugin):
     """
 
     name = "ServiceAccount"
+    template_kinds = frozenset({_KIND})
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
@@ -70,8 +75,13 @@ class ServiceAccount(Plugin):
             else:
                 self._check_account(attributes, _CONTAINERS)
 
+    def decides_by_template(self, attributes: Attributes) -> bool:
+        """Say that every decision about a pod is, while the accounts do not change."""
+        del attributes
+        return True
+
     def _account(self, attributes: Attributes, name: str) -> Document:
-        found = self._store.get(("", "ServiceAccount"), f"{attributes.namespace}/{name}")
+        found = self._store.get(_KIND, f"{attributes.namespace}/{name}")
         if found is None:
             where = f"{attributes.namespace}/{name}"
             raise rejected(
@@ -94,15 +104,19 @@ class ServiceAccount(Plugin):
             raise rejected(attributes, problem)
 
     def _with_token(self, spec: Document) -> dict[str, Any]:
-        """Return the containers with the mount of the token, and the volumes with the token."""
+        """Return the containers with the mount of the token, and the volumes with the token.
+
+        The name of the volume is drawn for the spec, so that the pods of a template share theirs.
+        """
         volumes = list(spec.get("volumes") or ())
         names = [each.get("name") or "" for each in volumes]
-        present = next((name for name in names if name.startswith(_PREFIX)), None)
-        store = self._store
-        version = store.resource_version + 1
-        volume = present or generated_name(
-            _PREFIX, namespace="", taken=names, seed=store.seed, version=version
-        )
+        volume = next((name for name in names if name.startswith(_PREFIX)), None)
+        present = volume is not None
+        if volume is None:
+            draw = zlib.crc32(msgspec.json.encode(spec))
+            volume = generated_name(
+                _PREFIX, namespace="", taken=names, seed=self._store.seed, version=draw
+            )
         mount = {"name": volume, "readOnly": True, "mountPath": _MOUNT_PATH}
         fields: dict[str, Any] = {}
         for field in _CONTAINERS:
@@ -111,7 +125,7 @@ class ServiceAccount(Plugin):
                 fields[field] = [
                     _with_mount(each, mount) if _needs_mount(each) else each for each in containers
                 ]
-        if fields and present is None:
+        if fields and not present:
             fields["volumes"] = [*volumes, token_volume(volume)]
         return fields
 

@@ -12,7 +12,7 @@ import msgspec
 
 from podwright.api.admission.current_objects import CurrentObjects
 from podwright.objects import Document
-from podwright.store import ObjectStore
+from podwright.store import GroupKind, ObjectStore
 
 P = TypeVar("P")
 
@@ -49,6 +49,11 @@ class ActivePolicy(msgspec.Struct, Generic[P], frozen=True, eq=False):
     def ignores_failures(self) -> bool:
         """Whether a failure of the policy allows the request."""
         return self.spec.get("failurePolicy") == "Ignore"
+
+
+def policy_kinds(kind: str) -> frozenset[GroupKind]:
+    """Return the kinds of the policies and of their bindings."""
+    return frozenset({(GROUP, kind), (GROUP, f"{kind}Binding")})
 
 
 class ActivePolicies(Generic[P]):

@@ -16,7 +16,11 @@ import msgspec
 from podwright.api.admission.attributes import AdmittedResource, Attributes
 from podwright.api.admission.context import AdmissionContext
 from podwright.api.admission.plugin import Plugin, rejected
-from podwright.api.admission.policies.active_policies import ActivePolicies, ActivePolicy
+from podwright.api.admission.policies.active_policies import (
+    ActivePolicies,
+    ActivePolicy,
+    policy_kinds,
+)
 from podwright.api.admission.policies.matching import (
     PolicyConfigurationError,
     matched_resource,
@@ -53,6 +57,7 @@ class MutatingAdmissionPolicy(Plugin):
     """
 
     name = "MutatingAdmissionPolicy"
+    template_kinds = policy_kinds(name)
 
     def __init__(self, context: AdmissionContext) -> None:
         self._context = context
@@ -79,6 +84,10 @@ class MutatingAdmissionPolicy(Plugin):
             error.reason = "Invalid" if failures[0] in state.invalid else error.reason
             error.details["causes"] = [{"message": text} for text in failures]
             raise error
+
+    def decides_by_template(self, attributes: Attributes) -> bool:
+        """Return whether no policy applies, which could read the name."""
+        return not (self._policies.active() and is_reviewed(attributes))
 
     def _invocations(
         self,

@@ -13,7 +13,11 @@ import msgspec
 from podwright.api.admission.attributes import Attributes
 from podwright.api.admission.context import AdmissionContext
 from podwright.api.admission.plugin import Plugin, rejected
-from podwright.api.admission.policies.active_policies import ActivePolicies, ActivePolicy
+from podwright.api.admission.policies.active_policies import (
+    ActivePolicies,
+    ActivePolicy,
+    policy_kinds,
+)
 from podwright.api.admission.policies.matching import (
     PolicyConfigurationError,
     matched_resource,
@@ -55,6 +59,7 @@ class ValidatingAdmissionPolicy(Plugin):
     """
 
     name = "ValidatingAdmissionPolicy"
+    template_kinds = policy_kinds(name)
 
     def __init__(self, context: AdmissionContext) -> None:
         self._context = context
@@ -76,6 +81,10 @@ class ValidatingAdmissionPolicy(Plugin):
         error.code = _CODES.get(error.reason, 422)
         error.details["causes"] = [{"message": str(first)}]
         raise error
+
+    def decides_by_template(self, attributes: Attributes) -> bool:
+        """Return whether no policy applies, which could read the name."""
+        return not (self._policies.active() and is_reviewed(attributes))
 
     def _evaluate(
         self,

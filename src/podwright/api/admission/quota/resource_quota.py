@@ -29,7 +29,7 @@ from podwright.api.admission.quota.evaluators import Evaluator, Services
 from podwright.api.admission.quota.pods import Pods
 from podwright.api.admission.quota.scopes import scope_requirements
 from podwright.objects import Document, format_quantity
-from podwright.store import ObjectStore
+from podwright.store import GroupKind, ObjectStore
 
 _UNCOUNTED: Final = frozenset(
     {
@@ -43,6 +43,7 @@ _UNCOUNTED: Final = frozenset(
         ("", "events"), ("events.k8s.io", "events"),
     }
 )  # fmt: skip
+_QUOTA: Final[GroupKind] = ("", "ResourceQuota")
 
 
 class ResourceQuota(Plugin):
@@ -55,9 +56,10 @@ class ResourceQuota(Plugin):
     """
 
     name = "ResourceQuota"
+    template_kinds = frozenset({_QUOTA})
 
     def __init__(self, store: ObjectStore, update_status: UpdateStatus) -> None:
-        self._quotas = CurrentObjects(store, ("", "ResourceQuota"))
+        self._quotas = CurrentObjects(store, _QUOTA)
         self._update_status = update_status
         self._evaluators: dict[tuple[str, str], Evaluator] = {
             ("", "pods"): Pods(),
@@ -88,6 +90,10 @@ class ResourceQuota(Plugin):
         for quota, used in charged:
             status = quota["status"] | {"used": texts_of(used)}
             self._update_status(quota | {"status": status}, attributes.now_ns)
+
+    def decides_by_template(self, attributes: Attributes) -> bool:
+        """Return whether no quota counts the objects of the namespace."""
+        return not self._quotas.in_namespace(attributes.namespace)
 
 
 def _charged(
