@@ -36,6 +36,7 @@ from podwright.api.admission.runtime_classes import RuntimeClass
 from podwright.api.admission.storage_protection import StorageObjectInUseProtection
 from podwright.api.admission.taint_nodes import TaintNodesByCondition
 from podwright.api.admission.topology_labels import PodTopologyLabels
+from podwright.api.admission.uncalled_webhooks import ValidatingAdmissionWebhook
 
 MakePlugin: TypeAlias = Callable[[AdmissionContext], AdmissionPlugin]
 
@@ -63,6 +64,7 @@ PLUGINS: Final[dict[str, MakePlugin]] = {
     "PodResizeValidator": lambda context: PodResizeValidator(context.store),
     "MutatingAdmissionPolicy": MutatingAdmissionPolicy,
     "ValidatingAdmissionPolicy": ValidatingAdmissionPolicy,
+    "ValidatingAdmissionWebhook": lambda _: ValidatingAdmissionWebhook(),
     "ResourceQuota": lambda context: ResourceQuota(context.store, context.update_status),
 }
 """How each plugin is made, by its name, in the order in which they run."""

@@ -44,7 +44,8 @@ from podwright.store import NAMESPACE, ObjectStore, kind_of
 OMITTED: Final = (
     "NamespaceLifecycle", "ServiceAccount", "NodeRestriction", "TaintNodesByCondition",
     "OwnerReferencesPermissionEnforcement", "CertificateApproval", "CertificateSigning",
-    "CertificateSubjectRestriction", "PodTopologyLabels", "PodResizeValidator", "ResourceQuota",
+    "CertificateSubjectRestriction", "PodTopologyLabels", "PodResizeValidator",
+    "ValidatingAdmissionWebhook", "ResourceQuota",
 )  # fmt: skip
 """The plugins that a simulation does not have.
 

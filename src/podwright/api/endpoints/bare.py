@@ -7,8 +7,10 @@ admission.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Final, TypedDict
 
+from podwright.api.admission import default_plugins
 from podwright.api.authorization import GROUP, bootstrap_policy
 from podwright.api.bootstrap_objects import BOOTSTRAP_OBJECTS
 from podwright.api.endpoints.authentication import static_tokens
@@ -147,4 +149,6 @@ def _create_missing(store: ObjectStore, documents: Iterable[Document], now_ns: i
 
 def bare_options() -> ServerOptions:
     """Return the options of a server in this set-up."""
-    return ServerOptions(tokens=(static_tokens(BARE_TOKENS),))
+    # The warning that webhooks are not called is none of upstream's.
+    admission = partial(default_plugins, disabled=("ValidatingAdmissionWebhook",))
+    return ServerOptions(tokens=(static_tokens(BARE_TOKENS),), admission=admission)

@@ -30,6 +30,7 @@ _STREAMS: Final = (
 Transformation: TypeAlias = Literal[
     "", "Table", "PartialObjectMetadata", "PartialObjectMetadataList"
 ]
+_METADATA: Final = ("PartialObjectMetadata", "PartialObjectMetadataList")
 Format: TypeAlias = Literal["json", "yaml"]
 
 _META_VERSIONS: Final = ("v1", "v1beta1")
@@ -81,6 +82,7 @@ def negotiate(
     is_route: bool = True,
     has_transformations: bool = True,
     has_tables: bool = True,
+    has_protobuf: bool = True,
 ) -> MediaType:
     """Return the representation for an Accept header.
 
@@ -96,6 +98,8 @@ def negotiate(
         Whether the path has Tables and the like.
     has_tables : bool
         Whether it has Tables.
+    has_protobuf : bool
+        Whether the objects themselves, and Tables of them, can be protobuf; metadata always can.
 
     Raises
     ------
@@ -114,6 +118,7 @@ def negotiate(
                 found is not None
                 and (has_transformations or not found.transformation)
                 and (has_tables or found.transformation != "Table")
+                and (has_protobuf or offered != PROTOBUF or found.transformation in _METADATA)
             ):
                 return found
     raise only_accepts(MEDIA_TYPES)
@@ -145,6 +150,18 @@ def aggregated_discovery_type(accept: str) -> MediaType | None:
             if found is not None:
                 return found if transformation else None
     return None
+
+
+def check_stream(media: MediaType) -> None:
+    """Reject a watch whose negotiated representation is not one of streams.
+
+    Raises
+    ------
+    ApiError
+        It is YAML.
+    """
+    if media.format == "yaml":
+        raise only_accepts(_STREAMS)
 
 
 def only_accepts(types: Iterable[str]) -> ApiError:
@@ -196,7 +213,7 @@ def error_media(accept: str) -> MediaType:
 def _is_transformation(kind: str, group: str, version: str) -> bool:
     if group != "meta.k8s.io" or version not in _META_VERSIONS:
         return False
-    return kind in ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
+    return kind in ("Table", *_METADATA)
 
 
 def _clauses(accept: str) -> list[_Clause]:

@@ -271,6 +271,7 @@ class ApiServer:
                 streams=not info.name,
                 is_route=not resource.is_custom,
                 has_tables=subresources.has_tables(info),
+                has_protobuf=not resource.is_custom,
             )
             call = Call(
                 request=request,
@@ -352,6 +353,8 @@ class ApiServer:
             raise _unknown(self.resources, info.path)
         if resource.is_custom:
             return resource, _custom_handler(info, resource)
+        if info.subresource in resource.kind.row.subresources and not info.name:
+            raise bad_request("name must be provided")
         if info.subresource:
             handlers: dict[str, Handler] = dict(subresources.HANDLERS.get(info.subresource, {}))
             if info.subresource not in resource.kind.row.subresources or not handlers or info.rest:
@@ -360,7 +363,7 @@ class ApiServer:
             verbs = resource.kind.row.verbs
             known = _OBJECT_HANDLERS if info.name else _COLLECTION_HANDLERS
             handlers = {verb: handler for verb, handler in known.items() if verb in verbs}
-            if not info.name and resource.namespaced and not info.namespace:
+            if not info.name and resource.namespaced and not _has_namespace(info):
                 handlers = {
                     verb: handler for verb, handler in handlers.items() if verb in _ALL_NAMESPACES
                 }
@@ -376,12 +379,25 @@ class ApiServer:
 
 
 def _is_path_of(info: RequestInfo, resource: Resource) -> bool:
-    """Whether the form of the path fits the scope of the resource."""
+    """Whether the form of the path fits the scope of the resource.
+
+    Raises
+    ------
+    ApiError
+        The path of an object has an empty namespace.
+    """
     if resource.namespaced:
+        if info.name and not info.namespace and _has_namespace(info):
+            raise bad_request("Namespace parameter required.")
         return bool(info.namespace) or not info.name
     if (info.group, info.resource) == ("", "namespaces"):
         return info.namespace == info.name
     return not info.namespace
+
+
+def _has_namespace(info: RequestInfo) -> bool:
+    """Whether the path has a namespace, which may be empty."""
+    return bool(info.namespace) or "/namespaces//" in info.path
 
 
 def _unknown(resources: Resources, path: str) -> ApiError | PlainError:

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 from typing import Final
 
 from podwright.api.endpoints.calls import Backend, Call
-from podwright.api.endpoints.negotiation import MediaType
+from podwright.api.endpoints.negotiation import MediaType, check_stream
 from podwright.api.endpoints.options import ListOptions, list_options, parsed_version
 from podwright.api.endpoints.request import Headers, HttpReply
 from podwright.api.endpoints.responses import CACHE_CONTROL, included, partial, table_of
@@ -129,6 +129,9 @@ class Watch:
         except Expired as error:
             self._is_closed = True
             return [*lines, encoded_line("ERROR", too_old(error).status)]
+        except ApiError as error:  # of the conversion of an object
+            self._is_closed = True
+            return [*lines, encoded_line("ERROR", error.status)]
         is_due = self._next_bookmark_ns <= now_ns < self.deadline_ns
         if self._allows_bookmarks and is_due:
             self._next_bookmark_ns = self._bookmark_after(now_ns)
@@ -221,5 +224,7 @@ def watch(backend: Backend, call: Call) -> Watch | HttpReply:
     except SelectorError as error:
         raise bad_request(str(error)) from None
     except Expired as error:
+        check_stream(call.media)
         return Watch(call, None, options, too_old(error))
+    check_stream(call.media)
     return Watch(call, cursor, options)

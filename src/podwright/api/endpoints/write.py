@@ -59,7 +59,7 @@ from podwright.api.endpoints.status_errors import (
 )
 from podwright.api.identity import generated_name, uid_at
 from podwright.objects import Document, InvalidObject, KubernetesObject, timestamp_text
-from podwright.schema import Problem, decode, validate_object_meta
+from podwright.schema import Problem, decode, printed, validate_object_meta
 from podwright.store import AlreadyExists, Stored
 
 MODIFIED: Final = (
@@ -131,8 +131,10 @@ def completed(resource: Resource, document: Document) -> Document:
     return made if fix is None else fix(made)
 
 
-_EMPTY_IN_ERRORS: Final = frozenset({"spec.capacity", "spec.template.metadata.labels"})
-"""Maps that may not be empty: errors print whether an empty one was sent or none."""
+_EMPTY_IN_ERRORS: Final = frozenset(
+    {"spec.capacity", "spec.template.metadata.labels", "spec.versions"}
+)
+"""Maps and lists that may not be empty: errors print whether an empty one was sent or none."""
 
 
 def in_namespace(call: Call, document: Document) -> Document:
@@ -347,6 +349,8 @@ def _validated(
         is_namespaced=row.namespaced,
         qualifies_finalizers=qualifies,
     )
+    if row.namespaced and not call.namespace:  # The one in the path is empty.
+        problems = [("metadata.namespace", "Required value", ""), *problems]
     if not row.validation and resource.to_storage is not None and not resource.is_custom:
         found = resource.storage_kind.validation_problems(resource.stored(document))
     found = [*found, *expression_problems(resource, document)]
@@ -354,7 +358,7 @@ def _validated(
         problems = []  # The registry checks the metadata of a valid object only.
     if problems or found:
         _check_allocation(backend, resource, document, found)
-        shown = _with_empty_maps([*problems, *found], call.sent)
+        shown = _with_empty_values([*problems, *found], call.sent)
         raise invalid(resource.error_group, resource.name, _name_of(document), shown)
     return document
 
@@ -377,19 +381,21 @@ def _check_allocation(
 _ADDRESS_FIELDS: Final = ("spec.clusterIP", "spec.ipFamil")
 
 
-def _with_empty_maps(problems: Iterable[Problem], sent: Document) -> list[Problem]:
-    """Return errors that print a map as it was sent: an empty one is not null.
+def _with_empty_values(problems: Iterable[Problem], sent: Document) -> list[Problem]:
+    """Return errors that print a map or a list as it was sent: an empty one is not null.
 
-    Go's form of an object, which is validated, does not have empty maps.
+    Go's form of an object, which is validated, does not have empty ones.
     """
-    found: list[Problem] = []
-    for path, message, value in problems:
-        text, _, rest = message.partition(": null: ")
-        if value is None and rest and path in _EMPTY_IN_ERRORS and _value_at(sent, path) == {}:
-            found.append((path, f"{text}: {{}}: {rest}", {}))
-        else:
-            found.append((path, message, value))
-    return found
+    return [_with_empty_value(each, sent) for each in problems]
+
+
+def _with_empty_value(problem: Problem, sent: Document) -> Problem:
+    path, message, value = problem
+    text, _, rest = message.partition(": null: ")
+    if value is not None or not rest or path not in _EMPTY_IN_ERRORS:
+        return problem
+    empty = _value_at(sent, path)
+    return (path, f"{text}: {printed(empty)}: {rest}", empty) if empty in ({}, []) else problem
 
 
 def _value_at(document: Document, path: str) -> Any:
@@ -590,7 +596,7 @@ def update_document(
     if not info.subresource:
         problems += expression_problems(resource, new)
     if problems:
-        shown = _with_empty_maps(problems, call.sent)
+        shown = _with_empty_values(problems, call.sent)
         raise invalid(resource.error_group, resource.name, _name_of(new), shown)
     if not info.subresource:
         new = _allocated(backend, resource, new, old)

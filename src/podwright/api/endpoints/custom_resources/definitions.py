@@ -135,7 +135,7 @@ class Definitions:
             others = [each.raw for each in found if each is not None and _group(each) == group]
             return names.with_names(definition, others, now_ns)
 
-        return [with_names, names.with_approval, names.established]
+        return [with_names, names.with_approval, names.without_violations, names.established]
 
     def _write(self, obj: KubernetesObject, made: Document, now_ns: int) -> None:
         resource = self._resources.of_storage(DEFINITION)

@@ -90,6 +90,22 @@ def with_approval(definition: Document, now_ns: int) -> Document:
     return with_condition(definition, type_, status, reason, message, now_ns)
 
 
+def without_violations(definition: Document, now_ns: int) -> Document:
+    """Return a definition without the condition that its schemas are not structural.
+
+    No definition has such schemas, since the API rejects them; a client may write the condition.
+
+    Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/controller/nonstructuralschema/
+    nonstructuralschema_controller.go
+    """
+    del now_ns
+    if condition_of(definition, "NonStructuralSchema") is None:
+        return definition
+    status: Document = definition["status"]
+    left = [each for each in status["conditions"] if each.get("type") != "NonStructuralSchema"]
+    return definition | {"status": status | {"conditions": left}}
+
+
 def _accepted(
     requested: Document, accepted: Document, others: list[Document]
 ) -> tuple[Document, str, str]:

@@ -1,7 +1,7 @@
 """The resources of a definition: one for each served version.
 
-All versions are stored in one of them. The objects of another version differ in `apiVersion` only:
-conversion by webhooks is not simulated.
+All versions are stored in one of them. The objects of another version differ in `apiVersion` only,
+or have to be converted by a webhook, which fails (`webhook_conversion`).
 
 Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go;
 pkg/apiserver/conversion/nop_converter.go
@@ -12,6 +12,10 @@ from __future__ import annotations
 from typing import Final
 
 from podwright.api.endpoints.custom_resources.conditions import is_true
+from podwright.api.endpoints.custom_resources.webhook_conversion import (
+    calls_webhook,
+    not_converted,
+)
 from podwright.api.endpoints.discovery import version_order
 from podwright.api.endpoints.resources import Conversion, Resource
 from podwright.objects import Document
@@ -52,8 +56,8 @@ def served_resources(definition: Document) -> list[Resource]:
                 kind=kind,
                 storage=storage_kind(definition),
                 storage_kind=kinds[stored],
-                to_storage=_to_storage(kind, kinds[stored]),
-                from_storage=_from_storage(kind, kinds, kinds[stored]),
+                to_storage=_to_storage(definition, kind, kinds[stored]),
+                from_storage=_from_storage(definition, kind, kinds, kinds[stored]),
                 is_custom=True,
                 object_type=custom_object_type(
                     kind.api_version,
@@ -93,19 +97,22 @@ def _kind(definition: Document, version: Document) -> CustomKind:
     )
 
 
-def _to_storage(kind: CustomKind, storage: CustomKind) -> Conversion:
+def _to_storage(definition: Document, kind: CustomKind, storage: CustomKind) -> Conversion:
     """Return the conversion to the stored version, whose defaults apply when it is read."""
     if kind is storage:
         return lambda document: document
+    is_by_webhook = calls_webhook(definition)
 
     def convert(document: Document) -> Document:
+        if is_by_webhook:
+            raise not_converted(definition, document)
         return storage.as_read(document | {"apiVersion": storage.api_version})
 
     return convert
 
 
 def _from_storage(
-    kind: CustomKind, kinds: dict[str, CustomKind], storage: CustomKind
+    definition: Document, kind: CustomKind, kinds: dict[str, CustomKind], storage: CustomKind
 ) -> Conversion:
     """Return the conversion from any version in which an object may have been stored.
 
@@ -113,6 +120,7 @@ def _from_storage(
     """
     # By the id() of a document; the value keeps it alive, so that its id is not reused.
     known: dict[int, tuple[Document, Document]] = {}
+    is_by_webhook = calls_webhook(definition)
 
     def convert(document: Document) -> Document:
         found = known.get(id(document))
@@ -121,6 +129,8 @@ def _from_storage(
         written = document["apiVersion"].rpartition("/")[2]
         made = kinds.get(written, storage).as_read(document)
         if kind.api_version != made["apiVersion"]:
+            if is_by_webhook:
+                raise not_converted(definition, document)
             made = kind.as_converted(made | {"apiVersion": kind.api_version})
         if len(known) >= _KNOWN_MAX:
             known.clear()

@@ -445,3 +445,101 @@ def test_schemas_inside_of_items_are_decoded_as_all_others(server: Server) -> No
     assert stored["items"] == {"type": "object"}
     items["properties"] = "none"
     assert server.reply("POST", DEFINITIONS, definition(version("v1", schema)))[0] == 400
+
+
+HOOK: dict[str, Any] = {
+    "strategy": "Webhook",
+    "webhook": {
+        "conversionReviewVersions": ["v1"],
+        "clientConfig": {"service": {"name": "s", "namespace": "n", "path": "/convert"}},
+    },
+}
+OTHER = TRAINS.replace("/v1/", "/v2/")
+
+
+def define_converted(server: Server, conversion: Any) -> None:
+    made = definition(version("v1"), version("v2"))
+    made["spec"]["conversion"] = conversion
+    status, body = server.reply("POST", DEFINITIONS, made)
+    assert status == 201, body
+
+
+def test_objects_that_a_webhook_would_convert_are_used_in_the_stored_version_only(
+    server: Server,
+) -> None:
+    define_converted(server, HOOK)
+    assert server.reply("POST", TRAINS, train())[0] == 201
+    assert server.reply("GET", f"{TRAINS}/t1")[0] == 200
+    assert server.patch(f"{TRAINS}/t1", {"spec": {"cars": 5}})[0] == 200
+    version_before = server.store.resource_version
+    text = (
+        'conversion webhook for example.com/{}, Kind=Train failed: Post "https://s.n.svc:443/'
+        'convert?timeout=30s": this server calls no webhooks'
+    )
+    second = train("t2") | {"apiVersion": "example.com/v2"}
+    for method, path, body, sent in (
+        ("GET", f"{OTHER}/t1", None, "v1"),
+        ("GET", OTHER, None, "v1"),
+        ("DELETE", f"{OTHER}/t1", None, "v1"),
+        ("DELETE", OTHER, None, "v1"),
+        ("POST", OTHER, second, "v2"),
+        ("POST", f"{OTHER}?dryRun=All", second, "v2"),
+    ):
+        status, found = server.reply(method, path, body)
+        assert (status, found["message"]) == (500, text.format(sent)), path
+    assert server.patch(f"{OTHER}/t1", {"spec": {"cars": 6}})[0] == 500
+    assert server.store.resource_version == version_before
+    watch = server.watch(f"{OTHER}?watch=true")
+    assert [(type_, body["message"]) for type_, body in server.events(watch)] == [
+        ("ERROR", text.format("v1"))
+    ]
+    assert watch.is_closed(server.now_ns)
+    assert server.reply("GET", f"{OTHER}/other")[0] == 404
+
+
+def test_no_object_needs_a_webhook_when_the_strategy_changes(server: Server) -> None:
+    define_converted(server, HOOK)
+    server.reply("POST", TRAINS, train())
+    name = f"{DEFINITIONS}/trains.example.com"
+    change = {"spec": {"conversion": {"strategy": "None", "webhook": None}}}
+    assert server.patch(name, change)[0] == 200
+    assert server.reply("GET", f"{OTHER}/t1")[1]["apiVersion"] == "example.com/v2"
+
+
+def test_protobuf_of_custom_resources_is_metadata_only(server: Server) -> None:
+    define(server)
+    server.reply("POST", TRAINS, train())
+    protobuf = "application/vnd.kubernetes.protobuf"
+
+    def status(accept: str, path: str = f"{TRAINS}/t1", method: str = "GET") -> int:
+        return server.reply(method, path, headers={"accept": accept})[0]
+
+    assert status(protobuf) == 406
+    assert status(protobuf, TRAINS) == 406
+    assert status(protobuf, f"{TRAINS}/t1", "DELETE") == 406
+    assert status(f"{protobuf};as=Table;g=meta.k8s.io;v=v1") == 406
+    assert status(f"{protobuf};as=PartialObjectMetadata;g=meta.k8s.io;v=v1") == 200
+    assert status(f"{protobuf},application/json") == 200
+
+
+def test_a_definition_without_versions_names_the_list_as_it_was_sent(server: Server) -> None:
+    empty = definition()
+    empty["spec"]["versions"] = []
+    absent = definition()
+    del absent["spec"]["versions"]
+    for body, shown in ((empty, "[]"), (absent, "null")):
+        status, found = server.reply("POST", DEFINITIONS, body)
+        text = f"spec.versions: Invalid value: {shown}: must have exactly one version marked"
+        assert status == 422
+        assert text in found["message"]
+
+
+def test_the_condition_of_schemas_that_are_not_structural_does_not_stay(server: Server) -> None:
+    define(server)
+    name = f"{DEFINITIONS}/trains.example.com/status"
+    _, found = server.reply("GET", name)
+    added = {"type": "NonStructuralSchema", "status": "True", "reason": "R", "message": "m"}
+    held = [*found["status"]["conditions"], added]
+    status, body = server.patch(name, {"status": {"conditions": held}})
+    assert (status, body["status"]["conditions"][-1]["type"]) == (200, "NonStructuralSchema")
+    assert sorted(conditions(server, "trains")) == ["Established", "NamesAccepted"]

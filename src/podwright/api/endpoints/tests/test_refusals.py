@@ -507,3 +507,46 @@ def test_the_expressions_that_select_devices(server, path, kind, spec, field):
     assert cause["message"].startswith(
         'Invalid value: "a.b": compilation failed: ERROR: <input>:1:1: undeclared reference to'
     )
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "code", "message"),
+    [
+        ("GET", "namespaces//pods/a", 400, "Namespace parameter required."),
+        ("PUT", "namespaces//pods/a", 400, "Namespace parameter required."),
+        ("DELETE", "namespaces//pods/a", 400, "Namespace parameter required."),
+        ("GET", "nodes//status", 400, "name must be provided"),
+        ("GET", "namespaces//status", 400, "name must be provided"),
+        ("GET", "namespaces/a/pods//b", 404, "the server could not find the requested resource"),
+    ],
+)
+def test_a_path_with_an_empty_part(server, method, path, code, message):
+    status, found = server.reply(method, f"/api/v1/{path}")
+    assert (status, found["message"]) == (code, message)
+
+
+def test_an_object_without_a_namespace_is_invalid(server):
+    status, found = server.reply("POST", "/api/v1/namespaces//configmaps", config_map("a"))
+    assert status == 422
+    assert found["details"]["causes"] == [
+        {
+            "reason": "FieldValueRequired",
+            "message": "Required value",
+            "field": "metadata.namespace",
+        }
+    ]
+
+
+def test_the_collection_of_an_empty_namespace_is_that_of_all(server):
+    server.reply("POST", CONFIG_MAPS, config_map("a"))
+    status, found = server.reply("DELETE", "/api/v1/namespaces//configmaps?labelSelector=!x")
+    assert (status, len(found["items"])) == (200, 2)
+
+
+@pytest.mark.parametrize("accept", ["application/yaml", "application/yaml,application/json"])
+def test_a_watch_is_not_yaml(server, accept):
+    status, found = server.reply(
+        "GET", f"{CONFIG_MAPS}?watch=true&timeoutSeconds=1", headers={"accept": accept}
+    )
+    assert status == 406
+    assert "only the following media types are accepted: application/json;stream=watch" in found
