@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from podwright.api.admission import Admission, Rejected
+from podwright.api.admission import SERVED, Admission, Rejected
 from podwright.api.bootstrap_objects import namespace
 from podwright.api.eviction import EvictionRejected, decide_eviction, with_disruption_target
 from podwright.api.object_edits import merge_patched, with_defaults, with_fields_of_others
@@ -37,11 +37,13 @@ from podwright.api.requests import (
 )
 from podwright.api.resource_storage import ResourceStorage
 from podwright.objects import (
+    Document,
     InvalidObject,
     Pod,
     PodDisruptionBudget,
     with_fields,
 )
+from podwright.schema import decode
 from podwright.store import NAMESPACE, POD, ObjectError, ObjectStore, Stored, kind_of
 
 
@@ -52,6 +54,9 @@ class Api:
     ----------
     store : ObjectStore
         The objects of the cluster.
+    is_served : bool
+        Whether an API server has the same store: pods then have service accounts, and quotas are
+        counted.
 
     Attributes
     ----------
@@ -61,11 +66,13 @@ class Api:
     validation : ObjectValidation
     """
 
-    def __init__(self, store: ObjectStore) -> None:
+    def __init__(self, store: ObjectStore, *, is_served: bool = False) -> None:
         self.store = store
-        self.admission = Admission(store)
-        self.validation = ObjectValidation()
         self._storage = ResourceStorage(store)
+        self.admission = Admission(
+            store, added=SERVED if is_served else (), update_status=self._update_status
+        )
+        self.validation = ObjectValidation()
         self._verbs: dict[type, Callable[[Any, int], Stored]] = {
             CreateObject: self._create,
             UpdateObject: self._update,
@@ -110,6 +117,11 @@ class Api:
             return self._storage.update(obj, scope=scope)
         obj = self.admission.complete_update(obj, request.user, now_ns)
         return self._storage.update(obj, scope=scope, validate=self.validation.check_update)
+
+    def _update_status(self, document: Document, now_ns: int) -> None:
+        """Store an object with the status that admission has computed."""
+        del now_ns
+        self._storage.update(decode(document), scope="status")
 
     def _apply(self, request: ApplyObject, now_ns: int) -> Stored:
         obj, scope = request.obj, request.scope

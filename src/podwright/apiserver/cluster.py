@@ -16,6 +16,7 @@ from podwright.api.endpoints import (
     ApiServer,
     HttpReply,
     HttpRequest,
+    LegacyTokens,
     ServerOptions,
     Watch,
     add_missing_objects,
@@ -23,6 +24,7 @@ from podwright.api.endpoints import (
 from podwright.apiserver.defects import answered
 from podwright.apiserver.event_objects import EventObjects
 from podwright.config import ExtenderCall
+from podwright.controllers import NO_CERTIFICATE_AUTHORITY, served_controllers
 from podwright.framework import CallExtender
 from podwright.machine import Failure, SchedulerOptions
 from podwright.objects import Pod
@@ -46,12 +48,19 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
         Whether stages simulate the kubelets.
     stages : tuple of Stage, optional
         The stages of nodes and pods; the built-in ones if left out.
+    certificates : str
+        The certificates of the authority that signed the server's one, in PEM, which are published
+        in each namespace; a comment that says that there are none if left out.
+    is_bare : bool
+        Whether pods have no service accounts; see `podwright.api.endpoints.bare`.
     """
 
     has_scheduler: bool = True
     has_controllers: bool = True
     has_lifecycle: bool = True
     stages: tuple[Stage, ...] | None = None
+    certificates: str = ""
+    is_bare: bool = False
 
 
 class Cluster:
@@ -159,14 +168,22 @@ def new_cluster(
         store = ObjectStore(seed=scheduler.seed, **HISTORY)
     add_missing_objects(store, now_ns)
     extender_calls: list[tuple[int, ExtenderCall]] = []
+    controllers = (
+        served_controllers(
+            options.certificates or NO_CERTIFICATE_AUTHORITY, LegacyTokens(store).issue
+        )
+        if options.has_controllers
+        else ()
+    )
     world = World(
         msgspec.structs.replace(scheduler, start_ns=now_ns),
-        controllers=None if options.has_controllers else (),
+        controllers=controllers,
         stages=options.stages if options.has_lifecycle else (),
         observers=(events, *observers),
         begin_extender_call=lambda number, call: extender_calls.append((number, call)),
         store=store,
         has_scheduler=options.has_scheduler,
+        is_served=not options.is_bare,
     )
     world.machine.watch_failures(_log_failure)
     return Cluster(

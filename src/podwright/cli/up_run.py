@@ -15,6 +15,7 @@ from podwright.api.endpoints import (
     User,
     bare_options,
     bare_store,
+    served_plugins,
     static_tokens,
 )
 from podwright.apiserver import (
@@ -91,6 +92,8 @@ def run_up(options: UpOptions, setup: Setup) -> None:
                 has_scheduler=options.has_scheduler,
                 has_controllers=options.has_controllers,
                 has_lifecycle=options.has_lifecycle,
+                certificates=endpoint.tls.authority.decode() if endpoint.tls else "",
+                is_bare=options.is_bare,
             ),
             server_options=_server_options(options, token),
             call_extender=extender_caller(inputs.configuration, inputs.source),
@@ -123,9 +126,9 @@ def _server_options(options: UpOptions, token: str) -> ServerOptions:
     admin = User("admin", "admin-uid", ("system:masters", "system:authenticated"))
     tokens = (static_tokens({token: admin}),)
     if options.address.has_tls:
-        return ServerOptions(tokens=tokens)
+        return ServerOptions(tokens=tokens, admission=served_plugins)
     # Clients that are built on client-go send no credentials over plain HTTP.
-    return ServerOptions(tokens=tokens, anonymous=admin)
+    return ServerOptions(tokens=tokens, anonymous=admin, admission=served_plugins)
 
 
 def _add(cluster: Cluster, loaded: LoadedObjects, nodes: int) -> None:

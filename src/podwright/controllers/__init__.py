@@ -23,6 +23,7 @@ from podwright.controllers.expansion import (
     expand,
 )
 from podwright.controllers.garbage_collector import GarbageCollector
+from podwright.controllers.identities import NO_CERTIFICATE_AUTHORITY
 from podwright.controllers.interface import (
     Controller,
     ControllerAction,
@@ -37,12 +38,17 @@ from podwright.controllers.interface import (
 )
 from podwright.controllers.lister import Lister
 from podwright.controllers.pod_gc import PodGarbageCollector
-from podwright.controllers.registry import ALL_CONTROLLERS, WORKLOAD_CONTROLLERS
+from podwright.controllers.registry import (
+    ALL_CONTROLLERS,
+    WORKLOAD_CONTROLLERS,
+    served_controllers,
+)
 from podwright.controllers.taint_eviction import TaintEvictionController
 
 __all__ = [
     "ALL_CONTROLLERS",
     "EXPANDED_KINDS",
+    "NO_CERTIFICATE_AUTHORITY",
     "WORKLOAD_CONTROLLERS",
     "Controller",
     "ControllerAction",
@@ -63,4 +69,5 @@ __all__ = [
     "SyncNext",
     "TaintEvictionController",
     "expand",
+    "served_controllers",
 ]

@@ -7,12 +7,19 @@ from typing import Final
 from podwright.store import NAMESPACE, POD, GroupKind
 
 __all__ = [
+    "CLUSTER_ROLE",
+    "CONFIG_MAP",
     "CONTROLLER_REVISION",
     "CRON_JOB",
     "CSI_NODE",
+    "CSR",
     "DAEMON_SET",
     "DEPLOYMENT",
+    "ENDPOINTS",
+    "ENDPOINT_SLICE",
+    "HPA",
     "JOB",
+    "LEASE",
     "NAMESPACE",
     "NODE",
     "PDB",
@@ -22,23 +29,40 @@ __all__ = [
     "PVC",
     "REPLICATION_CONTROLLER",
     "REPLICA_SET",
+    "RESOURCE_QUOTA",
+    "SECRET",
+    "SERVICE",
+    "SERVICE_ACCOUNT",
     "STATEFUL_SET",
     "STORAGE_CLASS",
+    "VOLUME_ATTACHMENT",
     "GroupKind",
 ]
 
+CONFIG_MAP: Final[GroupKind] = ("", "ConfigMap")
+ENDPOINTS: Final[GroupKind] = ("", "Endpoints")
 NODE: Final[GroupKind] = ("", "Node")
 PV: Final[GroupKind] = ("", "PersistentVolume")
 PVC: Final[GroupKind] = ("", "PersistentVolumeClaim")
 REPLICATION_CONTROLLER: Final[GroupKind] = ("", "ReplicationController")
+RESOURCE_QUOTA: Final[GroupKind] = ("", "ResourceQuota")
+SECRET: Final[GroupKind] = ("", "Secret")
+SERVICE: Final[GroupKind] = ("", "Service")
+SERVICE_ACCOUNT: Final[GroupKind] = ("", "ServiceAccount")
 CONTROLLER_REVISION: Final[GroupKind] = ("apps", "ControllerRevision")
 DAEMON_SET: Final[GroupKind] = ("apps", "DaemonSet")
 DEPLOYMENT: Final[GroupKind] = ("apps", "Deployment")
 REPLICA_SET: Final[GroupKind] = ("apps", "ReplicaSet")
 STATEFUL_SET: Final[GroupKind] = ("apps", "StatefulSet")
+HPA: Final[GroupKind] = ("autoscaling", "HorizontalPodAutoscaler")
 CRON_JOB: Final[GroupKind] = ("batch", "CronJob")
 JOB: Final[GroupKind] = ("batch", "Job")
+CSR: Final[GroupKind] = ("certificates.k8s.io", "CertificateSigningRequest")
+LEASE: Final[GroupKind] = ("coordination.k8s.io", "Lease")
+ENDPOINT_SLICE: Final[GroupKind] = ("discovery.k8s.io", "EndpointSlice")
 PDB: Final[GroupKind] = ("policy", "PodDisruptionBudget")
+CLUSTER_ROLE: Final[GroupKind] = ("rbac.authorization.k8s.io", "ClusterRole")
 PRIORITY_CLASS: Final[GroupKind] = ("scheduling.k8s.io", "PriorityClass")
 CSI_NODE: Final[GroupKind] = ("storage.k8s.io", "CSINode")
 STORAGE_CLASS: Final[GroupKind] = ("storage.k8s.io", "StorageClass")
+VOLUME_ATTACHMENT: Final[GroupKind] = ("storage.k8s.io", "VolumeAttachment")

@@ -15,12 +15,20 @@ from podwright.controllers.disruption_budget import DisruptionController
 from podwright.controllers.drain import DrainController
 from podwright.controllers.ephemeral_volume import EphemeralVolumeController
 from podwright.controllers.garbage_collector import GarbageCollector
+from podwright.controllers.identities import (
+    ClusterRoleAggregationController,
+    RootCAPublisher,
+    ServiceAccountsController,
+    TokensController,
+)
+from podwright.controllers.identities.token_secrets import IssueToken
 from podwright.controllers.interface import Controller
 from podwright.controllers.job import JobController
 from podwright.controllers.job_ttl import JobTTLController
 from podwright.controllers.lister import Lister
 from podwright.controllers.namespace import NamespaceController
 from podwright.controllers.node_lifecycle import NodeLifecycleController
+from podwright.controllers.nodes import NodeRegistrationController, NodeTTLController
 from podwright.controllers.persistent_volume import PersistentVolumeController
 from podwright.controllers.pod_gc import PodGarbageCollector
 from podwright.controllers.replica_set import ReplicaSetController
@@ -60,3 +68,24 @@ CLUSTER_CONTROLLERS: Final[tuple[ControllerMaker, ...]] = (
 """The controllers of batch, storage, disruption, nodes and cleanup."""
 
 ALL_CONTROLLERS: Final[tuple[ControllerMaker, ...]] = (*WORKLOAD_CONTROLLERS, *CLUSTER_CONTROLLERS)
+
+
+def served_controllers(certificates: str, issue_token: IssueToken) -> tuple[ControllerMaker, ...]:
+    """Return the controllers of a cluster that is served: also those that simulations do not need.
+
+    Parameters
+    ----------
+    certificates : str
+        Those of the API server's authority, in PEM.
+    issue_token : callable
+        Makes the tokens of secrets.
+    """
+    return (
+        ServiceAccountsController,
+        lambda lister: RootCAPublisher(lister, certificates),
+        lambda lister: TokensController(lister, issue_token, certificates),
+        ClusterRoleAggregationController,
+        NodeRegistrationController,
+        NodeTTLController,
+        *ALL_CONTROLLERS,
+    )

@@ -185,6 +185,8 @@ class World:
         The store of the world, which may have objects; an empty one if left out.
     has_scheduler : bool
         Whether the scheduler takes part; without it, another one schedules the pods.
+    is_served : bool
+        Whether an API server has the same store; see `Api`.
     components : WorldComponents, optional
         The components of a restored world; all other arguments are ignored then.
 
@@ -225,6 +227,7 @@ class World:
         review: InputReview | None = None,
         store: ObjectStore | None = None,
         has_scheduler: bool = True,
+        is_served: bool = False,
         components: WorldComponents | None = None,
         **keywords: Unpack[MachineKeywords],
     ) -> None:
@@ -246,6 +249,7 @@ class World:
                 plugins=scheduler.plugins,
                 review=review,
                 has_scheduler=has_scheduler,
+                is_served=is_served,
             )
             components = build_components(
                 recorder, options, seed=scheduler.seed, start_ns=scheduler.start_ns, store=store

@@ -38,6 +38,7 @@ class WorldOptions(msgspec.Struct, frozen=True, kw_only=True):
     plugins: tuple[type[Plugin], ...] = ()
     review: InputReview | None = None
     has_scheduler: bool = True
+    is_served: bool = False
 
 
 class WorldComponents(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +103,7 @@ def build_components(
         recorder=recorder,
         store=store,
         changes=_changes_of(store),
-        api=Api(store),
+        api=Api(store, is_served=options.is_served),
         lifecycle=Lifecycle(options.stages, seed=seed),
         controllers=ControllerLoop(makers),
         heap=EventHeap(start_ns),

@@ -9,11 +9,12 @@ from podwright.api.admission.attributes import AdmittedResource, Attributes, Ope
 from podwright.api.admission.chain import AdmissionChain, AdmissionPlugin
 from podwright.api.admission.context import AdmissionContext
 from podwright.api.admission.current_objects import CurrentObjects
-from podwright.api.admission.plugins import default_plugins
+from podwright.api.admission.plugins import default_plugins, served_plugins
 from podwright.api.admission.rejections import Forbidden, NamespaceTerminating, Rejected
-from podwright.api.admission.typed_objects import Admission
+from podwright.api.admission.typed_objects import SERVED, Admission
 
 __all__ = [
+    "SERVED",
     "Admission",
     "AdmissionChain",
     "AdmissionContext",
@@ -26,4 +27,5 @@ __all__ = [
     "Operation",
     "Rejected",
     "default_plugins",
+    "served_plugins",
 ]

@@ -34,6 +34,9 @@ class AdmissionContext(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         Returns the type of the objects of a resource.
     completed : callable
         Returns a document in Go's form and with defaults.
+    assumes_accounts : bool
+        Whether every namespace counts as having its default service account: a controller creates
+        it, and nothing here waits for that.
     keeps_given : bool
         Whether objects can come from another server, so that they keep the priority and the
         overhead that they have.
@@ -45,4 +48,5 @@ class AdmissionContext(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     resources: Iterable[AdmittedResource]
     type_of: Callable[[AdmittedResource], ObjectType]
     completed: Callable[[AdmittedResource, Document], Document]
+    assumes_accounts: bool = False
     keeps_given: bool = False

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Final, TypeAlias
 
+import msgspec
+
 from podwright.api.admission.chain import AdmissionPlugin
 from podwright.api.admission.claim_resize import PersistentVolumeClaimResize
 from podwright.api.admission.context import AdmissionContext
@@ -43,7 +45,9 @@ MakePlugin: TypeAlias = Callable[[AdmissionContext], AdmissionPlugin]
 PLUGINS: Final[dict[str, MakePlugin]] = {
     "NamespaceLifecycle": lambda context: NamespaceLifecycle(context.store),
     "LimitRanger": lambda context: LimitRanger(context.store),
-    "ServiceAccount": lambda context: ServiceAccount(context.store),
+    "ServiceAccount": lambda context: ServiceAccount(
+        context.store, assumes_default=context.assumes_accounts
+    ),
     "NodeRestriction": lambda context: NodeRestriction(context.store, context.authorizer),
     "TaintNodesByCondition": lambda _: TaintNodesByCondition(),
     "PodSecurity": lambda context: PodSecurity(context.store),
@@ -72,8 +76,8 @@ PLUGINS: Final[dict[str, MakePlugin]] = {
 OPTIONAL: Final = frozenset(
     {"NodeRestriction", "OwnerReferencesPermissionEnforcement", "ServiceAccount"}
 )
-"""The plugins that are off unless they are enabled. Upstream has ServiceAccount on; it needs a
-controller that creates the default account of each namespace."""
+"""The plugins that are off unless they are enabled. Upstream has ServiceAccount on; without
+components (`--bare`), no controller creates the default account of each namespace."""
 
 
 def default_plugins(
@@ -101,3 +105,9 @@ def default_plugins(
         )
     left_out = {*disabled, *(OPTIONAL - set(enabled))}
     return [make(context) for name, make in PLUGINS.items() if name not in left_out]
+
+
+def served_plugins(context: AdmissionContext) -> list[AdmissionPlugin]:
+    """Return the plugins of a server in a cluster with controllers: also ServiceAccount."""
+    with_accounts = msgspec.structs.replace(context, assumes_accounts=True)
+    return default_plugins(with_accounts, enabled=("ServiceAccount",))

@@ -8,13 +8,14 @@ defaults. An object of another server keeps the fields that only admission sets.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 import msgspec
 
 from podwright.api.admission.attributes import AdmittedResource, Attributes, Operation
 from podwright.api.admission.chain import AdmissionChain
-from podwright.api.admission.context import AdmissionContext
+from podwright.api.admission.context import AdmissionContext, UpdateStatus
 from podwright.api.admission.kind_resources import KindResource, kind_resources
 from podwright.api.admission.namespace_lifecycle import terminating
 from podwright.api.admission.plugins import default_plugins
@@ -39,7 +40,7 @@ from podwright.objects import (
     encode,
 )
 from podwright.schema import Kind, built_in, decode
-from podwright.store import NAMESPACE, ObjectStore, kind_of
+from podwright.store import NAMESPACE, Change, ObjectStore, kind_of
 
 OMITTED: Final = (
     "NamespaceLifecycle", "ServiceAccount", "NodeRestriction", "TaintNodesByCondition",
@@ -53,17 +54,23 @@ It has no authorization and no tokens. Nothing there removes the taint of new no
 what a quota counts. The labels of recorded pods are those that they had. Namespaces are made by
 their first object."""
 
-_OF_SPECS: Final = ("Priority", "DefaultTolerationSeconds", "RuntimeClass")
-"""The plugins that read nothing of a pod but its spec."""
+SERVED: Final = ("ServiceAccount", "ResourceQuota")
+"""The plugins that the components of a served cluster have besides those of a simulation."""
+
+_OF_SPECS: Final = ("ServiceAccount", "Priority", "DefaultTolerationSeconds", "RuntimeClass")
+"""The plugins that read nothing of a pod but its spec and its namespace."""
 
 _POLICY_BINDINGS: Final = tuple(
     ("admissionregistration.k8s.io", f"{kind}AdmissionPolicyBinding")
     for kind in ("Validating", "Mutating")
 )
+RESOURCE_QUOTA: Final = ("", "ResourceQuota")
 _READ: Final = (
     ("scheduling.k8s.io", "PriorityClass"),
     ("node.k8s.io", "RuntimeClass"),
     ("", "LimitRange"),
+    RESOURCE_QUOTA,
+    ("", "ServiceAccount"),
     NAMESPACE,
     *_POLICY_BINDINGS,
 )
@@ -82,28 +89,42 @@ class Admission:
     ----------
     store : ObjectStore
         The stored objects; read only.
+    added : collection of str
+        The plugins of `OMITTED` that run.
+    update_status : callable, optional
+        Stores a quota with a new status; required by `ResourceQuota`.
     """
 
-    def __init__(self, store: ObjectStore) -> None:
+    def __init__(
+        self,
+        store: ObjectStore,
+        *,
+        added: Collection[str] = (),
+        update_status: UpdateStatus | None = None,
+    ) -> None:
         self._store = store
+        self._counts_quotas = "ResourceQuota" in added
         context = AdmissionContext(
             store=store,
-            update_status=_never,
+            update_status=update_status or _never,
             authorizer=AlwaysAllow(),
             resources=kind_resources().values(),
             type_of=lambda resource: _own(resource).object_type,
             completed=lambda resource, document: _own(resource).kind.with_defaults(document),
+            assumes_accounts=True,
             keeps_given=True,
         )
-        plugins = default_plugins(context, disabled=OMITTED)
+        omitted = frozenset(OMITTED) - frozenset(added)
+        plugins = default_plugins(context, disabled=omitted, enabled=added)
         self._chain = AdmissionChain(plugins)
         self._of_specs = AdmissionChain([each for each in plugins if each.name in _OF_SPECS])
         # The resources of which plugins know that are no policies.
         self._known = frozenset(key for each in plugins for key in each.resources or ())
         self._changes = store.follow(*_READ)
-        # The completed form of a `spec`, by its id(); the value keeps the `spec` alive, so that
-        # its id is not reused.
-        self._specs: dict[int, tuple[Document, PodSpec, Document, Document]] = {}
+        # The completed form of a `spec`, by its id() and the namespace if that matters; the value
+        # keeps the `spec` alive, so that its id is not reused.
+        self._specs: dict[tuple[int, str], tuple[Document, PodSpec, Document, Document]] = {}
+        self._has_accounts = "ServiceAccount" in added
         # Whether the spec of a pod alone decides, by namespace.
         self._plain: dict[str, bool] = {}
         self._policies: bool | None = None
@@ -113,7 +134,10 @@ class Admission:
     def _catch_up(self) -> None:
         """Forget what depended on objects that changed."""
         if self._changes:
+            is_relevant = any(map(_changes_admission, self._changes))
             self._changes.clear()
+            if not is_relevant:
+                return
             self._specs.clear()
             self._plain.clear()
             self._policies = None
@@ -126,9 +150,19 @@ class Admission:
             found = self._store.get(NAMESPACE, namespace)
             labels = {} if found is None else found.metadata.labels
             limits = self._store.list(("", "LimitRange"), namespace=namespace).objects
-            known = policy_of(labels).is_privileged and not limits and not self._has_policies()
+            known = (
+                policy_of(labels).is_privileged
+                and not limits
+                and not self._has_policies()
+                and not self._has_quotas(namespace)
+            )
             self._plain[namespace] = known
         return known
+
+    def _has_quotas(self, namespace: str) -> bool:
+        if not self._counts_quotas:
+            return False
+        return bool(self._store.list(RESOURCE_QUOTA, namespace=namespace).objects)
 
     def _has_policies(self) -> bool:
         if self._policies is None:
@@ -232,7 +266,8 @@ class Admission:
         resource = kind_resources().get((obj.api_version, obj.kind))
         if resource is None:
             return obj
-        if (resource.group, resource.plural) not in self._known and not self._has_policies():
+        is_known = (resource.group, resource.plural) in self._known or self._has_policies()
+        if not is_known and not self._has_quotas(obj.metadata.namespace):
             return obj
         document = encode(obj)
         old = None if stored is None else stored.raw
@@ -266,14 +301,15 @@ class Admission:
             return last[1]
         document = pod.raw or encode(pod)
         written = document.get("spec") or {}
-        known = self._specs.get(id(written))
+        key = (id(written), pod.metadata.namespace if self._has_accounts else "")
+        known = self._specs.get(key)
         if known is None:
             complete = self._completed(pod, written)
             spec = decode_as({"metadata": {"name": "x"}, "spec": complete}, Pod).spec
             pending: Document = {"phase": "Pending", "qosClass": qos_class(complete)}
             if len(self._specs) >= _SPECS_MAX:
                 self._specs.clear()
-            known = self._specs[id(written)] = (written, spec, complete, pending)
+            known = self._specs[key] = (written, spec, complete, pending)
         _, spec, complete, pending = known
         admitted = _with_status(pod, document, spec, complete, pending)
         self._last = (pod, admitted)
@@ -304,6 +340,12 @@ def _with_status(
         typed = msgspec.structs.replace(pod.status, phase="Pending") if others else _PENDING
     raw = document | {"spec": complete, "status": status}
     return msgspec.structs.replace(pod, spec=spec, status=typed, raw=raw)
+
+
+def _changes_admission(change: Change) -> bool:
+    """Whether a change of a kind of `_READ` can change what admission makes of pods."""
+    # The status of a quota changes with every pod.
+    return change.kind != RESOURCE_QUOTA or change.old is None or change.new is None
 
 
 def _attributes(

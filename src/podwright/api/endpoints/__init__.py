@@ -10,7 +10,7 @@ the store. *Go's form* is a document as upstream's structs write it. A *transfor
 or PartialObjectMetadata instead of the object.
 """
 
-from podwright.api.admission import AdmissionPlugin, Attributes
+from podwright.api.admission import AdmissionPlugin, Attributes, served_plugins
 from podwright.api.endpoints.authentication import Authenticator, static_tokens
 from podwright.api.endpoints.bare import (
     BARE_TOKENS,
@@ -19,6 +19,7 @@ from podwright.api.endpoints.bare import (
     bare_options,
     bare_store,
 )
+from podwright.api.endpoints.legacy_tokens import LegacyTokens
 from podwright.api.endpoints.negotiation import MediaType
 from podwright.api.endpoints.request import HttpReply, HttpRequest
 from podwright.api.endpoints.responses import error_reply
@@ -38,6 +39,7 @@ __all__ = [
     "Authenticator",
     "HttpReply",
     "HttpRequest",
+    "LegacyTokens",
     "MediaType",
     "ServerOptions",
     "User",
@@ -47,5 +49,6 @@ __all__ = [
     "bare_store",
     "error_reply",
     "method_not_allowed",
+    "served_plugins",
     "static_tokens",
 ]

@@ -40,6 +40,7 @@ from podwright.api.endpoints.custom_resources import Definitions
 from podwright.api.endpoints.discovery import Discovery
 from podwright.api.endpoints.event_expiry import DEFAULT_TTL_NS, EventExpiry
 from podwright.api.endpoints.field_management import FieldManagement
+from podwright.api.endpoints.legacy_tokens import LegacyTokens
 from podwright.api.endpoints.negotiation import error_media, negotiate
 from podwright.api.endpoints.openapi import OpenApi
 from podwright.api.endpoints.options import check_timeout
@@ -156,6 +157,7 @@ class ApiServer:
         self.authenticator = Authenticator(
             *options.tokens,
             tokens.lookup,
+            LegacyTokens(store).lookup,
             allows_anonymous=options.allows_anonymous,
             anonymous=options.anonymous,
         )

@@ -24,8 +24,12 @@ def test_a_created_pod_is_scheduled_and_runs(serve):
 def test_the_scheduler_records_events_as_objects(serve):
     served = serve(cluster_of())
     served.send("POST", PODS, pod("web"))
-    found = served.eventually("/api/v1/namespaces/default/events", lambda found: found["items"])
-    (event, *_) = found["items"]
+
+    def about_pods(found):
+        return [each for each in found["items"] if each["involvedObject"]["kind"] == "Pod"]
+
+    found = served.eventually("/api/v1/namespaces/default/events", about_pods)
+    (event, *_) = about_pods(found)
     assert event["reason"] == "Scheduled"
     assert event["involvedObject"]["name"] == "web"
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from podwright.api.admission.attributes import Attributes
-from podwright.api.admission.plugin import Plugin, rejected, set_spec, spec_of
+from podwright.api.admission.plugin import PODS, Plugin, Resources, rejected, set_spec, spec_of
 from podwright.api.identity import generated_name
 from podwright.api.pod_references import secret_names
 from podwright.objects import Document
@@ -37,13 +37,18 @@ class ServiceAccount(Plugin):
     Parameters
     ----------
     store : ObjectStore
+    assumes_default : bool
+        Whether a missing default account counts as one without secrets. Upstream waits up to two
+        seconds for the controller to create it.
     """
 
     name = "ServiceAccount"
+    resources: Resources = PODS
     template_kinds = frozenset({_KIND})
 
-    def __init__(self, store: ObjectStore) -> None:
+    def __init__(self, store: ObjectStore, *, assumes_default: bool = False) -> None:
         self._store = store
+        self._assumes_default = assumes_default
 
     def admit(self, attributes: Attributes) -> None:
         """Complete a new pod."""
@@ -82,6 +87,8 @@ class ServiceAccount(Plugin):
 
     def _account(self, attributes: Attributes, name: str) -> Document:
         found = self._store.get(_KIND, f"{attributes.namespace}/{name}")
+        if found is None and name == _DEFAULT and self._assumes_default:
+            return {"metadata": {"name": name, "namespace": attributes.namespace}}
         if found is None:
             where = f"{attributes.namespace}/{name}"
             raise rejected(

@@ -1,0 +1,143 @@
+"""What controllers and admission add to a cluster that is served."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+
+import msgspec
+import pytest
+
+from podwright.api.endpoints import HttpReply, HttpRequest, served_plugins
+from podwright.apiserver import ClusterOptions, new_cluster
+from podwright.apiserver.generated_nodes import generated_nodes
+from podwright.apiserver.tests.conftest import JSON, SERVER, START_NS, pod, request
+from podwright.machine import SchedulerOptions
+
+
+class Driven:
+    """A cluster whose time advances as the test says."""
+
+    def __init__(self, **options):
+        self.cluster = new_cluster(
+            SchedulerOptions(),
+            now_ns=START_NS,
+            options=ClusterOptions(**options),
+            server_options=msgspec.structs.replace(SERVER, admission=served_plugins),
+        )
+        self.cluster.world.add(*generated_nodes(2))
+        self.run(1)
+
+    def run(self, seconds):
+        until_ns = self.cluster.world.now_ns + int(seconds * 1e9)
+        while not self.cluster.catch_up(until_ns, lambda: False):
+            pass
+
+    def send(self, method, path, body=None, headers=()):
+        sent = request(method, path, body)
+        sent = HttpRequest(method, path, "", {**JSON, **dict(headers)}, sent.body)
+        reply = self.cluster.handle(sent, self.cluster.world.now_ns)
+        assert isinstance(reply, HttpReply)
+        return reply.status, json.loads(reply.body)
+
+    def create(self, path, body):
+        status, made = self.send("POST", path, body)
+        assert status == 201, made
+        return made
+
+    def items(self, path):
+        return self.send("GET", path)[1]["items"]
+
+
+@pytest.fixture
+def driven():
+    return Driven()
+
+
+def a_deployment(name, replicas, **resources):
+    labels = {"app": name}
+    container = {"name": "main", "image": "app", "resources": resources}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+        },
+    }
+
+
+def test_pods_of_users_and_controllers_have_the_account_and_its_token(driven):
+    driven.create("/api/v1/namespaces/default/pods", pod("web"))
+    driven.create("/apis/apps/v1/namespaces/default/deployments", a_deployment("d", 2))
+    driven.run(5)
+    pods = driven.items("/api/v1/namespaces/default/pods")
+    assert len(pods) == 3
+    for each in pods:
+        assert each["spec"]["serviceAccountName"] == "default"
+        (volume,) = each["spec"]["volumes"]
+        (mount,) = each["spec"]["containers"][0]["volumeMounts"]
+        assert mount["name"] == volume["name"]
+        assert each["status"]["phase"] == "Running"
+
+
+def test_a_pod_in_a_namespace_of_the_same_turn_has_its_default_account(driven):
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "new"}}
+    driven.create("/api/v1/namespaces", namespace)
+    made = driven.create("/api/v1/namespaces/new/pods", pod("early"))
+    assert made["spec"]["serviceAccountName"] == "default"
+    status, error = driven.send(
+        "POST", "/api/v1/namespaces/new/pods", pod("other", serviceAccountName="robot")
+    )
+    assert status == 403
+    assert 'serviceaccount "robot" not found' in error["message"]
+
+
+def test_the_token_of_a_secret_authenticates_until_the_secret_is_deleted(driven):
+    secrets = "/api/v1/namespaces/default/secrets"
+    annotations = {"kubernetes.io/service-account.name": "default"}
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "type": "kubernetes.io/service-account-token",
+        "metadata": {"name": "t", "annotations": annotations},
+    }
+    driven.create(secrets, secret)
+    driven.run(1)
+    token = b64decode(driven.send("GET", f"{secrets}/t")[1]["data"]["token"]).decode()
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+
+    def who(used):
+        path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+        status, found = driven.send("POST", path, review, {"authorization": f"Bearer {used}"})
+        return found["status"]["userInfo"]["username"] if status == 201 else status
+
+    assert who(token) == "system:serviceaccount:default:default"
+    assert who(token[:-4] + "AAAA") == 401
+    driven.send("DELETE", f"{secrets}/t")
+    assert who(token) == 401
+
+
+def test_the_pods_of_a_deployment_are_counted_by_quotas(driven):
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "few"},
+        "spec": {"hard": {"pods": "2", "count/replicasets.apps": "9"}},
+        "status": {
+            "hard": {"pods": "2", "count/replicasets.apps": "9"},
+            "used": {"pods": "0", "count/replicasets.apps": "0"},
+        },
+    }
+    quotas = "/api/v1/namespaces/default/resourcequotas"
+    driven.create(quotas, quota)
+    driven.send("PUT", f"{quotas}/few/status", quota)
+    driven.create("/apis/apps/v1/namespaces/default/deployments", a_deployment("d", 3))
+    driven.run(5)
+    assert len(driven.items("/api/v1/namespaces/default/pods")) == 2
+    used = driven.send("GET", f"{quotas}/few")[1]["status"]["used"]
+    assert used == {"pods": "2", "count/replicasets.apps": "1"}
+    notes = [each["message"] for each in driven.items("/api/v1/namespaces/default/events")]
+    assert any("exceeded quota: few, requested: pods=1, used: pods=2" in note for note in notes)

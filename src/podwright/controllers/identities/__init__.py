@@ -1,0 +1,17 @@
+"""Controllers of identities: service accounts, their tokens, certificates and aggregated roles.
+
+They run in clusters that are served; a simulation has no users.
+"""
+
+from podwright.controllers.identities.cluster_roles import ClusterRoleAggregationController
+from podwright.controllers.identities.root_ca import NO_CERTIFICATE_AUTHORITY, RootCAPublisher
+from podwright.controllers.identities.service_accounts import ServiceAccountsController
+from podwright.controllers.identities.token_secrets import TokensController
+
+__all__ = [
+    "NO_CERTIFICATE_AUTHORITY",
+    "ClusterRoleAggregationController",
+    "RootCAPublisher",
+    "ServiceAccountsController",
+    "TokensController",
+]
