@@ -273,6 +273,74 @@ def histories(draw: st.DrawFn) -> list[tuple[Any, ...]]:
     return steps
 
 
+NOTES = (
+    "Successfully assigned default/web to node-1",
+    "100% of <all> & more: 'x'",
+    "x" * 1024,
+    "x" * 1025,
+    "",
+    " ",
+    'a "quoted" note',
+    "a back\\slash",
+    "é",
+    "two\nlines",
+)
+TIMES = (
+    "2026-03-02T10:00:00.000001Z",
+    "2026-02-28T23:59:59.999999Z",
+    "2026-02-29T10:00:00.000000Z",
+    "2026-03-02T10:00:00Z",
+    "2026-03-02T10:00:00.1Z",
+    "2026-03-02T25:00:00.000000Z",
+    "0001-01-01T00:00:00.000000Z",
+    "",
+)
+
+
+def _event(number: int, note: str, time: str, *, is_new: bool) -> dict[str, Any]:
+    """Return an Event of a pod; those with one `is_new` are of one template."""
+    pod_reference = {
+        "kind": "Pod",
+        "namespace": "default",
+        "name": f"web-{number}",
+        "uid": f"00000000-0000-4000-8000-{number:012x}",
+        "apiVersion": "v1",
+        "resourceVersion": str(number),
+    }
+    metadata = {"name": f"web-{number}.{number:x}", "namespace": "default"}
+    document: dict[str, Any] = {"metadata": metadata, "type": "Normal", "reason": "Scheduled"}
+    if is_new:
+        return document | {
+            "apiVersion": "events.k8s.io/v1",
+            "kind": "Event",
+            "eventTime": time,
+            "reportingController": "default-scheduler",
+            "reportingInstance": "scheduler-1",
+            "action": "Binding",
+            "note": note,
+            "regarding": pod_reference,
+        }
+    return document | {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "involvedObject": pod_reference,
+        "message": note,
+        "source": {"component": "kubelet"},
+        "firstTimestamp": time,
+        "lastTimestamp": time,
+        "count": 1,
+    }
+
+
+events = st.tuples(
+    st.just("events"),
+    st.booleans(),
+    st.sampled_from(NOTES),
+    st.sampled_from(TIMES),
+    st.sampled_from([0, 6, 12, 18]),
+)
+
+
 class Session:
     """A server and the requests of steps to it."""
 
@@ -358,6 +426,13 @@ class Session:
                 )
             case ("end", namespace):
                 self.send("DELETE", f"/api/v1/namespaces/{namespace}")
+            case ("events", is_new, note, time, first):
+                group = "apis/events.k8s.io/v1" if is_new else "api/v1"
+                path = f"/{group}/namespaces/default/events"
+                usual = NOTES[0], TIMES[0 if is_new else 3]
+                for number in range(first, first + 6):
+                    values = (note, time) if number > first + 2 else usual
+                    self.send("POST", path, _event(number, *values, is_new=is_new))
             case _:
                 raise AssertionError(step)
 
@@ -379,9 +454,19 @@ def _named(version: str, kind: str, name: str) -> dict[str, Any]:
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name}}
 
 
+@effort(40, deadline=None)
+@given(st.lists(st.one_of(events, events, others), min_size=2, max_size=6))
+def test_events_from_templates_are_those_in_full(taken: list[tuple[Any, ...]]) -> None:
+    _compare(taken)
+
+
 @effort(60, deadline=None)
 @given(histories())
-def test_creations_from_templates_are_those_in_full(taken: list[tuple[Any, ...]]) -> None:
+def test_pods_from_templates_are_those_in_full(taken: list[tuple[Any, ...]]) -> None:
+    _compare(taken)
+
+
+def _compare(taken: list[tuple[Any, ...]]) -> None:
     prepared, full = Session(templates_max=3), Session(templates_max=0)
     for step in taken:
         for session in (prepared, full):

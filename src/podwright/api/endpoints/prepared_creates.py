@@ -1,43 +1,44 @@
-"""Prepared creations: what the pods of a template share is executed once for the template.
+"""Prepared creations: what the objects of a template share is executed once for the template.
 
 Theory of operation
 -------------------
-The requests that create the pods of a template differ in one place: the name in the body, or in
-nothing at all if the server generates it. The reply and the stored object differ in the name, the
-uid, the resource version, and the time of creation, which is that of the managed fields too.
+The requests that create the pods of a template differ in the name in their body, or in nothing if
+the server makes the name; those that create the Events of a template differ in the names, times and
+so on of `body_holes`. The replies and the stored objects differ in these values and in those of the
+server: the uid, the resource version, and the time, which the managed fields have too.
 
-After a creation, `learn` keeps the rest of the request, and what the request led to, as a
-template. `execute` finds the template of a request by that rest, and creates the object from it:
-nothing is decoded, defaulted, admitted, validated or encoded again. It returns None for whatever is
-not certain, and the caller executes the request in full. That the two ways give the same is
-guaranteed by these rules:
+After a creation, `learn` keeps the rest of the request and what it leads to as a template.
+`execute` finds the template of a request by that rest, and creates the object from it: nothing is
+decoded, defaulted, admitted, validated or encoded again. It returns None for whatever is not
+certain, and the caller executes the request in full. Both ways give the same by these rules:
 
 - The rest of the request is compared whole: path, query, headers, user, and each byte of the body
-  before and after the name. The text of the name is in one place, where a change of it changes
-  `metadata.name` and nothing else; `learn` checks that.
-- A name must be a DNS subdomain, so that it is valid and ends neither the text nor a rule about it.
-- The user is authorized each time, since roles change apart from the objects of a batch.
-- Each admission plugin says whether its decision holds for all names (`decides_by_template`), and
-  which kinds it read. A change of an object of these kinds discards the templates of its namespace,
-  or all templates if it has none.
-- The values that differ are found in the stored object in their own places and in no other, so that
-  nothing else depends on them. Replies with warnings, and dry runs, are not learned.
+  outside of the holes. The values in the holes must be plain (`body_holes`).
+- What a template leads to is tried: two creations with other values at other times are executed in
+  full, up to the point where they would be stored. Their results must differ in these values and in
+  those of the server only, and have each of them in places of its own.
+- The user is authorized each time, since roles take effect apart from the objects of a batch.
+- Each admission plugin says whether its decision holds for all objects of the template
+  (`decides_by_template`), and which kinds it read. A change of an object of these kinds discards
+  the templates of its namespace, or all templates if it has none.
 
-Templates are learned when a request occurs again, so pods that all differ leave nothing behind.
+Templates are learned when a request occurs again, so objects that all differ leave nothing behind.
 """
 
 from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 import msgspec
 
 from podwright.api.admission import AdmissionChain, Attributes
 from podwright.api.authorization import Access, AuthorizerChain
 from podwright.api.endpoints.authorization import access_of
+from podwright.api.endpoints.body_holes import HOLES, SPLITS, Texts, holes_of, joined, places
 from podwright.api.endpoints.paths import RequestInfo
 from podwright.api.endpoints.request import Headers, HttpReply, HttpRequest
 from podwright.api.identity import generated_name, uid_at
@@ -45,31 +46,71 @@ from podwright.api.users import User
 from podwright.objects import Document, KubernetesObject, timestamp_text
 from podwright.store import NAMESPACE, GroupKind, ObjectStore, change_of
 
-PREPARED_KINDS: Final[frozenset[GroupKind]] = frozenset({("", "Pod")})
-"""The kinds whose objects differ in name, uid and times only if their requests do."""
-
 TEMPLATES_MAX: Final = 2_048
 """How many templates a server keeps by default."""
 
 _SEEN_MAX: Final = 65_536
 _BODY_MAX_BYTES: Final = 64 * 1024
-
-_NAME: Final = re.compile(rb'"name": ?"([-.a-z0-9]{1,253})"')
-_SUBDOMAIN: Final = re.compile(rb"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_GENERATED: Final = b'"generateName"'
-_OTHER_NAME: Final = b"z"
 _IMPERSONATION: Final = "impersonate-"
+_TRIAL_NS: Final = 86_399 * 1_000_000_000
 
-_MARK_START: Final = "\ufdd0"
-_MARKS: Final = tuple(f"{_MARK_START}{what}" for what in ("name", "uid", "version", "time"))
-"""Texts in the places of the name, the uid, the version and the times; no object contains them."""
-_ENCODED_MARK: Final = re.compile("|".join(_MARKS).encode())
+_UID, _VERSION, _TIME, _NAME = range(4)
+"""The numbers of the server's values; those of the holes follow."""
 
-Key: TypeAlias = tuple[str, str, tuple[tuple[str, str], ...], bytes, bytes]
-"""The path, the query, the headers, and the body before and after the name."""
+_MARK: Final = "\ufdd0{}\ufdd1"
+_ENCODED_MARK: Final = re.compile("\ufdd0([0-9]+)\ufdd1".encode())
+
+Key: TypeAlias = tuple[str, str, tuple[tuple[str, str], ...], Texts]
+"""The path, the query, the headers, and the texts of the body."""
+
+Try: TypeAlias = Callable[[bytes, int], "Trial | None"]
+"""Executes a creation with another body at another time up to its end; None if it is rejected."""
 
 
-class _Template:
+class Trial(msgspec.Struct, frozen=True):
+    """What a creation would lead to.
+
+    Attributes
+    ----------
+    object : KubernetesObject
+        As it would be stored.
+    served : dict
+        The object in the version of the request.
+    reply : HttpReply
+    """
+
+    object: KubernetesObject
+    served: Document
+    reply: HttpReply
+
+
+class _Text:
+    """A text with places for values.
+
+    Parameters
+    ----------
+    marked : bytes
+        With the number of a value between marks in each place.
+    """
+
+    __slots__ = ("form", "order", "values_of")
+
+    def __init__(self, marked: bytes) -> None:
+        parts = _ENCODED_MARK.split(marked)
+        self.order = [int(number) for number in parts[1::2]]
+        self.form = b"%b".join(part.replace(b"%", b"%%") for part in parts[::2])
+        self.values_of = itemgetter(*self.order)
+
+    def filled(self, values: Sequence[bytes]) -> bytes:
+        """Return the text with values."""
+        return self.form % cast("tuple[bytes, ...]", self.values_of(values))
+
+    def is_same(self, other: _Text) -> bool:
+        """Whether another text is equal, with the same values in the same places."""
+        return self.form == other.form and self.order == other.order
+
+
+class _Template(msgspec.Struct, eq=False):
     """What the creations of a template share.
 
     Attributes
@@ -79,42 +120,67 @@ class _Template:
     kind : GroupKind
     namespace : str
     prefix : str
-        Of generated names; "" if the requests have names.
+        Of names that the server makes; "" if the requests have names.
+    name_hole : int
+        The number of the hole with the name.
+    plain : list of re.Pattern
+        The plain values of the holes.
     like : KubernetesObject
         An object of the template.
+    edits : list of (str, list of (str, int))
+        The fields that differ, with the numbers of their values, by the part of the object; "" for
+        the object itself.
     entries : list of dict or None
         The managed fields of the objects that were created at `time`.
     time : str
-    text : bytes
-        The JSON of an object, with `%b` for each value that differs.
-    values_of : callable
-        Returns the values in the order of the text, from name, uid, version and time.
+    stored, served : _Text
+        The JSON of an object as it is stored, and in the version of the request.
     headers : tuple of pairs
         Of the reply.
     """
 
-    __slots__ = (
-        "access", "entries", "headers", "kind", "like", "namespace", "prefix", "text", "time",
-        "values_of",
-    )  # fmt: skip
+    access: Access
+    kind: GroupKind
+    namespace: str
+    prefix: str
+    name_hole: int
+    plain: list[re.Pattern[bytes]]
+    like: KubernetesObject
+    edits: list[tuple[str, list[tuple[str, int]]]]
+    entries: list[Document] | None
+    time: str
+    stored: _Text
+    served: _Text
+    headers: Headers
 
-    def __init__(
-        self, access: Access, like: KubernetesObject, kind: GroupKind, headers: Headers
-    ) -> None:
-        metadata = like.raw["metadata"]
-        self.access = access
-        self.kind = kind
-        self.namespace = like.metadata.namespace
-        self.prefix = ""
-        self.like = like
-        self.entries: list[Document] | None = metadata.get("managedFields")
-        self.time: str = metadata["creationTimestamp"]
-        marked = msgspec.json.encode(like.raw | {"metadata": _marked(metadata)})
-        parts = _ENCODED_MARK.split(marked)
-        self.text = b"%b".join(part.replace(b"%", b"%%") for part in parts)
-        order = [_MARKS.index(mark.decode()) for mark in _ENCODED_MARK.findall(marked)]
-        self.values_of = itemgetter(*order)
-        self.headers = headers
+    def is_plain(self, values: Texts) -> bool:
+        """Whether the values of a body may be in the holes."""
+        for pattern, value in zip(self.plain, values, strict=True):
+            if pattern.fullmatch(value) is None:
+                return False
+        return True
+
+    def object_of(self, values: Sequence[str]) -> KubernetesObject:
+        """Return the object with the values of the server and of the holes."""
+        like, time = self.like, values[_TIME]
+        metadata = _replace(
+            like.metadata,
+            name=values[_NAME],
+            uid=values[_UID],
+            resource_version=values[_VERSION],
+            creation_timestamp=time,
+        )
+        raw = like.raw.copy()
+        for part, fields in self.edits:
+            changed = raw
+            if part:
+                changed = raw[part] = raw[part].copy()
+            for field, number in fields:
+                changed[field] = values[number]
+        entries = self.entries_at(time)
+        if entries is not None:
+            raw["metadata"]["managedFields"] = entries
+        return _replace(like, metadata=metadata, raw=raw)
 
     def entries_at(self, time: str) -> list[Document] | None:
         """Return the managed fields of an object that is created at a time."""
@@ -175,67 +241,56 @@ class PreparedCreates:
         UnusableStore
             The journal of the store cannot be written.
         """
-        if self._changes:
-            self._discard_changed()
-        if not self._templates or request.method != "POST":
+        known = self._find(request, user)
+        if known is None:
             return None
-        key, name = _split(request)
-        template = self._templates.get(key)
-        if not isinstance(template, _Template):
-            return None
-        access = template.access
-        if access.user is not user and access.user != user:
-            return None
-        if not self._authorizers.allows(access):
-            return None
+        template, values = known
         store, namespace = self._store, template.namespace
         version = store.resource_version + 1
         if template.prefix:
-            text = generated_name(
+            name = generated_name(
                 template.prefix,
                 namespace=namespace,
                 taken=store.keys(template.kind),
                 seed=store.seed,
                 version=version,
             )
-            name = text.encode()
-        elif _SUBDOMAIN.fullmatch(name) is None:
-            return None
         else:
-            text = name.decode()
-        key_of_object = f"{namespace}/{text}"
-        if store.get(template.kind, key_of_object) is not None:
+            name = values[template.name_hole].decode()
+        key = f"{namespace}/{name}"
+        if store.get(template.kind, key) is not None:
             return None
-        uid, number, time = uid_at(store.seed, version), str(version), timestamp_text(now_ns)
-        like = template.like
-        metadata = like.raw["metadata"].copy()
-        metadata["name"] = text
-        metadata["uid"] = uid
-        metadata["resourceVersion"] = number
-        metadata["creationTimestamp"] = time
-        entries = template.entries_at(time)
-        if entries is not None:
-            metadata["managedFields"] = entries
-        raw = like.raw.copy()
-        raw["metadata"] = metadata
-        typed = _replace(
-            like.metadata, name=text, uid=uid, resource_version=number, creation_timestamp=time
-        )
-        obj = _replace(like, metadata=typed, raw=raw)
-        values = (name, uid.encode(), number.encode(), time.encode())
-        encoded = template.text % template.values_of(values)
-        store.encodings.keep(raw, encoded)
-        store.commit(change_of(version, template.kind, key_of_object, None, obj))
+        own = (uid_at(store.seed, version), str(version), timestamp_text(now_ns), name)
+        obj = template.object_of((*own, *[value.decode() for value in values]))
+        encoded_values = (*[value.encode() for value in own], *values)
+        encoded = template.stored.filled(encoded_values)
+        store.encodings.keep(obj.raw, encoded)
+        store.commit(change_of(version, template.kind, key, None, obj))
         self.executed_count += 1
+        if template.served is not template.stored:
+            encoded = template.served.filled(encoded_values)
         return HttpReply(201, template.headers, encoded + b"\n")
 
+    def _find(self, request: HttpRequest, user: User) -> tuple[_Template, Texts] | None:
+        """Return the template of a request that may be executed from it, and its values."""
+        if self._changes:
+            self._discard_changed()
+        if not self._templates or request.method != "POST":
+            return None
+        parts = _split(request)
+        if parts is None:
+            return None
+        key, values = parts
+        template = self._templates.get(key)
+        if not isinstance(template, _Template) or not template.is_plain(values):
+            return None
+        access = template.access
+        if access.user is not user and access.user != user:
+            return None
+        return (template, values) if self._authorizers.allows(access) else None
+
     def learn(
-        self,
-        request: HttpRequest,
-        info: RequestInfo,
-        attributes: Attributes,
-        sent: Document,
-        reply: HttpReply,
+        self, request: HttpRequest, info: RequestInfo, attributes: Attributes, attempt: Try
     ) -> None:
         """Keep the template of a creation that was executed in full, if it is one.
 
@@ -246,23 +301,24 @@ class PreparedCreates:
             Of the request.
         attributes : Attributes
             The write as admission has completed and validated it.
-        sent : dict
-            The decoded body.
-        reply : HttpReply
-            The reply, which is the stored object.
+        attempt : callable
+            Tries a creation with another body.
         """
-        resource = attributes.resource
-        if resource.storage not in PREPARED_KINDS or not self._templates_max:
+        kind = attributes.resource.storage
+        if kind not in HOLES or not self._templates_max or attributes.is_dry_run:
             return
         if len(request.body) > _BODY_MAX_BYTES:
             return
         if any(name.startswith(_IMPERSONATION) for name in request.headers):
             return
-        key, name = _split(request)
+        parts = _split(request)
         self._discard_changed()
-        if key in self._templates:
+        if parts is None or parts[0] in self._templates:
             return
-        checksum = zlib.crc32(key[4], zlib.crc32(key[3]))
+        key, values = parts
+        checksum = 0
+        for text in key[3]:
+            checksum = zlib.crc32(text, checksum)
         if checksum not in self._seen:
             if len(self._seen) >= _SEEN_MAX:
                 self._seen.clear()
@@ -270,97 +326,167 @@ class PreparedCreates:
             return
         if len(self._templates) >= self._templates_max:
             self._templates.clear()
-        is_only = _is_only_name(key, name, sent) if name else not sent["metadata"].get("name")
-        if not is_only or not self._admission.decides_by_template(attributes):
-            self._templates[key] = _NoTemplate(attributes.namespace)
-            return
-        template = self._template(access_of(info, attributes.user, request), attributes, reply)
-        if template is not None:
-            template.prefix = "" if name else sent["metadata"]["generateName"]
-            self._templates[key] = template
-
-    def _template(
-        self, access: Access, attributes: Attributes, reply: HttpReply
-    ) -> _Template | None:
-        """Return the template of a created object; None if its values are in other places too."""
-        kind = attributes.resource.storage
-        metadata = (attributes.object or {}).get("metadata") or {}
-        where = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
-        like = self._store.get(kind, where)
-        if like is None or like.metadata.uid != metadata.get("uid"):
-            return None
-        text = self._store.encodings.peek(like.raw)
-        if reply.body != text + b"\n" or reply.header("warning") is not None:
-            return None  # another representation
-        meta = like.metadata
-        entries = like.raw["metadata"].get("managedFields")
-        if entries is not None and (
-            len(entries) != 1 or entries[0].get("time") != meta.creation_timestamp
-        ):
-            return None
-        times = 1 if entries is None else 2
-        # A name is quoted, so that it can be a part of another text.
-        for value, count in ((meta.name, 1), (meta.resource_version, 1)):
-            if text.count(b'"%b"' % value.encode()) != count:
-                return None
-        if text.count(meta.uid.encode()) != 1:
-            return None
-        if text.count((meta.creation_timestamp or "").encode()) != times:
-            return None
-        if _MARK_START.encode() in text:
-            return None
-        return _Template(access, like, kind, reply.headers)
+        template = None
+        if self._admission.decides_by_template(attributes):
+            access = access_of(info, attributes.user, request)
+            template = _tried(access, kind, key[3], values, attributes.now_ns, attempt)
+        self._templates[key] = template or _NoTemplate(attributes.namespace)
 
     def _discard_changed(self) -> None:
         """Discard the templates whose admission may have changed."""
         if not self._changes:
             return
-        places = {
+        namespaces = {
             change.object.name if change.kind == NAMESPACE else change.object.namespace
             for change in self._changes
         }
         self._changes.clear()
-        if "" in places:
+        if "" in namespaces:
             self._templates.clear()
             return
-        for key in [key for key, each in self._templates.items() if each.namespace in places]:
+        for key in [key for key, each in self._templates.items() if each.namespace in namespaces]:
             del self._templates[key]
 
 
 _replace: Final = msgspec.structs.replace
 
 
-def _split(request: HttpRequest) -> tuple[Key, bytes]:
-    """Return the key of the template of a request, and the name in its body; b"" for none."""
-    body = request.body
-    found = None if _GENERATED in body else _NAME.search(body)
-    headers = tuple(request.headers.items())
-    if found is None:
-        return (request.path, request.query, headers, body, b""), b""
-    start, end = found.span(1)
-    return (request.path, request.query, headers, body[:start], body[end:]), found[1]
+def _split(request: HttpRequest) -> tuple[Key, Texts] | None:
+    """Return the key of the template of a request, and the values of its holes."""
+    path = request.path
+    split = SPLITS.get(path.rpartition("/")[2])
+    if split is None:
+        return None
+    texts, values = split(request.body)
+    return (path, request.query, tuple(request.headers.items()), texts), values
 
 
-def _is_only_name(key: Key, name: bytes, sent: Document) -> bool:
-    """Whether another name in the body of a request changes `metadata.name` and nothing else."""
-    other = _OTHER_NAME if name != _OTHER_NAME else _OTHER_NAME * 2
-    try:
-        one, two = (msgspec.json.decode(key[3] + each + key[4]) for each in (name, other))
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return False
-    if not isinstance(one, dict) or not isinstance(one.get("metadata"), dict):
-        return False
-    is_name = one["metadata"].get("name") == name.decode() == sent["metadata"].get("name")
-    one["metadata"]["name"] = other.decode()
-    return is_name and bool(one == two)
+# ---------------------------------------------------------------------------- learning
 
 
-def _marked(metadata: Document) -> dict[str, Any]:
-    """Return the metadata of an object with marks in the places of what differs."""
-    name, uid, version, time = _MARKS
-    marked = metadata | {
-        "name": name, "uid": uid, "resourceVersion": version, "creationTimestamp": time
-    }  # fmt: skip
+class _Marked(msgspec.Struct, frozen=True, eq=False):
+    """A trial with marks in the places of its values.
+
+    Attributes
+    ----------
+    stored, served : _Text
+    edits : dict of (str, str) to int
+        The numbers of the values, by the part of the stored object and the field.
+    """
+
+    stored: _Text
+    served: _Text
+    edits: dict[tuple[str, str], int]
+
+
+def _tried(
+    access: Access, kind: GroupKind, texts: Texts, values: Texts, now_ns: int, attempt: Try
+) -> _Template | None:
+    """Return the template of a body; None if it has none."""
+    holes = holes_of(kind, texts, values)
+    if holes is None:
+        return None
+    found: list[tuple[Trial, _Marked]] = []
+    for first in (0, len(holes)):
+        examples = [hole.example.format(first + index) for index, hole in enumerate(holes)]
+        if any(example.encode() in text for example in examples for text in texts):
+            return None
+        body = joined(texts, tuple(each.encode() for each in examples))
+        trial = attempt(body, now_ns + _TRIAL_NS * (1 + len(found)))
+        marked = None if trial is None else _marked(trial, examples)
+        if trial is None or marked is None:
+            return None
+        found.append((trial, marked))
+    (trial, one), (_, two) = found
+    if one.edits != two.edits:
+        return None
+    if not (one.stored.is_same(two.stored) and one.served.is_same(two.served)):
+        return None
+    like = trial.object
+    metadata = like.raw["metadata"]
+    edits: dict[str, list[tuple[str, int]]] = {}
+    for (part, field), number in one.edits.items():
+        edits.setdefault(part, []).append((field, number))
+    number_of_name = one.edits["metadata", "name"]
+    is_named = number_of_name != _NAME
+    return _Template(
+        access=access,
+        kind=kind,
+        namespace=like.metadata.namespace,
+        prefix="" if is_named else like.metadata.generate_name,
+        name_hole=number_of_name - _NAME - 1,
+        plain=[hole.plain for hole in holes],
+        like=like,
+        edits=list(edits.items()),
+        entries=metadata.get("managedFields"),
+        time=metadata["creationTimestamp"],
+        stored=one.stored,
+        served=one.stored if one.served.is_same(one.stored) else one.served,
+        headers=trial.reply.headers,
+    )
+
+
+def _marked(trial: Trial, examples: Sequence[str]) -> _Marked | None:
+    """Return a trial with marks in the places of its values; None if they are in other places."""
+    if trial.reply.header("warning") is not None:
+        return None
+    if trial.reply.body != msgspec.json.encode(trial.served) + b"\n":
+        return None  # another representation
+    raw, meta = trial.object.raw, trial.object.metadata
+    entries = raw["metadata"].get("managedFields")
+    if entries is not None and (
+        len(entries) != 1 or entries[0].get("time") != meta.creation_timestamp
+    ):
+        return None
+    values = {example: _NAME + 1 + index for index, example in enumerate(examples)}
+    name = values.get(meta.name, _NAME)
+    if name == _NAME and not meta.generate_name:
+        return None
+    edits = {
+        ("metadata", "name"): name,
+        ("metadata", "uid"): _UID,
+        ("metadata", "resourceVersion"): _VERSION,
+        ("metadata", "creationTimestamp"): _TIME,
+    }
+    marked = _with_marks(raw, name)
+    for path, number in places(marked, values):
+        part, field = path if len(path) == 2 else ("", *path)[:2]
+        # The struct of the object shows its metadata and nothing else that differs.
+        if len(path) > 2 or "[]" in path or part == "metadata" or part in _fields(trial.object):
+            return None
+        edits[part, field] = number
+    served = _with_marks(trial.served, name)
+    texts = []
+    for document in (marked, served):
+        text = msgspec.json.encode(document)
+        for example, number in values.items():
+            text = text.replace(example.encode(), _MARK.format(number).encode())
+        texts.append(text)
+    stored, shown = _Text(texts[0]), _Text(texts[1])
+    # Every place in the text is an edit; the managed fields have the time once more.
+    if len(stored.order) != len(edits) + (entries is not None):
+        return None
+    own = [meta.uid, f'"{meta.resource_version}"', meta.creation_timestamp or ""]
+    if name == _NAME:
+        own.append(f'"{meta.name}"')
+    if any(value.encode() in text for value in own for text in (stored.form, shown.form)):
+        return None
+    return _Marked(stored, shown, edits)
+
+
+def _fields(obj: KubernetesObject) -> frozenset[str]:
+    return frozenset(type(obj).__struct_encode_fields__)
+
+
+def _with_marks(document: Document, name: int) -> Document:
+    """Return an object with marks in the places of the server's values and of the name."""
+    metadata: dict[str, Any] = document["metadata"] | {
+        "name": _MARK.format(name),
+        "uid": _MARK.format(_UID),
+        "resourceVersion": _MARK.format(_VERSION),
+        "creationTimestamp": _MARK.format(_TIME),
+    }
     if "managedFields" in metadata:
-        marked["managedFields"] = [entry | {"time": time} for entry in metadata["managedFields"]]
-    return marked
+        time = {"time": _MARK.format(_TIME)}
+        metadata["managedFields"] = [entry | time for entry in metadata["managedFields"]]
+    return document | {"metadata": metadata}

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from podwright.api.admission import Attributes, Operation
+from podwright.api.admission import Attributes, Operation, Rejected
 from podwright.api.endpoints import strategies
 from podwright.api.endpoints.authorization import refuse_escalation
 from podwright.api.endpoints.bodies import (
@@ -44,6 +44,7 @@ from podwright.api.endpoints.options import (
     write_options,
 )
 from podwright.api.endpoints.policy_expressions import expression_problems
+from podwright.api.endpoints.prepared_creates import Trial
 from podwright.api.endpoints.registry_keys import precondition_failed
 from podwright.api.endpoints.request import HttpReply
 from podwright.api.endpoints.resources import Resource
@@ -166,11 +167,31 @@ def create(backend: Backend, call: Call) -> HttpReply:
     """Create an object from the body of a request."""
     options = write_options(call.request, "CreateOptions")
     document = in_namespace(call, body_of(backend, call, options.field_validation))
-    made, attributes = _created(backend, call, document, options, tracks_fields=True)
-    reply = object_reply(call, made, 201)
+    made, attributes, _ = _created(backend, call, document, options, tracks_fields=True)
     if not call.has_new_spec:
-        backend.prepared.learn(call.request, call.info, attributes, call.sent, reply)
-    return reply
+
+        def attempt(body: bytes, now_ns: int) -> Trial | None:
+            return _tried(backend, call, options, body, now_ns)
+
+        backend.prepared.learn(call.request, call.info, attributes, attempt)
+    return object_reply(call, made, 201)
+
+
+def _tried(
+    backend: Backend, call: Call, options: WriteOptions, body: bytes, now_ns: int
+) -> Trial | None:
+    """Return what the creation of another object would lead to; None if it would be rejected."""
+    replace = msgspec.structs.replace
+    request = replace(call.request, body=body)
+    tried = replace(call, request=request, now_ns=now_ns, warnings=list(call.resource.warnings))
+    options = replace(options, is_dry_run=True)
+    try:
+        document = in_namespace(tried, body_of(backend, tried, options.field_validation))
+        _, _, stored = _created(backend, tried, document, options, tracks_fields=True)
+    except (ApiError, Rejected):
+        return None
+    served = call.resource.served(stored.object.raw)
+    return Trial(stored.object, served, object_reply(tried, served, 201))
 
 
 def create_document(
@@ -193,7 +214,7 @@ def create_document(
     ApiError
         The object is not valid, exists, or admission rejects it.
     """
-    made, _ = _created(backend, call, document, options, tracks_fields=tracks_fields)
+    made, _, _ = _created(backend, call, document, options, tracks_fields=tracks_fields)
     return made
 
 
@@ -204,8 +225,8 @@ def _created(
     options: WriteOptions,
     *,
     tracks_fields: bool,
-) -> tuple[Document, Attributes]:
-    """Create an object, and return it and the write as admission left it."""
+) -> tuple[Document, Attributes, Stored]:
+    """Create an object, and return it, the write as admission left it, and the stored object."""
     resource = call.resource
     has_version = _is_version((document.get("metadata") or {}).get("resourceVersion"))
     document = with_distinct_owners(call, _with_new_metadata(backend, call, document))
@@ -243,7 +264,7 @@ def _created(
     call.warnings += write_warnings(resource, document, None)
     stored = _store_new(backend, call, document, is_dry_run=options.is_dry_run)
     made = resource.served(stored.object.raw)
-    return (_without_version(made) if options.is_dry_run else made), attributes
+    return (_without_version(made) if options.is_dry_run else made), attributes, stored
 
 
 def with_distinct_owners(call: Call, document: Document) -> Document:

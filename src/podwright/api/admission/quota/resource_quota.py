@@ -93,7 +93,9 @@ class ResourceQuota(Plugin):
 
     def decides_by_template(self, attributes: Attributes) -> bool:
         """Return whether no quota counts the objects of the namespace."""
-        return not self._quotas.in_namespace(attributes.namespace)
+        resource = attributes.resource
+        is_uncounted = (resource.group, resource.plural) in _UNCOUNTED
+        return is_uncounted or not self._quotas.in_namespace(attributes.namespace)
 
 
 def _charged(
