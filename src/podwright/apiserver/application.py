@@ -6,8 +6,8 @@ The path grammar of the Kubernetes API is fixed, so there is no router in front 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from typing import Any, Final, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Final
 
 import msgspec
 
@@ -19,21 +19,36 @@ from podwright.api.endpoints import (
     Watch,
     error_reply,
 )
-from podwright.apiserver.defects import logged_defect
 from podwright.apiserver.hosts import AllowedHosts
+from podwright.apiserver.sending import (
+    STALL_SECONDS,
+    Connection,
+    Receive,
+    Scope,
+    Send,
+    send_in_parts,
+    send_watch,
+    start_message,
+)
 from podwright.apiserver.turn_loop import TurnLoop
-from podwright.apiserver.wire_protocol import CERTIFIED
-
-Scope: TypeAlias = MutableMapping[str, Any]
-Message: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[Message]]
-Send: TypeAlias = Callable[[Message], Awaitable[None]]
+from podwright.apiserver.wire_protocol import ABORT, CERTIFIED
 
 BODY_READ_MAX: Final = 3 * 1024 * 1024 + 1
 """A longer body is not read further: the API server rejects one of this length."""
 
+
+def _closing(error: ApiError) -> HttpReply:
+    """Return an error as the last reply of a connection."""
+    reply = error_reply(error, MediaType())
+    return msgspec.structs.replace(reply, headers=(*reply.headers, ("connection", "close")))
+
+
 _UNAVAILABLE: Final = error_reply(
     ApiError(503, "ServiceUnavailable", "the server is stopping"), MediaType()
+)
+
+_STALLED: Final = _closing(
+    ApiError(408, "Timeout", "the body of the request did not arrive in time")
 )
 
 
@@ -46,10 +61,15 @@ class Application:
         Executes the requests.
     hosts : AllowedHosts
         Which Host and Origin headers are served.
+    stall_seconds : float
+        How long a client may take none of what is sent, or send nothing of a body.
     """
 
-    def __init__(self, turns: TurnLoop, hosts: AllowedHosts) -> None:
+    def __init__(
+        self, turns: TurnLoop, hosts: AllowedHosts, *, stall_seconds: float = STALL_SECONDS
+    ) -> None:
         self._turns = turns
+        self._stall_seconds = stall_seconds
         self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -60,7 +80,12 @@ class Application:
         if rejection is not None:
             await _send_reply(send, rejection)
             return
-        body = await _body(receive)
+        try:
+            async with asyncio.timeout(self._stall_seconds):
+                body = await _body(receive)
+        except TimeoutError:
+            await _send_reply(send, _STALLED)
+            return
         if body is None:
             return
         request = HttpRequest(
@@ -77,45 +102,13 @@ class Application:
             if not self._turns.is_stopping:
                 raise
             reply = _UNAVAILABLE
+        connection = Connection(receive, send, scope["state"].get(ABORT), self._stall_seconds)
         if isinstance(reply, Watch):
-            await self._send_watch(reply, receive, send)
+            await send_watch(connection, reply, self._turns)
+        elif reply.rest is not None:
+            await send_in_parts(connection, reply)
         else:
             await _send_reply(send, reply)
-
-    async def _send_watch(self, watch: Watch, receive: Receive, send: Send) -> None:
-        """Send the events of a watch until it ends or the client leaves."""
-        turns = self._turns
-        await send(_start(watch.status, watch.headers))
-        # Clients wait for the headers of a watch that has no events yet.
-        await send({"type": "http.response.body", "body": b"", "more_body": True})
-        subscription = turns.subscribe(watch)
-        gone = asyncio.ensure_future(_disconnected(receive))
-        gone.add_done_callback(lambda _: subscription.wake.set())
-        try:
-            while not (gone.done() or turns.is_stopping):
-                await subscription.wake.wait()
-                subscription.wake.clear()
-                now_ns = turns.clock.now_ns()
-                lines, is_closed = _polled(watch, now_ns)
-                if lines:
-                    body = b"".join(lines)
-                    await send({"type": "http.response.body", "body": body, "more_body": True})
-                if is_closed:
-                    break
-            if not gone.done():
-                await send({"type": "http.response.body", "body": b""})
-        finally:
-            turns.unsubscribe(subscription)
-            gone.cancel()
-
-
-def _polled(watch: Watch, now_ns: int) -> tuple[list[bytes], bool]:
-    """Return the events of a watch, and whether it has ended; a defect ends it with an error."""
-    try:
-        return watch.poll(now_ns), watch.is_closed(now_ns)
-    except Exception as error:  # noqa: BLE001 - a defect, which must not stop others' requests
-        event = {"type": "ERROR", "object": logged_defect(error, "a watch").status}
-        return [msgspec.json.encode(event) + b"\n"], True
 
 
 def _headers(pairs: Any) -> Mapping[str, str]:
@@ -144,19 +137,9 @@ async def _body(receive: Receive) -> bytes | None:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-async def _disconnected(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
-def _start(status: int, headers: Any) -> Message:
-    encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
-    return {"type": "http.response.start", "status": status, "headers": encoded}
-
-
 async def _send_reply(send: Send, reply: HttpReply) -> None:
     headers = reply.headers
     if all(name != "content-length" for name, _ in headers):
         headers = (*headers, ("content-length", str(len(reply.body))))
-    await send(_start(reply.status, headers))
+    await send(start_message(reply.status, headers))
     await send({"type": "http.response.body", "body": reply.body})

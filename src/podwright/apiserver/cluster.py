@@ -17,6 +17,7 @@ from podwright.api.endpoints import (
     HttpReply,
     HttpRequest,
     LegacyTokens,
+    LongRequest,
     ServerOptions,
     Watch,
     add_missing_objects,
@@ -102,8 +103,8 @@ class Cluster:
         self.extender_calls = [] if extender_calls is None else extender_calls
         self.store: ObjectStore = world.store
 
-    def handle(self, request: HttpRequest, now_ns: int) -> HttpReply | Watch:
-        """Authenticate and execute a request.
+    def handle(self, request: HttpRequest, now_ns: int) -> HttpReply | Watch | LongRequest:
+        """Authenticate and execute a request; one that takes long is only begun.
 
         Parameters
         ----------
@@ -111,7 +112,7 @@ class Cluster:
         now_ns : int
             The time of the request, in nanoseconds since 1970.
         """
-        return answered(self.server.serve, request, now_ns)
+        return answered(self.server.begin, request, now_ns)
 
     def catch_up(self, now_ns: int, is_over: Callable[[], bool]) -> bool:
         """Let the world process what is due, as long as the caller allows; see `World.catch_up`.
@@ -122,9 +123,13 @@ class Cluster:
             Whether nothing that is due is left.
         """
         self.server.advance(now_ns)
+        if self.events.has_pending:  # of the last slice
+            self.events.write(self.server, self.store, is_over)
+            if is_over():
+                return False
         is_done = self.world.catch_up(now_ns, is_over)
         if self.events.has_pending:
-            self.events.write(self.server, self.store)
+            self.events.write(self.server, self.store, is_over)
             return False  # the Events are changes, which the components receive
         return is_done
 
@@ -166,6 +171,9 @@ def new_cluster(
     events = EventObjects()
     if store is None:
         store = ObjectStore(seed=scheduler.seed, **HISTORY)
+    server_options = msgspec.structs.replace(
+        server_options or ServerOptions(), sends_lists_in_parts=True
+    )
     add_missing_objects(store, now_ns)
     extender_calls: list[tuple[int, ExtenderCall]] = []
     controllers = (

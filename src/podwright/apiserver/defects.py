@@ -5,17 +5,27 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeVar
 
-from podwright.api.endpoints import ApiError, HttpReply, HttpRequest, MediaType, Watch, error_reply
+from podwright.api.endpoints import (
+    ApiError,
+    HttpReply,
+    HttpRequest,
+    LongRequest,
+    MediaType,
+    Watch,
+    error_reply,
+)
 from podwright.store import UnusableStore
+
+Reply = TypeVar("Reply", bound=HttpReply | Watch | LongRequest | None)
 
 _LOGGER: Final = logging.getLogger(__name__)
 
 
 def answered(
-    handle: Callable[[HttpRequest, int], HttpReply | Watch], request: HttpRequest, now_ns: int
-) -> HttpReply | Watch:
+    handle: Callable[[HttpRequest, int], Reply], request: HttpRequest, now_ns: int
+) -> Reply | HttpReply:
     """Return the reply to a request; InternalError if a defect prevents one.
 
     Parameters

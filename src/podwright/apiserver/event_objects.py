@@ -10,7 +10,8 @@ tools/record/events_cache.go
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -69,7 +70,7 @@ class EventObjects:
 
     def __init__(self) -> None:
         self.dropped = 0
-        self._pending: list[tuple[KubernetesEvent, int]] = []
+        self._pending: deque[tuple[KubernetesEvent, int]] = deque()
         self._recent: OrderedDict[Signature, _Recent] = OrderedDict()
         self._count = 0
 
@@ -82,11 +83,13 @@ class EventObjects:
         """Whether there are Events to write."""
         return bool(self._pending)
 
-    def write(self, server: ApiServer, store: ObjectStore) -> None:
-        """Write the collected Events."""
-        pending, self._pending = self._pending, []
-        for event, now_ns in pending:
+    def write(self, server: ApiServer, store: ObjectStore, is_over: Callable[[], bool]) -> None:
+        """Write the collected Events in order, at least one, until the caller ends the slice."""
+        while self._pending:
+            event, now_ns = self._pending.popleft()
             self._write(server, store, event, now_ns)
+            if is_over():
+                return
 
     def _write(
         self, server: ApiServer, store: ObjectStore, event: KubernetesEvent, now_ns: int

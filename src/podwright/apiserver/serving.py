@@ -18,6 +18,7 @@ import uvloop
 
 from podwright.apiserver.application import Application
 from podwright.apiserver.hosts import AllowedHosts
+from podwright.apiserver.short_collections import short_collections
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.apiserver.wire_protocol import WireProtocol
 from podwright.objects import PodwrightError
@@ -124,7 +125,7 @@ def serve(
     UnusableStore
         The store cannot write.
     """
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+    with short_collections(), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(turns, listening, started, tls, hosts or AllowedHosts()))
 
 

@@ -3,7 +3,8 @@
 Theory of operation
 -------------------
 A turn
-1. executes the requests that have arrived, for at most a slice of time;
+1. executes the requests that have arrived, for at most a slice of time, and some steps of a request
+   that takes long, such as the deletion of a collection;
 2. lets the world catch up with the clock, for at most a slice of time;
 3. commits all writes of both together;
 4. releases the replies, wakes the watches that have something to send, and begins the calls to
@@ -22,14 +23,18 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from podwright.api.endpoints import HttpReply, HttpRequest, Watch
+from podwright.api.endpoints import HttpReply, HttpRequest, LongRequest, Watch
 from podwright.apiserver.cluster import Cluster
 from podwright.apiserver.cluster_clock import ClusterClock
+from podwright.apiserver.defects import answered as answered_by
 from podwright.apiserver.extender_threads import ExtenderThreads
 from podwright.config import ExtenderReply
 
-SLICE_NS: Final = 10_000_000
-"""How long requests, or the world, may take in one turn before the others have their turn."""
+REQUESTS_NS: Final = 4_000_000
+LONG_REQUEST_NS: Final = 2_000_000
+WORLD_NS: Final = 6_000_000
+"""How long new requests, a request that takes long, and the world may take in one turn before the
+others have their turn; each may exceed it by one step."""
 
 PAUSED_WAIT_SECONDS: Final = 3600.0
 
@@ -68,6 +73,7 @@ class TurnLoop:
         self._subscriptions: set[WatchSubscription] = set()
         self._wake = asyncio.Event()
         self._is_stopping = False
+        self._long: deque[tuple[LongRequest, HttpRequest, Waiting]] = deque()
         self._extenders: ExtenderThreads | None = None
 
     async def execute(self, request: HttpRequest) -> HttpReply | Watch:
@@ -127,7 +133,10 @@ class TurnLoop:
             self._wake_all()
             for _, future in self._queue:
                 future.cancel()
+            for *_, future in self._long:
+                future.cancel()
             self._queue.clear()
+            self._long.clear()
 
     async def _sleep(self) -> None:
         seconds = self._seconds_to_sleep()
@@ -149,10 +158,14 @@ class TurnLoop:
         now_ns = self.clock.now_ns()
         answered: list[tuple[Waiting, HttpReply | Watch]] = []
         is_committed = False
+        begin_ns = time.perf_counter_ns()
         try:
             with self.cluster.store.batch():
-                self._execute_queued(now_ns, answered)
-                is_caught_up = self.cluster.catch_up(now_ns, _slice())
+                self._execute_queued(now_ns, answered, _until(begin_ns + REQUESTS_NS))
+                self._advance_long(now_ns, answered)
+                # The world has its time in every turn, however much the requests took.
+                is_over = _until(time.perf_counter_ns() + WORLD_NS)
+                is_caught_up = self.cluster.catch_up(now_ns, is_over)
             is_committed = True
         finally:
             if not is_committed:
@@ -163,7 +176,7 @@ class TurnLoop:
                 future.set_result(reply)
         self._wake_due(now_ns)
         self._begin_extender_calls()
-        return is_caught_up
+        return is_caught_up and not self._long
 
     def _begin_extender_calls(self) -> None:
         """Begin the calls to extenders of this turn, whose writes are durable now."""
@@ -188,16 +201,37 @@ class TurnLoop:
         self._wake.set()
 
     def _execute_queued(
-        self, now_ns: int, answered: list[tuple[Waiting, HttpReply | Watch]]
+        self,
+        now_ns: int,
+        answered: list[tuple[Waiting, HttpReply | Watch]],
+        is_over: Callable[[], bool],
     ) -> None:
-        is_over = _slice()
         while self._queue:
             request, future = self._queue.popleft()
             if future.done():
                 continue
-            answered.append((future, self.cluster.handle(request, now_ns)))
+            reply = self.cluster.handle(request, now_ns)
+            if isinstance(reply, LongRequest):
+                self._long.append((reply, request, future))
+            else:
+                answered.append((future, reply))
             if is_over():
                 return
+
+    def _advance_long(self, now_ns: int, answered: list[tuple[Waiting, HttpReply | Watch]]) -> None:
+        """Execute some steps of one of the requests that take long, each in turn.
+
+        A request whose client has left goes on, as a transaction of etcd would.
+        """
+        if not self._long:
+            return
+        long, request, future = self._long.popleft()
+        is_over = _until(time.perf_counter_ns() + LONG_REQUEST_NS)
+        reply = answered_by(lambda *_: long.advance(is_over), request, now_ns)
+        if reply is None:
+            self._long.append((long, request, future))
+        else:
+            answered.append((future, reply))
 
     def _wake_due(self, now_ns: int) -> None:
         for subscription in self._subscriptions:
@@ -210,7 +244,6 @@ class TurnLoop:
             subscription.wake.set()
 
 
-def _slice() -> Callable[[], bool]:
-    """Return a function that says whether the slice of real time that begins now has ended."""
-    end_ns = time.perf_counter_ns() + SLICE_NS
+def _until(end_ns: int) -> Callable[[], bool]:
+    """Return a function that says whether a slice of real time has ended."""
     return lambda: time.perf_counter_ns() >= end_ns

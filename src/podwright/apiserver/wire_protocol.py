@@ -21,6 +21,16 @@ from podwright.apiserver.certified_users import certified_user
 CERTIFIED: Final = "certified"
 """The name of the user of the client certificate in the state of a scope."""
 
+ABORT: Final = "abort"
+"""The name of the function in the state of a scope that closes its connection at once."""
+
+HEAD_SECONDS: Final = 32.0
+"""How long the head of a request, or the first request of a connection, may take; upstream:
+staging/src/k8s.io/apiserver/pkg/server/secure_serving.go, ReadHeaderTimeout."""
+
+HEAD_BYTES_MAX: Final = 1 << 20
+"""The largest head of a request, as in Go."""
+
 _METHOD: Final = re.compile(rb"[A-Z]{1,32}")
 
 
@@ -31,11 +41,18 @@ class WireProtocol(HttpToolsProtocol):
     but one that no resource allows.
     """
 
+    head_seconds = HEAD_SECONDS
+
     _received: bytes = b""
+    _has_head = False
+    _head_bytes = 0
+    _head_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin a connection; its client certificate is that of all its requests."""
         super().connection_made(transport)
+        self.app_state = {**self.app_state, ABORT: transport.abort}
+        self._limit_head()
         connection = transport.get_extra_info("ssl_object")
         if connection is not None:
             self.app_state = {**self.app_state, CERTIFIED: certified_user(connection)}
@@ -44,6 +61,40 @@ class WireProtocol(HttpToolsProtocol):
         """Parse bytes of the connection."""
         self._received = data
         super().data_received(data)
+        if self._has_head:
+            self._head_bytes = 0
+            return
+        # Only a part of a head: rare, so that nothing of this is on the way of most requests.
+        self._head_bytes += len(data)
+        if self._head_bytes > HEAD_BYTES_MAX and not self.transport.is_closing():
+            self._reject(ApiError(431, "", "the head of the request is too long"))
+        elif self._head_timer is None:
+            self._limit_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End a connection."""
+        self._release_head()
+        super().connection_lost(exc)
+
+    def on_message_begin(self) -> None:
+        """Begin a request."""
+        self._has_head = False
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """Begin to execute a request."""
+        self._has_head = True
+        if self._head_timer is not None:
+            self._release_head()
+        super().on_headers_complete()
+
+    def _limit_head(self) -> None:
+        self._head_timer = self.loop.call_later(self.head_seconds, self.transport.abort)
+
+    def _release_head(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
 
     def send_400_response(self, msg: str) -> None:
         """Answer what cannot be parsed, and close the connection."""
@@ -52,6 +103,9 @@ class WireProtocol(HttpToolsProtocol):
             error = method_not_allowed()
         else:
             error = ApiError(400, "BadRequest", msg)
+        self._reject(error)
+
+    def _reject(self, error: ApiError) -> None:
         self.transport.write(_bytes_of(error_reply(error, MediaType())))
         self.transport.close()
 

@@ -32,6 +32,7 @@ that no progress can be expected.
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Final, Unpack, get_args
@@ -74,6 +75,7 @@ from podwright.framework import Decision
 from podwright.machine import (
     Action,
     Bind,
+    CallDone,
     CallExtender,
     CycleDue,
     EmitEvent,
@@ -144,11 +146,18 @@ from podwright.store import ObjectStore, kind_of
 ROUND_MAX: Final = 32
 """The maximum number of events of one type that start a round."""
 
+SLICE_CHANGES_MAX: Final = 32
+"""The maximum number of changes that are delivered at once in a slice of `World.catch_up`."""
+
 _SECOND_NS: Final = 1_000_000_000
 _FLUSH_NS: Final = 30 * _SECOND_NS
 _CYCLE_DUE: Final = CycleDue()
 _FLUSH_BACKOFF: Final = FlushBackoff()
 _SYNC_NEXT: Final = SyncNext()
+
+
+def _never() -> bool:
+    return False
 
 
 class World:
@@ -296,6 +305,8 @@ class World:
         )
         self._new_decisions: list[tuple[Decision, ...]] = []
         self._count_at_once = 0
+        self._changes_max = sys.maxsize
+        self._is_slice_over: Callable[[], bool] = _never
         self._handlers = self._action_handlers()
         if is_new:
             for document in BOOTSTRAP_OBJECTS:
@@ -458,7 +469,7 @@ class World:
         now_ns : int
             The present time; a time before that of the world is taken as that of the world.
         is_over : callable
-            Called after each step; whether the slice has ended.
+            Called after each step and within long ones; whether the slice has ended.
 
         Returns
         -------
@@ -466,9 +477,13 @@ class World:
             Whether nothing is left that is due at `now_ns`.
         """
         now_ns = max(now_ns, self.now_ns)
-        while self.step(now_ns):
-            if is_over():
-                return False
+        self._changes_max, self._is_slice_over = SLICE_CHANGES_MAX, is_over
+        try:
+            while self.step(now_ns):
+                if is_over():
+                    return False
+        finally:
+            self._changes_max, self._is_slice_over = sys.maxsize, _never
         if now_ns > self.now_ns:
             self._advance_to(now_ns)
         self._count_at_once = 0
@@ -477,7 +492,7 @@ class World:
     @property
     def next_due_ns(self) -> int | None:
         """When there is something to do next: the present time if there is now; None for never."""
-        is_due = self._changes or self._heap.due_turn is not None
+        is_due = self._changes or self._actions or self._heap.due_turn is not None
         if is_due or self._controllers.has_next or self._has_cycle:
             return self.now_ns
         due = (self._heap.next_ns, self._next_flush_ns(is_over=False))
@@ -499,8 +514,8 @@ class World:
         until_ns = until if until is None or type(until) is int else self._read_until(until)
         heap = self._heap
         turn = heap.due_turn
-        if self._changes:
-            pass  # A caller wrote to the store directly: dispatch that first.
+        if self._changes or self._actions:
+            pass  # A caller wrote to the store directly, or a slice ended: process that first.
         elif turn is not None:
             self._process_due(turn)
         elif self._has_cycle:
@@ -659,23 +674,30 @@ class World:
     # ------------------------------------------------------------------------------ actions
 
     def _process_actions(self) -> None:
-        """Dispatch changes and execute actions, in rounds, until none are left."""
-        actions, handlers = self._actions, self._handlers
+        """Dispatch changes and execute actions, in rounds, until none are left.
+
+        In a slice of a driver with a real clock, a round has few changes, and the slice may end
+        between two rounds.
+        """
+        actions, changes, handlers = self._actions, self._changes, self._handlers
+        changes_max, is_slice_over = self._changes_max, self._is_slice_over
         while True:
-            if self._changes or self._requests.replies:
+            if changes or self._requests.replies:
                 self._dispatch_changes()
-            if not actions:
+            if (not actions and not changes) or is_slice_over():
                 return
-            while actions:
+            while actions and len(changes) < changes_max:
                 action = actions.popleft()
                 handlers[type(action)](action)
 
     def _dispatch_changes(self) -> None:
-        """Deliver all changes since the last call, and the replies to the scheduler's calls."""
+        """Deliver the changes since the last call, and the replies to the scheduler's calls."""
         # The store appends to the list of changes, so it is cleared and not replaced.
-        changes, replies = self._changes.copy(), self._requests.replies
-        self._changes.clear()
-        self._requests.replies = []
+        changes = self._changes[: self._changes_max]
+        del self._changes[: len(changes)]
+        replies: list[CallDone] = []
+        if not self._changes:  # replies follow the changes
+            replies, self._requests.replies = self._requests.replies, replies
         self._actions.extend(self._dispatcher.dispatch(changes, replies, self._heap.now_ns))
         # With the gate SchedulerAsyncPreemption off, the reply to the last call of a preemption
         # ends the scheduling cycle.

@@ -45,7 +45,7 @@ from podwright.store.query import NO_FIELDS, query_for
 from podwright.store.stored import Journal, Stored
 from podwright.store.table import KindTable
 from podwright.store.versions import at_version, with_document, with_metadata
-from podwright.store.watch import Cursor, initial_events
+from podwright.store.watch import Cursor, InitialEvents
 from podwright.store.write_times import Mark, WriteTimes
 
 T = TypeVar("T", bound=KubernetesObject)
@@ -442,7 +442,7 @@ class ObjectStore:
             for each in ([watched] if watched is not None else self.kinds())
             for obj in read_page(self._table(each), query, version=version).objects
         ]
-        initial = initial_events(objects, version)
+        initial = InitialEvents(objects, version)
         return Cursor(self._history, watched, query, version, initial, reads_batch=reads_batch)
 
     def follow(self, *kinds: GroupKind) -> Changes:

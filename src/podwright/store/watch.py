@@ -12,6 +12,7 @@ Upstream: staging/src/k8s.io/apiserver/pkg/storage/etcd3/watcher.go, transform
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import overload
 
 from podwright.objects import KubernetesObject
 from podwright.store.history import Change, History, WatchEvent
@@ -55,7 +56,8 @@ class Cursor:
         self._kind = kind
         self._query = query
         self._version = since
-        self._initial = list(initial)
+        self._initial = initial
+        self._initial_read = 0
         self._reads_batch = reads_batch
 
     @property
@@ -71,7 +73,7 @@ class Cursor:
     @property
     def is_behind(self) -> bool:
         """Whether there are unread changes, which may not match the query."""
-        if self._initial:
+        if self.has_initial_events:
             return self._version <= self.horizon
         return self._history.has_after(self._version, self._kind, self.horizon)
 
@@ -88,11 +90,14 @@ class Cursor:
         Expired
             The next changes were discarded; list again and watch from there.
         """
-        if self._initial:
+        if self.has_initial_events:
             if self._version > self.horizon:
                 return []  # objects of a batch that has not ended
-            events = self._initial[:limit]
-            self._initial = self._initial[len(events) :]
+            begin = self._initial_read
+            events = list(self._initial[begin : None if limit is None else begin + limit])
+            self._initial_read += len(events)
+            if self._initial_read == len(self._initial):
+                self._initial, self._initial_read = (), 0
             return events
         horizon = self.horizon
         changes = self._history.after(self._version, self._kind, horizon, limit)
@@ -109,11 +114,11 @@ class Cursor:
     @property
     def has_initial_events(self) -> bool:
         """Whether `poll` returns initial events next."""
-        return bool(self._initial)
+        return self._initial_read < len(self._initial)
 
     def skip_to(self, version: int) -> None:
         """Take what another cursor with the same query has read as read, up to its version."""
-        assert not self._initial, "initial events cannot be skipped"
+        assert not self.has_initial_events, "initial events cannot be skipped"
         assert self._version <= version <= self.horizon, f"{self._version} to {version}"
         self._version = version
 
@@ -137,9 +142,35 @@ def event_for(change: Change, query: Query) -> WatchEvent | None:
     return change.event if did_match or does_match else None
 
 
-def initial_events(objects: Sequence[KubernetesObject], version: int) -> list[WatchEvent]:
-    """Return the current objects as ADDED events, followed by the bookmark that ends them."""
-    events = [
-        WatchEvent("ADDED", int(obj.metadata.resource_version or version), obj) for obj in objects
-    ]
-    return [*events, WatchEvent("BOOKMARK", version, ends_initial=True)]
+class InitialEvents(Sequence[WatchEvent]):
+    """The current objects as ADDED events, followed by the bookmark that ends them.
+
+    Each event is made when it is read, since there may be many.
+
+    Parameters
+    ----------
+    objects : sequence of KubernetesObject
+    version : int
+        The version of the state.
+    """
+
+    def __init__(self, objects: Sequence[KubernetesObject], version: int) -> None:
+        self._objects = objects
+        self._version = version
+
+    def __len__(self) -> int:
+        return len(self._objects) + 1
+
+    @overload
+    def __getitem__(self, index: int) -> WatchEvent: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[WatchEvent]: ...
+    def __getitem__(self, index: int | slice) -> WatchEvent | list[WatchEvent]:
+        """Return one event, or those of a range."""
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        version = self._version
+        if index == len(self._objects):
+            return WatchEvent("BOOKMARK", version, ends_initial=True)
+        obj = self._objects[index]
+        return WatchEvent("ADDED", int(obj.metadata.resource_version or version), obj)

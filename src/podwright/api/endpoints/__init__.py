@@ -20,6 +20,7 @@ from podwright.api.endpoints.bare import (
     bare_store,
 )
 from podwright.api.endpoints.legacy_tokens import LegacyTokens
+from podwright.api.endpoints.long_requests import LongRequest
 from podwright.api.endpoints.negotiation import MediaType
 from podwright.api.endpoints.request import HttpReply, HttpRequest
 from podwright.api.endpoints.responses import error_reply
@@ -40,6 +41,7 @@ __all__ = [
     "HttpReply",
     "HttpRequest",
     "LegacyTokens",
+    "LongRequest",
     "MediaType",
     "ServerOptions",
     "User",

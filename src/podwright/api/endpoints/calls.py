@@ -58,6 +58,8 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         Decide what users may do.
     escalation : EscalationCheck
         Checks writes of roles and bindings.
+    sends_lists_in_parts : bool
+        Whether the bodies of long lists are made while they are sent.
     """
 
     store: ObjectStore
@@ -72,6 +74,7 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     authenticator: Authenticator
     authorizers: AuthorizerChain
     escalation: EscalationCheck
+    sends_lists_in_parts: bool = False
 
 
 class Call(msgspec.Struct, kw_only=True, eq=False):

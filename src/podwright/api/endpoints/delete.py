@@ -17,14 +17,20 @@ from podwright.api.endpoints.custom_resources import (
     check_definition_preconditions,
     marked_for_deletion,
 )
+from podwright.api.endpoints.long_requests import Steps
 from podwright.api.endpoints.options import DeleteOptions, delete_options, list_options
 from podwright.api.endpoints.read import page_of
 from podwright.api.endpoints.request import HttpReply
 from podwright.api.endpoints.resources import Resource
-from podwright.api.endpoints.responses import list_reply, object_reply
+from podwright.api.endpoints.responses import (
+    PART_OBJECTS,
+    list_in_parts,
+    list_reply,
+    object_reply,
+)
 from podwright.api.endpoints.status_errors import bad_request, conflict, success
 from podwright.api.endpoints.write import attributes_of
-from podwright.objects import Document, KubernetesObject
+from podwright.objects import KubernetesObject
 from podwright.schema import decode
 from podwright.store import Stored
 
@@ -169,18 +175,21 @@ def _deleted(call: Call, stored: Stored) -> HttpReply:
     return object_reply(call, resource.served(obj.raw))
 
 
-def delete_collection(backend: Backend, call: Call) -> HttpReply:
-    """Delete the selected objects of a collection and return them as they were."""
+def delete_collection(backend: Backend, call: Call) -> Steps:
+    """Delete the selected objects of a collection one by one, and return them as they were."""
     deleting = delete_options(_options_body(call), call.request)
     options = list_options(call.request, is_watch=False)
     page = page_of(backend, call, options)
     resource = call.resource
-    items: list[Document] = []
+    items: list[KubernetesObject] = []
     for obj in page.objects:
         current = backend.store.get(resource.storage, obj.key)
         if current is None:
             continue
         delete_object(backend, call, current, deleting)
-        items.append(resource.served(obj.raw))
+        items.append(obj)
+        yield
     metadata = {"resourceVersion": str(page.resource_version)}
-    return list_reply(call, items, metadata)
+    if backend.sends_lists_in_parts and len(items) > PART_OBJECTS:
+        return list_in_parts(call, items, metadata)
+    return list_reply(call, [resource.served(obj.raw) for obj in items], metadata)

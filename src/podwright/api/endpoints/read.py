@@ -13,7 +13,12 @@ from typing import Final
 from podwright.api.endpoints.calls import Backend, Call, find, served
 from podwright.api.endpoints.options import ListOptions, list_options, parsed_version
 from podwright.api.endpoints.request import HttpReply
-from podwright.api.endpoints.responses import list_reply, object_reply
+from podwright.api.endpoints.responses import (
+    PART_OBJECTS,
+    list_in_parts,
+    list_reply,
+    object_reply,
+)
 from podwright.api.endpoints.selectable import stored_fields
 from podwright.api.endpoints.status_errors import ApiError, bad_request, expired, version_too_large
 from podwright.objects import Document, SelectorError
@@ -43,6 +48,10 @@ def list_objects(backend: Backend, call: Call) -> HttpReply:
     options = list_options(call.request, is_watch=False)
     page = page_of(backend, call, options)
     resource = call.resource
+    # A conversion by a webhook can fail, which a reply that has begun cannot say.
+    can_fail = resource.is_custom and resource.from_storage is not None
+    if backend.sends_lists_in_parts and len(page.objects) > PART_OBJECTS and not can_fail:
+        return list_in_parts(call, page.objects, list_metadata(page))
     items = [resource.served(each.raw) for each in page.objects]
     return list_reply(call, items, list_metadata(page))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TypeAlias
 
@@ -58,18 +58,22 @@ class HttpRequest(msgspec.Struct, frozen=True, dict=True):
 
 
 class HttpReply(msgspec.Struct, frozen=True):
-    """A complete reply.
+    """A reply.
 
     Attributes
     ----------
     status : int
     headers : tuple of pairs
     body : bytes
+    rest : iterator of bytes, optional
+        The further parts of the body, each made when it is sent; only of servers with
+        `ServerOptions.sends_lists_in_parts`.
     """
 
     status: int
     headers: Headers
     body: bytes = b""
+    rest: Iterator[bytes] | None = None
 
     def header(self, name: str) -> str | None:
         """Return the values of a header, joined by commas; None if it is absent."""

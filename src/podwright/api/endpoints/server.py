@@ -41,6 +41,7 @@ from podwright.api.endpoints.discovery import Discovery
 from podwright.api.endpoints.event_expiry import DEFAULT_TTL_NS, EventExpiry
 from podwright.api.endpoints.field_management import FieldManagement
 from podwright.api.endpoints.legacy_tokens import LegacyTokens
+from podwright.api.endpoints.long_requests import LongRequest, Steps
 from podwright.api.endpoints.negotiation import error_media, negotiate
 from podwright.api.endpoints.openapi import OpenApi
 from podwright.api.endpoints.options import check_timeout
@@ -72,7 +73,7 @@ from podwright.api.resource_storage import ResourceStorage
 from podwright.api.users import ANONYMOUS, User
 from podwright.store import TIMES_KEPT_NS, ObjectStore, UnusableStore
 
-Handler: TypeAlias = Callable[[Backend, Call], HttpReply | Watch]
+Handler: TypeAlias = Callable[[Backend, Call], HttpReply | Watch | Steps]
 
 _OBJECT_HANDLERS: Final[dict[str, Handler]] = {
     "get": read.get,
@@ -115,6 +116,8 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
         Their user.
     templates_max : int
         How many templates of pods are kept, whose creations cost less; 0 for none.
+    sends_lists_in_parts : bool
+        Whether replies have `rest`, for a driver that sends long lists while it does other work.
     """
 
     group_versions: Sequence[str] = DEFAULT_GROUP_VERSIONS
@@ -126,6 +129,7 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     event_ttl_ns: int = DEFAULT_TTL_NS
     anonymous: User = ANONYMOUS
     templates_max: int = TEMPLATES_MAX
+    sends_lists_in_parts: bool = False
 
 
 class ApiServer:
@@ -192,6 +196,7 @@ class ApiServer:
             authenticator=self.authenticator,
             authorizers=self._authorizers,
             escalation=EscalationCheck(self._authorizers, resolver),
+            sends_lists_in_parts=options.sends_lists_in_parts,
             allocators={("", "Service"): ServiceAllocations(store).allocate},
         )
 
@@ -212,13 +217,17 @@ class ApiServer:
         -------
         HttpReply or Watch
         """
+        return _finished(self.begin(request, now_ns))
+
+    def begin(self, request: HttpRequest, now_ns: int) -> HttpReply | Watch | LongRequest:
+        """Do as `serve`, but only begin a request that takes long; the driver executes it."""
         try:
             user = self.authenticator.authenticate(
                 request.headers, now_ns, certified=request.certified
             )
         except ApiError as error:
             return error_reply(error, error_media(request.header("accept")))
-        return self.handle(request, user, now_ns)
+        return self._begun(request, user, now_ns)
 
     def handle(self, request: HttpRequest, user: User, now_ns: int) -> HttpReply | Watch:
         """Execute a request of an authenticated user.
@@ -240,6 +249,11 @@ class ApiServer:
         UnusableStore
             The journal of the store cannot be written; the driver stops.
         """
+        return _finished(self._begun(request, user, now_ns))
+
+    def _begun(
+        self, request: HttpRequest, user: User, now_ns: int
+    ) -> HttpReply | Watch | LongRequest:
         self.advance(now_ns)
         self.catch_up(now_ns)
         prepared = self._prepared.execute(request, user, now_ns)
@@ -250,7 +264,9 @@ class ApiServer:
         self.catch_up(now_ns)
         return reply
 
-    def _reply(self, request: HttpRequest, user: User, now_ns: int) -> HttpReply | Watch:
+    def _reply(
+        self, request: HttpRequest, user: User, now_ns: int
+    ) -> HttpReply | Watch | LongRequest:
         try:
             info = request_info(request)
             check_timeout(request, info)
@@ -291,12 +307,11 @@ class ApiServer:
             return _without_body(request, error_reply(error, media))
         try:
             found = handler(self._backend, call)
-            return _without_body(request, found) if isinstance(found, HttpReply) else found
-        except Rejected as error:
-            failure: ApiError | PlainError = of_rejection(error)
-        except (ApiError, PlainError) as error:
-            failure = error
-        return error_reply(failure, error_media(request.header("accept")), call.warnings)
+        except (Rejected, ApiError, PlainError) as error:
+            return _failed(call, error)
+        if isinstance(found, HttpReply):
+            return _without_body(request, found)
+        return found if isinstance(found, Watch) else LongRequest(_steps_of(call, found))
 
     def handle_together(
         self, requests: Iterable[tuple[HttpRequest, User]], now_ns: int
@@ -434,6 +449,23 @@ def _custom_handler(info: RequestInfo, resource: Resource) -> Handler:
         action = info.verb if info.verb in _COLLECTION_HANDLERS | _OBJECT_HANDLERS else ""
         raise method_not_supported(resource.group, resource.plural, action)
     return handler
+
+
+def _failed(call: Call, error: Rejected | ApiError | PlainError) -> HttpReply:
+    failure = of_rejection(error) if isinstance(error, Rejected) else error
+    return error_reply(failure, error_media(call.request.header("accept")), call.warnings)
+
+
+def _steps_of(call: Call, steps: Steps) -> Steps:
+    """Execute a request in steps; its errors are replies."""
+    try:
+        return (yield from steps)
+    except (Rejected, ApiError, PlainError) as error:
+        return _failed(call, error)
+
+
+def _finished(reply: HttpReply | Watch | LongRequest) -> HttpReply | Watch:
+    return reply.finish() if isinstance(reply, LongRequest) else reply
 
 
 def _without_body(request: HttpRequest, reply: HttpReply) -> HttpReply:

@@ -34,7 +34,7 @@ DEFAULT_TIMEOUT_SECONDS: Final = 1_800
 """The shortest timeout that upstream chooses; it draws up to twice as much."""
 
 _SECOND_NS: Final = 1_000_000_000
-_POLL_MAX: Final = 1_000
+_POLL_MAX: Final = 200
 
 
 class Watch:
@@ -112,8 +112,17 @@ class Watch:
             return self.deadline_ns
         return min(now_ns + BOOKMARK_PERIOD_NS, last_ns)
 
-    def poll(self, now_ns: int) -> list[bytes]:
-        """Return the events since the last call, each a line of JSON."""
+    def poll(self, now_ns: int, *, is_whole: bool = True) -> list[bytes]:
+        """Return the events since the last call, each a line of JSON.
+
+        Parameters
+        ----------
+        now_ns : int
+            The time, in nanoseconds since 1970.
+        is_whole : bool
+            Whether to return all events, or as many as take about a millisecond; the others are
+            left for the next call.
+        """
         if self._is_closed:
             return []
         if self._error is not None or self._cursor is None:
@@ -124,7 +133,7 @@ class Watch:
         try:
             # Also a watch without news reads on, so that it does not expire.
             lines += self._next_lines(self._cursor)
-            while self._cursor.is_behind:
+            while is_whole and self._cursor.is_behind:
                 lines += self._next_lines(self._cursor)
         except Expired as error:
             self._is_closed = True
@@ -132,7 +141,7 @@ class Watch:
         except ApiError as error:  # of the conversion of an object
             self._is_closed = True
             return [*lines, encoded_line("ERROR", error.status)]
-        is_due = self._next_bookmark_ns <= now_ns < self.deadline_ns
+        is_due = self._next_bookmark_ns <= now_ns < self.deadline_ns and not self._cursor.is_behind
         if self._allows_bookmarks and is_due:
             self._next_bookmark_ns = self._bookmark_after(now_ns)
             lines.append(self._bookmark(self._cursor.bookmark()))

@@ -48,8 +48,17 @@ def cluster_of(nodes=2, *, store=None, **options) -> Cluster:
 class Served:
     """A server in a thread, and requests to it."""
 
-    def __init__(self, cluster, clock, port):
+    def __init__(self, cluster, clock, port, loop, turns):
         self.cluster, self.clock, self.port = cluster, clock, port
+        self.loop, self.turns = loop, turns
+
+    def requests_in_progress(self):
+        """Return the number of requests whose replies are not complete."""
+
+        async def count():
+            return sum("run_asgi" in repr(each.get_coro()) for each in asyncio.all_tasks())
+
+        return asyncio.run_coroutine_threadsafe(count(), self.loop).result(20)
 
     def connection(self):
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
@@ -77,7 +86,7 @@ def serve():
     """Return a function that serves a cluster until the test ends."""
     with contextlib.ExitStack() as stack:
 
-        def start(cluster, clock=None):
+        def start(cluster, clock=None, **options):
             clock = clock or ClusterClock(start_ns=START_NS)
             listening = bound_socket("127.0.0.1", 0)
             port = listening.getsockname()[1]
@@ -86,7 +95,7 @@ def serve():
             async def main():
                 turns = TurnLoop(cluster, clock)
                 loops.append((asyncio.get_running_loop(), turns))
-                application = Application(turns, AllowedHosts())
+                application = Application(turns, AllowedHosts(), **options)
                 await serving(application, turns, listening, ready.set)
 
             thread = threading.Thread(target=asyncio.run, args=(main(),))
@@ -101,6 +110,6 @@ def serve():
 
             stack.callback(stop)
             assert ready.wait(timeout=30)
-            return Served(cluster, clock, port)
+            return Served(cluster, clock, port, *loops[0])
 
         yield start

@@ -2,7 +2,7 @@
 
 import json
 
-from podwright.api.endpoints import HISTORY
+from podwright.api.endpoints import HISTORY, HttpReply
 from podwright.apiserver.tests.conftest import START_NS, cluster_of, pod, request
 from podwright.store import ObjectStore
 
@@ -74,6 +74,7 @@ def test_without_controllers_a_deployment_has_no_pods():
     reply = cluster.handle(
         request("POST", "/apis/apps/v1/namespaces/default/deployments", deployment), START_NS
     )
+    assert isinstance(reply, HttpReply)
     assert reply.status == 201
     settle(cluster, START_NS + 60 * SECOND_NS)
     assert read(cluster, PODS)["items"] == []

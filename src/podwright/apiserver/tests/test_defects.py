@@ -26,7 +26,7 @@ def test_a_defect_is_answered_and_logged_and_the_server_goes_on(serve, monkeypat
 
     served = serve(cluster)
     with monkeypatch.context() as patch:
-        patch.setattr(cluster.server, "serve", broken)
+        patch.setattr(cluster.server, "begin", broken)
         status, found = served.send("POST", PODS, pod("web"))
     assert (status, found["reason"], found["code"]) == (500, "InternalError", 500)
     (record,) = caplog.records
@@ -40,7 +40,7 @@ def test_a_watch_that_meets_a_defect_ends_with_an_error(serve, monkeypatch, capl
     cluster = cluster_of()
     served = serve(cluster)
 
-    def broken(*_):
+    def broken(*_, **__):
         raise ZeroDivisionError("a defect")
 
     with contextlib.closing(served.connection()) as connection:

@@ -1,0 +1,146 @@
+"""Slow, stuck and vanishing clients: the others are served, and memory stays bounded."""
+
+import contextlib
+import json
+import socket
+
+import pytest
+
+from podwright.apiserver.serving import KEEP_ALIVE_SECONDS
+from podwright.apiserver.tests.conftest import cluster_of
+from podwright.apiserver.wire_protocol import HEAD_BYTES_MAX, WireProtocol
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+STALL_SECONDS = 0.5
+LARGE = "x" * 200_000
+
+
+def config_map(name, text=LARGE):
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name},
+        "data": {"text": text},
+    }
+
+
+def stuck(served, path):
+    """Send a request, and read nothing of its reply."""
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    connection.connect(("127.0.0.1", served.port))
+    connection.sendall(b"GET %s HTTP/1.1\r\nhost: localhost\r\n\r\n" % path.encode())
+    return connection
+
+
+def is_closed_by_server(connection):
+    """Read until the connection ends; whether the server closed it in an orderly way or not."""
+    connection.settimeout(20)
+    with contextlib.suppress(ConnectionError):
+        while connection.recv(1 << 20):
+            pass
+    return True
+
+
+def subscriptions(served):
+    return served.turns._subscriptions
+
+
+def test_a_watch_that_is_not_read_is_closed_and_costs_the_others_nothing(serve):
+    served = serve(cluster_of(0), stall_seconds=STALL_SECONDS)
+    lazy = stuck(served, f"{MAPS}?watch=true")
+    with contextlib.closing(lazy), contextlib.closing(served.connection()) as other:
+        other.request("GET", f"{MAPS}?watch=true")
+        response = other.getresponse()
+        for number in range(60):
+            assert served.send("POST", MAPS, config_map(f"map-{number}"))[0] == 201
+            event = json.loads(response.readline())
+            assert event["object"]["metadata"]["name"] == f"map-{number}"
+        # The server gave up after the stall, with far less in its buffers than was written.
+        while len(subscriptions(served)) > 1:
+            assert served.send("GET", f"{MAPS}/map-0")[0] == 200
+        lazy.settimeout(20)
+        received = 0
+        with contextlib.suppress(ConnectionError):
+            while part := lazy.recv(1 << 20):
+                received += len(part)
+        assert received < 60 * len(LARGE) / 2
+
+
+def test_a_list_that_is_not_read_is_given_up(serve):
+    cluster = cluster_of(0)
+    served = serve(cluster, stall_seconds=STALL_SECONDS)
+    for number in range(150):
+        served.send("POST", MAPS, config_map(f"map-{number}"))
+    with contextlib.closing(stuck(served, MAPS)) as lazy:
+        assert lazy.recv(1)  # the reply has begun
+        while served.requests_in_progress():
+            assert served.send("GET", f"{MAPS}/map-0")[0] == 200
+        assert is_closed_by_server(lazy)
+
+
+def test_half_a_head_is_closed(serve, monkeypatch):
+    monkeypatch.setattr(WireProtocol, "head_seconds", STALL_SECONDS)
+    served = serve(cluster_of(0))
+    with socket.create_connection(("127.0.0.1", served.port)) as half:
+        half.sendall(b"POST /api/v1/namespaces HTTP/1.1\r\nhost: local")
+        assert served.send("GET", MAPS)[0] == 200
+        assert is_closed_by_server(half)
+
+
+def test_a_connection_without_a_request_is_closed(serve, monkeypatch):
+    monkeypatch.setattr(WireProtocol, "head_seconds", STALL_SECONDS)
+    served = serve(cluster_of(0))
+    with socket.create_connection(("127.0.0.1", served.port)) as silent:
+        assert is_closed_by_server(silent)
+
+
+def test_an_idle_connection_is_kept_for_three_minutes(serve, monkeypatch):
+    monkeypatch.setattr(WireProtocol, "head_seconds", STALL_SECONDS)
+    served = serve(cluster_of(0))
+    with contextlib.closing(served.connection()) as idle:
+        idle.request("GET", MAPS)
+        idle.getresponse().read()
+        with socket.create_connection(("127.0.0.1", served.port)) as silent:
+            assert is_closed_by_server(silent)  # as long as that
+        idle.request("GET", MAPS)
+        assert idle.getresponse().status == 200
+    assert KEEP_ALIVE_SECONDS >= 180
+
+
+def test_half_a_body_is_answered_with_a_timeout(serve):
+    served = serve(cluster_of(0), stall_seconds=STALL_SECONDS)
+    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as half:
+        half.sendall(b"POST %s HTTP/1.1\r\nhost: localhost\r\n" % MAPS.encode())
+        half.sendall(b"content-length: 1000\r\n\r\n{")
+        assert served.send("GET", MAPS)[0] == 200
+        answer = b""
+        while part := half.recv(65_536):
+            answer += part
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 408 ")
+    assert json.loads(body)["reason"] == "Timeout"
+
+
+def test_an_endless_head_is_rejected(serve):
+    served = serve(cluster_of(0))
+    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as endless:
+        endless.sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\n")
+        line = b"x-more: " + b"y" * 8_000 + b"\r\n"
+        answer = b""
+        with contextlib.suppress(ConnectionError):
+            for _ in range(4 * HEAD_BYTES_MAX // len(line)):
+                endless.sendall(line)
+        with contextlib.suppress(ConnectionError):
+            answer = endless.recv(65_536)
+    assert answer == b"" or answer.startswith(b"HTTP/1.1 431 ")
+    assert served.send("GET", MAPS)[0] == 200
+
+
+@pytest.mark.parametrize("query", ["", "?watch=true"])
+def test_clients_that_vanish_leave_nothing_behind(serve, query):
+    served = serve(cluster_of(0))
+    for _ in range(20):
+        stuck(served, f"{MAPS}{query}").close()
+    while served.requests_in_progress() or subscriptions(served):
+        assert served.send("GET", MAPS)[0] == 200
