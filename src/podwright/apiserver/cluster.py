@@ -21,6 +21,8 @@ from podwright.api.endpoints import (
     ServerOptions,
     Watch,
     add_missing_objects,
+    put_objects,
+    server_objects,
 )
 from podwright.apiserver.defects import answered
 from podwright.apiserver.event_objects import EventObjects
@@ -52,6 +54,8 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     certificates : str
         The certificates of the authority that signed the server's one, in PEM, which are published
         in each namespace; a comment that says that there are none if left out.
+    address, port : str, int
+        Where the server is reached, for the endpoints of the Service `kubernetes`.
     is_bare : bool
         Whether pods have no service accounts; see `podwright.api.endpoints.bare`.
     """
@@ -61,6 +65,8 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     has_lifecycle: bool = True
     stages: tuple[Stage, ...] | None = None
     certificates: str = ""
+    address: str = "127.0.0.1"
+    port: int = 8180
     is_bare: bool = False
 
 
@@ -175,6 +181,14 @@ def new_cluster(
         server_options or ServerOptions(), sends_lists_in_parts=True
     )
     add_missing_objects(store, now_ns)
+    if not options.is_bare:
+        parts = {
+            "controller-manager": options.has_controllers,
+            "scheduler": options.has_scheduler,
+        }
+        components = [name for name, runs in parts.items() if runs]
+        shown = server_objects(options.address, options.port, now_ns, components=components)
+        put_objects(store, shown, now_ns)
     extender_calls: list[tuple[int, ExtenderCall]] = []
     controllers = (
         served_controllers(

@@ -92,6 +92,8 @@ def run_up(options: UpOptions, setup: Setup) -> None:
                 has_scheduler=options.has_scheduler,
                 has_controllers=options.has_controllers,
                 has_lifecycle=options.has_lifecycle,
+                address=options.address.host,
+                port=listening.getsockname()[1],
                 certificates=endpoint.tls.authority.decode() if endpoint.tls else "",
                 is_bare=options.is_bare,
             ),

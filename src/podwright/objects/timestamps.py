@@ -50,7 +50,8 @@ def timestamp_text(now_ns: int) -> str:
 
 @lru_cache(maxsize=4_096)
 def _text_of_second(seconds: int) -> str:
-    return (_EPOCH + timedelta(seconds=min(seconds, _LAST_SECOND))).strftime("%Y-%m-%dT%H:%M:%SZ")
+    # strftime does not write four digits for years before 1000.
+    return f"{(_EPOCH + timedelta(seconds=min(seconds, _LAST_SECOND))).isoformat()[:19]}Z"
 
 
 def timestamp_text_nano(now_ns: int) -> str:

@@ -109,7 +109,7 @@ def applied(
         name = metadata if isinstance(metadata, dict) else {}
         place = f"{_text(name.get('namespace'))}/{_text(name.get('name'))}; {of.gvk}"
         raise PatchError(f"failed to create typed patch object ({place}): {joined_errors(errors)}")
-    request = _Apply(of, owned(of.tracked(fields, subresource)), subresource, convert)
+    request = _Apply(of, of.tracked(fields, subresource), subresource, convert)
     if live is None:
         return request.created(configuration, manager, now)
     stored = (live.get("metadata") or {}).get("managedFields")
@@ -172,10 +172,11 @@ class _Apply:
     """One apply of a configuration with known fields."""
 
     def __init__(
-        self, of: ObjectType, fields: FieldSet, subresource: str, convert: Convert | None
+        self, of: ObjectType, configured: FieldSet, subresource: str, convert: Convert | None
     ) -> None:
         self._of = of
-        self._fields = fields
+        self._configured = configured
+        self._fields = owned(configured)
         self._subresource = subresource
         self._convert = convert
 
@@ -220,7 +221,8 @@ class _Apply:
         document, of = source
         was_owned = with_named_fields(last.fields, of.root)
         rest = removed_from(document, was_owned, of.root) or {}
-        by_version: dict[str, FieldSet] = {}
+        # With the name, of which nobody is the manager: so the metadata stays.
+        by_version = {self._of.api_version: self._configured}
         for one in managers.values():
             by_version[one.api_version] = union(by_version.get(one.api_version, {}), one.fields)
         # The version of the last apply comes first: conversion may need fields that were removed.

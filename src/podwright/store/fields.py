@@ -43,6 +43,12 @@ def _first_pod_ip(obj: KubernetesObject) -> str:
     return str(addresses[0].get("ip", "")) if addresses else ""
 
 
+def _event_source(obj: KubernetesObject) -> str:
+    """Return the reporting component of an Event; of later ones, the reporting controller."""
+    source = obj.raw.get("source") or {}
+    return str(source.get("component") or obj.raw.get("reportingComponent") or "")
+
+
 def _empty(_obj: KubernetesObject) -> str:
     return ""
 
@@ -59,7 +65,7 @@ _COMPUTED: Final[dict[tuple[GroupKind, str], Getter]] = {
     (POD, "status.podIP"): _first_pod_ip,
     # Accepted and never set: upstream fills in `status.podIP` only.
     (POD, "status.podIPs"): _empty,
-    (("", "Event"), "source"): _raw("source.component"),
+    (("", "Event"), "source"): _event_source,
     (("events.k8s.io", "Event"), "source"): _raw("deprecatedSource.component"),
     (("batch", "Job"), "status.successful"): _raw("status.succeeded", "0"),
 }

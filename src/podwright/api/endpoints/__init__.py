@@ -25,6 +25,7 @@ from podwright.api.endpoints.negotiation import MediaType
 from podwright.api.endpoints.request import HttpReply, HttpRequest
 from podwright.api.endpoints.responses import error_reply
 from podwright.api.endpoints.server import ApiServer, ServerOptions
+from podwright.api.endpoints.server_objects import put_objects, server_objects
 from podwright.api.endpoints.status_errors import ApiError, method_not_allowed
 from podwright.api.endpoints.watch import Watch
 from podwright.api.users import ANONYMOUS, User
@@ -51,6 +52,8 @@ __all__ = [
     "bare_store",
     "error_reply",
     "method_not_allowed",
+    "put_objects",
     "served_plugins",
+    "server_objects",
     "static_tokens",
 ]

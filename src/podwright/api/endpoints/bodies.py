@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
@@ -50,6 +50,8 @@ _SUMMARY_LENGTH: Final = 30
 _PATH_INDEX: Final = re.compile(r"\[[^\]]*\]")
 _TYPE_META: Final = {"apiversion": "apiVersion", "kind": "kind"}
 _MAP_KEY: Final = re.compile(r"\[([^\]]*)\]")
+_YAML_ERRORS: Final = "yaml: unmarshal errors:\n"
+_DUPLICATE: Final = 'duplicate field "{}"'
 _NAMES: Final = {dict: "object", list: "array", str: "string", bool: "bool"}
 _SELF_DECODING: Final = frozenset({"quantity", "time", "micro-time", "int-or-string"})
 _QUANTITY: Final = (
@@ -65,7 +67,10 @@ class Decoded(msgspec.Struct, frozen=True):
     document : Any
         The value of the body.
     duplicates : list of str
-        The paths of fields that occur twice; the last value applies.
+        The errors about fields that occur twice; the last value applies.
+    order : mapping, optional
+        The place in the text of each field, by path, and of each of these errors; only of JSON
+        with duplicates.
     shares_spec : bool
         Whether the spec is that of an earlier body.
     has_new_spec : bool
@@ -76,6 +81,7 @@ class Decoded(msgspec.Struct, frozen=True):
     duplicates: list[str]
     shares_spec: bool = False
     has_new_spec: bool = False
+    order: Mapping[str, int] | None = None
 
 
 # ---------------------------------------------------------------------------- reading
@@ -202,11 +208,12 @@ def read_json(body: bytes) -> Decoded:
         document = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise JsonError(_json_error(body, error)) from None
-    return Decoded(document, _duplicates(body, document))
+    duplicates, order = _duplicates(body, document)
+    return Decoded(document, duplicates, order=order)
 
 
-def _duplicates(body: bytes, document: Any) -> list[str]:
-    """Return the paths of duplicate fields.
+def _duplicates(body: bytes, document: Any) -> tuple[list[str], Mapping[str, int] | None]:
+    """Return the errors about duplicate fields, and `Decoded.order`.
 
     The count of key tokens decides in almost all cases that there are none: encoding the document
     again gives the same number, unless a key was lost or a text has an escaped quotation mark.
@@ -216,29 +223,33 @@ def _duplicates(body: bytes, document: Any) -> list[str]:
         and not _SPACED_KEY.search(body)
         and body.count(b'":') == msgspec.json.encode(document).count(b'":')
     ):
-        return []
+        return [], None
     found: list[str] = []
-    decoded = json.loads(body, object_pairs_hook=_Pairs)
-    found.extend(_duplicate_paths(decoded, ""))
-    return found
+    order: dict[str, int] = {}
+    for path, is_duplicate in _field_paths(json.loads(body, object_pairs_hook=_Pairs), ""):
+        if is_duplicate:
+            path = _DUPLICATE.format(path)  # noqa: PLW2901
+            found.append(path)
+        order.setdefault(path, len(order))
+    return (found, order) if found else ([], None)
 
 
 class _Pairs(list[tuple[str, Any]]):
     """The fields of an object in order, duplicates included."""
 
 
-def _duplicate_paths(value: Any, path: str) -> Iterator[str]:
+def _field_paths(value: Any, path: str) -> Iterator[tuple[str, bool]]:
+    """Yield the path of each field of a value in order, and whether it occurred before."""
     if isinstance(value, _Pairs):
         seen: set[str] = set()
         for name, inner in value:
             here = f"{path}.{name}" if path else name
-            if name in seen:
-                yield here
+            yield here, name in seen
             seen.add(name)
-            yield from _duplicate_paths(inner, here)
+            yield from _field_paths(inner, here)
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            yield from _duplicate_paths(inner, f"{path}[{index}]")
+            yield from _field_paths(inner, f"{path}[{index}]")
 
 
 def _depth(body: bytes) -> int:
@@ -318,7 +329,28 @@ def read_yaml_value(body: bytes, kind: str) -> Decoded:
         return Decoded(None, [])
     if "*" in text and _value_count(found.value, {}) > YAML_VALUES_MAX:
         raise bad_request("yaml: document contains excessive aliasing")
-    return Decoded(found.value, [name for _, name in found.duplicates])
+    return Decoded(found.value, yaml_errors(found.duplicates))
+
+
+def yaml_errors(duplicates: Sequence[tuple[int, str]]) -> list[str]:
+    """Return the error about the duplicate keys of a YAML text, given their lines; none without.
+
+    Upstream: go.yaml.in/yaml/v2, decode.go, setMapIndex
+    """
+    lines = [f"  line {line}: key {json.dumps(key)} already set in map" for line, key in duplicates]
+    return [_YAML_ERRORS + "\n".join(lines)] if lines else []
+
+
+def field_warnings(errors: Iterable[str]) -> list[str]:
+    """Return the warnings for errors about fields: one for each line of an error about YAML.
+
+    Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/rest.go, parseYAMLWarnings
+    """
+    found: list[str] = []
+    for error in errors:
+        rest = error.removeprefix(_YAML_ERRORS)
+        found += [line.strip() for line in rest.split("\n")] if rest != error else [error]
+    return found
 
 
 def _value_count(value: Any, known: dict[int, int]) -> int:
@@ -461,9 +493,18 @@ def check_fields(
     kind: ObjectKind,
     duplicates: Sequence[str] = (),
     *,
+    order: Mapping[str, int] | None = None,
     validation: FieldValidation = "Warn",
 ) -> list[str]:
     """Check the fields of a body and return the warnings.
+
+    Parameters
+    ----------
+    document : Document
+    kind : ObjectKind
+    duplicates, order
+        Of the `Decoded` body.
+    validation : str
 
     Raises
     ------
@@ -472,11 +513,14 @@ def check_fields(
     StrictDecodingError
         There are unknown or duplicate fields, and the validation is strict.
     """
-    found = [f'duplicate field "{path}"' for path in duplicates]
+    found = list(duplicates)
     mismatches: list[Problem] = []
+    places = {} if order is None else dict(order)
     for problem in kind.decoding_problems(document):
         if problem[1].startswith(UNKNOWN_FIELD):
-            found.append(f'unknown field "{_MAP_KEY.sub(_dotted, problem[0])}"')
+            path = _MAP_KEY.sub(_dotted, problem[0])
+            found.append(f'unknown field "{path}"')
+            places[found[-1]] = places.get(path, len(places))
         else:
             mismatches.append(problem)
     if mismatches:
@@ -484,9 +528,12 @@ def check_fields(
         raise TypeMismatchError(kind, next(ending, mismatches[0]))
     if not found or validation == "Ignore":
         return []
+    if order is not None:
+        # The decoder of the API server finds both in the order of the text.
+        found.sort(key=lambda error: places[error])
     if validation == "Strict":
         raise StrictDecodingError(found)
-    return found
+    return field_warnings(found)
 
 
 def _dotted(key: re.Match[str]) -> str:

@@ -1,7 +1,8 @@
 """Which representation a client gets: Accept headers, transformations, content types of bodies.
 
 A transformation is the part `;as=Table;v=v1;g=meta.k8s.io` of a media type. Protobuf is accepted
-in bodies and never returned: every client that prefers it accepts JSON too.
+in bodies. Of replies, only lists of metadata are protobuf: every client that prefers it accepts
+JSON too, and elsewhere takes both for the same.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/negotiation/negotiate.go;
 github.com/emicklei/go-restful, route.go
@@ -31,7 +32,7 @@ Transformation: TypeAlias = Literal[
     "", "Table", "PartialObjectMetadata", "PartialObjectMetadataList"
 ]
 _METADATA: Final = ("PartialObjectMetadata", "PartialObjectMetadataList")
-Format: TypeAlias = Literal["json", "yaml"]
+Format: TypeAlias = Literal["json", "yaml", "protobuf"]
 
 _META_VERSIONS: Final = ("v1", "v1beta1")
 
@@ -58,8 +59,10 @@ class MediaType(msgspec.Struct, frozen=True):
     @property
     def content_type(self) -> str:
         """The Content-Type of the reply."""
-        return JSON if self.format == "json" else YAML
+        return _CONTENT_TYPES[self.format]
 
+
+_CONTENT_TYPES: Final[dict[Format, str]] = {"json": JSON, "yaml": YAML, "protobuf": PROTOBUF}
 
 AGGREGATED_DISCOVERY: Final = "g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 """The transformation to the aggregated documents of discovery."""
@@ -191,8 +194,11 @@ def _match(clause: _Clause, offered: str) -> MediaType | None:
             return None
     if parameters.get("stream") not in (None, "", "watch"):
         return None
+    form: Format = "yaml" if offered == YAML else "json"
+    if offered == PROTOBUF and transformation == "PartialObjectMetadataList":
+        form = "protobuf"
     return MediaType(
-        "yaml" if offered == YAML else "json",
+        form,
         transformation,  # type: ignore[arg-type]  # checked by `_is_transformation`
         version or "v1",
         parameters.get("pretty") == "1",

@@ -21,6 +21,7 @@ from podwright.api.endpoints.bodies import (
     check_fields,
     check_size,
     conversion_error,
+    field_warnings,
     read_json,
     read_yaml_value,
 )
@@ -143,11 +144,10 @@ def patched_by(
         The body is not JSON.
     """
     decoded = _read(call.request, media_type)
-    found = [f'duplicate field "{path}"' for path in decoded.duplicates]
 
     def make(current: Document) -> Document:
         patched = patched_document(call.resource, current, decoded.document, media_type)
-        problems = list(found)
+        problems = list(decoded.duplicates)
         if media_type == JSON_PATCH:
             problems += json_patch_warnings(decoded.document or [])
 
@@ -235,7 +235,7 @@ def decoded_patch(
         raise _invalid_patch(shown, StrictDecodingError(list(found)))
     if validation == "Warn":
         # The fields of a patched document have no order of their own.
-        call.warnings += [*found, *sorted(warnings)]
+        call.warnings += [*field_warnings(found), *sorted(warnings)]
     call.sent = patched
     document = completed(resource, patched)
     in_namespace(call, document)
@@ -307,9 +307,11 @@ def _apply(backend: Backend, call: Call, options: WriteOptions) -> tuple[Documen
             subresource=info.subresource,
             now_ns=call.now_ns,
         )
-        duplicates = [f'duplicate field "{path}"' for path in decoded.duplicates]
+        if decoded.duplicates and options.field_validation == "Strict":
+            (error,) = decoded.duplicates
+            raise bad_request(f"error strict decoding YAML: error converting YAML to JSON: {error}")
         shown = partial(shown_applied, resource.kind, found)
-        return decoded_patch(call, found, options, duplicates, shown)
+        return decoded_patch(call, found, options, decoded.duplicates, shown)
 
     return update_document(
         backend, call, make, options, may_create=not info.subresource, tracks_fields=False

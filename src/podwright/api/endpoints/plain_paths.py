@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from podwright.api.endpoints.health_checks import HEALTH, health
 from podwright.api.endpoints.request import HttpReply, HttpRequest
 from podwright.api.endpoints.responses import CACHE_CONTROL
 from podwright.api.endpoints.status_errors import method_not_allowed
@@ -32,9 +33,7 @@ VERSION: Final[Document] = {
 """The version of the API that the server implements, with upstream's form of the facts about a
 build, which clients parse; the server has no build of its own."""
 
-HEALTH: Final = ("/healthz", "/livez", "/readyz")
 _JSON: Final = (CACHE_CONTROL, ("content-type", "application/json"))
-_TEXT: Final = (CACHE_CONTROL, ("content-type", "text/plain; charset=utf-8"))
 
 
 def plain_path(request: HttpRequest) -> HttpReply | None:
@@ -46,8 +45,8 @@ def plain_path(request: HttpRequest) -> HttpReply | None:
         The path does not have the method.
     """
     path = request.path
-    if path in HEALTH:
-        return HttpReply(200, _TEXT, b"ok")
+    if path.startswith(HEALTH):
+        return health(request)
     if path in ("/version", "/version/"):
         if request.method != "GET":
             raise method_not_allowed()

@@ -72,7 +72,11 @@ def _body(call: Call, options: WriteOptions) -> Document:
     document = check_kind(document, known, call.request.body)
     try:
         call.warnings += check_fields(
-            document, known, decoded.duplicates, validation=options.field_validation
+            document,
+            known,
+            decoded.duplicates,
+            order=decoded.order,
+            validation=options.field_validation,
         )
     except (StrictDecodingError, TypeMismatchError) as error:
         raise cannot_be_handled(known, error) from None

@@ -14,6 +14,7 @@ import yaml
 from podwright.api.endpoints.bodies import internal_package
 from podwright.api.endpoints.calls import Call
 from podwright.api.endpoints.negotiation import JSON, MediaType
+from podwright.api.endpoints.protobuf.encoding import encoded_metadata_list
 from podwright.api.endpoints.request import HttpReply
 from podwright.api.endpoints.resources import Resource
 from podwright.api.endpoints.status_errors import ApiError, PlainError, bad_request, not_acceptable
@@ -28,6 +29,8 @@ _WARNING_MAX: Final = 4096
 
 def encoded(document: Any, media: MediaType) -> bytes:
     """Return a document as the body of a reply."""
+    if media.format == "protobuf":
+        return encoded_metadata_list(document)
     if media.format == "yaml":
         text: str = yaml.dump(
             document, Dumper=_Dumper, default_flow_style=False, allow_unicode=True, width=10**9

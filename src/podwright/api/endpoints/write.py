@@ -106,7 +106,9 @@ def body_of(backend: Backend, call: Call, validation: FieldValidation) -> Docume
     # The types and fields of a known spec are right.
     checked = document | {"spec": None} if is_known else document
     try:
-        warnings = check_fields(checked, resource.kind, decoded.duplicates, validation=validation)
+        warnings = check_fields(
+            checked, resource.kind, decoded.duplicates, order=decoded.order, validation=validation
+        )
     except (StrictDecodingError, TypeMismatchError) as error:
         if resource.is_custom:
             raise cannot_be_custom(resource.kind, document, error) from None

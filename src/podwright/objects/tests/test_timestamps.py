@@ -43,3 +43,7 @@ def test_times_after_the_year_9999_are_its_last_second():
 
 def test_timestamps_have_whole_seconds():
     assert timestamp_text(946_684_810_999_999_999) == "2000-01-01T00:00:10Z"
+
+
+def test_years_have_four_digits():
+    assert timestamp_text(-62_135_596_798 * 1_000_000_000) == "0001-01-01T00:00:02Z"

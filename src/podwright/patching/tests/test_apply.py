@@ -140,6 +140,13 @@ def test_the_last_field_of_a_map_that_is_given_up_removes_the_map() -> None:
     assert after["metadata"] == {"name": "c", "uid": "u"}
 
 
+def test_metadata_without_managers_stays_when_the_last_field_of_a_manager_goes() -> None:
+    live = stored(apply(None, config_map(finalizers=["a/b"]), "m"))
+    found = apply(live, config_map({"k": "v"}), "m")
+    assert found["metadata"]["uid"] == "u"
+    assert "finalizers" not in found["metadata"]
+
+
 def test_an_item_goes_if_its_item_is_given_up_though_another_has_a_field_of_it() -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
     two = {"containers": [{"name": "a", "image": "1"}, {"name": "b", "image": "1"}]}

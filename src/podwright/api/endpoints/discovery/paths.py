@@ -20,13 +20,13 @@ from podwright.api.endpoints.discovery.documents import (
     api_versions,
 )
 from podwright.api.endpoints.discovery.groups import Groups, groups_of
+from podwright.api.endpoints.health_checks import HEALTH
 from podwright.api.endpoints.negotiation import (
     AGGREGATED_DISCOVERY,
     MediaType,
     aggregated_discovery_type,
     negotiate,
 )
-from podwright.api.endpoints.plain_paths import HEALTH
 from podwright.api.endpoints.request import HttpReply, HttpRequest
 from podwright.api.endpoints.resources import Resources
 from podwright.api.endpoints.responses import encoded, reply

@@ -434,7 +434,7 @@ def _read_int_or_string(data: bytes, start: int, end: int, depth: int, before: A
 def _read_time(data: bytes, start: int, end: int, depth: int, before: Any) -> str | None:
     del before
     seconds, _ = _timestamp("Timestamp", data, start, end, depth)
-    return None if seconds is None else timestamp_text(seconds * _SECOND_NS)
+    return None if seconds is None else _second_text(seconds)
 
 
 def _read_micro_time(data: bytes, start: int, end: int, depth: int, before: Any) -> str | None:
@@ -445,7 +445,7 @@ def _read_micro_time(data: bytes, start: int, end: int, depth: int, before: Any)
     # Go truncates toward zero.
     micros = int(nanos / _MICRO_NS)
     seconds, micros = divmod(seconds * 1_000_000 + micros, 1_000_000)
-    return f"{timestamp_text(seconds * _SECOND_NS)[:-1]}.{micros:06d}Z"
+    return f"{_second_text(seconds)[:-1]}.{micros:06d}Z"
 
 
 def _timestamp(name: str, data: bytes, start: int, end: int, depth: int) -> tuple[int | None, int]:
@@ -455,10 +455,13 @@ def _timestamp(name: str, data: bytes, start: int, end: int, depth: int) -> tupl
     seconds, nanos = found.get("seconds", 0), found.get("nanos", 0)
     if seconds == _ZERO_TIME and not nanos:
         return None, 0
-    # A time with negative nanoseconds may be in the second before.
-    if not _ZERO_TIME + 3 <= seconds <= _LAST_SECOND - 3:
-        raise WireError("Time.MarshalJSON: year outside of range [0,9999]")
     return seconds, nanos
+
+
+def _second_text(seconds: int) -> str:
+    if not _ZERO_TIME <= seconds <= _LAST_SECOND:
+        raise WireError("Time.MarshalJSON: year outside of range [0,9999]")
+    return timestamp_text(seconds * _SECOND_NS)
 
 
 def _read_items(data: bytes, start: int, end: int, depth: int, before: Any) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 
 import pytest
@@ -82,7 +83,55 @@ def test_texts_that_are_not_json(body, message):
     ],
 )
 def test_duplicate_fields_are_found(body, paths):
-    assert read_json(body).duplicates == paths
+    assert read_json(body).duplicates == [f'duplicate field "{path}"' for path in paths]
+
+
+def test_strict_errors_are_in_the_order_of_the_text(server):
+    start = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},'
+    for rest, errors in (
+        (b'"one":1,"data":{},"data":{"a":"b"},"two":2}', ("one", "data", "two")),
+        (
+            b'"data":{},"data":{},"one":1,"immutable":true,"immutable":true}',
+            ("data", "one", "immutable"),
+        ),
+    ):
+        status, found = server.reply("POST", f"{CONFIG_MAPS}?fieldValidation=Strict", start + rest)
+        kinds = {"one": "unknown", "two": "unknown"}
+        expected = ", ".join(f'{kinds.get(each, "duplicate")} field "{each}"' for each in errors)
+        assert (status, found["message"].partition("strict decoding error: ")[2]) == (400, expected)
+
+
+YAML = b"""
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: a
+data:
+  one: "1"
+  one: "2"
+  two: "1"
+  two: "2"
+"""
+
+
+def test_duplicate_keys_of_yaml_are_found_by_line(server):
+    lines = ['line 8: key "one" already set in map', 'line 10: key "two" already set in map']
+    yaml = {"content-type": "application/yaml"}
+    found = server.send("POST", f"{CONFIG_MAPS}?fieldValidation=Strict", YAML, headers=yaml)
+    error = "yaml: unmarshal errors:\n" + "\n".join(f"  {line}" for line in lines)
+    assert found.status == 400
+    assert json.loads(found.body)["message"].endswith(f": strict decoding error: {error}")
+    apply = {"content-type": "application/apply-patch+yaml"}
+    path = f"{CONFIG_MAPS}/a?fieldManager=m&fieldValidation"
+    found = server.send("PATCH", f"{path}=Strict", YAML, headers=apply)
+    message = f"error strict decoding YAML: error converting YAML to JSON: {error}"
+    assert (found.status, json.loads(found.body)["message"]) == (400, message)
+    found = server.send("PATCH", f"{path}=Warn", YAML, headers=apply)
+    assert found.status == 201
+    escaped = [line.replace('"', '\\"') for line in lines]
+    assert [value for name, value in found.headers if name == "warning"] == [
+        f'299 - "{line}"' for line in escaped
+    ]
 
 
 def test_unknown_fields_are_errors_warnings_or_ignored(server):

@@ -11,15 +11,16 @@ from hypothesis import strategies as st
 from tests.properties.effort import effort
 
 from podwright.api.endpoints.protobuf import ProtobufError, ProtobufObjectError, decode_protobuf
-from podwright.api.endpoints.protobuf.wire import WireError, skip, varint
-from podwright.api.endpoints.tests.conftest import Server
-from podwright.api.endpoints.tests.protobuf_encoding import (
+from podwright.api.endpoints.protobuf.encoding import (
     encoded_object,
+    encoded_varint,
     envelope,
     field,
+    message,
     number_field,
 )
-from podwright.api.endpoints.tests.protobuf_encoding import varint as encoded_varint
+from podwright.api.endpoints.protobuf.wire import WireError, skip, varint
+from podwright.api.endpoints.tests.conftest import Server
 from podwright.schema import TypeRef, built_in
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
@@ -336,3 +337,39 @@ def test_numbers_of_variable_length(number):
 def test_an_open_group_is_cut_off():
     with pytest.raises(WireError, match="unexpected EOF"):
         skip(b"", 0, 0, 3)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        pytest.param(-62_135_596_798, "0001-01-01T00:00:02.000000Z", id="the third second"),
+        pytest.param(253_402_300_799, "9999-12-31T23:59:59.000000Z", id="the last second"),
+    ],
+)
+def test_times_reach_from_year_1_to_9999(seconds, text):
+    spec = field(2, field(4, number_field(1, seconds % 2**64)))
+    lease = field(1, field(1, b"coordination.k8s.io/v1") + field(2, b"Lease"))
+    assert decode_protobuf(b"k8s\0" + lease + field(2, spec))["spec"] == {"renewTime": text}
+
+
+def test_a_list_of_metadata_is_protobuf_where_that_is_accepted(server):
+    for name in ("a", "b"):
+        server.send("POST", CONFIG_MAPS, {"metadata": {"name": name, "labels": {"of": name}}})
+    plain = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+    accept = {"accept": f"{plain.replace('json', 'vnd.kubernetes.protobuf')},{plain}"}
+    found = server.send("GET", CONFIG_MAPS, headers=accept)
+    assert (found.status, found.header("content-type")) == (200, PROTOBUF["content-type"])
+    # The items are those of the JSON form, without a kind.
+    document = json.loads(server.send("GET", CONFIG_MAPS, headers={"accept": plain}).body)
+    items = [
+        field(2, field(1, message("meta.v1.ObjectMeta", item["metadata"])))
+        for item in document["items"]
+    ]
+    meta = field(1, message("meta.v1.ListMeta", document["metadata"]))
+    assert found.body == envelope(
+        "meta.k8s.io/v1", "PartialObjectMetadataList", meta + b"".join(items)
+    )
+    # One object, and everything else, is JSON.
+    accept = {"accept": accept["accept"].replace("MetadataList", "Metadata")}
+    found = server.send("GET", f"{CONFIG_MAPS}/a", headers=accept)
+    assert found.header("content-type") == "application/json"

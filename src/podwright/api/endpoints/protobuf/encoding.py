@@ -1,4 +1,10 @@
-"""An encoder of documents as protobuf messages, as clients send them."""
+"""Documents as messages of the API, and in the envelope.
+
+Replies are protobuf only where a client tells the difference: lists of metadata, whose items have
+a kind in JSON and none in protobuf.
+
+Upstream: staging/src/k8s.io/apimachinery/pkg/runtime/serializer/protobuf/protobuf.go, Encode
+"""
 
 from __future__ import annotations
 
@@ -6,15 +12,18 @@ import base64
 import json
 import struct
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
-from podwright.objects import timestamp_ns
+from podwright.api.endpoints.protobuf.envelope import PREFIX
+from podwright.api.endpoints.protobuf.wire import FIXED64, LENGTH, VARINT
+from podwright.objects import Document, timestamp_ns
 from podwright.schema import TypeRef, built_in
 
-VARINT, FIXED64, LENGTH = 0, 1, 2
+METADATA_LIST: Final = "PartialObjectMetadataList"
 
 
-def varint(number: int) -> bytes:
+def encoded_varint(number: int) -> bytes:
+    """Return a number; a negative one as its two's complement of 64 bits."""
     number &= 2**64 - 1
     found = bytearray()
     while number > 0x7F:
@@ -26,19 +35,21 @@ def varint(number: int) -> bytes:
 
 def field(number: int, content: bytes) -> bytes:
     """Return a field with a length."""
-    return varint(number << 3 | LENGTH) + varint(len(content)) + content
+    return encoded_varint(number << 3 | LENGTH) + encoded_varint(len(content)) + content
 
 
 def number_field(number: int, value: int) -> bytes:
-    return varint(number << 3 | VARINT) + varint(value)
+    """Return a field with an integer."""
+    return encoded_varint(number << 3 | VARINT) + encoded_varint(value)
 
 
 def envelope(api_version: str, kind: str, raw: bytes) -> bytes:
+    """Return the message of an object as a body."""
     type_meta = field(1, api_version.encode()) + field(2, kind.encode())
-    return b"k8s\0" + field(1, type_meta) + field(2, raw) + field(3, b"") + field(4, b"")
+    return PREFIX + field(1, type_meta) + field(2, raw) + field(3, b"") + field(4, b"")
 
 
-def encoded_object(document: dict[str, Any]) -> bytes:
+def encoded_object(document: Document) -> bytes:
     """Return an object of a built-in kind as a body."""
     kind = built_in().find(document["apiVersion"], document["kind"])
     assert kind is not None, document
@@ -46,7 +57,16 @@ def encoded_object(document: dict[str, Any]) -> bytes:
     return envelope(document["apiVersion"], document["kind"], raw)
 
 
-def message(struct_name: str, document: dict[str, Any]) -> bytes:
+def encoded_metadata_list(document: Document) -> bytes:
+    """Return a PartialObjectMetadataList as a body."""
+    raw = field(1, message("meta.v1.ListMeta", document["metadata"]))
+    for item in document["items"]:
+        raw += field(2, field(1, message("meta.v1.ObjectMeta", item["metadata"])))
+    return envelope(document["apiVersion"], METADATA_LIST, raw)
+
+
+def message(struct_name: str, document: Document) -> bytes:
+    """Return a document as the message of a struct of the schema table."""
     found = b""
     embedded: dict[int, bytes] = {}
     for name, each in built_in().type(struct_name).fields.items():
@@ -85,7 +105,7 @@ def _single(number: int, name: str, value: Any) -> bytes:
     if name in ("bool", "int32", "int64"):
         return number_field(number, int(value))
     if name == "double":
-        return varint(number << 3 | FIXED64) + struct.pack("<d", value)
+        return encoded_varint(number << 3 | FIXED64) + struct.pack("<d", value)
     return field(number, _content(name, value))
 
 

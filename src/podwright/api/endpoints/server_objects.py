@@ -1,0 +1,124 @@
+"""The objects by which a cluster shows its own server: endpoints, the service network, components.
+
+They say how the server runs now, so they are written again at each start.
+
+Upstream: pkg/controlplane/reconcilers/endpointsadapter.go;
+pkg/controlplane/controller/defaultservicecidr/default_servicecidr_controller.go;
+pkg/registry/core/componentstatus/rest.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from ipaddress import ip_address
+from typing import Final
+
+from podwright.api.endpoints.service_allocation import SERVICE_NETWORK
+from podwright.api.resource_storage import ResourceStorage
+from podwright.objects import Document, KubernetesObject, encode, timestamp_text
+from podwright.schema import built_in, decode
+from podwright.store import ObjectStore, kind_of
+
+NAME: Final = "kubernetes"
+"""The name of the Service of the API, of its endpoints, and of the default service network."""
+
+_HTTPS: Final = "https"
+_SET_BY_STORE: Final = ("creationTimestamp", "generation", "resourceVersion", "uid")
+
+
+def server_objects(
+    address: str, port: int, now_ns: int, *, components: Iterable[str] = ()
+) -> tuple[Document, ...]:
+    """Return the objects of a server.
+
+    Parameters
+    ----------
+    address : str
+        The IP address at which the server is reached.
+    port : int
+    now_ns : int
+        The time of the start, in nanoseconds since 1970.
+    components : iterable of str
+        The names of the other components that run.
+    """
+    metadata = {"name": NAME, "namespace": "default"}
+    family = f"IPv{ip_address(address).version}"
+    return (
+        {
+            "apiVersion": "v1",
+            "kind": "Endpoints",
+            "metadata": metadata | {"labels": {"endpointslice.kubernetes.io/skip-mirror": "true"}},
+            "subsets": [
+                {
+                    "addresses": [{"ip": address}],
+                    "ports": [{"name": _HTTPS, "port": port, "protocol": "TCP"}],
+                }
+            ],
+        },
+        {
+            "apiVersion": "discovery.k8s.io/v1",
+            "kind": "EndpointSlice",
+            "metadata": metadata | {"labels": {"kubernetes.io/service-name": NAME}},
+            "addressType": family,
+            "endpoints": [{"addresses": [address], "conditions": {"ready": True}}],
+            "ports": [{"name": _HTTPS, "port": port, "protocol": "TCP"}],
+        },
+        {
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "ServiceCIDR",
+            "metadata": {"name": NAME},
+            "spec": {"cidrs": [str(SERVICE_NETWORK)]},
+            "status": {
+                "conditions": [
+                    {
+                        "type": "Ready",
+                        "status": "True",
+                        "reason": "",
+                        "message": "Kubernetes default Service CIDR is ready",
+                        "lastTransitionTime": timestamp_text(now_ns),
+                    }
+                ]
+            },
+        },
+        *(_component(name) for name in ("etcd-0", *components)),
+    )
+
+
+def _component(name: str) -> Document:
+    return {
+        "apiVersion": "v1",
+        "kind": "ComponentStatus",
+        "metadata": {"name": name},
+        "conditions": [{"type": "Healthy", "status": "True", "message": "ok"}],
+    }
+
+
+def put_objects(store: ObjectStore, documents: Iterable[Document], now_ns: int) -> None:
+    """Create objects, or replace those of the same names that differ."""
+    store.advance(now_ns)
+    storage = ResourceStorage(store)
+    with store.batch():
+        for document in documents:
+            kind = built_in().find(document["apiVersion"], document["kind"])
+            assert kind is not None, f"no kind {document['kind']}"
+            obj = decode(kind.go_form(document))
+            current = store.get(kind_of(obj), obj.key)
+            if current is None:
+                storage.create(obj, now_ns)
+            elif _content(current) != _content(obj):
+                metadata = encode(current)["metadata"]
+                kept = {key: metadata[key] for key in _SET_BY_STORE if key in metadata}
+                whole = encode(obj)
+                storage.replace(current, decode(whole | {"metadata": whole["metadata"] | kept}))
+
+
+def _content(obj: KubernetesObject) -> Document:
+    """Return an object without what the store sets, and without times."""
+    document = encode(obj)
+    metadata = document["metadata"]
+    content = document | {
+        "metadata": {key: metadata[key] for key in metadata if key not in _SET_BY_STORE}
+    }
+    # The network is ready since its first start.
+    content.pop("status", None)
+    return content
