@@ -18,7 +18,7 @@ from podwright.controllers.registry import CLUSTER_CONTROLLERS
 from podwright.controllers.tests.staged_cluster import Cluster, a_pod, document
 from podwright.objects.timestamps import timestamp_ns
 from podwright.schema import decode
-from podwright.stages.annotation_stages import EXIT_CODE, RUN_DELAY, STOP_DELAY
+from podwright.stages.pod_annotations import EXIT_CODE, RUN_DELAY, STOP_DELAY
 
 pytestmark = pytest.mark.golden
 

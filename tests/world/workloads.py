@@ -9,7 +9,7 @@ from podwright.objects import KubernetesObject
 from podwright.schema import decode
 from podwright.simulation.operations import Apply, Scale
 from podwright.simulation.world import World
-from podwright.stages.annotation_stages import EXIT_CODE, RUN_DELAY
+from podwright.stages.pod_annotations import EXIT_CODE, RUN_DELAY
 
 DEPLOYMENTS = (("default", "web"), ("shop", "api"))
 SETS = (("apps", "Deployment"), ("apps", "StatefulSet"))

@@ -16,6 +16,10 @@ class RecordEvent(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=Fa
     ----------
     source : str
         The reporting component: the name of a controller, or `kwok` for a stage.
+    host : str
+        The node on which the component runs; empty for a component of the control plane.
+    field_path : str
+        The part of the object, such as `spec.containers{web}`; empty for the whole object.
     """
 
     group: str
@@ -26,3 +30,5 @@ class RecordEvent(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=Fa
     reason: str
     note: str
     source: str = "kwok"
+    host: str = ""
+    field_path: str = ""

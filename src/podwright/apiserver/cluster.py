@@ -50,7 +50,7 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     has_lifecycle : bool
         Whether stages simulate the kubelets.
     stages : tuple of Stage, optional
-        The stages of nodes and pods; the built-in ones if left out.
+        The stages of nodes and pods; simulated kubelets and the stages beside them if left out.
     certificates : str
         The certificates of the authority that signed the server's one, in PEM, which are published
         in each namespace; a comment that says that there are none if left out.
@@ -206,6 +206,7 @@ def new_cluster(
         store=store,
         has_scheduler=options.has_scheduler,
         is_served=not options.is_bare,
+        has_kubelet=options.has_lifecycle and options.stages is None,
     )
     world.machine.watch_failures(_log_failure)
     return Cluster(

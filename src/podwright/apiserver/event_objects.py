@@ -103,6 +103,7 @@ class EventObjects:
             event.reason,
             event.note,
             event.action,
+            event.field_path,
         )
         recent = self._recent.get(signature)
         if recent is not None and now_ns - recent.last_ns < SERIES_NS:
@@ -171,12 +172,13 @@ def _document(store: ObjectStore, event: KubernetesEvent, now_ns: int, *, suffix
             document["related"] = _pod_reference(event.related)
         return document
     time = timestamp_text(now_ns)
+    source = {"component": event.source} | ({"host": event.host} if event.host else {})
     return document | {
         "apiVersion": "v1",
         "kind": "Event",
         "involvedObject": regarding,
         "message": event.note,
-        "source": {"component": event.source},
+        "source": source,
         "firstTimestamp": time,
         "lastTimestamp": time,
         "count": 1,
@@ -187,7 +189,12 @@ def _reference(store: ObjectStore, event: KubernetesEvent) -> dict[str, Any]:
     """Return the reference to the object of an Event."""
     namespace, _, name = event.key.rpartition("/")
     obj = store.get((event.group, event.object_kind), event.key)
-    reference = {"kind": event.object_kind, "name": name, "uid": event.uid}
+    reference = {
+        "kind": event.object_kind,
+        "name": name,
+        "uid": event.uid,
+        "fieldPath": event.field_path,
+    }
     if namespace:
         reference["namespace"] = namespace
     if obj is not None and obj.metadata.uid == event.uid:

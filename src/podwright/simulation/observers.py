@@ -37,6 +37,10 @@ class KubernetesEvent(msgspec.Struct, frozen=True, gc=False):
         What the reporting component did, for Events of the scheduler.
     related : str
         `namespace/name` of the other pod that is involved; "" if there is none.
+    host : str
+        The node of the reporting component; "" for a component of the control plane.
+    field_path : str
+        The part of the object that the Event is about; "" for the whole object.
     """
 
     object_kind: str
@@ -49,6 +53,8 @@ class KubernetesEvent(msgspec.Struct, frozen=True, gc=False):
     uid: str = ""
     action: str = ""
     related: str = ""
+    host: str = ""
+    field_path: str = ""
 
 
 def event_of(event: EmitEvent | RecordEvent) -> KubernetesEvent:
@@ -74,6 +80,8 @@ def event_of(event: EmitEvent | RecordEvent) -> KubernetesEvent:
         event.source,
         group=event.group,
         uid=event.uid,
+        host=event.host,
+        field_path=event.field_path,
     )
 
 

@@ -196,6 +196,9 @@ class World:
         Whether the scheduler takes part; without it, another one schedules the pods.
     is_served : bool
         Whether an API server has the same store; see `Api`.
+    has_kubelet : bool
+        Whether kubelets run the pods in every detail, and nodes renew their leases; without it,
+        stages do. Errors of stages become Events then.
     components : WorldComponents, optional
         The components of a restored world; all other arguments are ignored then.
 
@@ -237,6 +240,7 @@ class World:
         store: ObjectStore | None = None,
         has_scheduler: bool = True,
         is_served: bool = False,
+        has_kubelet: bool = False,
         components: WorldComponents | None = None,
         **keywords: Unpack[MachineKeywords],
     ) -> None:
@@ -259,6 +263,7 @@ class World:
                 review=review,
                 has_scheduler=has_scheduler,
                 is_served=is_served,
+                has_kubelet=has_kubelet,
             )
             components = build_components(
                 recorder, options, seed=scheduler.seed, start_ns=scheduler.start_ns, store=store

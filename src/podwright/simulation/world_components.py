@@ -39,6 +39,7 @@ class WorldOptions(msgspec.Struct, frozen=True, kw_only=True):
     review: InputReview | None = None
     has_scheduler: bool = True
     is_served: bool = False
+    has_kubelet: bool = False
 
 
 class WorldComponents(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,7 +105,12 @@ def build_components(
         store=store,
         changes=_changes_of(store),
         api=Api(store, is_served=options.is_served),
-        lifecycle=Lifecycle(options.stages, seed=seed),
+        lifecycle=Lifecycle(
+            options.stages,
+            seed=seed,
+            reader=store if options.has_kubelet else None,
+            raises_errors=not options.has_kubelet,
+        ),
         controllers=ControllerLoop(makers),
         heap=EventHeap(start_ns),
     )

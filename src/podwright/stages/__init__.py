@@ -19,7 +19,7 @@ stages). `fast_stages.py` and `annotation_stages.py` contain the built-in stages
 """
 
 from podwright.api import RecordEvent
-from podwright.stages.annotation_stages import EXIT_CODE, RUN_DELAY, default_stages
+from podwright.stages.annotation_stages import default_stages
 from podwright.stages.fast_stages import FAST_STAGES, fast_stages
 from podwright.stages.lifecycle import (
     Lifecycle,
@@ -30,6 +30,7 @@ from podwright.stages.lifecycle import (
     StageError,
 )
 from podwright.stages.object_state import LifecycleState
+from podwright.stages.pod_annotations import EXIT_CODE, RUN_DELAY
 from podwright.stages.stage import Delay, FastPath, Requirement, Stage, Step, Weight
 from podwright.stages.stage_reader import API_VERSION, read_stage, read_stages
 

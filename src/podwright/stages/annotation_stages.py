@@ -26,6 +26,13 @@ from typing import Any
 from podwright.objects import Document, Pod, timestamp_ns
 from podwright.stages.fast_stages import fast_stages, status_step
 from podwright.stages.jq import Query, query
+from podwright.stages.pod_annotations import (
+    DELETION_TIME,
+    RUN_DELAY,
+    RUN_JITTER,
+    STOP_DELAY,
+    read_exit_code,
+)
 from podwright.stages.pod_fast_path import ended_pod
 from podwright.stages.pod_statuses import (
     container_status,
@@ -44,12 +51,6 @@ from podwright.stages.stage import (
     StageContext,
 )
 
-RUN_DELAY = "pod-complete.stage.kwok.x-k8s.io/delay"
-RUN_JITTER = "pod-complete.stage.kwok.x-k8s.io/jitter-delay"
-EXIT_CODE = "pod-complete.stage.kwok.x-k8s.io/exit-code"
-STOP_DELAY = "pod-delete.stage.kwok.x-k8s.io/delay"
-DELETION_TIME = "alibabacloud.com/deletion-time"
-
 _SECOND_NS = 1_000_000_000
 _BACKOFF_NS = 10 * _SECOND_NS
 _BACKOFF_MAX_NS = 300 * _SECOND_NS
@@ -65,6 +66,13 @@ def default_stages(*, trace_start_ns: int = 0) -> tuple[Stage, ...]:
         The time of second 0 of `alibabacloud.com/deletion-time`.
     """
     return (*fast_stages(), *_annotation_stages(trace_start_ns))
+
+
+def stages_beside_kubelet() -> tuple[Stage, ...]:
+    """Return the built-in stages of nodes, and those of pods that the kubelet does not replace."""
+    return tuple(
+        stage for stage in default_stages() if stage.kind == "Node" or stage.name == "pod-finish"
+    )
 
 
 def _annotation_stages(trace_start_ns: int) -> tuple[Stage, ...]:
@@ -163,7 +171,7 @@ def backoff_ns(restart_count: int, ran_ns: int) -> int:
 def _exit_patch(document: Document, context: StageContext) -> Any:
     """Return the patch for a pod whose containers exit: its end, a restart, or a backoff."""
     metadata, spec = document["metadata"], document.get("spec") or {}
-    exit_code = _exit_code(metadata.get("annotations") or {})
+    exit_code = read_exit_code(metadata.get("annotations") or {})
     policy = spec.get("restartPolicy") or "Always"
     if policy == "Never" or (policy == "OnFailure" and not exit_code):
         return exit_patch(_running_statuses(document), exit_code, context.now)
@@ -209,7 +217,7 @@ def _finish_patch(document: Document, context: StageContext) -> Any:
 def _exit_fast(pod: Pod, context: StageContext) -> Pod | None:
     if pod.spec.restart_policy != "Never":
         return None
-    return ended_pod(pod, _exit_code(pod.metadata.annotations), context)
+    return ended_pod(pod, read_exit_code(pod.metadata.annotations), context)
 
 
 def _finish_fast(pod: Pod, context: StageContext) -> Pod | None:
@@ -230,13 +238,6 @@ def _running_again(status: dict[str, Any], context: StageContext) -> dict[str, A
         "restartCount": status.get("restartCount", 0) + 1,
         "state": {"running": {"startedAt": context.now}},
     }
-
-
-def _exit_code(annotations: dict[str, str]) -> int:
-    text = annotations.get(EXIT_CODE, "0")
-    if not (text.isascii() and text.isdigit() and int(text) < 256):
-        raise ValueError(f'{EXIT_CODE}: invalid exit code "{text}": must be a number below 256')
-    return int(text)
 
 
 def _backoff_of(restart_count: int, terminated: dict[str, Any]) -> int:

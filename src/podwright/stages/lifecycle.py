@@ -20,6 +20,8 @@ resulting changes to the machine, which schedules the next stage.
 - After a stage has removed an object, later changes of that object, such as the deletion
   timestamp that the removal sets, do not remove it again.
 - More than `PLAYS_AT_ONCE_MAX` stages of one object at one time are a loop: `StageError`.
+- With a kubelet, a bound pod to which no stage applies is synced by it, and each node renews its
+  lease. Stages take precedence: the kubelet is called again when no stage applies any more.
 
 Work that is the same for many objects is done once: which stages apply to a class of pods
 (`stage_matching`), the schedule that follows (`stage_schedule`), and the shared parts of their
@@ -38,6 +40,7 @@ import msgspec
 
 from podwright.api import (
     ApplyObject,
+    CreateObject,
     DeleteObject,
     NodeDown,
     NodeUp,
@@ -57,7 +60,7 @@ from podwright.objects import (
     encode,
 )
 from podwright.stages.addresses import Addresses
-from podwright.stages.annotation_stages import default_stages
+from podwright.stages.annotation_stages import default_stages, stages_beside_kubelet
 from podwright.stages.effects import (
     applied_request,
     apply_patch_step,
@@ -65,7 +68,9 @@ from podwright.stages.effects import (
     scope_of,
     with_finalizers,
 )
+from podwright.stages.kubelet import Kubelet, NodeLeases, ObjectReader
 from podwright.stages.object_state import (
+    KUBELET,
     REMOVED,
     LifecycleState,
     ObjectState,
@@ -93,7 +98,11 @@ from podwright.store import Change, GroupKind, kind_of
 PLAYS_AT_ONCE_MAX = 100
 """The most stages of one object that may be played at one time."""
 
+STAGE_FAILED = "StageFailed"
+"""The reason of the Event of an error, if errors are not raised."""
+
 _LAST_STAGES_MAX = 5
+_KUBELET_NAME = "kubelet"
 
 ObjectRef: TypeAlias = tuple[str, str, NamespacedName]
 """Group, kind and key of an object."""
@@ -153,7 +162,13 @@ def user_of(stage: str) -> str:
 
 
 LifecycleAction: TypeAlias = (
-    ScheduleStage | UpdateObject | DeleteObject | RecordEvent | ApplyObject | PatchObject
+    ScheduleStage
+    | CreateObject
+    | UpdateObject
+    | DeleteObject
+    | RecordEvent
+    | ApplyObject
+    | PatchObject
 )
 
 
@@ -166,6 +181,10 @@ class Lifecycle:
         Default: the built-in stages. Their order affects draws.
     seed : int
         The seed of all draws.
+    reader : ObjectReader, optional
+        Lets the simulated kubelet run the pods, and reads the objects that they refer to.
+    raises_errors : bool
+        Whether `handle` raises the errors of stages; otherwise they become Events.
 
     Examples
     --------
@@ -182,19 +201,38 @@ class Lifecycle:
     'Running'
     """
 
-    def __init__(self, stages: Iterable[Stage] | None = None, *, seed: int = 0) -> None:
+    def __init__(
+        self,
+        stages: Iterable[Stage] | None = None,
+        *,
+        seed: int = 0,
+        reader: ObjectReader | None = None,
+        raises_errors: bool = True,
+    ) -> None:
         self._seed = seed
+        self._reader = reader
+        self._raises_errors = raises_errors
         by_kind: dict[GroupKind, list[Stage]] = {}
+        if reader is not None:
+            by_kind = {("", "Pod"): [], ("", "Node"): []}
+            stages = stages_beside_kubelet() if stages is None else stages
         for stage in default_stages() if stages is None else stages:
             by_kind.setdefault((stage.group, stage.kind), []).append(stage)
         self._kinds = {kind: StagedKind(kind, staged) for kind, staged in by_kind.items()}
         self._schedule_count = 0
         self._addresses = Addresses()
         self._context = StageContext(0, self._addresses)
+        self._use_kubelet()
         self._object_count = 0
         # By node, in the order of NodeDown: the objects whose stages were deferred since, or None
         # if unknown, as after a restore.
         self._down: dict[str, dict[ObjectRef, None] | None] = {}
+
+    def _use_kubelet(self) -> None:
+        reader, self._kubelet, self._leases = self._reader, None, None
+        if reader is not None:
+            self._kubelet = Kubelet(self._addresses, reader=reader, seed=self._seed)
+            self._leases = NodeLeases(reader)
 
     @property
     def kinds(self) -> list[GroupKind]:
@@ -211,6 +249,20 @@ class Lifecycle:
         InputError
             An object changed by a stage is no longer valid.
         """
+        if self._raises_errors:
+            return self._handled(event, now_ns)
+        try:
+            return self._handled(event, now_ns)
+        except PodwrightError as error:
+            match event:
+                case StageDue(group=group, object_kind=kind, key=key):
+                    return self._failed(self._kinds[group, kind], key, str(error))
+                case ObjectPut(obj=obj):
+                    return self._failed(self._kinds[kind_of(obj)], obj.key, str(error))
+                case ObjectDeleted() | NodeDown() | NodeUp():
+                    raise
+
+    def _handled(self, event: LifecycleEvent, now_ns: int) -> list[LifecycleAction]:
         match event:
             case ObjectPut(obj=obj):
                 staged = self._kinds.get(kind_of(obj))
@@ -231,7 +283,23 @@ class Lifecycle:
         staged, obj = self._kinds[change.kind], change.new
         if obj is None:
             return self._deleted(staged, change.key)
-        return self._put(staged, change.key, obj, now_ns)
+        if self._raises_errors:
+            return self._put(staged, change.key, obj, now_ns)
+        try:
+            return self._put(staged, change.key, obj, now_ns)
+        except PodwrightError as error:
+            return self._failed(staged, change.key, str(error))
+
+    def _failed(
+        self, staged: StagedKind, key: NamespacedName, message: str
+    ) -> list[LifecycleAction]:
+        """Return the Event of an error; the object has no stage until it changes."""
+        entry = staged.objects.get(key)
+        if entry is None:
+            return []
+        entry.scheduled = None
+        about = (staged.group, staged.name, key, entry.obj.uid)
+        return [RecordEvent(*about, "Warning", STAGE_FAILED, message)]
 
     def next_stage_of(self, obj: KubernetesObject) -> tuple[str, int] | None:
         """Return the name and the due time of an object's next stage; None if it has none."""
@@ -244,7 +312,7 @@ class Lifecycle:
             or entry.scheduled.number == REMOVED
         ):
             return None
-        return staged.stages[entry.scheduled.stage].name, entry.scheduled.due_ns
+        return _stage_name(staged, entry.scheduled), entry.scheduled.due_ns
 
     # ---------------------------------------------------------------------------- changes
 
@@ -293,7 +361,11 @@ class Lifecycle:
     def _forget(self, obj: KubernetesObject) -> None:
         if isinstance(obj, Node):
             self._addresses.release_node(obj.name)
+            if self._kubelet is not None:
+                self._kubelet.forget_node(obj.name)
         elif isinstance(obj, Pod):
+            if self._kubelet is not None:
+                self._kubelet.forget(obj.key)
             self._addresses.release_pod(obj.metadata.uid or identity_of(encode(obj)))
 
     # ------------------------------------------------------------------------- scheduling
@@ -309,6 +381,8 @@ class Lifecycle:
         elif obj.spec.node_name:
             applying = staged.matcher.match_pod(obj, now_ns)
         if not applying:
+            if self._reader is not None:
+                return self._schedule_sync(staged, key, entry, now_ns)
             entry.scheduled = None
             return []
         fixed: FixedSchedule | None = None
@@ -330,6 +404,41 @@ class Lifecycle:
         entry.scheduled = ScheduledStage(number, index, due_ns, basis)
         entry.schedule_count += 1
         return [ScheduleStage(due_ns, StageDue(staged.group, staged.name, key, number), name)]
+
+    def _schedule_sync(
+        self, staged: StagedKind, key: NamespacedName, entry: ObjectState, now_ns: int
+    ) -> list[LifecycleAction]:
+        """Schedule a sync of a bound pod that has changed, or the renewal of a node's lease."""
+        obj, scheduled = entry.obj, entry.scheduled
+        if scheduled is not None and scheduled.number == REMOVED:
+            return []
+        if scheduled is not None and scheduled.stage == KUBELET:
+            assert self._kubelet is not None
+            if scheduled.due_ns <= now_ns or type(obj) is not Pod:
+                return []
+            if not self._kubelet.needs_sync(obj):
+                return []
+        elif isinstance(obj, Pod):
+            assert self._kubelet is not None
+            if not obj.spec.node_name:
+                entry.scheduled = None
+                return []
+            if scheduled is None and not self._kubelet.needs_sync(obj):
+                return []
+        elif type(obj) is not Node:
+            entry.scheduled = None
+            return []
+        return [self._sync_at(staged, key, entry, now_ns)]
+
+    def _sync_at(
+        self, staged: StagedKind, key: NamespacedName, entry: ObjectState, due_ns: int
+    ) -> ScheduleStage:
+        number = self._schedule_count
+        self._schedule_count = number + 1
+        entry.scheduled = ScheduledStage(number, KUBELET, due_ns, "")
+        return ScheduleStage(
+            due_ns, StageDue(staged.group, staged.name, key, number), _KUBELET_NAME
+        )
 
     def _draw_stage(
         self,
@@ -390,6 +499,8 @@ class Lifecycle:
                 held[*kind, key] = None
             return []  # `_node_up` schedules it again
         assert now_ns >= scheduled.due_ns, f"{key}: due at {scheduled.due_ns}, now {now_ns}"
+        if scheduled.stage == KUBELET:
+            return self._sync(staged, key, entry, now_ns)
         stage = staged.stages[scheduled.stage]
         self._count_play(entry, stage, now_ns)
         entry.scheduled = None
@@ -406,6 +517,35 @@ class Lifecycle:
             actions += self._schedule(staged, key, entry, now_ns)
         return actions
 
+    def _sync(
+        self, staged: StagedKind, key: NamespacedName, entry: ObjectState, now_ns: int
+    ) -> list[LifecycleAction]:
+        """Sync a pod, or renew the lease of a node."""
+        obj, scheduled = entry.obj, entry.scheduled
+        assert scheduled is not None
+        entry.scheduled = None
+        if not isinstance(obj, Pod):
+            assert self._leases is not None
+            assert isinstance(obj, Node), f"{obj.kind} {key} has no kubelet"
+            renewal = self._leases.renew(obj, now_ns)
+            return [*renewal.requests, self._sync_at(staged, key, entry, renewal.due_ns)]
+        assert self._kubelet is not None
+        try:
+            result = self._kubelet.sync(obj, now_ns)
+        except ValueError as error:
+            if isinstance(error, PodwrightError):
+                raise
+            raise StageError(f"kubelet: {obj.kind} {obj.key}: {error}") from None
+        entry.obj = result.pod
+        actions: list[LifecycleAction] = [*result.actions]
+        if result.is_removed:
+            entry.scheduled = msgspec.structs.replace(scheduled, number=REMOVED)
+        elif result.due_ns is not None:
+            # A sync that is due again at the same time would be a loop.
+            due_ns = max(result.due_ns, now_ns + 1)
+            actions.append(self._sync_at(staged, key, entry, due_ns))
+        return actions
+
     def _node_up(self, node: str, now_ns: int) -> list[LifecycleAction]:
         """Schedule the stages that were deferred while the kubelet of a node was down."""
         if node not in self._down:
@@ -419,7 +559,7 @@ class Lifecycle:
                 continue
             if _node_of(entry.obj) == node:
                 due = StageDue(staged.group, staged.name, key, scheduled.number)
-                actions.append(ScheduleStage(now_ns, due, staged.stages[scheduled.stage].name))
+                actions.append(ScheduleStage(now_ns, due, _stage_name(staged, scheduled)))
         return actions
 
     def _in_order(
@@ -557,6 +697,7 @@ class Lifecycle:
         self._schedule_count = state.plan_count
         self._addresses = Addresses(state.addresses)
         self._context = StageContext(0, self._addresses)
+        self._use_kubelet()
         self._down = dict.fromkeys(state.silent_nodes)
         self.validate()
 
@@ -570,6 +711,8 @@ class Lifecycle:
                 if entry.scheduled is None or entry.scheduled.number == REMOVED:
                     continue
                 numbers.append(entry.scheduled.number)
+                if entry.scheduled.stage == KUBELET:
+                    continue
                 stage = staged.stages[entry.scheduled.stage]
                 assert stage.applies_to(encode(entry.obj)), f"{key}: {stage.name} does not apply"
         assert len(set(numbers)) == len(numbers), "two scheduled stages have the same number"
@@ -589,6 +732,10 @@ def _node_of(obj: KubernetesObject) -> str:
     if isinstance(obj, Pod):
         return obj.spec.node_name
     return obj.name if isinstance(obj, Node) else ""
+
+
+def _stage_name(staged: StagedKind, scheduled: ScheduledStage) -> str:
+    return _KUBELET_NAME if scheduled.stage == KUBELET else staged.stages[scheduled.stage].name
 
 
 def _label(stage: Stage) -> str:

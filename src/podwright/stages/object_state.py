@@ -21,6 +21,10 @@ Nothing is due any more, and the same basis does not schedule another stage.
 """
 
 
+KUBELET: Final = -1
+"""The index of a scheduled sync of the kubelet, which is no stage."""
+
+
 class ScheduledStage(msgspec.Struct, frozen=True, gc=False):
     """The next stage of an object.
 
@@ -29,7 +33,7 @@ class ScheduledStage(msgspec.Struct, frozen=True, gc=False):
     number : int
         Unique per scheduled stage; `REMOVED` when the stage has removed the object.
     stage : int
-        The index of the stage among those of its kind.
+        The index of the stage among those of its kind, or `KUBELET`.
     due_ns : int
         When the stage is to be played.
     basis : str

@@ -15,7 +15,7 @@ from podwright.controllers.tests.test_cron_job import a_cron_job
 from podwright.controllers.tests.test_disruption_budget import a_budget
 from podwright.controllers.tests.test_job import a_job
 from podwright.controllers.tests.test_persistent_volume import a_claim, a_class, a_volume
-from podwright.stages.annotation_stages import STOP_DELAY
+from podwright.stages.pod_annotations import STOP_DELAY
 
 FAULTS: dict[str, Any] = {"down": NodeDown, "up": NodeUp, "drain": DrainNode}
 WEB = {"app": "web"}

@@ -16,7 +16,7 @@ from podwright.controllers.kinds import CRON_JOB, JOB
 from podwright.controllers.tests.staged_cluster import NOW, Cluster, at, document
 from podwright.objects import parse_schedule, time_zone
 from podwright.objects.timestamps import timestamp_ns, timestamp_text
-from podwright.stages.annotation_stages import EXIT_CODE, RUN_DELAY
+from podwright.stages.pod_annotations import EXIT_CODE, RUN_DELAY
 
 MINUTE = 60
 FIRST = NOW // 60_000_000_000

@@ -14,7 +14,7 @@ from podwright.controllers.interface import DrainNode
 from podwright.controllers.kinds import NODE, PDB, POD
 from podwright.controllers.tests.staged_cluster import Cluster, a_pod, document
 from podwright.controllers.tests.test_disruption_budget import a_budget
-from podwright.stages.annotation_stages import STOP_DELAY
+from podwright.stages.pod_annotations import STOP_DELAY
 
 MAKERS = (DisruptionController, DrainController)
 WEB = {"app": "web"}

@@ -28,7 +28,7 @@ from podwright.controllers.tests.controller_cluster import counting, counts
 from podwright.controllers.tests.staged_cluster import Cluster, at, document
 from podwright.controllers.workload_fields import status_of
 from podwright.objects import Pod
-from podwright.stages.annotation_stages import EXIT_CODE, RUN_DELAY
+from podwright.stages.pod_annotations import EXIT_CODE, RUN_DELAY
 from podwright.store.versions import with_metadata
 
 MAKERS = (JobController, JobTTLController)

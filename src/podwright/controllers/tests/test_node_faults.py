@@ -16,7 +16,7 @@ from podwright.controllers.node_lifecycle import NodeLifecycleController
 from podwright.controllers.pod_gc import PodGarbageCollector
 from podwright.controllers.taint_eviction import TaintEvictionController
 from podwright.controllers.tests.staged_cluster import Cluster, a_pod, at, document
-from podwright.stages.annotation_stages import RUN_DELAY
+from podwright.stages.pod_annotations import RUN_DELAY
 
 MAKERS = (NodeLifecycleController, TaintEvictionController, PodGarbageCollector)
 UNREACHABLE = "node.kubernetes.io/unreachable"

@@ -6,7 +6,7 @@ from podwright.objects.openb import CREATION_TIME, DELETION_TIME, OpenbTimes, op
 from podwright.simulation.inputs import Inputs
 from podwright.simulation.openb_arrivals import openb_arrivals
 from podwright.stages import Lifecycle, default_stages
-from podwright.stages.annotation_stages import RUN_DELAY
+from podwright.stages.pod_annotations import RUN_DELAY
 from podwright.stages.tests.lifecycle_driver import NOW, SECOND, LifecycleDriver
 from podwright.testing import make_pod
 

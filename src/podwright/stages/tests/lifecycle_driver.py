@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from podwright.api import ApplyObject, DeleteObject, PatchObject, UpdateObject
+from podwright.api import ApplyObject, CreateObject, DeleteObject, PatchObject, UpdateObject
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import Object
 from podwright.objects.timestamps import timestamp_text
@@ -17,6 +17,7 @@ from podwright.stages import (
     ScheduleStage,
     StageDue,
 )
+from podwright.store import GroupKind, kind_of
 
 SECOND = 1_000_000_000
 NOW = 1_767_225_600 * SECOND  # 2026-01-01T00:00:00Z
@@ -55,6 +56,7 @@ class LifecycleDriver:
         self.objects: dict[str, Object] = {}
         self.story: list[tuple[float, str, str]] = []
         self.notes: list[str] = []
+        self.created: dict[tuple[GroupKind, str], Any] = {}
 
     def put(self, obj: Object) -> None:
         self.objects[obj.key] = obj
@@ -79,6 +81,9 @@ class LifecycleDriver:
                         self.delete(self.objects[action.key])
                 case ApplyObject():
                     self.record(action.user, action.obj.key)
+                case CreateObject():
+                    self.record(action.user, action.obj.key)
+                    self.created[kind_of(action.obj), action.obj.key] = action.obj
                 case PatchObject():
                     self.record(action.user, action.key)
                 case RecordEvent():

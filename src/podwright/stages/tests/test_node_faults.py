@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from podwright.api.node_faults import NodeDown, NodeUp
 from podwright.objects import with_fields
 from podwright.stages import Lifecycle, StageDue
-from podwright.stages.annotation_stages import RUN_DELAY
+from podwright.stages.pod_annotations import RUN_DELAY
 from podwright.stages.tests.lifecycle_driver import NOW, SECOND, LifecycleDriver, a_node, a_pod, at
 
 

@@ -1,0 +1,169 @@
+"""The kubelets of all nodes: a state machine that syncs pods.
+
+Theory of operation
+-------------------
+`sync` takes a pod and the time, and returns the writes, the Events, and the time of the next sync.
+A pod is synced when it changes, and when something is due: a container ends, a probe is executed, a
+back-off is over. The status that a sync computes depends on the pod and on its record only, so a
+sync that finds nothing new writes nothing.
+
+A record is kept for each pod. It is lost when a server ends, and read from the status of the pod
+then: back-offs begin again, and a container that would have ended by itself keeps running.
+
+A pod whose phase was set to Succeeded or Failed by somebody else is finished.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from podwright.api import DeleteObject, RecordEvent, UpdateObject
+from podwright.objects import NamespacedName, Pod
+from podwright.stages.addresses import Addresses
+from podwright.stages.kubelet.kubelet_node import KubeletNode
+from podwright.stages.kubelet.pod_records import TERMINAL_PHASES, PodRecord, record_of
+from podwright.stages.kubelet.pod_status import rejected_status, status_of, with_status
+from podwright.stages.kubelet.pod_sync import PodSync
+from podwright.stages.kubelet.references import ObjectReader
+from podwright.stages.kubelet.restored_runs import restore_runs
+
+USER: Final = "kubelet"
+
+
+class PodSyncResult(msgspec.Struct, frozen=True):
+    """The result of a sync.
+
+    Attributes
+    ----------
+    actions : list
+        In the order in which they are executed.
+    pod : Pod
+        With the new status.
+    due_ns : int, optional
+        When the next sync is due; None if the pod has to change before.
+    is_removed : bool
+        Whether the pod was removed.
+    """
+
+    actions: list[RecordEvent | UpdateObject | DeleteObject]
+    pod: Pod
+    due_ns: int | None
+    is_removed: bool = False
+
+
+class Kubelet:
+    """The kubelets of a cluster.
+
+    Parameters
+    ----------
+    addresses : Addresses
+    reader : ObjectReader, optional
+        Reads the objects that pods refer to; without it none is missing.
+    seed : int
+    """
+
+    def __init__(
+        self, addresses: Addresses, *, reader: ObjectReader | None = None, seed: int = 0
+    ) -> None:
+        self._addresses = addresses
+        self._reader = reader
+        self._seed = seed
+        self._records: dict[NamespacedName, PodRecord] = {}
+        self._nodes: dict[str, KubeletNode] = {}
+
+    def needs_sync(self, pod: Pod) -> bool:
+        """Whether a pod differs from what the last sync read and wrote."""
+        record = self._records.get(pod.key)
+        return (
+            record is None
+            or record.uid != pod.uid
+            or record.seen != _seen(pod)
+            or record.status != pod.raw.get("status")
+        )
+
+    def forget(self, key: NamespacedName) -> None:
+        """Forget a pod that is gone."""
+        record = self._records.pop(key, None)
+        if record is not None and record.node in self._nodes:
+            node = self._nodes[record.node]
+            node.release(key)
+            node.release_address(key)
+
+    def forget_node(self, name: str) -> None:
+        """Forget a node that is gone."""
+        self._nodes.pop(name, None)
+
+    def sync(self, pod: Pod, now_ns: int) -> PodSyncResult:
+        """Sync a pod that is bound to a node."""
+        node = self._node(pod.spec.node_name)
+        record = self._records.get(pod.key)
+        actions: list[RecordEvent | UpdateObject | DeleteObject] = []
+        if record is None or record.uid != pod.uid:
+            if record is not None:
+                self.forget(pod.key)
+            record = self._records[pod.key] = record_of(pod.raw, now_ns)
+            restore_runs(record, pod.raw, now_ns=now_ns, seed=self._seed)
+            is_known = "startTime" in (pod.raw.get("status") or {})
+            if is_known or record.is_finished:
+                if not record.is_finished:
+                    node.add_use(pod)
+            elif "deletionTimestamp" not in pod.raw["metadata"]:
+                rejection = node.admit(pod)
+                if rejection is not None:
+                    record.is_finished = True
+                    event = node.event_of(pod, "Warning", rejection.reason, rejection.message)
+                    status = rejected_status(pod.raw, rejection, now_ns)
+                    return self._written([event], pod, record, status, None)
+        if pod.status.phase in TERMINAL_PHASES and not record.is_finished:
+            for known in record.containers.values():
+                known.running = None
+            record.is_finished = True
+        was_finished = record.is_finished
+        sync = PodSync(pod, record, node, now_ns=now_ns, seed=self._seed)
+        sync.run()
+        actions += sync.events
+        if record.is_finished:
+            node.release(pod.key)
+        if was_finished:
+            result = self._written(actions, pod, record, pod.raw.get("status") or {}, None)
+        else:
+            status = status_of(pod.raw, record, node.address, now_ns)
+            result = self._written(actions, pod, record, status, sync.due_ns)
+        if record.is_finished and "deletionTimestamp" in pod.raw["metadata"]:
+            result.actions.append(DeleteObject("", "Pod", pod.key, pod.uid, USER, 0))
+            return msgspec.structs.replace(result, is_removed=True, due_ns=None)
+        return result
+
+    def _written(
+        self,
+        actions: list[RecordEvent | UpdateObject | DeleteObject],
+        pod: Pod,
+        record: PodRecord,
+        status: dict[str, object],
+        due_ns: int | None,
+    ) -> PodSyncResult:
+        """Return the result of a sync with a status, which is written if it is new."""
+        record.seen, record.status = _seen(pod), status
+        if status != pod.raw.get("status"):
+            pod = with_status(pod, status, record)
+            actions.append(UpdateObject(pod, "status", USER))
+        return PodSyncResult(actions, pod, due_ns)
+
+    def _node(self, name: str) -> KubeletNode:
+        node = self._nodes.get(name)
+        if node is None:
+            node = self._nodes[name] = KubeletNode(name, self._addresses, self._reader)
+        return node
+
+
+def _seen(pod: Pod) -> tuple[object, ...]:
+    """Return what a sync reads besides the status."""
+    metadata = pod.raw["metadata"]
+    return (
+        metadata.get("generation"),
+        metadata.get("deletionTimestamp"),
+        metadata.get("deletionGracePeriodSeconds"),
+        metadata.get("annotations"),
+    )

@@ -1,0 +1,95 @@
+"""The heartbeats of nodes: a Lease that is renewed every ten seconds, and times in conditions.
+
+Upstream: staging/src/k8s.io/component-helpers/apimachinery/lease/controller.go;
+pkg/kubelet/kubelet_node_status.go
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from podwright.api import CreateObject, PatchObject
+from podwright.objects import Document, Node, timestamp_text, timestamp_text_nano
+from podwright.schema import decode
+from podwright.stages.kubelet.references import ObjectReader
+from podwright.store import GroupKind
+
+NAMESPACE: Final = "kube-node-lease"
+DURATION_SECONDS: Final = 40
+RENEW_NS: Final = 10_000_000_000
+STATUS_NS: Final = 300_000_000_000
+"""How often the times in the conditions are updated."""
+
+_LEASE: Final[GroupKind] = ("coordination.k8s.io", "Lease")
+_USER: Final = "kubelet"
+
+
+class LeaseRenewal(msgspec.Struct, frozen=True):
+    """The writes of a heartbeat, and the time of the next one."""
+
+    requests: list[CreateObject | PatchObject]
+    due_ns: int
+
+
+class NodeLeases:
+    """Renews the leases of nodes.
+
+    Parameters
+    ----------
+    reader : ObjectReader
+        Reads the leases.
+    """
+
+    def __init__(self, reader: ObjectReader) -> None:
+        self._reader = reader
+
+    def renew(self, node: Node, now_ns: int) -> LeaseRenewal:
+        """Return the heartbeat of a node."""
+        renew_time = f"{timestamp_text_nano(now_ns)[:-4]}Z"
+        key = f"{NAMESPACE}/{node.name}"
+        requests: list[CreateObject | PatchObject] = []
+        if self._reader.get(_LEASE, key) is not None:
+            patch: Document = {"spec": {"renewTime": renew_time}}
+            requests.append(PatchObject(_LEASE, key, patch, _USER))
+        elif self._reader.get(("", "Namespace"), NAMESPACE) is not None:
+            requests.append(CreateObject(decode(_lease(node, renew_time)), _USER))
+        heartbeat = _conditions(node, now_ns)
+        if heartbeat is not None:
+            patch = {"status": {"conditions": heartbeat}}
+            requests.append(PatchObject(("", "Node"), node.key, patch, _USER, "status"))
+        return LeaseRenewal(requests, now_ns + RENEW_NS)
+
+
+def _conditions(node: Node, now_ns: int) -> list[Document] | None:
+    """Return the conditions with new times, if the present times are old; None otherwise."""
+    conditions = (node.raw.get("status") or {}).get("conditions") or []
+    now = timestamp_text(now_ns)
+    oldest = timestamp_text(now_ns - STATUS_NS)
+    own = [each for each in conditions if each.get("lastHeartbeatTime")]
+    if not own or all(each["lastHeartbeatTime"] > oldest for each in own):
+        return None
+    return [
+        each | {"lastHeartbeatTime": now} if each.get("lastHeartbeatTime") else each
+        for each in conditions
+    ]
+
+
+def _lease(node: Node, renew_time: str) -> Document:
+    return {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {
+            "name": node.name,
+            "namespace": NAMESPACE,
+            "ownerReferences": [
+                {"apiVersion": "v1", "kind": "Node", "name": node.name, "uid": node.uid}
+            ],
+        },
+        "spec": {
+            "holderIdentity": node.name,
+            "leaseDurationSeconds": DURATION_SECONDS,
+            "renewTime": renew_time,
+        },
+    }

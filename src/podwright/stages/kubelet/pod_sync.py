@@ -1,0 +1,638 @@
+"""One sync of a pod: what its containers did since the last one, and which of them start or stop.
+
+A sync reads the pod and its record, changes the record, and collects the Events of the kubelet and
+the times at which something else happens. `pod_status` makes the status of the pod from the record.
+
+The order is upstream's: the sandbox with the volumes; ephemeral containers; init containers one
+after another, where a sidecar only has to be started; app containers. A pod that is deleted, or
+whose deadline has passed, is stopped: app containers first, then sidecars, the last one first.
+
+Upstream: pkg/kubelet/kubelet.go, SyncPod; pkg/kubelet/kuberuntime/kuberuntime_manager.go
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Final
+
+from podwright.api import RecordEvent
+from podwright.objects import Document, Pod
+from podwright.stages.kubelet.container_files import ContainerFiles
+from podwright.stages.kubelet.images import Image, pull_error, read_image
+from podwright.stages.kubelet.kubelet_node import KubeletNode
+from podwright.stages.kubelet.pod_records import (
+    ContainerKind,
+    ContainerRecord,
+    Ended,
+    PodRecord,
+    RunRecord,
+    container_id,
+    containers_of,
+)
+from podwright.stages.kubelet.probes import (
+    FIELDS,
+    ProbeType,
+    count_result,
+    execute_probe,
+    new_probe,
+)
+from podwright.stages.kubelet.programs import (
+    EXIT_AT_SIGTERM_NS,
+    KILLED,
+    command_run,
+    program_of,
+)
+from podwright.stages.kubelet.references import environment_error, volume_error
+from podwright.stages.kubelet.restart_policies import count_restart, restart_ns, should_restart
+from podwright.stages.pod_annotations import STOP_DELAY
+from podwright.stages.stage import read_delay
+
+SECOND_NS: Final = 1_000_000_000
+DEADLINE_EXCEEDED: Final = (
+    "DeadlineExceeded",
+    "Pod was active on the node longer than the specified deadline",
+)
+
+_PULL_BACK_OFF_NS: Final = 10 * SECOND_NS
+_PULL_BACK_OFF_MAX_NS: Final = 300 * SECOND_NS
+_SHOW_PULL_ERROR_NS: Final = 2 * SECOND_NS
+_CONFIG_RETRY_NS: Final = 10 * SECOND_NS
+_MOUNT_BACK_OFF_NS: Final = SECOND_NS // 2
+_MOUNT_BACK_OFF_MAX_NS: Final = 122 * SECOND_NS
+_GRACE_SECONDS: Final = 30
+_ROUNDS_MAX: Final = 100
+
+
+class PodSync:
+    """A sync of one pod at one time.
+
+    Parameters
+    ----------
+    pod : Pod
+    record : PodRecord
+        Is changed.
+    node : KubeletNode
+        The node of the pod.
+    now_ns : int
+    seed : int
+        Of the draws.
+
+    Attributes
+    ----------
+    events : list of RecordEvent
+    due_ns : int, optional
+        When the pod has to be synced again; None for not before it changes.
+    """
+
+    def __init__(
+        self, pod: Pod, record: PodRecord, node: KubeletNode, *, now_ns: int, seed: int
+    ) -> None:
+        self._pod = pod
+        self._document: Document = pod.raw
+        self._metadata: Document = pod.raw["metadata"]
+        self._spec: Document = pod.raw.get("spec") or {}
+        self._record = record
+        self._node = node
+        self._now_ns = now_ns
+        self._seed = seed
+        self._files = ContainerFiles(record, node.files, self._spec.get("volumes") or ())
+        self.events: list[RecordEvent] = []
+        self.due_ns: int | None = None
+
+    def run(self) -> None:
+        """Advance the pod until nothing more happens at this time."""
+        record = self._record
+        if self._is_finished:
+            return
+        self._update_containers()
+        self._check_deadline()
+        for _ in range(_ROUNDS_MAX):
+            has_ended = self._advance()
+            if record.stop_ns is not None:
+                self._stop_pod()
+                if not record.running:
+                    record.is_finished = True
+                    break
+                has_started = False
+            else:
+                has_started = self._start_containers()
+                if record.is_finished:
+                    break
+            if not has_ended and not has_started and not self._is_overdue():
+                break
+        self._collect_due()
+
+    @property
+    def _is_finished(self) -> bool:
+        return self._record.is_finished
+
+    # ---------------------------------------------------------------------- the pod itself
+
+    def _update_containers(self) -> None:
+        """Add new ephemeral containers, and stop containers whose definition changed."""
+        for kind, container in containers_of(self._spec):
+            known = self._record.containers.get(container["name"])
+            if known is None:
+                known = ContainerRecord(container["name"], kind)
+                self._record.containers[known.name] = known
+            run = known.running
+            if (
+                run is not None
+                and not run.is_stopping
+                and run.spec.get("image") != container.get("image")
+            ):
+                known.must_restart = True
+                known.back_off_ns = 0
+                message = f"Container {known.name} definition changed, will be restarted"
+                self._stop(known, container, self._grace_ns(), message)
+
+    def _check_deadline(self) -> None:
+        """Begin to stop a pod that is deleted or has run for too long."""
+        record, now_ns = self._record, self._now_ns
+        if "deletionTimestamp" in self._metadata:
+            grace_ns = int(self._metadata.get("deletionGracePeriodSeconds") or 0) * SECOND_NS
+            first_ns = now_ns if record.stop_ns is None else record.stop_ns
+            deadline_ns = first_ns + grace_ns
+            if record.stop_ns is None:
+                record.stop_ns = now_ns
+            elif record.stop_deadline_ns is not None and deadline_ns < record.stop_deadline_ns:
+                for known in record.running:
+                    run = known.running
+                    assert run is not None
+                    last_ns = max(deadline_ns, now_ns)
+                    if run.is_stopping and (run.ends_ns is None or run.ends_ns > last_ns):
+                        run.ends_ns, run.exit_code, run.reason = last_ns, KILLED, "Error"
+            record.stop_deadline_ns = deadline_ns
+            return
+        seconds = self._spec.get("activeDeadlineSeconds")
+        if seconds is None or record.stop_ns is not None:
+            return
+        deadline_ns = record.start_ns + int(seconds) * SECOND_NS
+        if now_ns < deadline_ns:
+            self._due(deadline_ns)
+            return
+        record.stop, record.stop_ns = DEADLINE_EXCEEDED, now_ns
+        record.stop_deadline_ns = now_ns + self._grace_ns()
+        self._event("Normal", *DEADLINE_EXCEEDED)
+
+    def _stop_pod(self) -> None:
+        """Stop the app containers, then the sidecars in reverse order."""
+        deadline_ns = self._record.stop_deadline_ns
+        assert deadline_ns is not None, "a pod is stopped without a deadline"
+        specs = {container["name"]: container for _, container in containers_of(self._spec)}
+        sidecars = [each for each in self._record.running if each.kind == "sidecar"]
+        others = [each for each in self._record.running if each.kind != "sidecar"]
+        for known in others or sidecars[-1:]:
+            run = known.running
+            if run is not None and not run.is_stopping:
+                left_ns = max(deadline_ns - self._now_ns, 0)
+                self._stop(known, specs.get(known.name) or run.spec, left_ns)
+
+    def _grace_ns(self) -> int:
+        seconds = self._spec.get("terminationGracePeriodSeconds")
+        return max(int(_GRACE_SECONDS if seconds is None else seconds), 1) * SECOND_NS
+
+    # -------------------------------------------------------------------------- containers
+
+    def _advance(self) -> bool:
+        """Execute probes and end containers that are due; return whether one ended."""
+        has_ended = False
+        specs = {container["name"]: container for _, container in containers_of(self._spec)}
+        for known in self._record.running:
+            run = known.running
+            assert run is not None
+            container = specs.get(known.name) or run.spec
+            if not run.is_stopping:
+                self._probe(known, run, container)
+            if run.ends_ns is not None and run.ends_ns <= self._now_ns:
+                self._end(known, run)
+                has_ended = True
+        return has_ended
+
+    def _end(self, known: ContainerRecord, run: RunRecord) -> None:
+        assert run.ends_ns is not None
+        self._files.apply(known, run, run.ends_ns)
+        self._files.remove_own(known)
+        reason = run.reason or ("Error" if run.exit_code else "Completed")
+        known.ended = Ended(
+            run.exit_code, reason, run.message, run.started_ns, run.ends_ns, run.container_id
+        )
+        known.running = known.waiting = None
+
+    def _stop(
+        self,
+        known: ContainerRecord,
+        container: Document,
+        grace_ns: int,
+        message: str = "",
+    ) -> None:
+        """Begin to stop a container: its hook, SIGTERM, and SIGKILL after the grace period."""
+        run, now_ns = known.running, self._now_ns
+        assert run is not None
+        run.is_stopping = True
+        self._container_event(
+            known, "Normal", "Killing", message or f"Stopping container {known.name}"
+        )
+        deadline_ns = now_ns + grace_ns
+        signal_ns = now_ns + (self._pre_stop_ns(known, container) if grace_ns else 0)
+        annotations = self._metadata.get("annotations") or {}
+        least_ns = None
+        if STOP_DELAY in annotations and self._record.stop_ns is not None:
+            least_ns = read_delay(annotations[STOP_DELAY], now_ns)
+        if least_ns is None and signal_ns < deadline_ns and run.handles_sigterm:
+            least_ns = signal_ns + EXIT_AT_SIGTERM_NS - now_ns
+        ends_ns, exit_code = deadline_ns, KILLED
+        if least_ns is not None:
+            ends_ns, exit_code = min(now_ns + max(least_ns, 0), deadline_ns), 0
+        if run.ends_ns is None or ends_ns < run.ends_ns:
+            run.ends_ns, run.exit_code, run.message = ends_ns, exit_code, ""
+
+    def _pre_stop_ns(self, known: ContainerRecord, container: Document) -> int:
+        hook = (container.get("lifecycle") or {}).get("preStop") or {}
+        if "sleep" in hook:
+            return int(hook["sleep"].get("seconds") or 0) * SECOND_NS
+        duration_ns, exit_code = self._hook_run(known, container, hook)
+        if exit_code:
+            self._container_event(known, "Warning", "FailedPreStopHook", "PreStopHook failed")
+        return duration_ns
+
+    def _hook_run(
+        self, known: ContainerRecord, container: Document, hook: Document
+    ) -> tuple[int, int]:
+        """Return how long the command of a hook runs, and its exit code."""
+        command = (hook.get("exec") or {}).get("command")
+        if not command:
+            return 0, 0
+        has_file = self._files.reader(known, container)
+        run = command_run(container, self._document, command, has_file=has_file)
+        if run is None:
+            return 0, 0
+        return (run.duration_ns or 0), run.exit_code
+
+    # ------------------------------------------------------------------------------ probes
+
+    def _probe(self, known: ContainerRecord, run: RunRecord, container: Document) -> None:
+        self._files.apply(known, run, self._now_ns)
+        if not run.is_started:
+            has_changed = self._execute("startup", known, run, container)
+            if run.startup is not None and not (has_changed and run.startup.is_success):
+                return
+            self._begin_probes(run, container, self._now_ns)
+        if run.readiness is not None and self._execute("readiness", known, run, container):
+            run.is_ready = run.readiness.is_success
+        if run.liveness is not None:
+            self._execute("liveness", known, run, container)
+
+    def _begin_probes(self, run: RunRecord, container: Document, begin_ns: int) -> None:
+        """Begin the probes of a container that has started."""
+        run.is_started = True
+        run.is_ready = "readinessProbe" not in container
+        if not run.is_ready:
+            run.readiness = new_probe("readiness", container["readinessProbe"], begin_ns)
+        if "livenessProbe" in container:
+            run.liveness = new_probe("liveness", container["livenessProbe"], begin_ns)
+
+    def _execute(
+        self, probe_type: ProbeType, known: ContainerRecord, run: RunRecord, container: Document
+    ) -> bool:
+        """Execute a probe that is due, and return whether its result changed."""
+        state = getattr(run, probe_type)
+        probe = container.get(FIELDS[probe_type])
+        if probe is None or state is None:
+            return False
+        has_file = self._files.reader(known, container)
+        if state.next_ns is None:
+            # An annotation may have changed the result.
+            if execute_probe(probe_type, container, self._document, has_file).is_success:
+                return False
+        elif state.next_ns > self._now_ns:
+            return False
+        result = execute_probe(probe_type, container, self._document, has_file)
+        if not result.is_success:
+            note = f"{probe_type.capitalize()} probe failed: {result.output}"
+            self._container_event(known, "Warning", "Unhealthy", note)
+        has_changed = count_result(state, result, probe, self._now_ns)
+        is_failed = not result.is_success and state.failures >= int(
+            probe.get("failureThreshold") or 3
+        )
+        if is_failed and probe_type != "readiness":
+            grace = probe.get("terminationGracePeriodSeconds")
+            message = f"Container {known.name} failed {probe_type} probe"
+            if self._should_restart(known, container, KILLED):
+                message += ", will be restarted"
+            grace_ns = self._grace_ns() if grace is None else int(grace) * SECOND_NS
+            self._stop(known, container, grace_ns, message)
+        return has_changed
+
+    # ------------------------------------------------------------------------------- start
+
+    def _start_containers(self) -> bool:
+        """Start what can be started; return whether something has started."""
+        record = self._record
+        if not record.has_sandbox and not self._start_sandbox():
+            return False
+        is_blocked = has_started = False
+        for kind, container in containers_of(self._spec):
+            known = record.containers[container["name"]]
+            if kind == "ephemeral":
+                if known.running is None and known.ended is None:
+                    has_started |= self._start(known, container)
+            elif is_blocked and not record.is_initialized:
+                continue
+            elif kind == "init":
+                if record.is_initialized or known.has_succeeded:
+                    continue
+                is_blocked = True
+                has_started |= self._start_init(known, container)
+            elif kind == "sidecar":
+                has_started |= known.running is None and self._start(known, container)
+                is_blocked = known.running is None or not known.running.is_started
+            else:
+                has_started |= self._start_app(known, container)
+        if not has_started and not record.is_finished and self._is_completed():
+            self._finish()
+        return has_started
+
+    def _start_init(self, known: ContainerRecord, container: Document) -> bool:
+        if known.running is not None:
+            return False
+        ended = known.ended
+        if ended is not None and not self._should_restart(known, container, ended.exit_code):
+            self._finish()
+            return False
+        return self._start(known, container)
+
+    def _start_app(self, known: ContainerRecord, container: Document) -> bool:
+        if known.running is not None:
+            return False
+        if known.ended is not None and not self._should_restart(
+            known, container, known.ended.exit_code
+        ):
+            known.waiting = None
+            return False
+        has_started = self._start(known, container)
+        self._record.is_initialized |= has_started
+        return has_started
+
+    def _is_completed(self) -> bool:
+        """Whether no app container runs, and none starts again."""
+        for kind, container in containers_of(self._spec):
+            known = self._record.containers[container["name"]]
+            if kind != "app":
+                continue
+            if known.running is not None or known.ended is None:
+                return False
+            if self._should_restart(known, container, known.ended.exit_code):
+                return False
+        return True
+
+    def _finish(self) -> None:
+        """End the pod: stop what still runs, such as sidecars."""
+        record = self._record
+        for known in record.containers.values():
+            if known.running is None:
+                known.waiting = None
+        if not record.running:
+            record.is_finished = True
+            return
+        record.stop_ns = self._now_ns
+        record.stop_deadline_ns = self._now_ns + self._grace_ns()
+        self._stop_pod()
+
+    def _should_restart(self, known: ContainerRecord, container: Document, exit_code: int) -> bool:
+        return known.must_restart or should_restart(known.kind, container, self._spec, exit_code)
+
+    def _start_sandbox(self) -> bool:
+        """Mount the volumes and set up the network, if the volumes can be mounted."""
+        record, now_ns = self._record, self._now_ns
+        if now_ns < record.mount_retry_ns:
+            self._due(record.mount_retry_ns)
+            return False
+        reader = self._node.reader
+        error = volume_error(self._document, reader) if reader is not None else None
+        if error is not None:
+            name, text = error
+            note = f'MountVolume.SetUp failed for volume "{name}" : {text}'
+            self._event("Warning", "FailedMount", note)
+            back_off_ns = min(2 * record.mount_back_off_ns, _MOUNT_BACK_OFF_MAX_NS)
+            record.mount_back_off_ns = back_off_ns or _MOUNT_BACK_OFF_NS
+            record.mount_retry_ns = now_ns + record.mount_back_off_ns
+            self._due(record.mount_retry_ns)
+            return False
+        record.has_sandbox = True
+        if self._spec.get("hostNetwork"):
+            record.pod_ip = self._node.address
+        elif not record.pod_ip:
+            record.pod_ip = self._node.new_pod_address(self._pod)
+        return True
+
+    def _start(self, known: ContainerRecord, container: Document) -> bool:
+        """Start a container; return False if it has to wait."""
+        now_ns = self._now_ns
+        if known.ended is not None:
+            due_ns = restart_ns(known)
+            if now_ns < due_ns:
+                self._wait_for_restart(known)
+                self._due(due_ns)
+                return False
+        if now_ns < known.retry_ns:
+            self._due(known.retry_ns)
+            return False
+        image = self._pulled_image(known, container)
+        if image is None or not self._is_configured(known, container, image):
+            return False
+        self._run_container(known, container)
+        return True
+
+    def _wait_for_restart(self, known: ContainerRecord) -> None:
+        pod = self._pod_text()
+        seconds = known.back_off_ns // SECOND_NS
+        text = f"back-off {_go_seconds(seconds)} restarting failed container={known.name} pod={pod}"
+        if known.waiting == ("CrashLoopBackOff", text):
+            return
+        known.waiting = ("CrashLoopBackOff", text)
+        note = f"Back-off restarting failed container {known.name} in pod {pod}"
+        self._container_event(known, "Warning", "BackOff", note)
+
+    def _pulled_image(self, known: ContainerRecord, container: Document) -> Image | None:
+        """Return the image of a container if it is on the node, after a pull if necessary."""
+        name, now_ns = container.get("image") or "", self._now_ns
+        policy = container.get("imagePullPolicy") or "IfNotPresent"
+        image = read_image(name)
+        if image is None:
+            text = (
+                f'Failed to apply default image tag "{name}": couldn\'t parse image name '
+                f'"{name}": invalid reference format'
+            )
+            if self._wait(known, "InvalidImageName", text):
+                self._container_event(known, "Warning", "InspectFailed", text)
+                self._container_event(known, "Warning", "Failed", "Error: InvalidImageName")
+            return None
+        if image.exists:
+            is_present = self._node.has_image(image.name)
+            if policy == "Never" or (is_present and policy != "Always"):
+                note = f'Container image "{name}" already present on machine'
+                note += "" if policy == "Never" else " and can be accessed by the pod"
+                self._container_event(known, "Normal", "Pulled", note)
+            else:
+                self._node.add_image(image.name)
+                milliseconds = image.pull_ns // 1_000_000
+                self._container_event(known, "Normal", "Pulling", f'Pulling image "{name}"')
+                note = (
+                    f'Successfully pulled image "{name}" in {milliseconds}ms ({milliseconds}ms '
+                    f"including waiting). Image size: {image.size_bytes} bytes."
+                )
+                self._container_event(known, "Normal", "Pulled", note)
+            known.pull_back_off_ns = 0
+            return image
+        if policy == "Never":
+            text = f'Container image "{name}" is not present with pull policy of Never'
+            if self._wait(known, "ErrImageNeverPull", text):
+                self._container_event(known, "Warning", "ErrImageNeverPull", text)
+                self._container_event(known, "Warning", "Failed", "Error: ErrImageNeverPull")
+            return None
+        error = pull_error(image)
+        if now_ns < known.pull_retry_ns:
+            text = f'Back-off pulling image "{name}"'
+            if self._wait(known, "ImagePullBackOff", f"{text}: ErrImagePull: {error}"):
+                self._container_event(known, "Normal", "BackOff", text)
+                self._container_event(known, "Warning", "Failed", "Error: ImagePullBackOff")
+            self._due(known.pull_retry_ns)
+            return None
+        self._container_event(known, "Normal", "Pulling", f'Pulling image "{name}"')
+        self._container_event(known, "Warning", "Failed", f'Failed to pull image "{name}": {error}')
+        self._container_event(known, "Warning", "Failed", "Error: ErrImagePull")
+        self._wait(known, "ErrImagePull", error)
+        back_off_ns = min(2 * known.pull_back_off_ns, _PULL_BACK_OFF_MAX_NS)
+        known.pull_back_off_ns = back_off_ns or _PULL_BACK_OFF_NS
+        known.pull_retry_ns = now_ns + known.pull_back_off_ns
+        # The error is shown until the next sync, which finds the back-off.
+        self._due(now_ns + _SHOW_PULL_ERROR_NS)
+        return None
+
+    def _is_configured(self, known: ContainerRecord, container: Document, image: Image) -> bool:
+        """Whether a container can be created; it waits if its configuration is not complete."""
+        error = self._user_error(container, image)
+        reader = self._node.reader
+        if error is None and reader is not None:
+            namespace = self._metadata.get("namespace") or ""
+            error = environment_error(container, namespace, reader)
+        if error is None:
+            return True
+        if self._wait(known, "CreateContainerConfigError", error):
+            self._container_event(known, "Warning", "Failed", f"Error: {error}")
+        known.retry_ns = self._now_ns + _CONFIG_RETRY_NS
+        self._due(known.retry_ns)
+        return False
+
+    def _user_error(self, container: Document, image: Image) -> str | None:
+        of_pod = self._spec.get("securityContext") or {}
+        own = container.get("securityContext") or {}
+        if not own.get("runAsNonRoot", of_pod.get("runAsNonRoot")):
+            return None
+        user = own.get("runAsUser", of_pod.get("runAsUser"))
+        where = f'(pod: "{self._pod_text()}", container: {container["name"]})'
+        if user == 0:
+            return f"container's runAsUser breaks non-root policy {where}"
+        if user is None and image.runs_as_root:
+            return f"container has runAsNonRoot and image will run as root {where}"
+        return None
+
+    def _wait(self, known: ContainerRecord, reason: str, message: str) -> bool:
+        """Let a container wait; return whether it did not for this reason."""
+        is_new = known.waiting != (reason, message)
+        known.waiting = (reason, message)
+        return is_new
+
+    def _run_container(self, known: ContainerRecord, container: Document) -> None:
+        record, now_ns = self._record, self._now_ns
+        if known.ended is not None:
+            known.restart_count += 1
+            count_restart(known, now_ns)
+        identity = container_id(record.uid, known.name, known.restart_count)
+        counter = int.from_bytes(blake2b(identity.encode(), digest_size=8).digest(), "big")
+        program = program_of(
+            container,
+            self._document,
+            has_annotations=known.kind == "app",
+            has_file=self._files.reader(known, container),
+            seed=self._seed,
+            counter=counter,
+        )
+        ends_ns = None if program.duration_ns is None else now_ns + program.duration_ns
+        run = RunRecord(
+            now_ns,
+            identity,
+            ends_ns,
+            program.exit_code,
+            program.message,
+            program.changes,
+            program.handles_sigterm,
+            container,
+        )
+        known.last, known.ended, known.running = known.ended, None, run
+        known.waiting, known.must_restart = None, False
+        if "startupProbe" in container:
+            run.startup = new_probe("startup", container["startupProbe"], now_ns)
+        else:
+            self._begin_probes(run, container, now_ns)
+        self._container_event(known, "Normal", "Created", "Container created")
+        self._container_event(known, "Normal", "Started", "Container started")
+        hook = (container.get("lifecycle") or {}).get("postStart") or {}
+        duration_ns, exit_code = self._hook_run(known, container, hook)
+        if exit_code:
+            self._container_event(known, "Warning", "FailedPostStartHook", "PostStartHook failed")
+            run.is_stopping, run.is_ready = True, False
+            run.ends_ns, run.exit_code, run.reason = now_ns + duration_ns, KILLED, "Error"
+
+    # ------------------------------------------------------------------------- due, Events
+
+    def _is_overdue(self) -> bool:
+        return any(
+            run.ends_ns is not None and run.ends_ns <= self._now_ns
+            for known in self._record.running
+            if (run := known.running) is not None
+        )
+
+    def _collect_due(self) -> None:
+        """Collect the times at which running containers end or are probed."""
+        for known in self._record.running:
+            run = known.running
+            assert run is not None
+            if run.ends_ns is not None:
+                self._due(run.ends_ns)
+            if run.is_stopping:
+                continue
+            for probe in (run.startup,) if not run.is_started else (run.readiness, run.liveness):
+                if probe is not None and probe.next_ns is not None:
+                    self._due(probe.next_ns)
+
+    def _due(self, due_ns: int) -> None:
+        if self.due_ns is None or due_ns < self.due_ns:
+            self.due_ns = due_ns
+
+    def _event(self, event_type: str, reason: str, note: str, field_path: str = "") -> None:
+        self.events.append(self._node.event_of(self._pod, event_type, reason, note, field_path))
+
+    def _container_event(
+        self, known: ContainerRecord, event_type: str, reason: str, note: str
+    ) -> None:
+        self._event(event_type, reason, note, f"spec.{_LISTS[known.kind]}{{{known.name}}}")
+
+    def _pod_text(self) -> str:
+        metadata = self._metadata
+        return f"{metadata['name']}_{metadata.get('namespace', '')}({metadata.get('uid', '')})"
+
+
+_LISTS: Final[dict[ContainerKind, str]] = {
+    "init": "initContainers",
+    "sidecar": "initContainers",
+    "app": "containers",
+    "ephemeral": "ephemeralContainers",
+}
+
+
+def _go_seconds(seconds: int) -> str:
+    """Return seconds as Go prints a duration."""
+    minutes, rest = divmod(seconds, 60)
+    return f"{minutes}m{rest}s" if minutes else f"{rest}s"
