@@ -27,10 +27,10 @@ from podwright.api.endpoints import (
 from podwright.apiserver.defects import answered
 from podwright.apiserver.event_objects import EventObjects
 from podwright.config import ExtenderCall
-from podwright.controllers import NO_CERTIFICATE_AUTHORITY, served_controllers
+from podwright.controllers import NO_CERTIFICATE_AUTHORITY, RejectedWrite, served_controllers
 from podwright.framework import CallExtender
 from podwright.machine import Failure, SchedulerOptions
-from podwright.objects import Pod
+from podwright.objects import NamespacedName, Pod
 from podwright.simulation import Observer, World
 from podwright.stages import Stage
 from podwright.store import ObjectStore
@@ -207,6 +207,7 @@ def new_cluster(
         has_scheduler=options.has_scheduler,
         is_served=not options.is_bare,
         has_kubelet=options.has_lifecycle and options.stages is None,
+        report_failure=_log_controller_failure,
     )
     world.machine.watch_failures(_log_failure)
     return Cluster(
@@ -215,6 +216,18 @@ def new_cluster(
         events,
         call_extender=call_extender,
         extender_calls=extender_calls,
+    )
+
+
+def _log_controller_failure(controller: str, key: NamespacedName, error: Exception) -> None:
+    """Log what a controller could not do; it is tried again later."""
+    is_defect = not isinstance(error, RejectedWrite)
+    _LOGGER.error(
+        "%s could not sync %s, and tries again later: %s",
+        controller,
+        key,
+        error,
+        exc_info=error if is_defect else None,
     )
 
 

@@ -15,7 +15,12 @@ pod. An *orphan* is an object without a controlling owner; an owner *adopts* the
 its selector matches, and *releases* the pods that it no longer matches.
 """
 
-from podwright.controllers.controller_loop import ControllerLoop, ControllerLoopState
+from podwright.controllers.controller_loop import (
+    ControllerLoop,
+    ControllerLoopState,
+    RejectedWrite,
+    ReportFailure,
+)
 from podwright.controllers.expansion import (
     EXPANDED_KINDS,
     ExpandedWorkload,
@@ -35,6 +40,7 @@ from podwright.controllers.interface import (
     SyncAt,
     SyncDue,
     SyncNext,
+    WriteRejected,
 )
 from podwright.controllers.lister import Lister
 from podwright.controllers.pod_gc import PodGarbageCollector
@@ -64,10 +70,13 @@ __all__ = [
     "NodeEvent",
     "NodeUp",
     "PodGarbageCollector",
+    "RejectedWrite",
+    "ReportFailure",
     "SyncAt",
     "SyncDue",
     "SyncNext",
     "TaintEvictionController",
+    "WriteRejected",
     "expand",
     "served_controllers",
 ]

@@ -7,11 +7,12 @@ added. A key that is already in the workqueue is not added again.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
 from podwright.controllers.actions import event_by
+from podwright.controllers.failures import Failures
 from podwright.controllers.interface import (
     Controller,
     ControllerAction,
@@ -27,12 +28,16 @@ from podwright.controllers.interface import (
     SyncAt,
     SyncDue,
     SyncNext,
+    WriteRejected,
 )
 from podwright.controllers.lister import Lister
 from podwright.controllers.subscriptions import Subscriptions
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import KubernetesObject, NamespacedName, api_group
 from podwright.store import Change, kind_of
+
+ReportFailure: TypeAlias = Callable[[str, NamespacedName, Exception], None]
+"""Receives the name of a controller, the key that it synced, and what failed."""
 
 
 class ControllerLoopState(msgspec.Struct, frozen=True):
@@ -55,6 +60,13 @@ class ControllerLoopState(msgspec.Struct, frozen=True):
     controllers: dict[str, dict[str, Any]] = msgspec.field(name="memories")
 
 
+Actions: TypeAlias = list[ControllerAction]
+
+
+class RejectedWrite(Exception):  # noqa: N818 - it is reported, not raised
+    """The API server rejected a write of a controller; the text is the reason."""
+
+
 class ControllerLoop:
     """Runs controllers over one lister.
 
@@ -62,6 +74,9 @@ class ControllerLoop:
     ----------
     makers : iterable of callable
         Each constructs a controller for the lister.
+    report_failure : callable, optional
+        Receives the exceptions of controllers; what failed is then tried again later, with an
+        increasing delay. Without it, exceptions pass.
 
     Attributes
     ----------
@@ -69,8 +84,15 @@ class ControllerLoop:
         The objects of the cluster; read-only for callers.
     """
 
-    def __init__(self, makers: Iterable[Callable[[Lister], Controller]]) -> None:
+    def __init__(
+        self,
+        makers: Iterable[Callable[[Lister], Controller]],
+        *,
+        report_failure: ReportFailure | None = None,
+    ) -> None:
         self.lister = Lister()
+        self._report_failure = report_failure
+        self._failures = Failures()
         self._controllers: dict[str, Controller] = {}
         for make in makers:
             controller = make(self.lister)
@@ -115,8 +137,46 @@ class ControllerLoop:
                     if isinstance(controller, NodeController):
                         self._enqueue(controller, controller.on_node_event(event, now_ns))
             case CreateRejected():
-                return self._create_rejected(event)
+                retry = self._retry(event.request.user, event.message, now_ns)
+                return [*self._create_rejected(event), *retry]
+            case WriteRejected(controller, message):
+                return self._retry(controller, message, now_ns)
         return []
+
+    def retries(self, name: str) -> bool:
+        """Whether a controller of the name runs, and is tried again after failures."""
+        return self._report_failure is not None and name in self._controllers
+
+    def _retry(self, name: str, message: str, now_ns: int) -> list[ControllerAction]:
+        """Return when the present sync is tried again, after a write that was rejected."""
+        item = self._failures.present
+        if self._report_failure is None or item is None or item[0] != name:
+            return []
+        due_ns = self._failures.failed(item, now_ns)
+        if due_ns is None:
+            return []  # another write of the same sync was rejected before
+        self._report_failure(*item, RejectedWrite(message))
+        return self._requeue(item, due_ns)
+
+    def _requeue(self, item: tuple[str, NamespacedName], due_ns: int) -> list[ControllerAction]:
+        self._requeue_at[item] = due_ns
+        return [SyncAt(due_ns, SyncDue(*item))]
+
+    def _failed(self, item: tuple[str, NamespacedName], error: Exception, now_ns: int) -> Actions:
+        """Report the exception of a sync, and return its Event and when it is tried again."""
+        assert self._report_failure is not None, "exceptions pass"
+        self._report_failure(*item, error)
+        name, key = item
+        note = f"Error syncing {key}: {type(error).__name__}: {error}"
+        objects = (self.lister.get(kind, key) for kind in self._controllers[name].kinds)
+        events = [
+            event_by(name, obj, "FailedSync", note, is_warning=True)
+            for obj in objects
+            if obj is not None
+        ]
+        due_ns = self._failures.failed(item, now_ns)
+        assert due_ns is not None, "a sync fails once"
+        return [*events[:1], *self._requeue(item, due_ns)]
 
     def _create_rejected(self, event: CreateRejected) -> list[ControllerAction]:
         """Record the FailedCreate Event, once per sync and owner.
@@ -167,8 +227,15 @@ class ControllerLoop:
         workqueue = self._workqueue
         for name, observe, pending_work in self._subscriptions.of(kind, old, new):
             if pending_work is None or pending_work:
-                for key in observe(old, new):
-                    workqueue[name, key] = None
+                try:
+                    for key in observe(old, new):
+                        workqueue[name, key] = None
+                except Exception as error:
+                    # The edge of a controller: its failure must not stop the others.
+                    if self._report_failure is None:
+                        raise
+                    obj = new if new is not None else old
+                    self._report_failure(name, "" if obj is None else obj.key, error)
 
     def _enqueue(self, controller: Controller, keys: Iterable[NamespacedName]) -> None:
         for key in keys:
@@ -181,7 +248,15 @@ class ControllerLoop:
         del self._workqueue[name, key]
         self._rejected_owners.clear()
         actions: list[ControllerAction] = []
-        for action in self._controllers[name].sync(key, now_ns):
+        self._failures.begin((name, key))
+        try:
+            found = self._controllers[name].sync(key, now_ns)
+        except Exception as error:
+            # The edge of a controller: its failure must not stop the others.
+            if self._report_failure is None:
+                raise
+            return self._failed((name, key), error, now_ns)
+        for action in found:
             if isinstance(action, SyncAt):
                 item = (action.event.controller, action.event.key)
                 known = self._requeue_at.get(item)

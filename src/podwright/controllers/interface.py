@@ -59,6 +59,7 @@ __all__ = [
     "SyncDue",
     "SyncNext",
     "UpdateObject",
+    "WriteRejected",
 ]
 
 ALL_KINDS: Final[GroupKind] = ("*", "*")
@@ -129,6 +130,20 @@ class CreateRejected(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc
     message: str
 
 
+class WriteRejected(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+    """The API server rejected another write of a controller, such as an update.
+
+    Attributes
+    ----------
+    controller : str
+    message : str
+        The reason.
+    """
+
+    controller: str
+    message: str
+
+
 class SyncAt(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     """Send `SyncDue` at a time; an earlier time for the same object remains valid."""
 
@@ -137,7 +152,7 @@ class SyncAt(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
 
 
 ControllerEvent: TypeAlias = (
-    ObjectPut | ObjectDeleted | SyncNext | SyncDue | NodeEvent | CreateRejected
+    ObjectPut | ObjectDeleted | SyncNext | SyncDue | NodeEvent | CreateRejected | WriteRejected
 )
 
 ControllerAction: TypeAlias = (

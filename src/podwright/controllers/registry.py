@@ -27,6 +27,11 @@ from podwright.controllers.job import JobController
 from podwright.controllers.job_ttl import JobTTLController
 from podwright.controllers.lister import Lister
 from podwright.controllers.namespace import NamespaceController
+from podwright.controllers.network import (
+    EndpointsController,
+    EndpointSliceController,
+    EndpointSliceMirroringController,
+)
 from podwright.controllers.node_lifecycle import NodeLifecycleController
 from podwright.controllers.nodes import NodeRegistrationController, NodeTTLController
 from podwright.controllers.persistent_volume import PersistentVolumeController
@@ -87,5 +92,8 @@ def served_controllers(certificates: str, issue_token: IssueToken) -> tuple[Cont
         ClusterRoleAggregationController,
         NodeRegistrationController,
         NodeTTLController,
+        EndpointsController,
+        EndpointSliceController,
+        EndpointSliceMirroringController,
         *ALL_CONTROLLERS,
     )

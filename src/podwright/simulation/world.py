@@ -65,9 +65,11 @@ from podwright.controllers import (
     NodeDown,
     NodeEvent,
     NodeUp,
+    ReportFailure,
     SyncAt,
     SyncDue,
     SyncNext,
+    WriteRejected,
 )
 from podwright.files import FieldValidation
 from podwright.framework import CallExtender as ExtenderCaller
@@ -199,6 +201,8 @@ class World:
     has_kubelet : bool
         Whether kubelets run the pods in every detail, and nodes renew their leases; without it,
         stages do. Errors of stages become Events then.
+    report_failure : callable, optional
+        As for `ControllerLoop`.
     components : WorldComponents, optional
         The components of a restored world; all other arguments are ignored then.
 
@@ -241,6 +245,7 @@ class World:
         has_scheduler: bool = True,
         is_served: bool = False,
         has_kubelet: bool = False,
+        report_failure: ReportFailure | None = None,
         components: WorldComponents | None = None,
         **keywords: Unpack[MachineKeywords],
     ) -> None:
@@ -264,6 +269,7 @@ class World:
                 has_scheduler=has_scheduler,
                 is_served=is_served,
                 has_kubelet=has_kubelet,
+                report_failure=report_failure,
             )
             components = build_components(
                 recorder, options, seed=scheduler.seed, start_ns=scheduler.start_ns, store=store
@@ -306,7 +312,7 @@ class World:
         self._changes = components.changes
         self._actions: deque[WorldAction] = deque()
         self._requests = WorldRequests(
-            self.api, self.store, self._heap, all_observers, self._create_rejected
+            self.api, self.store, self._heap, all_observers, self._handle_rejection
         )
         self._new_decisions: list[tuple[Decision, ...]] = []
         self._count_at_once = 0
@@ -752,8 +758,12 @@ class World:
         reply = self._call_extender(action.request)
         self._handle_decision_event(ExtenderReplied(action.call, reply))
 
-    def _create_rejected(self, rejection: CreateRejected) -> None:
-        self._actions.extend(self._controllers.handle(rejection, self._heap.now_ns))
+    def _handle_rejection(self, rejection: CreateRejected | WriteRejected) -> bool:
+        controllers = self._controllers
+        if isinstance(rejection, WriteRejected) and not controllers.retries(rejection.controller):
+            return False
+        self._actions.extend(controllers.handle(rejection, self._heap.now_ns))
+        return True
 
     # ------------------------------------------------------------------------------ reading
 

@@ -9,7 +9,14 @@ import msgspec
 
 from podwright.api import Api
 from podwright.config import ExtenderCall
-from podwright.controllers import ALL_CONTROLLERS, Controller, ControllerLoop, Lister, SyncDue
+from podwright.controllers import (
+    ALL_CONTROLLERS,
+    Controller,
+    ControllerLoop,
+    Lister,
+    ReportFailure,
+    SyncDue,
+)
 from podwright.framework import CallExtender, Plugin
 from podwright.machine import ExtenderReplied, TimerFired
 from podwright.recording import Recorder
@@ -40,6 +47,7 @@ class WorldOptions(msgspec.Struct, frozen=True, kw_only=True):
     has_scheduler: bool = True
     is_served: bool = False
     has_kubelet: bool = False
+    report_failure: ReportFailure | None = None
 
 
 class WorldComponents(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,7 +119,7 @@ def build_components(
             reader=store if options.has_kubelet else None,
             raises_errors=not options.has_kubelet,
         ),
-        controllers=ControllerLoop(makers),
+        controllers=ControllerLoop(makers, report_failure=options.report_failure),
         heap=EventHeap(start_ns),
     )
 

@@ -18,7 +18,7 @@ from podwright.api import (
     WriteRequest,
     execute,
 )
-from podwright.controllers import CreateRejected
+from podwright.controllers import CreateRejected, WriteRejected
 from podwright.machine import CallDone, DeletePod, EmitEvent
 from podwright.objects import InvalidObject, NamespacedName, Pod
 from podwright.simulation.clock import EventHeap
@@ -38,8 +38,9 @@ class WorldRequests:
     heap : EventHeap
         Has the present time.
     observers : iterable of Observer
-    create_rejected : callable
-        Receives the creations of controllers that the API rejected.
+    handle_rejection : callable
+        Receives the writes that the API rejected, and returns whether a controller made them and
+        tries them again.
 
     Attributes
     ----------
@@ -53,12 +54,12 @@ class WorldRequests:
         store: ObjectStore,
         heap: EventHeap[DueEvent],
         observers: Iterable[Observer],
-        create_rejected: Callable[[CreateRejected], None],
+        handle_rejection: Callable[[CreateRejected | WriteRejected], bool],
     ) -> None:
         self._api = api
         self._store = store
         self._heap = heap
-        self._create_rejected = create_rejected
+        self._handle_rejection = handle_rejection
         observers = tuple(observers)
         self._event_observers = [e for e in observers if isinstance(e, EventObserver)]
         self._removal_observers = [e for e in observers if isinstance(e, RemovalObserver)]
@@ -114,7 +115,9 @@ class WorldRequests:
                 # Upstream records no Event for a namespace that is being deleted either.
                 return error
             case Forbidden() | InvalidObject() as error if isinstance(request, CreateObject):
-                self._create_rejected(CreateRejected(request, str(error)))
+                self._handle_rejection(CreateRejected(request, str(error)))
+                return error
+            case error if self._handle_rejection(WriteRejected(request.user, str(error))):
                 return error
             case error:
                 raise error
