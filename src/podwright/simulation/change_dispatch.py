@@ -123,6 +123,11 @@ class ChangeDispatcher:
             actions += self._lifecycle.handle(stage_due, now_ns)
         return actions
 
+    def load_scheduler(self, changes: Iterable[Change], now_ns: int) -> list[WorldAction]:
+        """Deliver the creation of all objects to the scheduler only, and return its actions."""
+        _, watched = self._route(changes)
+        return [each for event in watched for each in self._handle_machine_event(event, now_ns)]
+
     def dispatch_node_event(self, event: NodeEvent, now_ns: int) -> list[WorldAction]:
         """Deliver an event of a node that changes no object by itself."""
         self._controllers.handle(event, now_ns)

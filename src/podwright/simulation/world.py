@@ -34,10 +34,9 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Unpack, get_args
 
-from podwright._html import facts, section
 from podwright._progress import metered
 from podwright.api import (
     API_CALLS,
@@ -93,16 +92,11 @@ from podwright.machine import (
 )
 from podwright.objects import (
     KubernetesObject,
-    NamespacedName,
-    Node,
-    Pod,
     Time,
     read_time,
     require_objects,
     require_type,
-    timestamp_text,
 )
-from podwright.queueing import Touch
 from podwright.recording import DecisionLog, record
 from podwright.schema import decode
 from podwright.simulation.added_objects import check_added
@@ -139,7 +133,9 @@ from podwright.simulation.world_components import (
     WorldComponents,
     WorldOptions,
     build_components,
+    creations,
 )
+from podwright.simulation.world_reading import WorldReading
 from podwright.simulation.world_requests import WorldRequests
 from podwright.simulation.world_review import WorldReview
 from podwright.stages import ScheduleStage, Stage, StageDue
@@ -162,7 +158,7 @@ def _never() -> bool:
     return False
 
 
-class World:
+class World(WorldReading):
     """A virtual cluster with its scheduler.
 
     Parameters
@@ -218,6 +214,8 @@ class World:
         The events that the scheduler handled, and its actions.
     report_observers : ReportObservers
         What the report is made of.
+    inputs : iterator of (int, Operation)
+        The operations that `add_inputs` received and that are not taken yet; to read.
 
     Examples
     --------
@@ -308,7 +306,7 @@ class World:
             has_scheduler=components.options.has_scheduler,
         )
         self._heap = components.heap
-        self._inputs = components.inputs
+        self.inputs = components.inputs
         self._changes = components.changes
         self._actions: deque[WorldAction] = deque()
         self._requests = WorldRequests(
@@ -326,11 +324,6 @@ class World:
                     self.add(obj)
 
     # -------------------------------------------------------------------- operations of users
-
-    @property
-    def now_ns(self) -> int:
-        """The virtual time, in nanoseconds since 1970."""
-        return self._heap.now_ns
 
     @property
     def is_between_steps(self) -> bool:
@@ -403,11 +396,11 @@ class World:
 
         They are taken from the iterable one at a time: the next one when the last one is due.
         """
-        self._inputs = iter(inputs)
+        self.inputs = iter(inputs)
         self._take_input()
 
     def _take_input(self) -> None:
-        due = next(self._inputs, None)
+        due = next(self.inputs, None)
         if due is not None:
             self.inputs_taken += 1
             self._heap.push(due[0], Turn.INPUT, InputOperation(due[1]))
@@ -508,6 +501,11 @@ class World:
             return self.now_ns
         due = (self._heap.next_ns, self._next_flush_ns(is_over=False))
         return min((each for each in due if each is not None), default=None)
+
+    def load_scheduler(self) -> None:
+        """Deliver all objects to a scheduler that is new in this world."""
+        self._actions.extend(self._dispatcher.load_scheduler(creations(self.store), self.now_ns))
+        self._process_actions()
 
     def _read_until(self, until: Time | None) -> int | None:
         if until is None:
@@ -764,37 +762,3 @@ class World:
             return False
         self._actions.extend(controllers.handle(rejection, self._heap.now_ns))
         return True
-
-    # ------------------------------------------------------------------------------ reading
-
-    @property
-    def pods(self) -> Sequence[Pod]:
-        """All pods, in the order of namespaces and names."""
-        return [obj for obj in self.store.list(Pod).objects if isinstance(obj, Pod)]
-
-    def __repr__(self) -> str:
-        now = timestamp_text(self.now_ns)
-        return f"<World at {now}: {self.store.count(Node)} nodes, {self.store.count(Pod)} pods>"
-
-    def _repr_html_(self) -> str:
-        counts = {"Nodes": self.store.count(Node), "Pods": self.store.count(Pod)}
-        return section(f"World at {timestamp_text(self.now_ns)}", facts(counts))
-
-    @property
-    def nodes(self) -> Sequence[Node]:
-        """All nodes, in the order of names."""
-        return [obj for obj in self.store.list(Node).objects if isinstance(obj, Node)]
-
-    @property
-    def draining_nodes(self) -> Collection[str]:
-        """The nodes whose drains are in progress."""
-        return self._controllers.draining_nodes
-
-    @property
-    def node_of(self) -> dict[NamespacedName, str]:
-        """The node name of each pod that has one."""
-        return {pod.key: pod.spec.node_name for pod in self.pods if pod.spec.node_name}
-
-    def story(self, pod: NamespacedName) -> list[Touch]:
-        """Return the recent events of a pod in the queue, oldest first."""
-        return self.machine.story(pod)

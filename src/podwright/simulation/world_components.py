@@ -125,12 +125,17 @@ def build_components(
 
 
 def _changes_of(store: ObjectStore) -> list[Change]:
-    """Return the list of the changes of a store: first its objects, in the order of versions."""
+    """Return the list of the changes of a store: first its objects."""
+    changes = store.follow()
+    changes += creations(store)
+    return changes
+
+
+def creations(store: ObjectStore) -> list[Change]:
+    """Return the objects of a store as changes that create them, in the order of versions."""
     objects = [obj for kind in store.kinds() for obj in store.list(kind).objects]
     objects.sort(key=lambda obj: int(obj.metadata.resource_version))
-    changes = store.follow()
-    changes += [
+    return [
         change_of(int(obj.metadata.resource_version), kind_of(obj), obj.key, None, obj)
         for obj in objects
     ]
-    return changes
