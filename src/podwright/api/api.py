@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from podwright.api.admission import SERVED, Admission, Rejected
+from podwright.api.binding import NO_LABELS, topology_labels
 from podwright.api.bootstrap_objects import namespace
 from podwright.api.eviction import EvictionRejected, decide_eviction, with_disruption_target
 from podwright.api.object_edits import merge_patched, with_defaults, with_fields_of_others
@@ -55,8 +56,8 @@ class Api:
     store : ObjectStore
         The objects of the cluster.
     is_served : bool
-        Whether an API server has the same store: pods then have service accounts, and quotas are
-        counted.
+        Whether an API server has the same store: pods then have service accounts and the
+        topology labels of their nodes, and quotas are counted.
 
     Attributes
     ----------
@@ -68,6 +69,7 @@ class Api:
 
     def __init__(self, store: ObjectStore, *, is_served: bool = False) -> None:
         self.store = store
+        self._is_served = is_served
         self._storage = ResourceStorage(store)
         self.admission = Admission(
             store, added=SERVED if is_served else (), update_status=self._update_status
@@ -176,7 +178,8 @@ class Api:
         )
 
     def _bind(self, request: BindPod, now_ns: int) -> Stored:
-        return self._storage.bind(request.pod, request.node, now_ns, uid=request.uid)
+        labels = topology_labels(self.store, request.node) if self._is_served else NO_LABELS
+        return self._storage.bind(request.pod, request.node, now_ns, uid=request.uid, labels=labels)
 
     def _evict(self, request: EvictPod, now_ns: int) -> Stored:
         pod = cast(Pod, self.store.require(POD, request.pod))

@@ -5,6 +5,9 @@ Upstream: pkg/registry/core/pod/storage/storage.go
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 import msgspec
 
 from podwright.objects import (
@@ -16,8 +19,28 @@ from podwright.objects import (
     with_condition,
     with_nominated_node_name,
 )
+from podwright.store import ObjectStore
 
+NODE: Final = ("", "Node")
 _replace = msgspec.structs.replace
+
+NO_LABELS: Final[Mapping[str, str]] = {}
+
+
+TOPOLOGY_LABELS: Final = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+
+
+def topology_labels(store: ObjectStore, node: str) -> Mapping[str, str]:
+    """Return the labels of a node that its pods get.
+
+    Notes
+    -----
+    Upstream: plugin/pkg/admission/podtopologylabels/admission.go
+    """
+    found = store.get(NODE, node)
+    if found is None:
+        return NO_LABELS
+    return {name: value for name, value in found.metadata.labels.items() if name in TOPOLOGY_LABELS}
 
 
 def binding_error(pod: Pod) -> str:
@@ -36,8 +59,19 @@ def binding_error(pod: Pod) -> str:
     return ""
 
 
-def bound(pod: Pod, node: str, *, now_ns: int, version: int) -> Pod:
+def bound(
+    pod: Pod, node: str, *, now_ns: int, version: int, labels: Mapping[str, str] = NO_LABELS
+) -> Pod:
     """Return a pod bound to a node; its generation does not change.
+
+    Parameters
+    ----------
+    pod : Pod
+    node : str
+    now_ns, version : int
+        Of the binding.
+    labels : mapping of str to str
+        Labels that the pod gets.
 
     Notes
     -----
@@ -53,6 +87,11 @@ def bound(pod: Pod, node: str, *, now_ns: int, version: int) -> Pod:
     text = str(version)
     metadata = pod.raw["metadata"].copy()
     metadata["resourceVersion"] = text
+    typed = _replace(pod.metadata, resource_version=text)
+    if labels:
+        merged = {**pod.metadata.labels, **labels}
+        metadata["labels"] = merged
+        typed = _replace(typed, labels=merged)
     spec = (pod.raw.get("spec") or {}).copy()
     spec["nodeName"] = node
     raw = pod.raw.copy()
@@ -61,7 +100,7 @@ def bound(pod: Pod, node: str, *, now_ns: int, version: int) -> Pod:
     raw["status"] = scheduled.document
     return _replace(
         pod,
-        metadata=_replace(pod.metadata, resource_version=text),
+        metadata=typed,
         spec=_replace(pod.spec, node_name=node),
         status=scheduled.status,
         raw=raw,

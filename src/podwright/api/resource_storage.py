@@ -8,10 +8,10 @@ Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeAlias, cast
 
-from podwright.api.binding import binding_error, bound
+from podwright.api.binding import NO_LABELS, binding_error, bound
 from podwright.api.create_update import Scope, created, updated
 from podwright.api.deletion import Propagation, deletion, is_released
 from podwright.api.identity import generated_name, uid_at
@@ -200,11 +200,12 @@ class ResourceStorage:
         *,
         uid: str = "",
         expected: int | None = None,
+        labels: Mapping[str, str] = NO_LABELS,
     ) -> Stored:
         """Bind a pod to a node, as `pods/binding` does.
 
         This sets `spec.nodeName` and the condition PodScheduled, and clears the nominated node.
-        The generation does not change.
+        It also sets the given labels. The generation does not change.
 
         Raises
         ------
@@ -219,7 +220,7 @@ class ResourceStorage:
         if error:
             raise Conflict(POD, key, error)
         version = self.store.resource_version + 1
-        new = bound(pod, node, now_ns=now_ns, version=version)
+        new = bound(pod, node, now_ns=now_ns, version=version, labels=labels)
         self.store.commit(change_of(version, POD, key, pod, new))
         return Stored(new, version, "updated")
 

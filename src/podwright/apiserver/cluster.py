@@ -31,7 +31,7 @@ from podwright.controllers import NO_CERTIFICATE_AUTHORITY, RejectedWrite, serve
 from podwright.framework import CallExtender
 from podwright.machine import Failure, SchedulerOptions
 from podwright.objects import NamespacedName, Pod
-from podwright.simulation import Observer, World
+from podwright.simulation import Observer, World, with_scheduler
 from podwright.stages import Stage
 from podwright.store import ObjectStore
 
@@ -91,6 +91,8 @@ class Cluster:
     extender_calls : list of (int, ExtenderCall)
         Calls to extenders that the driver has to begin, outside the turn loop. It removes them,
         and passes the replies to `World.extender_replied`.
+    logs : list of DecisionLog
+        The decision logs of the schedulers so far; the last one is that of the present one.
     """
 
     def __init__(
@@ -108,6 +110,7 @@ class Cluster:
         self.call_extender = call_extender
         self.extender_calls = [] if extender_calls is None else extender_calls
         self.store: ObjectStore = world.store
+        self.logs = [world.log]
 
     def handle(self, request: HttpRequest, now_ns: int) -> HttpReply | Watch | LongRequest:
         """Authenticate and execute a request; one that takes long is only begun.
@@ -138,6 +141,28 @@ class Cluster:
             self.events.write(self.server, self.store, is_over)
             return False  # the Events are changes, which the components receive
         return is_done
+
+    def change_scheduler(
+        self, scheduler: SchedulerOptions, call_extender: CallExtender | None = None
+    ) -> None:
+        """Continue with another configuration of the scheduler; see `with_scheduler`.
+
+        Parameters
+        ----------
+        scheduler : SchedulerOptions
+        call_extender : callable, optional
+            Makes the calls to the extenders of the configuration.
+
+        Raises
+        ------
+        InputError
+            The configuration is not valid; the present one stays.
+        """
+        self.world = with_scheduler(self.world, scheduler)
+        self.world.machine.watch_failures(_log_failure)
+        self.logs.append(self.world.log)
+        self.extender_calls.clear()
+        self.call_extender = call_extender
 
     @property
     def next_due_ns(self) -> int | None:

@@ -29,10 +29,14 @@ class ExtenderThreads:
         Makes one call, and returns within its timeout.
     replied : callable
         Receives the number of a call and its reply, in a thread of this object.
+
+    Attributes
+    ----------
+    call : callable
     """
 
     def __init__(self, call: CallExtender, replied: Replied) -> None:
-        self._call = call
+        self.call = call
         self._replied = replied
         self._requests: queue.SimpleQueue[tuple[int, ExtenderCall]] = queue.SimpleQueue()
         self._lock = threading.Lock()
@@ -54,7 +58,7 @@ class ExtenderThreads:
         while True:
             number, request = self._requests.get()
             try:
-                reply = self._call(request)
+                reply = self.call(request)
             except Exception as error:  # noqa: BLE001 - the caller is given by the user
                 reply = ExtenderReply(error=f"{type(error).__name__}: {error}")
             with self._lock:

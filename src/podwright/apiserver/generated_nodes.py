@@ -31,5 +31,6 @@ def _node(number: int) -> Document:
                 "topology.kubernetes.io/zone": ZONES[number % len(ZONES)],
             },
         },
+        "spec": {},
         "status": {"capacity": dict(RESOURCES), "allocatable": dict(RESOURCES)},
     }

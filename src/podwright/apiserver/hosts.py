@@ -26,13 +26,20 @@ class AllowedHosts:
     allows_addresses : bool
         Whether any address is served as well, for a server on all addresses of a machine. Names
         can be bound to its address by others; an address cannot.
+    origins : collection of str
+        Origins of other pages that are served, such as `http://localhost:3000`.
     """
 
     def __init__(
-        self, names: Collection[str] = LOOPBACK, *, allows_addresses: bool = False
+        self,
+        names: Collection[str] = LOOPBACK,
+        *,
+        allows_addresses: bool = False,
+        origins: Collection[str] = (),
     ) -> None:
         self._names = frozenset(name.lower() for name in names)
         self._allows_addresses = allows_addresses
+        self._origins = frozenset(origins)
 
     def rejection(self, headers: Mapping[str, str]) -> HttpReply | None:
         """Return the reply to a request that is not served; None for one that is."""
@@ -40,7 +47,7 @@ class AllowedHosts:
         if host and not self._is_allowed(f"//{host}"):
             return _forbidden(f'the server is not reached by the name "{host}"')
         origin = headers.get("origin", "")
-        if origin and not self._is_allowed(origin):
+        if origin and origin not in self._origins and not self._is_allowed(origin):
             return _forbidden(f'requests of pages of "{origin}" are not served')
         return None
 

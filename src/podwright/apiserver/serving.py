@@ -9,9 +9,9 @@ import logging
 import signal
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import uvicorn
 import uvloop
@@ -98,6 +98,13 @@ def server_context(certificate: Path, key: Path, authority: Path) -> ssl.SSLCont
     return context
 
 
+class Site(NamedTuple):
+    """A further application of a server, on a socket of its own."""
+
+    application: Any
+    listening: socket.socket
+
+
 def serve(
     turns: Callable[[], TurnLoop],
     listening: socket.socket,
@@ -105,6 +112,7 @@ def serve(
     started: Callable[[], None] = lambda: None,
     tls: ssl.SSLContext | None = None,
     hosts: AllowedHosts | None = None,
+    sites: Callable[[TurnLoop], Sequence[Site]] = lambda _: (),
 ) -> None:
     """Serve a cluster until the process is interrupted or terminated.
 
@@ -119,6 +127,8 @@ def serve(
         The context of TLS; HTTP without TLS if left out.
     hosts : AllowedHosts, optional
         Which Host and Origin headers are served; those of loopback if left out.
+    sites : callable, optional
+        Makes further sites of the turn loop.
 
     Raises
     ------
@@ -126,7 +136,7 @@ def serve(
         The store cannot write.
     """
     with short_collections(), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(turns, listening, started, tls, hosts or AllowedHosts()))
+        runner.run(_serve(turns, listening, started, tls, hosts or AllowedHosts(), sites))
 
 
 async def _serve(
@@ -135,12 +145,15 @@ async def _serve(
     started: Callable[[], None],
     tls: ssl.SSLContext | None,
     hosts: AllowedHosts,
+    make_sites: Callable[[TurnLoop], Sequence[Site]],
 ) -> None:
     turns = make_turns()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, turns.stop)
-    await serving(Application(turns, hosts), turns, listening, started, tls=tls)
+    application = Application(turns, hosts)
+    sites = make_sites(turns)
+    await serving(application, turns, listening, started, tls=tls, sites=sites)
 
 
 async def serving(
@@ -150,8 +163,9 @@ async def serving(
     started: Callable[[], None] = lambda: None,
     *,
     tls: ssl.SSLContext | None = None,
+    sites: Sequence[Site] = (),
 ) -> None:
-    """Serve an application until its turn loop ends.
+    """Serve an application, and further sites beside it, until its turn loop ends.
 
     Raises
     ------
@@ -160,6 +174,32 @@ async def serving(
     """
     # Warnings about the requests of clients are answers, not lines of a log.
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    server = _server(application, tls, started)
+    others = [_server(site.application, None) for site in sites]
+
+    async def turn() -> None:
+        try:
+            await turns.run()
+        finally:
+            for each in (server, *others):
+                each.should_exit = True
+
+    turning = asyncio.create_task(turn())
+    beside = [
+        asyncio.create_task(other.serve(sockets=[site.listening]))
+        for other, site in zip(others, sites, strict=True)
+    ]
+    await server.serve(sockets=[listening])
+    turns.stop()
+    await asyncio.gather(turning, *beside)
+    if server.failure is not None:
+        await server.shutdown(sockets=[listening])
+        raise server.failure
+
+
+def _server(
+    application: Any, tls: ssl.SSLContext | None, started: Callable[[], None] = lambda: None
+) -> _Server:
     config = uvicorn.Config(
         application,
         http=WireProtocol,
@@ -173,21 +213,7 @@ async def serving(
     )
     config.load()
     config.ssl = tls
-    server = _Server(config, started)
-
-    async def turn() -> None:
-        try:
-            await turns.run()
-        finally:
-            server.should_exit = True
-
-    turning = asyncio.create_task(turn())
-    await server.serve(sockets=[listening])
-    turns.stop()
-    await turning
-    if server.failure is not None:
-        await server.shutdown(sockets=[listening])
-        raise server.failure
+    return _Server(config, started)
 
 
 class _Server(uvicorn.Server):

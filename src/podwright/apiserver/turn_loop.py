@@ -21,7 +21,8 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Final, TypeAlias
+from functools import partial
+from typing import Any, Final, TypeAlias, TypeVar
 
 from podwright.api.endpoints import HttpReply, HttpRequest, LongRequest, Watch
 from podwright.apiserver.cluster import Cluster
@@ -29,6 +30,10 @@ from podwright.apiserver.cluster_clock import ClusterClock
 from podwright.apiserver.defects import answered as answered_by
 from podwright.apiserver.extender_threads import ExtenderThreads
 from podwright.config import ExtenderReply
+from podwright.simulation import World
+from podwright.store import UnusableStore
+
+T = TypeVar("T")
 
 REQUESTS_NS: Final = 4_000_000
 LONG_REQUEST_NS: Final = 2_000_000
@@ -70,6 +75,7 @@ class TurnLoop:
         self.cluster = cluster
         self.clock = clock
         self._queue: deque[tuple[HttpRequest, Waiting]] = deque()
+        self._calls: deque[tuple[Callable[[int], Any], asyncio.Future[Any]]] = deque()
         self._subscriptions: set[WatchSubscription] = set()
         self._wake = asyncio.Event()
         self._is_stopping = False
@@ -86,6 +92,25 @@ class TurnLoop:
         """
         future: Waiting = asyncio.get_running_loop().create_future()
         self._queue.append((request, future))
+        self._wake.set()
+        return await future
+
+    async def call(self, function: Callable[[int], T]) -> T:
+        """Call a function in the next turn, and return its result once its writes are durable.
+
+        Parameters
+        ----------
+        function : callable
+            Receives the time of the cluster. It may read and change the cluster; what it raises
+            is raised here.
+
+        Raises
+        ------
+        CancelledError
+            As for `execute`.
+        """
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._calls.append((function, future))
         self._wake.set()
         return await future
 
@@ -122,7 +147,7 @@ class TurnLoop:
         is_caught_up = False
         try:
             while not self._is_stopping:
-                if is_caught_up and not self._queue:
+                if is_caught_up and not self._queue and not self._calls:
                     await self._sleep()
                 self._wake.clear()
                 is_caught_up = self._turn()
@@ -131,12 +156,13 @@ class TurnLoop:
         finally:
             self._is_stopping = True
             self._wake_all()
-            for _, future in self._queue:
+            for _, future in (*self._queue, *self._calls):
                 future.cancel()
             for *_, future in self._long:
                 future.cancel()
             self._queue.clear()
             self._long.clear()
+            self._calls.clear()
 
     async def _sleep(self) -> None:
         seconds = self._seconds_to_sleep()
@@ -157,11 +183,13 @@ class TurnLoop:
         """Process one turn; return whether nothing that is due is left."""
         now_ns = self.clock.now_ns()
         answered: list[tuple[Waiting, HttpReply | Watch]] = []
+        called: list[tuple[asyncio.Future[Any], Callable[[], Any]]] = []
         is_committed = False
         begin_ns = time.perf_counter_ns()
         try:
             with self.cluster.store.batch():
                 self._execute_queued(now_ns, answered, _until(begin_ns + REQUESTS_NS))
+                self._execute_calls(now_ns, called)
                 self._advance_long(now_ns, answered)
                 # The world has its time in every turn, however much the requests took.
                 is_over = _until(time.perf_counter_ns() + WORLD_NS)
@@ -169,11 +197,14 @@ class TurnLoop:
             is_committed = True
         finally:
             if not is_committed:
-                for future, _ in answered:
+                for future, _ in (*answered, *called):
                     future.cancel()
         for future, reply in answered:
             if not future.done():  # the connection has not ended meanwhile
                 future.set_result(reply)
+        for future, settle in called:
+            if not future.done():
+                settle()
         self._wake_due(now_ns)
         self._begin_extender_calls()
         return is_caught_up and not self._long
@@ -184,21 +215,24 @@ class TurnLoop:
         if not calls:
             return
         assert call_extender is not None, "a configuration with extenders and no call_extender"
-        if self._extenders is None:
+        world = self.cluster.world
+        if self._extenders is None or self._extenders.call is not call_extender:
             loop = asyncio.get_running_loop()
 
             def replied(number: int, reply: ExtenderReply) -> None:
                 with contextlib.suppress(RuntimeError):  # the server has ended
-                    loop.call_soon_threadsafe(self._take_extender_reply, number, reply)
+                    loop.call_soon_threadsafe(self._take_extender_reply, world, number, reply)
 
             self._extenders = ExtenderThreads(call_extender, replied)
         for number, call in calls:
             self._extenders.begin(number, call)
         calls.clear()
 
-    def _take_extender_reply(self, number: int, reply: ExtenderReply) -> None:
-        self.cluster.world.extender_replied(number, reply)
-        self._wake.set()
+    def _take_extender_reply(self, world: World, number: int, reply: ExtenderReply) -> None:
+        # Replies to a scheduler that was replaced meanwhile are late.
+        if world is self.cluster.world:
+            world.extender_replied(number, reply)
+            self._wake.set()
 
     def _execute_queued(
         self,
@@ -232,6 +266,21 @@ class TurnLoop:
             self._long.append((long, request, future))
         else:
             answered.append((future, reply))
+
+    def _execute_calls(
+        self, now_ns: int, called: list[tuple[asyncio.Future[Any], Callable[[], Any]]]
+    ) -> None:
+        while self._calls:
+            function, future = self._calls.popleft()
+            if future.done():
+                continue
+            try:
+                settle = partial(future.set_result, function(now_ns))
+            except UnusableStore:
+                raise
+            except Exception as error:  # noqa: BLE001 - the caller receives it
+                settle = partial(future.set_exception, error)
+            called.append((future, settle))
 
     def _wake_due(self, now_ns: int) -> None:
         for subscription in self._subscriptions:

@@ -52,6 +52,8 @@ from podwright.files.references import missing_classes
 from podwright.files.scheduler_log import LogLine, SchedulerLog, load_scheduler_log
 from podwright.files.snapshot import (
     DEFAULT_CONFIGURATION,
+    encode_snapshot,
+    is_in_every_cluster,
     is_in_snapshot,
     missing_namespaces,
     write_snapshot,
@@ -79,7 +81,9 @@ __all__ = [
     "SourcedDocument",
     "Watch",
     "count_openb_gpus",
+    "encode_snapshot",
     "file_lines",
+    "is_in_every_cluster",
     "is_in_snapshot",
     "load",
     "load_bytes",

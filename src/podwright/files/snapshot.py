@@ -10,7 +10,7 @@ Upstream: simulator/snapshot/snapshot.go (kube-scheduler-simulator)
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -23,7 +23,6 @@ from podwright.objects import (
     KubernetesObject,
     Namespace,
     ObjectMeta,
-    PriorityClass,
     encode,
 )
 from podwright.schema import built_in
@@ -55,15 +54,31 @@ def write_snapshot(
         A KubeSchedulerConfiguration as `config.to_document` returns it, or as the user wrote it.
         None if an external scheduler is used.
     """
-    positions = {key: k.row.snapshot_position for key, k in built_in().snapshot_keys.items()}
-    positions[_CONFIGURATION_KEY] = _CONFIGURATION_POSITION
-    snapshot: dict[str, Any] = {key: [] for key in sorted(positions, key=positions.__getitem__)}
-    snapshot[_CONFIGURATION_KEY] = configuration
+    lists: dict[str, list[Document]] = {key: [] for key in built_in().snapshot_keys}
     key_of = _key_of()
     for obj in objects:
         if is_in_snapshot(obj):
-            snapshot[key_of[kind_of(obj)]].append(_without_type(encode(obj)))
-    return msgspec.json.encode(snapshot) + b"\n"
+            lists[key_of[kind_of(obj)]].append(_without_type(encode(obj)))
+    return encode_snapshot(lists, configuration)
+
+
+def encode_snapshot(
+    lists: Mapping[str, Sequence[Document | msgspec.Raw]], configuration: Document | None
+) -> bytes:
+    """Encode a snapshot.
+
+    Parameters
+    ----------
+    lists : mapping of str to sequence
+        The objects of every key, without kind and apiVersion; see `write_snapshot`.
+    configuration : Document, optional
+        As for `write_snapshot`.
+    """
+    positions = {key: k.row.snapshot_position for key, k in built_in().snapshot_keys.items()}
+    positions[_CONFIGURATION_KEY] = _CONFIGURATION_POSITION
+    values: dict[str, Any] = {**lists, _CONFIGURATION_KEY: configuration}
+    ordered = {key: values[key] for key in sorted(positions, key=positions.__getitem__)}
+    return msgspec.json.encode(ordered) + b"\n"
 
 
 @cache
@@ -73,11 +88,14 @@ def _key_of() -> dict[GroupKind, str]:
 
 def is_in_snapshot(obj: KubernetesObject) -> bool:
     """Whether a snapshot contains this object."""
-    if isinstance(obj, PriorityClass):
-        return not obj.name.startswith("system-")
-    if isinstance(obj, Namespace):
-        return not _is_everywhere(obj.name)
-    return kind_of(obj) in _key_of()
+    return kind_of(obj) in _key_of() and not is_in_every_cluster(obj.kind, obj.name)
+
+
+def is_in_every_cluster(kind: str, name: str) -> bool:
+    """Whether an object exists in every cluster, so that a snapshot does not contain it."""
+    if kind == "PriorityClass":
+        return name.startswith("system-")
+    return kind == "Namespace" and _is_everywhere(name)
 
 
 def missing_namespaces(objects: Iterable[KubernetesObject]) -> list[Namespace]:

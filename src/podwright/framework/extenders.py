@@ -116,12 +116,16 @@ class CalledExtender(msgspec.Struct, frozen=True, kw_only=True):
 
     def call(self, verb: ExtenderVerb, body: Mapping[str, Any]) -> ExtenderCall:
         """Return the call of a verb; the verb must be configured."""
+        return self.forwarded(verb, msgspec.json.encode(body))
+
+    def forwarded(self, verb: ExtenderVerb, body: bytes) -> ExtenderCall:
+        """Return the call of a verb with a body that is JSON already."""
         settings = self.settings
         return ExtenderCall(
             extender=self.index,
             verb=verb,
             url=f"{settings.url_prefix.rstrip('/')}/{self._path(verb)}",
-            body=msgspec.json.encode(body),
+            body=body,
             timeout_ns=settings.http_timeout_ns,
         )
 

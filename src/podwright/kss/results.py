@@ -311,7 +311,7 @@ def _result(answer: ExtenderAnswer, value: Any) -> Any:
                 "Error": typed_field(value, struct, "Error", str) or "",
             }
         case "prioritize":
-            return _priorities(value, answer.weight)
+            return weighted_priorities(value, answer.weight)
         case "preempt":
             victims = typed_field(value, "ExtenderPreemptionResult", "NodeNameToMetaVictims", dict)
             nodes = None
@@ -322,7 +322,7 @@ def _result(answer: ExtenderAnswer, value: Any) -> Any:
             return {"Error": typed_field(value, "ExtenderBindingResult", "Error", str) or ""}
 
 
-def _priorities(value: Any, weight: int) -> list[dict[str, Any]] | None:
+def weighted_priorities(value: Any, weight: int) -> list[dict[str, Any]] | None:
     """Return a `HostPriorityList` with weighted and scaled scores, as they are added up."""
     if value is None:
         return None

@@ -20,6 +20,7 @@ from podwright.recording.diff import RecordedRun, diff_runs, diff_scenarios
 from podwright.recording.explain import (
     Cycles,
     PastCycle,
+    UnknownCycle,
     explain_cycle,
     explain_cycles,
     find_cycle,
@@ -117,6 +118,7 @@ __all__ = [
     "Scenario",
     "Setup",
     "Stepper",
+    "UnknownCycle",
     "arrow_table",
     "camel_case",
     "class_name",

@@ -5,14 +5,11 @@ Upstream: plugin/pkg/admission/podtopologylabels/admission.go
 
 from __future__ import annotations
 
-from typing import Final
-
 from podwright.api.admission.attributes import Attributes
 from podwright.api.admission.plugin import PODS, Plugin, Resources, spec_of
+from podwright.api.binding import topology_labels
 from podwright.objects import Document
 from podwright.store import ObjectStore
-
-LABELS: Final = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 
 
 class PodTopologyLabels(Plugin):
@@ -40,10 +37,7 @@ class PodTopologyLabels(Plugin):
             node = target.get("name") if target.get("kind") == "Node" else None
         else:
             return
-        found = self._store.get(("", "Node"), node) if node else None
-        if found is None:
-            return
-        labels = {name: value for name, value in found.metadata.labels.items() if name in LABELS}
+        labels = topology_labels(self._store, node) if node else None
         if labels:
             metadata: Document = attributes.object.get("metadata") or {}
             merged = {**(metadata.get("labels") or {}), **labels}

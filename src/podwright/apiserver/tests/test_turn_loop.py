@@ -44,3 +44,19 @@ def test_a_request_whose_write_is_not_durable_is_not_answered():
         assert turns.is_stopping
 
     asyncio.run(main())
+
+
+def test_a_function_is_called_in_a_turn_and_its_error_is_raised():
+    cluster = cluster_of()
+
+    async def main():
+        turns = TurnLoop(cluster, ClusterClock(start_ns=START_NS))
+        running = asyncio.create_task(turns.run())
+        assert await turns.call(lambda now_ns: now_ns >= START_NS)
+        with pytest.raises(ZeroDivisionError):
+            await turns.call(lambda _: 1 // 0)
+        assert (await turns.execute(request("GET", PODS))).status == 200
+        turns.stop()
+        await running
+
+    asyncio.run(main())

@@ -1,0 +1,34 @@
+"""The check of Host and Origin in front of podwright's own HTTP APIs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podwright.apiserver.hosts import AllowedHosts
+
+
+class CheckedHosts:
+    """An ASGI middleware that rejects requests of other pages, and under other names.
+
+    Parameters
+    ----------
+    application : ASGI application
+    hosts : AllowedHosts
+    """
+
+    def __init__(self, application: Any, hosts: AllowedHosts) -> None:
+        self._application = application
+        self._hosts = hosts
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one request."""
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
+        rejection = self._hosts.rejection(headers)
+        if rejection is None:
+            await self._application(scope, receive, send)
+            return
+        encoded = [(n.encode("latin-1"), v.encode("latin-1")) for n, v in rejection.headers]
+        await send({"type": "http.response.start", "status": rejection.status, "headers": encoded})
+        await send({"type": "http.response.body", "body": rejection.body})

@@ -1,0 +1,13 @@
+"""The HTTP API of kube-scheduler-simulator, over a served cluster.
+
+It has a listener of its own, because its paths are those of the Kubernetes API. Every route reads
+and writes by requests to the API server of the cluster, as kube-scheduler-simulator does; what
+these requests are is in the room `kss`.
+
+Start with `application.py`.
+"""
+
+from podwright.apiserver.kss_api.application import simulator_application
+from podwright.apiserver.kss_api.cluster_client import ClusterClient
+
+__all__ = ["ClusterClient", "simulator_application"]

@@ -1,0 +1,157 @@
+"""The routes of kube-scheduler-simulator's HTTP API.
+
+Replies have the status codes and bodies of the original: an error is `{"message": ...}` with the
+words of the status code. The reason is a line of the log.
+
+Upstream: simulator/server/server.go, simulator/server/handler (kube-scheduler-simulator)
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from podwright.apiserver.checked_hosts import CheckedHosts
+from podwright.apiserver.hosts import AllowedHosts
+from podwright.apiserver.kss_api.cluster_client import ClusterClient
+from podwright.apiserver.kss_api.exchange import exported, imported
+from podwright.apiserver.kss_api.scheduler_results import SchedulerResults
+from podwright.apiserver.kss_api.stream import change_lines
+from podwright.apiserver.running_scheduler import ExternalScheduler, RunningScheduler
+from podwright.kss import VERBS, SnapshotImport, UndecodableSnapshot, UnknownExtender
+from podwright.objects import Document, PodwrightError
+
+LOG: Final = logging.getLogger("podwright.kss")
+BASE: Final = "/api/v1"
+_JSON: Final = "application/json"
+
+
+def simulator_application(
+    client: ClusterClient, scheduler: RunningScheduler, *, cors_origins: Sequence[str] = ()
+) -> Starlette:
+    """Return the ASGI application.
+
+    Parameters
+    ----------
+    client : ClusterClient
+        Of the cluster.
+    scheduler : RunningScheduler
+        Of the cluster.
+    cors_origins : sequence of str
+        The origins whose pages may read the replies.
+    """
+    routes = _Routes(client, scheduler)
+    return Starlette(
+        routes=[
+            Route(f"{BASE}/schedulerconfiguration", routes.get_configuration, methods=["GET"]),
+            Route(f"{BASE}/schedulerconfiguration", routes.set_configuration, methods=["POST"]),
+            Route(f"{BASE}/reset", routes.reset, methods=["PUT"]),
+            Route(f"{BASE}/export", routes.export, methods=["GET"]),
+            Route(f"{BASE}/import", routes.import_snapshot, methods=["POST"]),
+            Route(f"{BASE}/listwatchresources", routes.stream, methods=["GET"]),
+            Route(f"{BASE}/extender/{{verb}}/{{index}}", routes.extend, methods=["POST"]),
+        ],
+        middleware=[
+            Middleware(CheckedHosts, hosts=AllowedHosts(origins=cors_origins)),
+            Middleware(
+                CORSMiddleware,
+                allow_origins=list(cors_origins),
+                allow_credentials=True,
+                allow_methods=["GET", "HEAD", "PUT", "PATCH", "POST", "DELETE"],
+            ),
+        ],
+        exception_handlers={HTTPException: _of_status, PodwrightError: _of_failure},
+    )
+
+
+class _Routes:
+    def __init__(self, client: ClusterClient, scheduler: RunningScheduler) -> None:
+        self._client = client
+        self._scheduler = scheduler
+        self._results = SchedulerResults(client.turns, scheduler)
+
+    def _configuration(self) -> Document | None:
+        try:
+            return self._scheduler.configuration()
+        except ExternalScheduler:
+            return None
+
+    async def get_configuration(self, _: Request) -> Response:
+        try:
+            return _json(HTTPStatus.OK, self._scheduler.configuration())
+        except ExternalScheduler as error:
+            return _json(HTTPStatus.BAD_REQUEST, str(error))
+
+    async def set_configuration(self, request: Request) -> Response:
+        document = _decoded(await request.body())
+        await self._scheduler.apply(document)
+        return Response(status_code=HTTPStatus.ACCEPTED)
+
+    async def reset(self, _: Request) -> Response:
+        await self._scheduler.reset()
+        return Response(status_code=HTTPStatus.ACCEPTED)
+
+    async def export(self, _: Request) -> Response:
+        body = await exported(self._client, self._configuration())
+        return Response(body, media_type=_JSON)
+
+    async def import_snapshot(self, request: Request) -> Response:
+        try:
+            given = SnapshotImport(await request.body())
+        except UndecodableSnapshot as error:
+            return _failure(HTTPStatus.BAD_REQUEST, error)
+        if given.configuration is not None and self._configuration() is not None:
+            await self._scheduler.apply(given.configuration)
+        await imported(self._client, given)
+        return Response(status_code=HTTPStatus.OK)
+
+    async def stream(self, request: Request) -> Response:
+        lines = change_lines(self._client, self._results, request.query_params)
+        return StreamingResponse(lines, media_type=_JSON)
+
+    async def extend(self, request: Request) -> Response:
+        verb, index = request.path_params["verb"], request.path_params["index"]
+        if verb not in VERBS:
+            raise HTTPException(HTTPStatus.NOT_FOUND)
+        try:
+            reply = await self._results.extend(int(index), VERBS[verb], await request.body())
+        except (UnknownExtender, ValueError) as error:
+            return _failure(HTTPStatus.BAD_REQUEST, error)
+        return Response(reply, media_type=_JSON)
+
+
+def _decoded(body: bytes) -> Document:
+    try:
+        return msgspec.json.decode(body, type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise PodwrightError(f"the configuration is not a JSON object: {error}") from error
+
+
+def _json(status: int, value: object) -> Response:
+    return Response(msgspec.json.encode(value) + b"\n", status, media_type=_JSON)
+
+
+def _failure(status: HTTPStatus, error: Exception) -> Response:
+    LOG.warning("%s", error)
+    return _json(status, {"message": status.phrase})
+
+
+async def _of_failure(_: Request, error: Exception) -> Response:
+    return _failure(HTTPStatus.INTERNAL_SERVER_ERROR, error)
+
+
+async def _of_status(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException), error
+    status = HTTPStatus(error.status_code)
+    return _json(status, {"message": status.phrase})

@@ -1,0 +1,82 @@
+"""A client of the served cluster in the same process."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import msgspec
+
+from podwright.api.endpoints import HttpReply, HttpRequest, Watch
+from podwright.apiserver.turn_loop import TurnLoop
+from podwright.objects import PodwrightError
+
+
+class RequestFailed(PodwrightError):  # noqa: N818 - named for what happened
+    """The API server rejected a request."""
+
+    def __init__(self, request: HttpRequest, reply: HttpReply) -> None:
+        self.status = reply.status
+        super().__init__(f"{request.method} {request.path}: {_message(reply)}")
+
+
+class ClusterClient:
+    """Executes requests with the rights of an administrator.
+
+    Parameters
+    ----------
+    turns : TurnLoop
+    token : str
+        The bearer token of the administrator.
+    """
+
+    def __init__(self, turns: TurnLoop, token: str) -> None:
+        self.turns = turns
+        self._authorization = f"Bearer {token}"
+
+    async def body_of(self, request: HttpRequest) -> bytes:
+        """Execute a request and return the body of the reply.
+
+        Raises
+        ------
+        RequestFailed
+        """
+        reply = await self._execute(request)
+        assert isinstance(reply, HttpReply), f"{request.path} is a watch"
+        if reply.status >= 400:
+            raise RequestFailed(request, reply)
+        return b"".join((reply.body, *(reply.rest or ())))
+
+    async def lines_of(self, request: HttpRequest) -> AsyncIterator[bytes]:
+        """Yield the lines of a watch until it ends.
+
+        Raises
+        ------
+        RequestFailed
+        """
+        watch = await self._execute(request)
+        if not isinstance(watch, Watch):
+            raise RequestFailed(request, watch)
+        turns = self.turns
+        subscription = turns.subscribe(watch)
+        try:
+            while not turns.is_stopping:
+                await subscription.wake.wait()
+                subscription.wake.clear()
+                now_ns = turns.clock.now_ns()
+                for line in watch.poll(now_ns):
+                    yield line
+                if watch.is_closed(now_ns):
+                    return
+        finally:
+            turns.unsubscribe(subscription)
+
+    async def _execute(self, request: HttpRequest) -> HttpReply | Watch:
+        headers = {**request.headers, "authorization": self._authorization}
+        return await self.turns.execute(msgspec.structs.replace(request, headers=headers))
+
+
+def _message(reply: HttpReply) -> str:
+    try:
+        return str(msgspec.json.decode(reply.body)["message"])
+    except (msgspec.DecodeError, KeyError, TypeError):
+        return f"status {reply.status}"
