@@ -49,13 +49,14 @@ def _post(path: str, document: templates.Document) -> HttpRequest:
     return HttpRequest("POST", path, "", _HEADERS, msgspec.json.encode(document))
 
 
-def _template_pod(number: int) -> HttpRequest:
+def template_pod(number: int) -> HttpRequest:
+    """Return a pod that differs from the others in its name only."""
     document = templates.pod_document(labels={"app": "web", "pod-template-hash": "5d4f8c7b9"})
     document["metadata"]["name"] = f"web-5d4f8c7b9-{number}"
     return _post(_PODS, document)
 
 
-def _distinct_pod(number: int) -> HttpRequest:
+def distinct_pod(number: int) -> HttpRequest:
     """Return a pod whose labels, requests and environment no other pod has."""
     document = templates.pod_document(
         labels={"app": f"app-{number}", "tier": f"tier-{number}"},
@@ -82,12 +83,12 @@ def _rate(requests: list[HttpRequest], status: int, server: ApiServer) -> float:
 
 def create_template() -> float:
     """20,000 pods of one template created."""
-    return _rate([_template_pod(number) for number in range(20_000)], 201, _server())
+    return _rate([template_pod(number) for number in range(20_000)], 201, _server())
 
 
 def create_distinct() -> float:
     """5,000 pods created whose labels, requests and environment differ."""
-    return _rate([_distinct_pod(number) for number in range(5_000)], 201, _server())
+    return _rate([distinct_pod(number) for number in range(5_000)], 201, _server())
 
 
 def _deployment(number: int, replicas: int, image: str) -> HttpRequest:
@@ -125,11 +126,11 @@ def _pages_s(count: int) -> float:
     """Return the median time of a page of 500 of some pods, with a write before each page."""
     server = _server()
     for number in range(count):
-        server.handle(_template_pod(number), ADMIN, START_NS)
+        server.handle(template_pod(number), ADMIN, START_NS)
     # The index is built by the first list.
     query, seconds = f"limit={_PAGE}", []
     for number in range(200):
-        server.handle(_template_pod(count + number), ADMIN, START_NS)
+        server.handle(template_pod(count + number), ADMIN, START_NS)
         request = HttpRequest("GET", _PODS, query, _HEADERS)
         start = time.process_time()
         reply = server.handle(request, ADMIN, START_NS)
@@ -164,7 +165,7 @@ def watch_fanout() -> float:
     spent, seen = 0.0, 0
     for first in range(0, _CHANGES, 10):  # a turn of 10 ms
         for number in range(first, first + 10):
-            server.handle(_template_pod(number), ADMIN, START_NS)
+            server.handle(template_pod(number), ADMIN, START_NS)
         start = time.process_time()
         for watch in watches:
             seen += len(watch.poll(START_NS))

@@ -25,6 +25,8 @@ from typing import Any
 
 from tests.perf import (
     api,
+    api_cluster,
+    api_http,
     classic,
     comparing,
     engine,
@@ -52,6 +54,8 @@ CASES: dict[str, Case] = {
         *world.CASES,
         *files.CASES,
         *api.CASES,
+        *api_cluster.CASES,
+        *api_http.CASES,
     )
 }
 FIGURES = Path(__file__).parent / "figures"

@@ -5,6 +5,7 @@ The encodings of the last versions are kept, up to a number of bytes.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Final
 
 import msgspec
@@ -28,7 +29,8 @@ class Encodings:
         self._max_bytes = max_bytes
         self._bytes = 0
         # By the id() of a document; the value keeps the document alive, so its id is not reused.
-        self._kept: dict[int, tuple[Document, bytes]] = {}
+        # In order of age; the first entry of a plain dictionary is behind all deleted ones.
+        self._kept: OrderedDict[int, tuple[Document, bytes]] = OrderedDict()
 
     def of(self, document: Document) -> bytes:
         """Return a stored document, which never changes, as JSON."""
@@ -44,7 +46,7 @@ class Encodings:
         self._kept[id(document)] = document, text
         self._bytes += len(text)
         while self._bytes > self._max_bytes:
-            _, oldest = self._kept.pop(next(iter(self._kept)))
+            _, (_, oldest) = self._kept.popitem(last=False)
             self._bytes -= len(oldest)
 
     def peek(self, document: Document) -> bytes:

@@ -6,6 +6,7 @@ lines next.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from typing import Final
 
@@ -19,7 +20,7 @@ class SharedLines:
     """The lines that watches have read last."""
 
     def __init__(self) -> None:
-        self._kept: dict[Hashable, tuple[Sequence[bytes], int]] = {}
+        self._kept: OrderedDict[Hashable, tuple[Sequence[bytes], int]] = OrderedDict()
         self._count = 0
 
     def find(self, stream: Hashable, since: int, until: int) -> tuple[Sequence[bytes], int] | None:
@@ -37,7 +38,7 @@ class SharedLines:
         kept[stream, since, until] = lines, reached
         self._count += 1 + len(lines)
         while self._count > _LINES_MAX and len(kept) > 1:
-            oldest, _ = kept.pop(next(iter(kept)))
+            _, (oldest, _) = kept.popitem(last=False)
             self._count -= 1 + len(oldest)
 
 

@@ -1,0 +1,241 @@
+"""Benchmarks of `podwright up`: pods are created over HTTP, scheduled, and seen bound by a watcher.
+
+The server has a process of its own, 5,000 nodes, and everything on: managedFields, Events,
+controllers and the simulated kubelets. Four clients, each with a connection that it keeps, create a
+pod as soon as the last one was answered. A fifth connection watches all pods. The clients are
+sockets in one loop, so that they take little of the cores that the server needs.
+
+The figure is the number of pods that are bound in a second, from the first request to the last
+binding that the watcher sees. The processor time of the server per pod is printed beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from tests.perf.api import distinct_pod, template_pod
+from tests.perf.case import MEBIBYTES, PODS_PER_SECOND, Case
+
+from podwright.api.endpoints import HttpRequest
+
+_ROOT = Path(__file__).parents[2]
+_COMMAND = "from podwright.cli import main; main()"
+_NODES = 5_000
+_CLIENTS = 4
+_WARM_UP = 500
+_SERVING = re.compile(r"Serving the Kubernetes API at http://([\d.]+):(\d+)")
+_LENGTH = re.compile(rb"content-length: (\d+)")
+_BOUND = re.compile(rb'"metadata":\{"name":"([^"]+)".*"nodeName":"')
+_TICKS = os.sysconf("SC_CLK_TCK")
+_WAIT_SECONDS = 120.0
+_IDLE_CORES = 0.1
+
+Make = Callable[[int], HttpRequest]
+
+
+class Server:
+    """A running `podwright up`.
+
+    Attributes
+    ----------
+    pid : int
+    address : (str, int)
+    """
+
+    def __init__(self, pid: int, address: tuple[str, int]) -> None:
+        self.pid = pid
+        self.address = address
+
+    @property
+    def cpu_seconds(self) -> float:
+        """The processor time that the process has used."""
+        text = Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii")
+        fields = text.rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICKS
+
+    def settle(self) -> None:
+        """Wait until the server has nothing to do: the nodes have registered."""
+        deadline = time.monotonic() + _WAIT_SECONDS
+        last = self.cpu_seconds
+        while time.monotonic() < deadline:
+            time.sleep(1)
+            used, last = self.cpu_seconds - last, self.cpu_seconds
+            if used < _IDLE_CORES:
+                return
+        raise AssertionError(f"podwright up is still busy after {_WAIT_SECONDS} s")
+
+    @property
+    def peak_mib(self) -> float:
+        """The most memory that the process has had."""
+        status = Path(f"/proc/{self.pid}/status").read_text(encoding="ascii")
+        return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+
+
+@contextmanager
+def served(*options: str) -> Iterator[Server]:
+    """Run `podwright up` with 5,000 nodes in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [
+            *(sys.executable, "-c", _COMMAND, "up", "--port", "0"),
+            *("--nodes", str(_NODES), "--kubeconfig", f"{folder}/kubeconfig"),
+            *(option.format(folder=folder) for option in options),
+        ]
+        with subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True) as process:
+            try:
+                assert process.stdout is not None, "the output is a pipe"
+                found = None
+                while found is None:
+                    line = process.stdout.readline()
+                    assert line, "podwright up has ended"
+                    found = _SERVING.search(line)
+                yield Server(process.pid, (found[1], int(found[2])))
+            finally:
+                process.send_signal(signal.SIGTERM)
+                process.communicate()
+
+
+def _bytes_of(request: HttpRequest) -> bytes:
+    lines = [f"{request.method} {request.path}?{request.query} HTTP/1.1".replace("? ", " ")]
+    lines += ["host: localhost", *(f"{name}: {value}" for name, value in request.headers.items())]
+    lines += [f"content-length: {len(request.body)}", "", ""]
+    return "\r\n".join(lines).encode() + request.body
+
+
+class _Client:
+    """A connection that creates one pod after the other."""
+
+    def __init__(self, server: Server, requests: Iterator[bytes]) -> None:
+        self.socket = socket.create_connection(server.address)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._requests = requests
+        self._received = b""
+
+    def send_next(self) -> bool:
+        """Send the next request; return whether there is one."""
+        request = next(self._requests, None)
+        if request is not None:
+            self.socket.sendall(request)
+        return request is not None
+
+    def take(self) -> bool:
+        """Read from the connection; return whether a reply is complete."""
+        self._received += self.socket.recv(1 << 16)
+        head, mark, body = self._received.partition(b"\r\n\r\n")
+        if not mark:
+            return False
+        length = _LENGTH.search(head)
+        assert length is not None, head
+        if len(body) < int(length[1]):
+            return False
+        assert head.startswith(b"HTTP/1.1 201"), self._received
+        self._received = b""
+        return True
+
+
+class _Watcher:
+    """A watch of all pods from now on."""
+
+    def __init__(self, server: Server) -> None:
+        self.bound: set[bytes] = set()
+        self.socket = socket.create_connection(server.address)
+        self.socket.sendall(b"GET /api/v1/pods?watch=1 HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        self._rest = b""
+
+    def take(self) -> None:
+        """Read events; chunks of the transfer end with the line of an event."""
+        data = self.socket.recv(1 << 20)
+        assert data, "the watch has ended"
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            found = _BOUND.search(line)
+            if found is not None:
+                self.bound.add(found[1])
+
+
+def _bind(server: Server, requests: Sequence[HttpRequest]) -> float:
+    """Create pods, and return how long it took until all were seen bound, in seconds."""
+    watcher = _Watcher(server)
+    pending = iter([_bytes_of(each) for each in requests])
+    clients = [_Client(server, pending) for _ in range(_CLIENTS)]
+    with selectors.DefaultSelector() as selector:
+        selector.register(watcher.socket, selectors.EVENT_READ, None)
+        for client in clients:
+            selector.register(client.socket, selectors.EVENT_READ, client)
+        start = time.perf_counter()
+        for client in clients:
+            client.send_next()
+        while len(watcher.bound) < len(requests):
+            ready = selector.select(_WAIT_SECONDS)
+            assert ready, f"{len(watcher.bound)} of {len(requests)} pods are bound"
+            for key, _ in ready:
+                if key.data is None:
+                    watcher.take()
+                elif key.data.take():
+                    key.data.send_next()
+        seconds = time.perf_counter() - start
+    for connection in (watcher.socket, *(client.socket for client in clients)):
+        connection.close()
+    return seconds
+
+
+def _pods_per_second(name: str, make: Make, count: int, *options: str) -> float:
+    with served(*options) as server:
+        server.settle()
+        _bind(server, [make(number) for number in range(_WARM_UP)])
+        server.settle()
+        before = server.cpu_seconds
+        seconds = _bind(server, [make(_WARM_UP + number) for number in range(count)])
+        spent = server.cpu_seconds - before
+    microseconds = spent / count * 1e6
+    print(f"{name}: {microseconds:.0f} us of the server's CPU a pod", file=sys.stderr, flush=True)
+    return count / seconds
+
+
+def http_memory() -> float:
+    """The most memory of the server with 5,000 nodes and 50,000 pods, created over HTTP."""
+    with served() as server:
+        _bind(server, [template_pod(number) for number in range(50_000)])
+        return server.peak_mib
+
+
+def _case(name: str, make: Make, target: float, count: int, what: str, *options: str) -> Case:
+    measure = partial(_pods_per_second, name, make, count, *options)
+    measure.__doc__ = f"{what}, created over HTTP by 4 clients and bound to 5,000 nodes."
+    return Case(
+        name=name,
+        unit=PODS_PER_SECOND,
+        measure=measure,
+        target=target,
+        runs=3,
+        is_process_per_run=True,
+    )
+
+
+CASES = (
+    _case("api_http_5000", template_pod, 2_000, 10_000, "Pods of one template"),
+    _case("api_http_distinct_5000", distinct_pod, 1_000, 5_000, "Pods that all differ"),
+    _case(
+        *("api_http_sqlite_5000", template_pod, 1_000, 10_000),
+        *("Pods of one template, kept in a file", "--db", "{folder}/cluster.db"),
+    ),
+    Case(
+        name="api_http_memory",
+        unit=MEBIBYTES,
+        measure=http_memory,
+        target=1.5 * 1024,
+        runs=1,
+        is_process_per_run=True,
+    ),
+)
