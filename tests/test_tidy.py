@@ -161,6 +161,8 @@ def loaded_lazily() -> set[str]:
         ("validation", "validation"),
         ("validation_of_update", "validation"),
         ("validation_of_status", "validation"),
+        ("warnings", "warnings"),
+        ("warnings_of_status", "warnings"),
         ("defaults", "defaults"),
     )
     for column, folder in columns:

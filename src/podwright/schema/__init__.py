@@ -26,6 +26,7 @@ The cells of kubectl's tables are fields or functions: `schema/printing/` has th
 Start with `table.py` (the format), then `kind.py`.
 """
 
+from podwright.schema.apparmor_annotations import with_apparmor_profiles
 from podwright.schema.decoding import Problem
 from podwright.schema.defaults.pods import template_with_defaults
 from podwright.schema.definition_kind import BOOLEAN_OR_SCHEMA
@@ -80,4 +81,5 @@ __all__ = [
     "resize_problems",
     "template_with_defaults",
     "validate_object_meta",
+    "with_apparmor_profiles",
 ]

@@ -103,8 +103,8 @@ class DefinitionKind(Kind):
 
 
 def _versions(document: Document) -> list[Document]:
-    found: list[Document] = (document.get("spec") or {}).get("versions") or []
-    return found
+    # Go reads null as a version without fields.
+    return [each or {} for each in (document.get("spec") or {}).get("versions") or ()]
 
 
 def _with_schema(version: Document, form: Callable[[Document], Document]) -> Document:

@@ -34,6 +34,9 @@ Validate: TypeAlias = Callable[[FieldErrors, Document], None]
 ValidateUpdate: TypeAlias = Callable[[FieldErrors, Document, Document], None]
 """Adds the errors of a changed object; the last argument is the stored one."""
 
+WarningsOf: TypeAlias = Callable[[Document, Document | None], list[str]]
+"""Returns the warnings about a valid object; the last argument is the stored one, or None."""
+
 SetDefaults: TypeAlias = Callable[[Document], Document]
 """Returns the object with upstream's defaults. The argument must not be changed: what changes is
 copied, and the result shares the rest."""
@@ -188,6 +191,14 @@ class Kind:
         name = self.row.validation_of_status
         return cast(ValidateUpdate | None, _function("validation", name))
 
+    @cached_property
+    def _warnings(self) -> dict[str, WarningsOf | None]:
+        row = self.row
+        return {
+            "": cast(WarningsOf | None, _function("warnings", row.warnings)),
+            "status": cast(WarningsOf | None, _function("warnings", row.warnings_of_status)),
+        }
+
     def with_defaults(self, document: Document) -> Document:
         """Return the document with upstream's defaults; the types must be right."""
         return document if self._set_defaults is None else self._set_defaults(document)
@@ -331,6 +342,23 @@ class Kind:
         return errors.problems
 
     # -------------------------------------------------------------------------- tables
+
+    def write_warnings(
+        self, new: Document, old: Document | None, *, subresource: str = ""
+    ) -> list[str]:
+        """Return what upstream warns about when it stores a valid object.
+
+        Parameters
+        ----------
+        new : dict
+            With defaults.
+        old : dict or None
+            The stored object; None for a new one.
+        subresource : str
+            What is written; "" for the object itself.
+        """
+        warnings = self._warnings.get(subresource)
+        return [] if warnings is None else warnings(new, old)
 
     @cached_property
     def _cells(self) -> tuple[CellFunction, ...]:

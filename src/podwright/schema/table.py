@@ -131,6 +131,13 @@ class KindRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         The function that validates a changed object, in the same form.
     validation_of_status : str
         The function that validates a changed status, in the same form.
+    warnings : str
+        The function that returns the warnings about a write: `module:function` in
+        `schema.warnings`.
+    warnings_of_status : str
+        The function that returns those about a changed status, in the same form.
+    deprecation : str
+        What every request is warned about: since when the version is deprecated; "" if it is not.
     defaults : str
         The function that sets defaults: `module:function` in `schema.defaults`.
     is_spec_only : bool
@@ -174,6 +181,9 @@ class KindRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     validation: str = ""
     validation_of_update: str = ""
     validation_of_status: str = ""
+    warnings: str = ""
+    warnings_of_status: str = ""
+    deprecation: str = ""
     defaults: str = ""
     is_spec_only: bool = False
     metadata_read: dict[str, str] = {}

@@ -43,11 +43,22 @@ _PRESERVED: Final = (
 def delete(backend: Backend, call: Call) -> HttpReply:
     """Delete the named object, or mark it as terminating."""
     options = delete_options(_options_body(call), call.request)
+    _warn_about_pods(call, options)
     current = backend.store.get(call.resource.storage, call.key)
     if current is None:
         raise call.missing()
     stored = delete_object(backend, call, current, options)
     return _deleted(call, stored)
+
+
+def _warn_about_pods(call: Call, options: DeleteOptions) -> None:
+    """Warn that pods of jobs stay, whether or not the jobs exist.
+
+    Upstream: pkg/registry/batch/job/storage/storage.go
+    """
+    is_job = strategies.key_of(call.resource) == ("batch", "Job")
+    if is_job and options.propagation is None and options.orphans is None:
+        call.warnings.append(_PRESERVED)
 
 
 def _options_body(call: Call) -> dict[str, Any] | None:
@@ -113,8 +124,6 @@ def _propagation(
         return "Orphan" if options.orphans else "Background"
     if not call.resource.kind.row.orphans_dependents:
         return None
-    if strategies.key_of(call.resource) == ("batch", "Job"):
-        call.warnings.append(_PRESERVED)
     has_own = any(each in (ORPHAN, FOREGROUND) for each in current.metadata.finalizers)
     return None if has_own else "Orphan"
 
@@ -178,6 +187,7 @@ def _deleted(call: Call, stored: Stored) -> HttpReply:
 def delete_collection(backend: Backend, call: Call) -> Steps:
     """Delete the selected objects of a collection one by one, and return them as they were."""
     deleting = delete_options(_options_body(call), call.request)
+    _warn_about_pods(call, deleting)
     options = list_options(call.request, is_watch=False)
     page = page_of(backend, call, options)
     resource = call.resource

@@ -228,10 +228,15 @@ def built_in_resource(kind: Kind) -> Resource:
     from podwright.api.endpoints.conversions import conversion_of
 
     found = conversion_of(kind)
+    row = kind.row
+    warnings: tuple[str, ...] = ()
+    if row.deprecation:
+        warnings = (f"{kind.api_version} {row.kind} is {row.deprecation}",)
     if found is None:
-        return Resource(kind=kind, storage=kind.group_kind, storage_kind=kind)
+        return Resource(kind=kind, storage=kind.group_kind, storage_kind=kind, warnings=warnings)
     return Resource(
         kind=kind,
+        warnings=warnings,
         storage=found.storage_kind.group_kind,
         storage_kind=found.storage_kind,
         to_storage=found.to_storage,

@@ -161,6 +161,19 @@ def with_part(document: Document, name: str, value: Any) -> Document:
 # ------------------------------------------------------------------------- single kinds
 
 
+def _new_node(node: Document, now_ns: int) -> Document:
+    """Return a new node without the source of its configuration, which is no longer read."""
+    del now_ns
+    spec: Document = node.get("spec") or {}
+    return node | {"spec": _without(spec, "configSource")} if "configSource" in spec else node
+
+
+def _node(new: Document, old: Document, now_ns: int) -> Document:
+    if (old.get("spec") or {}).get("configSource") is None:
+        new = _new_node(new, now_ns)
+    return with_part(new, "status", old.get("status"))
+
+
 def _new_pod(pod: Document, now_ns: int) -> Document:
     spec = pod.get("spec") or {}
     status: Document = {"phase": "Pending", "qosClass": qos_class(spec)}
@@ -379,6 +392,7 @@ KIND_PREPARATIONS: Final[dict[tuple[str, str], Preparation]] = {
     ("apiextensions.k8s.io", "CustomResourceDefinition"): Preparation(
         create=new_definition, update=changed_definition, update_status=definition_with_status
     ),
+    ("", "Node"): Preparation(create=_new_node, update=_node),
     ("", "Pod"): Preparation(create=_new_pod, update_status=_pod_status),
     ("", "PersistentVolumeClaim"): Preparation(create=_new_claim),
     ("", "PersistentVolume"): Preparation(create=_new_volume, update_status=_volume_status),

@@ -15,7 +15,13 @@ from podwright.api.endpoints.calls import Backend, Call
 from podwright.api.endpoints.negotiation import MediaType, check_stream
 from podwright.api.endpoints.options import ListOptions, list_options, parsed_version
 from podwright.api.endpoints.request import Headers, HttpReply
-from podwright.api.endpoints.responses import CACHE_CONTROL, included, partial, table_of
+from podwright.api.endpoints.responses import (
+    CACHE_CONTROL,
+    included,
+    partial,
+    table_of,
+    warning_header,
+)
 from podwright.api.endpoints.selectable import stored_fields
 from podwright.api.endpoints.shared_lines import encoded_line, event_line
 from podwright.api.endpoints.status_errors import (
@@ -66,7 +72,12 @@ class Watch:
         error: ApiError | None = None,
     ) -> None:
         self.status = 200
-        self.headers: Headers = (CACHE_CONTROL, ("content-type", call.media.content_type))
+        warnings = [("warning", warning_header(text)) for text in dict.fromkeys(call.warnings)]
+        self.headers: Headers = (
+            CACHE_CONTROL,
+            ("content-type", call.media.content_type),
+            *warnings,
+        )
         seconds = options.timeout_seconds or DEFAULT_TIMEOUT_SECONDS
         self.deadline_ns = call.now_ns + seconds * _SECOND_NS
         self._call = call

@@ -60,8 +60,15 @@ from podwright.api.endpoints.status_errors import (
 )
 from podwright.api.identity import generated_name, uid_at
 from podwright.objects import Document, InvalidObject, KubernetesObject, timestamp_text
-from podwright.schema import Problem, decode, printed, validate_object_meta
-from podwright.store import AlreadyExists, Stored
+from podwright.schema import (
+    Kind,
+    Problem,
+    decode,
+    printed,
+    validate_object_meta,
+    with_apparmor_profiles,
+)
+from podwright.store import POD, AlreadyExists, Stored
 
 MODIFIED: Final = (
     "the object has been modified; please apply your changes to the latest version and try again"
@@ -253,20 +260,32 @@ def _created(
     named = _named(backend, resource, attributes.object)
     attributes.name = attributes.name or _name_of(named)
     document = strategies.prepared_for_create(resource, named, call.now_ns)
+    if resource.storage == POD:
+        document, warnings = with_apparmor_profiles(document)
+        call.warnings += warnings
     document = with_requestor(resource, document, call.user)
     is_made = is_made and document["metadata"] is named["metadata"]
     document = _validated(backend, call, document, has_metadata_in_form=is_made)
     document = _allocated(backend, resource, document, None)
+    _warn(call, document, None)
     if has_version and not options.is_dry_run:
         # Upstream reports an internal error.
         raise bad_request("resourceVersion should not be set on objects to be created")
     attributes.object = document
     backend.admission.validate(attributes)
     call.warnings += attributes.warnings
-    call.warnings += write_warnings(resource, document, None)
     stored = _store_new(backend, call, document, is_dry_run=options.is_dry_run)
     made = resource.served(stored.object.raw)
     return (_without_version(made) if options.is_dry_run else made), attributes, stored
+
+
+def _warn(call: Call, new: Document, old: Document | None) -> None:
+    """Add the warnings about a valid object, which a rejection by admission has too."""
+    resource, subresource = call.resource, call.info.subresource
+    if isinstance(resource.kind, Kind):
+        call.warnings += resource.kind.write_warnings(new, old, subresource=subresource)
+    if not subresource:
+        call.warnings += write_warnings(resource, new, old)
 
 
 def with_distinct_owners(call: Call, document: Document) -> Document:
@@ -623,11 +642,10 @@ def update_document(
         raise invalid(resource.error_group, resource.name, _name_of(new), shown)
     if not info.subresource:
         new = _allocated(backend, resource, new, old)
+    _warn(call, new, old)
     attributes.object = new
     backend.admission.validate(attributes)
     call.warnings += attributes.warnings
-    if not info.subresource:
-        call.warnings += write_warnings(resource, new, old)
     new = backend.field_management.settled(old, new)
     replaced = backend.storage.replace(
         current, stored_object(backend, resource, new), is_dry_run=options.is_dry_run

@@ -11,7 +11,7 @@ from typing import Final
 
 from podwright.objects import Document
 from podwright.schema.validation.containers import PROTOCOLS
-from podwright.schema.validation.field_errors import FieldErrors
+from podwright.schema.validation.field_errors import FieldErrors, printed
 from podwright.schema.validation.metadata import validate_labels
 from podwright.schema.validation.names import (
     dns_label,
@@ -75,16 +75,18 @@ def _validate_address(errors: FieldErrors, path: str, address: str, address_type
     if address_type == "FQDN":
         _validate_domain(errors, path, address)
     elif address_type in _VERSIONS:
-        if _version_of(address) != _VERSIONS[address_type]:
-            errors.invalid(path, address, f"must be a valid {address_type} address")
-        _validate_not_special(errors, path, address)
-
-
-def _version_of(address: str) -> int:
-    try:
-        return ipaddress.ip_address(address).version
-    except ValueError:
-        return 0
+        if problems := ip_address(address):
+            errors.each(path, address, problems)
+            return
+        parsed = ipaddress.ip_address(address)
+        if address_type == "IPv6" and str(parsed) != address:
+            text = f"must be in canonical form ({printed(str(parsed))})"
+            errors.invalid(path, address, text)
+            return
+        if parsed.version != _VERSIONS[address_type]:
+            article = f"must be an {address_type} address"
+            errors.invalid(path.rpartition("[")[0], address, article)
+        validate_not_special(errors, path, address)
 
 
 def _validate_domain(errors: FieldErrors, path: str, name: str) -> None:
@@ -104,7 +106,8 @@ def _validate_domain(errors: FieldErrors, path: str, name: str) -> None:
                 return
 
 
-def _validate_not_special(errors: FieldErrors, path: str, text: str) -> None:
+def validate_not_special(errors: FieldErrors, path: str, text: str) -> None:
+    """Check that an address can be one of an endpoint. Upstream: ValidateEndpointIP."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
@@ -193,7 +196,7 @@ def _validate_endpoint(errors: FieldErrors, path: str, address: Document) -> Non
     if (node := address.get("nodeName")) is not None:
         errors.each(f"{path}.nodeName", node, dns_subdomain(node))
     if not ip_address(text):
-        _validate_not_special(errors, f"{path}.ip", text)
+        validate_not_special(errors, f"{path}.ip", text)
 
 
 def _validate_port(errors: FieldErrors, path: str, port: Document, *, needs_name: bool) -> None:

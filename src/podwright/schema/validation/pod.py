@@ -38,6 +38,10 @@ from podwright.schema.validation.scheduling import (
     validate_tolerations,
 )
 from podwright.schema.validation.security import validate_pod_security
+from podwright.schema.validation.security_annotations import (
+    validate_matching_fields,
+    validate_profiles,
+)
 
 _INT32_MAX: Final = 2**31 - 1
 _RESTART: Final = ("Always", "OnFailure", "Never")
@@ -57,6 +61,8 @@ def validate_pod(errors: FieldErrors, pod: Document) -> None:
     if spec.get("nodeName") and spec.get("schedulingGates"):
         text = "cannot be set until all schedulingGates have been cleared"
         errors.forbidden("spec.nodeName", text)
+    annotations = (pod.get("metadata") or {}).get("annotations") or {}
+    validate_matching_fields(errors, "spec", annotations, spec)
 
 
 def validate_pod_parts(errors: FieldErrors, pod: Document) -> None:
@@ -94,6 +100,7 @@ def validate_template(errors: FieldErrors, path: str, template: Document) -> Non
     validate_annotations(errors, f"{path}.annotations", metadata.get("annotations"))
     _validate_pod_annotations(errors, f"{path}.annotations", metadata, spec)
     validate_pod_spec(errors, f"{path}.spec", spec, None)
+    validate_matching_fields(errors, f"{path}.spec", metadata.get("annotations") or {}, spec)
     if spec.get("ephemeralContainers"):
         text = "ephemeral containers not allowed in pod template"
         errors.forbidden(f"{path}.spec.ephemeralContainers", text)
@@ -129,6 +136,7 @@ def _validate_pod_annotations(
     cost = annotations.get(_DELETION_COST)
     if cost is not None and not _is_int32(cost):
         errors.invalid(f"{path}[{_DELETION_COST}]", cost, "must be a 32bit integer")
+    validate_profiles(errors, path, annotations, spec)
 
 
 def _is_int32(text: str) -> bool:

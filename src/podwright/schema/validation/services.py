@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from podwright.objects import Document
 from podwright.schema.validation.containers import PROTOCOLS
+from podwright.schema.validation.endpoints import validate_not_special
 from podwright.schema.validation.field_errors import FieldErrors
 from podwright.schema.validation.metadata import validate_labels
 from podwright.schema.validation.names import (
@@ -83,7 +84,10 @@ def _validate_spec(errors: FieldErrors, spec: Document) -> None:
     if kind != "ExternalName":
         _validate_addresses(errors, spec)
     for index, address in enumerate(spec.get("externalIPs") or ()):
-        errors.each(f"spec.externalIPs[{index}]", address, ip_address(address))
+        if problems := ip_address(address):
+            errors.each(f"spec.externalIPs[{index}]", address, problems)
+        else:
+            validate_not_special(errors, f"spec.externalIPs[{index}]", address)
     if kind not in _TYPES:
         errors.unsupported("spec.type", kind, _TYPES)
     _validate_unique_ports(errors, kind, ports)

@@ -27,6 +27,11 @@ from podwright.schema.validation.volume_sources import (
 _ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _VOLUME_MODES: Final = ("Block", "Filesystem")
 _CLASS_ANNOTATION: Final = "volume.beta.kubernetes.io/storage-class"
+_OPTIONS_ANNOTATION: Final = "volume.beta.kubernetes.io/mount-options"
+_MOUNTED: Final = (
+    "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "nfs", "rbd", "quobyte", "iscsi",
+    "cinder", "cephfs", "azureFile", "vsphereVolume", "azureDisk", "photonPersistentDisk",
+)  # fmt: skip
 _PARAMETERS_MAX: Final = 512
 _PARAMETERS_MAX_BYTES: Final = 256 * 1024
 _IMMUTABLE: Final = "field is immutable"
@@ -35,12 +40,14 @@ _IMMUTABLE: Final = "field is immutable"
 def validate_persistent_volume(errors: FieldErrors, volume: Document) -> None:
     """Check a new persistent volume."""
     _validate_volume_spec(errors, volume.get("spec") or {})
+    _validate_mount_options(errors, volume)
 
 
 def validate_persistent_volume_update(errors: FieldErrors, new: Document, old: Document) -> None:
     """Check a changed persistent volume, whose source is immutable."""
     spec, before = new.get("spec") or {}, old.get("spec") or {}
     _validate_volume_spec(errors, spec)
+    _validate_mount_options(errors, new)
     sources = {kind: spec.get(kind) for kind in PERSISTENT_SOURCES}
     old_sources = {kind: before.get(kind) for kind in PERSISTENT_SOURCES}
     csi, old_csi = sources["csi"], old_sources["csi"]
@@ -59,6 +66,18 @@ def validate_persistent_volume_update(errors: FieldErrors, new: Document, old: D
     if before.get(attributes) is not None and spec.get(attributes) is None:
         text = "update from non-nil value to nil is forbidden"
         errors.forbidden(f"spec.{attributes}", text)
+
+
+def _validate_mount_options(errors: FieldErrors, volume: Document) -> None:
+    """Reject the annotation on volumes that cannot be mounted with options.
+
+    Upstream: pkg/volume/validation/pv_validation.go
+    """
+    annotations = (volume.get("metadata") or {}).get("annotations") or {}
+    spec: Document = volume.get("spec") or {}
+    if _OPTIONS_ANNOTATION in annotations and all(spec.get(each) is None for each in _MOUNTED):
+        path = f"metadata.annotations.{_OPTIONS_ANNOTATION}"
+        errors.forbidden(path, "may not specify mount options for this volume type")
 
 
 def _validate_volume_spec(errors: FieldErrors, spec: Document) -> None:

@@ -543,3 +543,11 @@ def test_the_condition_of_schemas_that_are_not_structural_does_not_stay(server: 
     status, body = server.patch(name, {"status": {"conditions": held}})
     assert (status, body["status"]["conditions"][-1]["type"]) == (200, "NonStructuralSchema")
     assert sorted(conditions(server, "trains")) == ["Established", "NamesAccepted"]
+
+
+def test_a_version_that_is_null_has_no_fields(server: Server) -> None:
+    body = definition()
+    body["spec"]["versions"] = [None]
+    status, found = server.reply("POST", DEFINITIONS, body)
+    assert status == 422
+    assert "spec.versions[0].name: Invalid value" in found["message"]

@@ -1,0 +1,8 @@
+"""Warnings about valid objects: what upstream advises against when it stores them.
+
+The table of kinds names the functions (`module:function`), as those of validation. Each takes the
+object with its defaults and the stored object, or None for a new one, and returns texts.
+
+Upstream: WarningsOnCreate and WarningsOnUpdate of the strategies in pkg/registry;
+pkg/api/*/warnings.go; staging/src/k8s.io/apiserver/pkg/registry/rest/{create,update}.go
+"""
