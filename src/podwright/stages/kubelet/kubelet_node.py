@@ -102,13 +102,17 @@ class KubeletNode:
         self._uses[pod.key] = use
         return None
 
+    def readmit(self, pod: Pod) -> Rejection | None:
+        """Admit a pod with other resources, or return why they do not fit."""
+        before = self._uses.get(pod.key)
+        rejection = self.admit(pod)
+        if rejection is not None and before is not None:
+            self._uses[pod.key] = before
+        return rejection
+
     def add_use(self, pod: Pod) -> None:
         """Count a pod that was admitted before."""
         self._uses[pod.key] = use_of(pod)
-
-    def uses_of_others(self, pod: Pod) -> list[PodUse]:
-        """Return what the other pods of the node use."""
-        return [use for key, use in self._uses.items() if key != pod.key]
 
     def release(self, key: NamespacedName) -> None:
         """Release what a pod that has finished, or is gone, used."""

@@ -155,7 +155,7 @@ class PodRecord(msgspec.Struct):
     files : dict
         The contents of the files that its containers wrote, by path or by volume and path.
     allocated : dict
-        Per container, the resources that are allocated, if they differ from the spec.
+        Per container, the resources that are allocated.
     resize : tuple of str, optional
         Reason, message and generation of a resize that is pending.
     status : Document, optional
@@ -234,6 +234,11 @@ def record_of(pod: Document, now_ns: int) -> PodRecord:
     record.is_initialized = any(
         each.running or each.ended for each in record.containers.values() if each.kind == "app"
     )
+    for kind, container in containers_of(spec):
+        actual = (known.get(container["name"]) or {}).get("resources")
+        if actual is not None and kind != "ephemeral":
+            claims = (container.get("resources") or {}).get("claims")
+            record.allocated[container["name"]] = actual | ({"claims": claims} if claims else {})
     return record
 
 

@@ -29,6 +29,8 @@ from podwright.stages.kubelet.pod_records import (
     container_id,
     containers_of,
 )
+from podwright.stages.kubelet.pod_resize import RETRY_NS as RESIZE_RETRY_NS
+from podwright.stages.kubelet.pod_resize import resize
 from podwright.stages.kubelet.probes import (
     FIELDS,
     ProbeType,
@@ -105,6 +107,7 @@ class PodSync:
         if self._is_finished:
             return
         self._update_containers()
+        self._resize()
         self._check_deadline()
         for _ in range(_ROUNDS_MAX):
             has_ended = self._advance()
@@ -144,6 +147,23 @@ class PodSync:
                 known.must_restart = True
                 known.back_off_ns = 0
                 message = f"Container {known.name} definition changed, will be restarted"
+                self._stop(known, container, self._grace_ns(), message)
+
+    def _resize(self) -> None:
+        """Resize the pod as its spec says, if it fits the node."""
+        found = resize(self._pod, self._record, self._node)
+        if self._record.resize is not None:
+            self._due(self._now_ns + RESIZE_RETRY_NS)
+        if found is None:
+            return
+        for event in found.events:
+            self._event(*event)
+        for kind, container in containers_of(self._spec):
+            known = self._record.containers[container["name"]]
+            if kind != "ephemeral" and known.name in found.restarts and known.running:
+                known.must_restart = True
+                known.back_off_ns = 0
+                message = f"Container {known.name} resize requires restart"
                 self._stop(known, container, self._grace_ns(), message)
 
     def _check_deadline(self) -> None:
