@@ -92,6 +92,7 @@ from podwright.machine import (
 )
 from podwright.objects import (
     KubernetesObject,
+    PodwrightError,
     Time,
     read_time,
     require_objects,
@@ -139,7 +140,7 @@ from podwright.simulation.world_reading import WorldReading
 from podwright.simulation.world_requests import WorldRequests
 from podwright.simulation.world_review import WorldReview
 from podwright.stages import ScheduleStage, Stage, StageDue
-from podwright.store import ObjectStore, kind_of
+from podwright.store import ObjectStore, UnusableStore, kind_of
 
 ROUND_MAX: Final = 32
 """The maximum number of events of one type that start a round."""
@@ -316,6 +317,7 @@ class World(WorldReading):
         self._count_at_once = 0
         self._changes_max = sys.maxsize
         self._is_slice_over: Callable[[], bool] = _never
+        self._input_rejected: Callable[[Operation, PodwrightError], None] | None = None
         self._handlers = self._action_handlers()
         if is_new:
             for document in BOOTSTRAP_OBJECTS:
@@ -391,12 +393,24 @@ class World(WorldReading):
             else:
                 self._heap.push(at_ns, Turn.INPUT, operation)
 
-    def add_inputs(self, inputs: Iterable[tuple[int, Operation]]) -> None:
+    def add_inputs(
+        self,
+        inputs: Iterable[tuple[int, Operation]],
+        *,
+        rejected: Callable[[Operation, PodwrightError], None] | None = None,
+    ) -> None:
         """Add operations with their times, in order of time.
 
         They are taken from the iterable one at a time: the next one when the last one is due.
+
+        Parameters
+        ----------
+        inputs : iterable of (int, Operation)
+        rejected : callable, optional
+            Receives the operations that the API rejects; without it the error is raised.
         """
         self.inputs = iter(inputs)
+        self._input_rejected = rejected
         self._take_input()
 
     def _take_input(self) -> None:
@@ -580,7 +594,11 @@ class World(WorldReading):
 
     def _flush(self, now_ns: int) -> None:
         self._actions.extend(self._handle_machine_event(_FLUSH_BACKOFF, now_ns))
-        if (now_ns - self.start_ns) % _FLUSH_NS == 0:
+        due_ns = self.machine.next_flush_ns
+        # The flush of unschedulable pods is later than its time if the start is between two whole
+        # seconds, or if an extender was called then.
+        is_late = due_ns is not None and due_ns <= now_ns
+        if is_late or (now_ns - self.start_ns) % _FLUSH_NS == 0:
             self._actions.extend(self._handle_machine_event(FlushUnschedulable(), now_ns))
         self._process_actions()
 
@@ -655,10 +673,20 @@ class World(WorldReading):
             case TimerFired() | ExtenderReplied():
                 self._handle_decision_event(event)
             case InputOperation(operation):
-                self._operate(operation)
+                self._operate_input(operation)
                 self._take_input()
             case _:
                 self._operate(event)
+
+    def _operate_input(self, operation: Operation) -> None:
+        try:
+            self._operate(operation)
+        except UnusableStore:
+            raise
+        except PodwrightError as error:
+            if self._input_rejected is None:
+                raise
+            self._input_rejected(operation, error)
 
     def _operate(self, operation: Operation) -> None:
         now_ns = self._heap.now_ns

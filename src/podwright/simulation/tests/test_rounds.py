@@ -245,3 +245,14 @@ def test_time_goes_on_though_the_members_of_a_gang_wake_each_other(monkeypatch):
     world.add(make_node("n2", cpu="16"))
     world.run(world.start_ns + 120 * SECOND)
     assert len(world.node_of) == 12
+
+
+def test_an_unschedulable_pod_does_not_hold_a_world_that_starts_between_two_seconds():
+    world = World(start=1_800_000_000_516_000_000)
+    world.add(make_node("n1", cpu="1"), make_pod("large", cpu="2"))
+    end_ns = world.start_ns + 900 * SECOND
+    # The queue retries the pod after five minutes, at its flush.
+    assert any(not world.step(end_ns) for _ in range(2_000))
+    queued = world.machine.queue.get("default/large")
+    assert queued is not None
+    assert queued.attempts >= 3
