@@ -23,7 +23,7 @@ REPORTS = .reports
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: conformance real-parts against-real test-e2e e2e-conformance mutants mutants-ci help run test test-all lint types imports check ci share format docs soak bench coverage wheel clean
+.PHONY: conformance real-parts against-real test-e2e e2e-conformance mutants mutants-ci help run up test test-all lint types imports check ci share share-real format docs soak bench coverage wheel clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*##"} /^[a-z0-9-]+:.*##/ {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ $(VENV)/.installed: pyproject.toml tools/bootstrap.py
 
 run: $(VENV)/.installed  ## Schedule the example cluster and explain it; ends by itself
 	$(BIN)/podwright schedule examples/quickstart --explain --exit-zero $(ARGS)
+
+up: $(VENV)/.installed  ## An example cluster for kubectl, with a pending pod; Ctrl-C stops it
+	$(BIN)/podwright up --demo $(ARGS)
 
 test: $(VENV)/.installed  ## Run the fast tests (ARGS="-k queue" picks some)
 	$(PYTEST) $(SIDE_BY_SIDE) $(ARGS)
@@ -56,11 +59,14 @@ imports: $(VENV)/.installed  ## Rooms: import-linter
 
 check: lint types imports test  ## What a change must pass
 
-ci: lint types imports coverage share mutants-ci  ## What .ci/run runs: check, coverage, a share of the slow tests
+ci: lint types imports coverage share share-real mutants-ci  ## What .ci/run runs: check, coverage, a share of the slow tests
 
 share: $(VENV)/.installed  ## A fixed small share of each slow suite
-	$(PYTEST) tests -m share $(SIDE_BY_SIDE) --junit-xml=$(REPORTS)/share.xml
+	$(PYTEST) tests -m "share and not e2e" $(SIDE_BY_SIDE) --junit-xml=$(REPORTS)/share.xml
 	HYPOTHESIS_PROFILE=share $(PYTEST) tests/properties -m slow --junit-xml=$(REPORTS)/histories.xml
+
+share-real: $(VENV)/.installed  ## A share of the tests with binaries of Kubernetes; builds them if there is Go
+	$(BIN)/python -m tests.e2e_real.share --junit-xml=$(REPORTS)/real.xml $(ARGS)
 
 format: $(VENV)/.installed  ## Let ruff fix what it can
 	$(BIN)/ruff check --fix .

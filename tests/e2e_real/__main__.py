@@ -7,36 +7,60 @@ import tempfile
 from pathlib import Path
 
 from tests.e2e_real.cluster_processes import embedded, kubectl, upstream
-from tests.e2e_real.kubectl_outputs import HERE, Output, run_session
+from tests.e2e_real.kubectl_outputs import HERE, Output, commands, run_session
+
+NODES = HERE / "manifests" / "nodes.yaml"
 
 
 def outputs_of_both(folder: Path) -> tuple[list[Output], list[Output]]:
     """Return the outputs of the session on upstream's control plane and on ours."""
-    nodes = HERE / "manifests" / "nodes.yaml"
     with upstream(folder / "upstream") as kubeconfig:
-        created = kubectl(kubeconfig, "create", "-f", str(nodes))
-        assert created.returncode == 0, created.stderr
-        expected = list(run_session(kubeconfig))
-    with embedded(folder / "embedded", str(nodes), "--no-lifecycle") as kubeconfig:
-        found = list(run_session(kubeconfig))
+        expected = _outputs(kubeconfig, commands())
+    with embedded(folder / "embedded", str(NODES), "--no-lifecycle") as kubeconfig:
+        found = list(run_session(kubeconfig, commands()))
     return expected, found
+
+
+def outputs_without_controllers(folder: Path) -> tuple[list[Output], list[Output]]:
+    """Return the outputs where only the server and the scheduler run, as `outputs_of_both`.
+
+    Commands that wait for a controller are left out.
+    """
+    lines = [line for line in commands() if not line.startswith("~ wait deployment/")]
+    with upstream(folder / "upstream", controllers=None) as kubeconfig:
+        expected = _outputs(kubeconfig, lines)
+    options = ("--no-lifecycle", "--no-controllers")
+    with embedded(folder / "embedded", *options) as kubeconfig:
+        found = _outputs(kubeconfig, lines)
+    return expected, found
+
+
+def differences(pairs: list[tuple[Output, Output]]) -> list[str]:
+    """Return a line for each line that only one of two clusters printed."""
+    lines = []
+    for want, got in pairs:
+        if want != got:
+            lines.append(f"--- kubectl {want.command} (exit {want.status}, here {got.status})")
+            lines += [f"  upstream: {line}" for line in want.lines if line not in got.lines]
+            lines += [f"  here:     {line}" for line in got.lines if line not in want.lines]
+    return lines
+
+
+def _outputs(kubeconfig: Path, lines: list[str]) -> list[Output]:
+    created = kubectl(kubeconfig, "create", "-f", str(NODES))
+    assert created.returncode == 0, created.stderr
+    return list(run_session(kubeconfig, lines))
 
 
 def main() -> int:
     """Print what differs; return 1 if anything does."""
     with tempfile.TemporaryDirectory() as folder:
         pairs = list(zip(*outputs_of_both(Path(folder)), strict=True))
-    differing = [(want, got) for want, got in pairs if want != got]
-    for want, got in differing:
-        print(f"--- kubectl {want.command} (exit {want.status}, here {got.status})")
-        for line in want.lines:
-            if line not in got.lines:
-                print(f"  upstream: {line}")
-        for line in got.lines:
-            if line not in want.lines:
-                print(f"  here:     {line}")
-    print(f"{len(pairs) - len(differing)} of {len(pairs)} commands agree")
-    return 1 if differing or not pairs else 0
+    for line in differences(pairs):
+        print(line)
+    agreeing = sum(want == got for want, got in pairs)
+    print(f"{agreeing} of {len(pairs)} commands agree")
+    return 0 if pairs and agreeing == len(pairs) else 1
 
 
 if __name__ == "__main__":

@@ -8,11 +8,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import yaml
-from tests.real_parts.binaries import find
+from tests.real_parts.binaries import find, kwok_stages
 from tests.real_parts.control_plane import running
 
 ADDRESS = re.compile(r"at (http\S+)\. ")
@@ -51,18 +51,26 @@ def embedded(folder: Path, *options: str) -> Iterator[Path]:
 
 
 @contextmanager
-def upstream(folder: Path, *, controllers: str = "*", has_scheduler: bool = True) -> Iterator[Path]:
-    """Run upstream's control plane for the time of a block; yields its kubeconfig."""
+def upstream(
+    folder: Path, *, controllers: str | None = "*", has_scheduler: bool = True
+) -> Iterator[Path]:
+    """Run upstream's control plane for the time of a block; yields its kubeconfig.
+
+    Parameters
+    ----------
+    controllers : str, optional
+        Those of kube-controller-manager, which does not run without them.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with running() as plane:
         kubeconfig = folder / "kubeconfig"
         kubeconfig.write_text(yaml.safe_dump(_kubeconfig(plane.address)))
-        with controller_manager(folder, kubeconfig, controllers):
-            if not has_scheduler:
-                yield kubeconfig
-                return
-            with scheduler(folder, kubeconfig):
-                yield kubeconfig
+        with ExitStack() as stack:
+            if controllers is not None:
+                stack.enter_context(controller_manager(folder, kubeconfig, controllers))
+            if has_scheduler:
+                stack.enter_context(scheduler(folder, kubeconfig))
+            yield kubeconfig
 
 
 @contextmanager
@@ -95,6 +103,21 @@ def scheduler(folder: Path, kubeconfig: Path) -> Iterator[Path]:
         "--kube-api-burst=2000",
         folder=folder,
         name="kube-scheduler",
+    ) as log:
+        yield log
+
+
+@contextmanager
+def kwok(folder: Path, kubeconfig: Path) -> Iterator[Path]:
+    """Run kwok, which simulates the kubelets of all nodes, for the time of a block."""
+    with process(
+        find("kwok"),
+        f"--kubeconfig={kubeconfig}",
+        "--manage-all-nodes",
+        *(f"--config={path}" for path in kwok_stages()),
+        "--node-lease-duration-seconds=40",
+        folder=folder,
+        name="kwok",
     ) as log:
         yield log
 

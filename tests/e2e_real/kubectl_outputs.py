@@ -60,9 +60,9 @@ def commands() -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def run_session(kubeconfig: Path) -> Iterator[Output]:
-    """Run the session on a cluster."""
-    for line in commands():
+def run_session(kubeconfig: Path, lines: list[str]) -> Iterator[Output]:
+    """Run commands of the session on a cluster."""
+    for line in lines:
         repeats, command = line.startswith("~ "), line.removeprefix("~ ")
         deadline = time.monotonic() + _SECONDS_MAX
         while True:

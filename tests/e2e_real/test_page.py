@@ -9,7 +9,7 @@ import pytest
 from tests.e2e_real.cluster_processes import embedded, kubectl
 from tests.test_docs import FENCE, ROOT, commands_in, is_as_shown, read
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.share]
 
 PAGE = "docs/howto/run-a-cluster.md"
 START = "$ podwright up "

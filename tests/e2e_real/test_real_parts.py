@@ -41,6 +41,7 @@ def eventually(condition):
     return found
 
 
+@pytest.mark.share
 def test_kube_scheduler_schedules_a_thousand_pods(tmp_path):
     with (
         embedded(tmp_path, "--nodes", "100", "--no-scheduler") as kubeconfig,

@@ -72,6 +72,31 @@ def find(name: str) -> Path:
     )
 
 
+def kwok_stages() -> list[Path]:
+    """Return the files of kwok's fast stages, which its module has.
+
+    Raises
+    ------
+    AbsentBinaryError
+        If there is no Go, which knows the folder of the module.
+    """
+    command = ["go", "list", "-mod=readonly", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok"]
+    try:
+        listed = subprocess.run(
+            command, cwd=MODULE / "kwok", capture_output=True, text=True, check=True
+        )
+    except FileNotFoundError as error:
+        raise AbsentBinaryError("the stages of kwok need Go on PATH") from error
+    stages = Path(listed.stdout.strip()) / "kustomize" / "stage"
+    folders = ("node/fast", "node/heartbeat-with-lease", "pod/fast")
+    return [
+        path
+        for folder in folders
+        for path in sorted((stages / folder).glob("*.yaml"))
+        if path.name != "kustomization.yaml"
+    ]
+
+
 def build(names: list[str]) -> None:
     """Build the binaries that are not there yet, and print the time that each needs."""
     for name in names:
