@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from podwright.objects import Document, KubernetesObject
+from podwright.objects import Document, Object
 from podwright.schema import decode
 
 ZONES: Final = ("zone-a", "zone-b", "zone-c")
 RESOURCES: Final = {"cpu": "8", "memory": "32Gi", "ephemeral-storage": "100Gi", "pods": "110"}
 
 
-def generated_nodes(count: int) -> list[KubernetesObject]:
+def generated_nodes(count: int) -> list[Object]:
     """Return nodes of one shape, in three zones in turn."""
     return [decode(_node(number)) for number in range(count)]
 

@@ -43,6 +43,8 @@ def _ip_address(text: str) -> str:
     epilog=examples(
         "podwright up --nodes 3",
         "podwright up examples/quickstart --db cluster.db",
+        "podwright up --demo",
+        "podwright up examples/simulate --events examples/simulate/day.jsonl --speed 60",
         "podwright up --nodes 3 --tls",
     )
 )
@@ -57,6 +59,28 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
             show_default=False,
         ),
     ] = None,
+    snapshot: Annotated[
+        Path | None,
+        typer.Option(
+            "--snapshot",
+            metavar="FILE",
+            help="A snapshot of the initial objects, of kube-scheduler-simulator or podwright.",
+        ),
+    ] = None,
+    events: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--events",
+            "-e",
+            metavar="FILE",
+            help="Events to apply while the cluster runs, as for simulate: a record of changes, "
+            'or lines such as {"at": "10m", "drain": "node-1"}. Repeatable.',
+        ),
+    ] = None,
+    demo: Annotated[
+        bool,
+        typer.Option("--demo", help="Create an example cluster with a pending pod."),
+    ] = False,
     nodes: Annotated[
         int,
         typer.Option("--nodes", metavar="NUMBER", min=0, help="Create this many equal nodes."),
@@ -161,6 +185,7 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
     simulates the controllers and the kubelets.
     """
     from podwright.cli.up_address import AddressOptions
+    from podwright.cli.up_inputs import DEMO
     from podwright.cli.up_run import UpOptions, run_up
 
     given = given_on(ctx)
@@ -184,7 +209,13 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
     if not 0 < speed < float("inf"):
         raise typer.BadParameter("must be a positive number.", param_hint="'--speed'")
     options = UpOptions(
-        files=tuple(files or ()),
+        files=(
+            *(files or ()),
+            *(() if snapshot is None else (str(snapshot),)),
+            *((DEMO,) if demo else ()),
+        ),
+        events=tuple(map(str, events or ())),
+        is_demo=demo,
         nodes=nodes,
         port=port,
         address=AddressOptions(

@@ -19,12 +19,10 @@ from podwright.api.endpoints import (
     static_tokens,
 )
 from podwright.apiserver import (
-    Cluster,
     ClusterClock,
     ClusterOptions,
     TurnLoop,
     bound_socket,
-    generated_nodes,
     kubeconfig,
     new_cluster,
     serve,
@@ -34,11 +32,25 @@ from podwright.cli.console import announce_compilation, print_message, write
 from podwright.cli.inputs import extender_caller, read_inputs, scheduler_options
 from podwright.cli.options import Setup
 from podwright.cli.up_address import AddressOptions, endpoint_of
+from podwright.cli.up_inputs import add_inputs, check_parts, event_files, inputs_of
 from podwright.cli.warm_up_run import warm_up
-from podwright.files import LoadedObjects
-from podwright.store import ObjectStore, kind_of, open_store
+from podwright.store import ObjectStore, open_store
 
 _BARE_TOKEN = "admin-token"
+_COMMANDS = (
+    "get nodes",
+    "create deployment web --image=nginx --replicas=3",
+    "get pods -o wide",
+)
+_DEMO = (
+    "get pods -o wide",
+    "describe pod training                # why it is pending",
+    "taint nodes node-large dedicated-    # now a node fits",
+    "get pod training -o wide",
+    "scale deployment web --replicas=12",
+    "drain node-b --ignore-daemonsets",
+)
+"""What to try in the cluster of `--demo`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +58,8 @@ class UpOptions:
     """The options of the command, besides those of the scheduler."""
 
     files: tuple[str, ...]
+    events: tuple[str, ...]
+    is_demo: bool
     nodes: int
     port: int
     address: AddressOptions
@@ -75,19 +89,28 @@ def run_up(options: UpOptions, setup: Setup) -> None:
         If the database cannot be read or written.
     """
     inputs = read_inputs(options.files, setup)
+    events = event_files(options.events)
     with ExitStack() as stack:
         listening = stack.enter_context(bound_socket(options.address.host, options.port))
         endpoint = endpoint_of(options.address, options.db)
         address = endpoint.url(listening.getsockname()[1])
         token = _BARE_TOKEN if options.is_bare else secrets.token_urlsafe(24)
         store = stack.enter_context(closing(_store(options, setup)))
-        write_kubeconfig(options.kubeconfig, kubeconfig(address, token, endpoint.tls))
         clock = ClusterClock(speed=options.speed)
+        clock.pause()  # until the cluster is served
+        start_ns = clock.now_ns()
+        timed = inputs_of(
+            inputs, events, setup, nodes=options.nodes, store=store, start_ns=start_ns
+        )
+        check_parts(
+            timed, has_controllers=options.has_controllers, has_lifecycle=options.has_lifecycle
+        )
+        write_kubeconfig(options.kubeconfig, kubeconfig(address, token, endpoint.tls))
         if options.is_bare:
-            bare_store(clock.now_ns(), store=store)
+            bare_store(start_ns, store=store)
         cluster = new_cluster(
             scheduler_options(inputs, setup),
-            now_ns=clock.now_ns(),
+            now_ns=start_ns,
             options=ClusterOptions(
                 has_scheduler=options.has_scheduler,
                 has_controllers=options.has_controllers,
@@ -96,6 +119,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
                 port=listening.getsockname()[1],
                 certificates=endpoint.tls.authority.decode() if endpoint.tls else "",
                 is_bare=options.is_bare,
+                stages=timed.stages,
             ),
             server_options=_server_options(options, token),
             call_extender=extender_caller(inputs.configuration, inputs.source),
@@ -104,9 +128,14 @@ def run_up(options: UpOptions, setup: Setup) -> None:
         if options.has_scheduler:
             announce_compilation()
             warm_up()
-        _add(cluster, inputs.loaded, options.nodes)
+        add_inputs(cluster, timed, start_ns)
+
+        def turns() -> TurnLoop:
+            clock.resume()
+            return TurnLoop(cluster, clock)
+
         serve(
-            lambda: TurnLoop(cluster, clock),
+            turns,
             listening,
             started=lambda: _announce(options, address),
             tls=endpoint.context,
@@ -133,24 +162,12 @@ def _server_options(options: UpOptions, token: str) -> ServerOptions:
     return ServerOptions(tokens=tokens, anonymous=admin, admission=served_plugins)
 
 
-def _add(cluster: Cluster, loaded: LoadedObjects, nodes: int) -> None:
-    """Create the initial objects; those of a database that exists stay as they are."""
-    new = [
-        obj
-        for obj in (*generated_nodes(nodes), *loaded.objects)
-        if cluster.store.get(kind_of(obj), obj.key) is None
-    ]
-    cluster.world.add(*new)
-
-
 def _announce(options: UpOptions, address: str) -> None:
     path = shlex.quote(str(options.kubeconfig))
+    commands = _DEMO if options.is_demo else _COMMANDS
+    lines = "".join(f"  kubectl {command}\n" for command in commands)
     write(
         f"Serving the Kubernetes API at {address}. Ctrl-C stops it.\n\n"
-        "Try in another terminal:\n"
-        f"  export KUBECONFIG={path}\n"
-        "  kubectl get nodes\n"
-        "  kubectl create deployment web --image=nginx --replicas=3\n"
-        "  kubectl get pods -o wide\n"
+        f"Try in another terminal:\n  export KUBECONFIG={path}\n{lines}"
     )
     sys.stdout.flush()  # the process goes on

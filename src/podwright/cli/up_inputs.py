@@ -1,0 +1,140 @@
+"""`podwright up`: the initial objects, and the operations that follow at their times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from importlib.resources import files
+from itertools import chain
+
+import msgspec
+
+from podwright.apiserver import Cluster, generated_nodes
+from podwright.cli.console import print_message, print_warnings
+from podwright.cli.inputs import Inputs as ReadInputs
+from podwright.cli.options import Setup
+from podwright.files import Sourced, numbered_lines, read_paths
+from podwright.objects import FieldError, InputError, PodwrightError
+from podwright.simulation import (
+    Drain,
+    EventFile,
+    FailNode,
+    Inputs,
+    Operation,
+    RestoreNode,
+)
+from podwright.stages import default_stages
+from podwright.store import ObjectStore, kind_of
+
+DEMO = str(files("podwright.cli").joinpath("demo.yaml"))
+"""The manifests of `--demo`."""
+
+
+def event_files(paths: Sequence[str]) -> list[EventFile]:
+    """Read files of event lines.
+
+    Raises
+    ------
+    InputError
+        With the files that cannot be read.
+    """
+    return [
+        EventFile(name, partial(numbered_lines, data, source=name))
+        for name, data in read_paths(paths)
+    ]
+
+
+def inputs_of(
+    read: ReadInputs,
+    events: Sequence[EventFile],
+    setup: Setup,
+    *,
+    nodes: int,
+    store: ObjectStore,
+    start_ns: int,
+) -> Inputs:
+    """Return the inputs of a cluster; objects that its store has already are not among them.
+
+    Parameters
+    ----------
+    read : Inputs
+        The files.
+    events : sequence of EventFile
+    nodes : int
+        How many equal nodes to create besides.
+    store : ObjectStore
+        Of the cluster; empty at its first start.
+    start_ns : int
+        The time of the cluster.
+
+    Raises
+    ------
+    InputError
+        With the errors of all events.
+    """
+    loaded = read.loaded
+    is_new = not store.kinds()
+    sourced = [
+        entry
+        for entry in (
+            *(Sourced("--nodes", node) for node in generated_nodes(nodes)),
+            *loaded.sourced,
+        )
+        if is_new or store.get(kind_of(entry.object), entry.object.key) is None
+    ]
+    return Inputs(
+        msgspec.structs.replace(loaded, sourced=tuple(sourced)),
+        events,
+        start_ns=start_ns,
+        validate=setup.validate.value,
+        # Events and pods may refer to objects of the store.
+        is_complete=is_new,
+    )
+
+
+def check_parts(inputs: Inputs, *, has_controllers: bool, has_lifecycle: bool) -> None:
+    """Reject operations of components that do not take part, and warn of stages without effect.
+
+    Raises
+    ------
+    InputError
+    """
+    if not has_lifecycle and len(inputs.stages) != len(default_stages()):
+        print_message("warning: the Stages among the files have no effect with --no-lifecycle")
+    lacking = {
+        "drain": (Drain, has_controllers, "--no-controllers"),
+        "fail": (FailNode, has_lifecycle, "--no-lifecycle"),
+        "restore": (RestoreNode, has_lifecycle, "--no-lifecycle"),
+    }
+    found = {type(operation) for _, operation in inputs}
+    errors = [
+        FieldError(source="--events", path=name, message=f"has no effect with {option}")
+        for name, (kind, is_there, option) in lacking.items()
+        if kind in found and not is_there
+    ]
+    if errors:
+        raise InputError(errors)
+
+
+def add_inputs(cluster: Cluster, inputs: Inputs, start_ns: int) -> None:
+    """Execute what is due at the start, and add what follows.
+
+    Raises
+    ------
+    PodwrightError
+        An initial object is rejected.
+    """
+    print_warnings(inputs.warnings)
+    timed = iter(inputs)
+    later: Iterator[tuple[int, Operation]] = iter(())
+    with cluster.store.batch():
+        for due_ns, operation in timed:
+            if due_ns > start_ns:
+                later = chain([(due_ns, operation)], timed)
+                break
+            cluster.world.do(operation)
+    cluster.world.add_inputs(later, rejected=_report_rejected)
+
+
+def _report_rejected(operation: Operation, error: PodwrightError) -> None:
+    print_message(f"--events: {type(operation).__name__.lower()} was rejected: {error}")

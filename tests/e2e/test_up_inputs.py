@@ -1,0 +1,162 @@
+"""What `podwright up` starts with: the demo, snapshots, Stages, and events at their times."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.e2e.command_line import run
+from tests.e2e.test_up import PODS, is_running, pod, up
+
+NODE = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "metadata": {"name": "one"},
+    "status": {"capacity": {"cpu": "4", "memory": "4Gi", "pods": "10"}},
+}
+
+
+def is_bound(found):
+    return "nodeName" in found["spec"]
+
+
+def write_lines(path, *lines):
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    return str(path)
+
+
+def test_the_demo_has_a_pod_that_can_be_helped(tmp_path):
+    with up(tmp_path, "--demo") as cluster:
+        assert "kubectl describe pod training" in cluster.text()
+        web = cluster.eventually(PODS, lambda found: sum(map(is_running, found["items"])) == 4)
+        assert len(web["items"]) == 5
+        events = "/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3Dtraining"
+        found = cluster.eventually(events, lambda found: found["items"])
+        assert "3 Insufficient cpu" in found["items"][0]["message"]
+        assert not is_bound(cluster.send("GET", f"{PODS}/training")[1])
+        patch = {"content-type": "application/merge-patch+json"}
+        changed = cluster.send("PATCH", "/api/v1/nodes/node-large", {"spec": {"taints": []}}, patch)
+        assert changed[0] == 200
+        training = cluster.eventually(f"{PODS}/training", is_running)
+        assert training["spec"]["nodeName"] == "node-large"
+        assert cluster.end() == 0
+
+
+def test_a_snapshot_keeps_what_was_decided(tmp_path):
+    placed = pod("placed") | {"metadata": {"name": "placed", "namespace": "default", "uid": "u-1"}}
+    placed["spec"]["nodeName"] = "one"
+    snapshot = {
+        "nodes": [NODE],
+        "pods": [placed, pod("web")],
+        "namespaces": [],
+        "pvs": [],
+        "pvcs": [],
+        "storageClasses": [],
+        "priorityClasses": [],
+        "schedulerConfig": None,
+    }
+    path = tmp_path / "snapshot.json"
+    path.write_text(json.dumps(snapshot))
+    with up(tmp_path, "--snapshot", str(path)) as cluster:
+        assert cluster.send("GET", f"{PODS}/placed")[1]["metadata"]["uid"] == "u-1"
+        assert cluster.eventually(f"{PODS}/web", is_running)["spec"]["nodeName"] == "one"
+        assert cluster.end() == 0
+
+
+def test_events_are_applied_at_their_times(tmp_path):
+    limits = {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"name": "small"},
+        "spec": {"limits": [{"type": "Container", "max": {"cpu": "1"}}]},
+    }
+    large = pod("second")
+    large["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "2"}, "limits": {"cpu": "2"}}
+    events = write_lines(
+        tmp_path / "events.jsonl",
+        {"at": "0s", "apply": pod("first")},
+        {"at": "0s", "apply": limits},
+        {"at": "1m", "apply": large},
+        {"at": "2m", "apply": pod("third")},
+        {"at": "15m", "delete": "pod/first", "gracePeriodSeconds": 0},
+    )
+    with up(tmp_path, "--nodes", "1", "--events", events, "--speed", "100") as cluster:
+        first = cluster.eventually(f"{PODS}/first", is_running)
+        third = cluster.eventually(f"{PODS}/third", is_running)
+        times = [each["metadata"]["creationTimestamp"] for each in (first, third)]
+        minutes = [int(time[14:16]) + 60 * int(time[11:13]) for time in times]
+        assert (minutes[1] - minutes[0]) % 1440 in (2, 3)
+        cluster.eventually(PODS, lambda found: len(found["items"]) == 1)
+        assert cluster.end() == 0
+        (rejected,) = [line for line in cluster.text().splitlines() if "rejected" in line]
+        assert rejected.startswith('--events: apply was rejected: pods "second" is forbidden')
+
+
+def test_events_may_concern_objects_of_the_database(tmp_path):
+    database = str(tmp_path / "cluster.db")
+    with up(tmp_path, "--nodes", "2", "--db", database) as cluster:
+        assert cluster.end() == 0
+    events = write_lines(tmp_path / "events.jsonl", {"at": "0s", "cordon": "node-1"})
+    with up(tmp_path, "--nodes", "3", "--db", database, "--events", events) as cluster:
+        nodes = cluster.send("GET", "/api/v1/nodes")[1]["items"]
+        cordoned = [each.get("spec", {}).get("unschedulable", False) for each in nodes]
+        assert cordoned == [False, True, False]
+        assert cluster.end() == 0
+
+
+def test_stages_of_the_files_take_effect(tmp_path):
+    stage = {
+        "apiVersion": "kwok.x-k8s.io/v1alpha1",
+        "kind": "Stage",
+        "metadata": {"name": "fails"},
+        "spec": {
+            "resourceRef": {"apiGroup": "v1", "kind": "Pod"},
+            "selector": {
+                "matchExpressions": [
+                    {"key": ".spec.nodeName", "operator": "Exists"},
+                    {"key": ".status.phase", "operator": "In", "values": ["Pending"]},
+                ]
+            },
+            "next": {"statusTemplate": "phase: Failed\n"},
+        },
+    }
+    (tmp_path / "stages.json").write_text(json.dumps(stage))
+    with up(tmp_path, "--nodes", "1", str(tmp_path / "stages.json")) as cluster:
+        assert cluster.send("POST", PODS, pod("web"))[0] == 201
+        cluster.eventually(f"{PODS}/web", lambda found: found["status"]["phase"] == "Failed")
+        assert cluster.end() == 0
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "message"),
+    [
+        pytest.param(
+            [{"at": "1m", "drain": "node-0"}], "--no-controllers",
+            "--events: drain: has no effect with --no-controllers", id="no controllers",
+        ),
+        pytest.param(
+            [{"at": "1m", "fail": "node-0"}], "--no-lifecycle",
+            "--events: fail: has no effect with --no-lifecycle", id="no kubelets",
+        ),
+        pytest.param(
+            [{"at": "1m", "drain": "node-7"}], "",
+            'line 1: drain: Node "node-7" does not exist at that time', id="no such node",
+        ),
+        pytest.param([{"at": "1m", "drian": "node-0"}], "", "did you mean", id="misspelled"),
+        pytest.param([], "", "no lines in this file", id="empty"),
+    ],
+)  # fmt: skip
+def test_events_that_cannot_be_applied_are_errors(tmp_path, lines, options, message):
+    events = write_lines(tmp_path / "events.jsonl", *lines)
+    target = tmp_path / "config"
+    command = f"up --nodes 1 --port 0 --kubeconfig {target} --events {events} {options}"
+    result = run(command, status=2)
+    assert message in result.stderr
+    assert not target.exists()
+
+
+def test_missing_files_are_one_line_each(tmp_path):
+    for option in ("--snapshot", "--events"):
+        result = run(f"up --port 0 {option} {tmp_path / 'absent.json'}", status=2)
+        assert "absent.json" in result.stderr
+        assert len(result.stderr.splitlines()) == 1
