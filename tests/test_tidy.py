@@ -360,7 +360,6 @@ KINDS_BY_HAND = {
     "kss/change_stream.py": "names of query parameters",
     "machine/watched_kinds.py": "what the scheduler watches",
     "patching/object_types.py": "fields that upstream's strategies reset",
-    "queueing/events.py": "the events of the scheduling queue",
     "simulation/event_lines.py": "what the controllers of a simulation create",
     "simulation/input_review.py": "what has no effect in a simulation, in words",
 }

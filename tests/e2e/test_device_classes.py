@@ -1,4 +1,4 @@
-"""Extended resources that a DeviceClass backs are refused, by every command alike."""
+"""Extended resources that a DeviceClass backs are allocated as devices, or wait for them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,7 @@ kind: Node
 metadata: {name: gpus}
 status: {allocatable: {cpu: "8", memory: 16Gi, pods: "110", example.com/gpu: "4"}}
 """
-NO_PLUGIN = """
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-profiles:
-- plugins: {multiPoint: {disabled: [{name: DISABLED}]}}
-"""
-TEXT = "extended resources of device classes are not supported"
+TEXT = "cannot allocate all claims"
 IMPLICIT = "deviceclass.resource.kubernetes.io/gpu.example.com"
 
 
@@ -43,26 +37,43 @@ spec:
 """
 
 
+SLICE = """
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: small-gpus}
+spec:
+  driver: gpu.example.com
+  nodeName: large
+  pool: {name: large, generation: 1, resourceSliceCount: 1}
+  devices: [{name: gpu-0}]
+"""
+
+
 @pytest.mark.parametrize("resource", ["example.com/gpu", IMPLICIT])
-def test_the_pod_waits_with_the_reason_and_the_others_are_scheduled(write, resource):
-    # A node that has the resource itself could be chosen, or another one through the class.
-    text = NODES + GPU_NODE + CLASS + with_device("trained", resource) + pod("web", "1")
+def test_a_pod_waits_for_devices_and_the_others_are_scheduled(write, resource):
+    text = NODES + CLASS + with_device("trained", resource) + pod("web", "1")
     files = write("cluster.yaml", text)
-    reason = f'{TEXT}: {resource} of DeviceClass "gpu.example.com"'
     decisions = json.loads(run(f"schedule {files} -o json", status=1).stdout)["decisions"]
     by_pod = {one["pod"]: one for one in decisions}
     assert by_pod["default/web"]["outcome"] == "Scheduled"
     assert by_pod["default/trained"]["outcome"] == "Unschedulable"
-    assert by_pod["default/trained"]["rejections"][0]["reasons"] == [reason]
-    assert reason in run(f"explain trained {files}", status=1).stdout
-    assert reason in run(f"simulate {files}", status=1).stdout
+    assert by_pod["default/trained"]["rejections"][0]["reasons"] == [TEXT]
+    assert TEXT in run(f"explain trained {files}", status=1).stdout
+    assert TEXT in run(f"simulate {files}", status=1).stdout
 
 
-@pytest.mark.parametrize("disabled", ["DynamicResources", "NodeResourcesFit"])
-def test_either_plugin_refuses_alone(write, disabled):
-    files = write("cluster.yaml", NODES + CLASS + with_device("trained"))
-    config = write("config.yaml", NO_PLUGIN.replace("DISABLED", disabled))
-    assert TEXT in run(f"schedule {files} --config {config}", status=1).stdout
+@pytest.mark.parametrize("resource", ["example.com/gpu", IMPLICIT])
+def test_the_pod_gets_a_device_and_the_next_one_waits(write, resource):
+    pods = with_device("first", resource) + with_device("second", resource)
+    files = write("cluster.yaml", NODES + CLASS + SLICE + pods)
+    decisions = json.loads(run(f"schedule {files} -o json", status=1).stdout)["decisions"]
+    assert [one.get("node") for one in decisions] == ["large", None]
+
+
+def test_a_node_that_has_the_resource_itself_needs_no_device(write):
+    files = write("cluster.yaml", NODES + GPU_NODE + CLASS + with_device("trained"))
+    assert run(f"schedule {files} -o jsonpath={{.decisions[0].node}}").stdout == "gpus"
 
 
 @pytest.mark.parametrize(
@@ -86,11 +97,3 @@ def test_without_the_gate_a_class_backs_nothing(write):
     files = write("cluster.yaml", NODES + GPU_NODE + CLASS + with_device("trained"))
     line = f"schedule {files} --feature-gates DRAExtendedResource=false"
     assert run(f"{line} -o jsonpath={{.decisions[0].node}}").stdout == "gpus"
-
-
-def test_a_class_that_goes_away_is_noticed(write):
-    files = write("cluster.yaml", NODES + GPU_NODE + CLASS + with_device("trained"))
-    events = write("events.jsonl", '{"at": "1m", "delete": "deviceclass/gpu.example.com"}\n')
-    # No event of a deleted class moves pods, in upstream neither; they are retried in time.
-    report = json.loads(run(f"simulate {files} --events {events} --until 10m -o json").stdout)
-    assert report["counts"]["placed"] == 1

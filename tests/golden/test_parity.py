@@ -83,7 +83,7 @@ def test_every_field_of_every_case_agrees(family: str) -> None:
 def test_all_families_are_here() -> None:
     of_1_36 = {family for family in ALL_FAMILIES if not family.startswith("classic_")}
     assert set(FAMILIES) == of_1_36 | {"found/extenders", "found/gang"}
-    assert len(of_1_36) == 40
+    assert len(of_1_36) == 43
 
 
 QUANTITIES = {"id": "a", "family": "quantities", "quantities": ["1"], "expect": []}
@@ -125,7 +125,7 @@ def test_a_hint_that_raises_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None
         raise RuntimeError("broken")
 
     table = HintTable({"Broken": [EventHint("Node", ActionType.ALL, broken)]})
-    monkeypatch.setattr(hints, "default_hints", lambda: table)
+    monkeypatch.setattr(hints, "default_hints", lambda _: table)
     case = next(read("hints"))
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
     event = {"resource": "Node", "action": "Add", "hints": {"Broken": "Error"}}

@@ -1,6 +1,6 @@
 """The advice for a pod that does not fit: remedies that were tried, and what they do not cover.
 
-Three things limit the advice. Devices are not allocated, so no change of claims can be tried. The
+Three things limit the advice. A claim that does not exist is not made up. The
 rule of a custom plugin is not known, so changes of nodes are guessed. And in a recorded run, an
 extender cannot be called again.
 """
@@ -17,8 +17,8 @@ from podwright.advice.rejections import rejection_of
 from podwright.advice.remedies import Outcome, Remedy, Search, SearchResult, Trial, UnknownReply
 from podwright.columns import Cluster
 from podwright.config import DEFAULT_GATES, Gates
-from podwright.framework import Explanation
-from podwright.objects import PriorityClass, with_fields
+from podwright.framework import Explanation, Status
+from podwright.objects import Pod, PriorityClass, with_fields
 
 _DEVICES: Final = "DynamicResources"
 _CHANGES_SHOWN: Final = 4
@@ -71,8 +71,9 @@ def find_advice(
     """
     if explanation.decision.node or explanation.decision.ignored:
         return Advice()
-    if explanation.pre_filter.is_rejection and explanation.pre_filter.plugin == _DEVICES:
-        return Advice(limits=(_devices_limit(explanation, trial),))
+    for status in (explanation.decision.held_back, explanation.pre_filter):
+        if status is not None and status.is_rejection and status.plugin == _DEVICES:
+            return Advice(limits=(_claims_limit(explanation.pod, status, trial),))
     search = Search(
         explanation,
         cluster,
@@ -86,14 +87,10 @@ def find_advice(
     return Advice(remedies=result.remedies, limits=limits)
 
 
-def _devices_limit(explanation: Explanation, trial: Trial) -> str:
-    """Return that devices cannot be advised on, and whether the pod fits apart from them."""
-    needed = "; ".join(explanation.pre_filter.reasons).partition(": ")[2]
-    text = (
-        f"podwright does not allocate devices ({needed}), so no change of claims, device classes"
-        " or nodes was tried"
-    )
-    pod = explanation.pod
+def _claims_limit(pod: Pod, status: Status, trial: Trial) -> str:
+    """Return that missing claims are not advised on, and whether the pod fits without them."""
+    reasons = "; ".join(status.reasons)
+    text = f"the resource claims have to be usable first ({reasons}), so no change was tried"
     if not pod.spec.resource_claims:
         return text
     try:

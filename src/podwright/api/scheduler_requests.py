@@ -8,16 +8,18 @@ from __future__ import annotations
 from typing import Final, TypeAlias, get_args
 
 from podwright.api.api import Api
-from podwright.api.requests import BindPod, DeleteObject, UpdateObject, WriteRequest
+from podwright.api.requests import BindPod, CreateObject, DeleteObject, UpdateObject, WriteRequest
 from podwright.framework import CallError
 from podwright.machine import (
     Bind,
     CallDone,
     DeletePod,
+    PatchExtendedClaim,
     PatchPodGroupStatus,
     PatchPodStatus,
     UpdateClaim,
     UpdateVolume,
+    WriteResourceClaim,
 )
 from podwright.objects import (
     Condition,
@@ -26,20 +28,35 @@ from podwright.objects import (
     Object,
     Pod,
     PodGroup,
+    PodwrightError,
+    ResourceClaim,
+    decode_pod,
     encode,
     with_condition,
+    with_fields,
     with_nominated_node_name,
 )
 from podwright.schema import decode
 from podwright.store import POD, Conflict, NotFound, ObjectStore
 
 ApiCall: TypeAlias = (
-    Bind | PatchPodStatus | PatchPodGroupStatus | DeletePod | UpdateVolume | UpdateClaim
+    Bind
+    | PatchPodStatus
+    | PatchPodGroupStatus
+    | DeletePod
+    | UpdateVolume
+    | UpdateClaim
+    | WriteResourceClaim
+    | PatchExtendedClaim
 )
 
 API_CALLS: Final = get_args(ApiCall)
 """The classes of `ApiCall`."""
 
+
+RESOURCE_CLAIM: Final = ("resource.k8s.io", "ResourceClaim")
+FINALIZER: Final = "resource.kubernetes.io/delete-protection"
+"""The finalizer of allocated claims."""
 
 USER: Final = "system:kube-scheduler"
 """The user name of the scheduler, as upstream has it."""
@@ -48,12 +65,21 @@ USER: Final = "system:kube-scheduler"
 def execute(api: Api, call: ApiCall, now_ns: int) -> CallDone:
     """Execute an API call of the scheduler and return the result event."""
     try:
+        if isinstance(call, WriteResourceClaim) and call.operation == "delete":
+            _remove_finalizer(api, call.claim, now_ns)
         request = _request_of(api.store, call)
         reply = api.handle(request, USER, now_ns)
         reply.raise_for_error()
     except (NotFound, Conflict) as error:
         return CallDone(call.call, CallError(str(error), type(error).__name__))
-    if isinstance(call, UpdateVolume | UpdateClaim):
+    except PodwrightError as error:
+        # A claim may have changed so that the write is invalid; the pod is tried again then.
+        if not isinstance(call, WriteResourceClaim):
+            raise
+        return CallDone(call.call, CallError(str(error), "Invalid"))
+    if isinstance(call, WriteResourceClaim) and call.operation == "delete":
+        return CallDone(call.call)
+    if isinstance(call, UpdateVolume | UpdateClaim | WriteResourceClaim):
         assert reply.stored is not None, "a reply has an object or an error"
         return CallDone(call.call, obj=_typed(reply.stored.object))
     return CallDone(call.call, obj=None)
@@ -71,6 +97,59 @@ def _request_of(store: ObjectStore, call: ApiCall) -> WriteRequest:
             return DeleteObject("", "Pod", call.pod, call.uid, USER)
         case UpdateVolume(volume=obj) | UpdateClaim(claim=obj):
             return UpdateObject(obj, "main", USER)
+        case WriteResourceClaim():
+            return _claim_request(store, call)
+        case PatchExtendedClaim():
+            return UpdateObject(_with_extended_claim(store, call), "status", USER)
+
+
+def _remove_finalizer(api: Api, claim: ResourceClaim, now_ns: int) -> None:
+    present = _present(api.store, claim)
+    finalizers = tuple(each for each in present.metadata.finalizers if each != FINALIZER)
+    if len(finalizers) != len(present.metadata.finalizers):
+        freed = with_fields(present, "metadata", finalizers=finalizers)
+        api.handle(UpdateObject(freed, "main", USER), USER, now_ns).raise_for_error()
+
+
+def _claim_request(store: ObjectStore, call: WriteResourceClaim) -> WriteRequest:
+    claim = call.claim
+    match call.operation:
+        case "create":
+            return CreateObject(claim, USER)
+        case "update":
+            return UpdateObject(claim, "main", USER)
+        case "updateStatus":
+            return UpdateObject(claim, "status", USER)
+        case "release":
+            present = _present(store, claim)
+            users = tuple(user for user in present.status.reserved_for if user.uid != call.pod_uid)
+            return UpdateObject(with_fields(present, "status", reserved_for=users), "status", USER)
+        case "delete":
+            return DeleteObject(*RESOURCE_CLAIM, claim.key, claim.metadata.uid, USER)
+
+
+def _present(store: ObjectStore, claim: ResourceClaim) -> ResourceClaim:
+    present = store.get(ResourceClaim, claim.key)
+    if present is None or present.uid != claim.uid:
+        raise NotFound(RESOURCE_CLAIM, claim.key)
+    return present
+
+
+def _with_extended_claim(store: ObjectStore, call: PatchExtendedClaim) -> Pod:
+    pod = store.get(Pod, call.pod)
+    if pod is None or (call.uid and pod.uid != call.uid):
+        raise NotFound(POD, call.pod)
+    mappings = [
+        {"containerName": container, "resourceName": resource, "requestName": request}
+        for container, resource, request in call.mappings
+    ]
+    document = encode(pod)
+    status: Document = dict(document.get("status") or {})
+    status["extendedResourceClaimStatus"] = {
+        "requestMappings": mappings,
+        "resourceClaimName": call.claim_name,
+    }
+    return decode_pod(document | {"status": status})
 
 
 def _typed(obj: KubernetesObject) -> Object:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import TypeVar
 
-from podwright.framework import Members, Profile
+from podwright.columns import DeviceClassIndex
+from podwright.framework import ApiCall, Members, Profile
 from podwright.machine import Groups, notify_pod_ended, object_key
 from podwright.objects import KubernetesObject, NamespacedName, Object, Pod
 
@@ -27,6 +28,7 @@ class SchedulerHandle:
 
     def __init__(self, profiles: Iterable[Profile]) -> None:
         plugins = [plugin for profile in profiles for plugin in profile.all_plugins()]
+        self._classes = DeviceClassIndex()
         self._objects: dict[tuple[str, str], Object] = {}
         self._pods: dict[NamespacedName, Pod] = {}
         self._groups = Groups(plugins)
@@ -60,6 +62,16 @@ class SchedulerHandle:
     def reject(self, uid: str, plugin: str, message: str) -> None:
         """Do nothing: no pod waits."""
 
+    def device_class_of(self, resource: str) -> str:
+        """Return the device class that backs an extended resource; "" if there is none."""
+        return self._classes.class_of(resource)
+
+    def request(self, call: ApiCall) -> None:
+        """Do nothing: there is no API server."""
+
+    def record_event(self, pod: Pod, reason: str, note: str) -> None:
+        """Do nothing: no Events are recorded."""
+
     def activate(self, pods: Iterable[Pod]) -> None:
         """Do nothing: all pending pods are active."""
 
@@ -68,10 +80,12 @@ class SchedulerHandle:
     def put(self, obj: Object) -> None:
         """Add an object that is not a pod, or a new version of it."""
         self._objects[object_key(obj, obj.key)] = obj
+        self._classes.put(obj)
 
     def remove(self, obj: Object) -> None:
         """Remove an object that is not a pod."""
         self._objects.pop(object_key(obj, obj.key), None)
+        self._classes.delete(obj)
 
     def put_pod(self, pod: Pod) -> None:
         """Add a pod that has not ended, or a new version of it."""

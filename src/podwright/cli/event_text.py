@@ -15,6 +15,7 @@ from podwright.machine import (
     FlushUnschedulable,
     ObjectDeleted,
     ObjectPut,
+    PatchExtendedClaim,
     PatchPodGroupStatus,
     PatchPodStatus,
     PodAllowed,
@@ -23,6 +24,7 @@ from podwright.machine import (
     UpdateClaim,
     UpdateVolume,
     WakeAt,
+    WriteResourceClaim,
 )
 from podwright.objects import Condition, Object, Pod, shortest_time_text
 from podwright.recording import Moment
@@ -60,6 +62,15 @@ def describe_event(moment: Moment) -> str:  # noqa: PLR0911 - one return for eac
             return f"{plugin} rejects waiting pod {pod}: {message}"
 
 
+_CLAIM_OPERATIONS = {
+    "create": "create",
+    "update": "update",
+    "updateStatus": "update the status of",
+    "release": "remove the pod from",
+    "delete": "delete",
+}
+
+
 def describe_action(action: Action) -> str:  # noqa: PLR0911 - one return for each kind
     """Return a description of an action of the machine."""
     match action:
@@ -75,6 +86,10 @@ def describe_action(action: Action) -> str:  # noqa: PLR0911 - one return for ea
             return f"update {_named(volume)}"
         case UpdateClaim(_, claim):
             return f"update {_named(claim)}"
+        case WriteResourceClaim(_, operation, resource_claim):
+            return f"{_CLAIM_OPERATIONS[operation]} {_named(resource_claim)}"
+        case PatchExtendedClaim(_, pod, _, claim_name):
+            return f"set the claim for extended resources of pod {pod}: {claim_name}"
         case CallExtender(_, request):
             return f"call {request.verb} of extenders[{request.extender}]"
         case EmitEvent():

@@ -20,6 +20,7 @@ import numpy as np
 from podwright._arrays import I32Array
 from podwright.columns.budgets import BudgetIndex
 from podwright.columns.device_classes import DeviceClassIndex
+from podwright.columns.device_fits import DeviceFits
 from podwright.columns.dry_run_cache import DryRunCache
 from podwright.columns.images import ImageIndex
 from podwright.columns.nodes import NodeColumns
@@ -32,6 +33,7 @@ from podwright.columns.selected_labels import SelectedLabels
 from podwright.columns.selectors import SelectorCounters
 from podwright.columns.storage import StorageIndex
 from podwright.columns.workloads import WorkloadIndex
+from podwright.devices import DeviceIndex
 from podwright.objects import Namespace, Node, Object, Pod, PodSpec, has_actual_resources
 
 
@@ -57,12 +59,15 @@ class Reads(IntFlag):
     """Which images are on which nodes, and how many nodes there are."""
     DEVICE_CLASSES = 256
     """Which extended resources device classes back."""
+    DEVICES = 512
+    """Slices, classes and claims of devices."""
 
 
 # Plain integers: operations on IntFlag members are too slow for every cycle.
 _NODE, _PODS, _STORAGE = int(Reads.NODE), int(Reads.PODS), int(Reads.STORAGE)
 _WORKLOADS, _NAMESPACES, _TERMS = int(Reads.WORKLOADS), int(Reads.NAMESPACES), int(Reads.TERMS)
 _IMAGES, _DEVICE_CLASSES = int(Reads.IMAGES), int(Reads.DEVICE_CLASSES)
+_DEVICES = int(Reads.DEVICES)
 _ENDED = frozenset({"Succeeded", "Failed"})
 
 _DEAD_SLOTS_KEPT = 1_024
@@ -90,6 +95,10 @@ class Cluster:
         Disruption budgets.
     device_classes : DeviceClassIndex
         The extended resources that device classes back.
+    devices : DeviceIndex
+        Slices, classes and claims of devices, and which devices are allocated.
+    device_fits : DeviceFits
+        On which nodes devices can be allocated for claims.
     selected_labels : SelectedLabels
         The labels that selectors of workloads and affinity terms use.
     numbering : int
@@ -107,6 +116,8 @@ class Cluster:
         self.workloads = WorkloadIndex(self.selected_labels)
         self.budgets = BudgetIndex()
         self.device_classes = DeviceClassIndex()
+        self.devices = DeviceIndex()
+        self.device_fits = DeviceFits(self.nodes, self.devices)
         self.ports = PortUse()
         self.images = ImageIndex()
         self.selectors = SelectorCounters(self.nodes, self.selected_labels)
@@ -136,6 +147,7 @@ class Cluster:
             + self.selectors.terms_version
             + self.images.version
             + self.device_classes.version
+            + self.devices.version
         )
 
     def version_of(self, reads: int) -> tuple[int, ...]:
@@ -155,6 +167,7 @@ class Cluster:
             self.selectors.terms_version if reads & _TERMS else 0,
             self.images.version if reads & _IMAGES else 0,
             self.device_classes.version if reads & _DEVICE_CLASSES else 0,
+            self.devices.version if reads & _DEVICES else 0,
         )
 
     # ---------------------------------------------------------------- objects
@@ -174,6 +187,7 @@ class Cluster:
             self.workloads.put(obj)
             self.budgets.put(obj)
             self.device_classes.put(obj)
+            self.devices.put(obj)
 
     def delete(self, obj: Object) -> None:
         """Remove an object; unknown ones are ignored."""
@@ -189,6 +203,7 @@ class Cluster:
             self.workloads.delete(obj)
             self.budgets.delete(obj)
             self.device_classes.delete(obj)
+            self.devices.delete(obj)
 
     def _namespaces_changed(self) -> None:
         self.namespaces_version += 1

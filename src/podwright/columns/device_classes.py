@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from podwright.objects import Object, Unknown, api_group
+from podwright.objects import DeviceClass, Object
 
 DEVICE_CLASS_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
 """Followed by the name of a class, it is an extended resource that the class backs."""
@@ -27,9 +27,9 @@ class DeviceClassIndex:
 
     def put(self, obj: Object) -> None:
         """Add or update a class; other objects are ignored."""
-        if not _is_device_class(obj):
+        if not isinstance(obj, DeviceClass):
             return
-        resource = str((obj.raw.get("spec") or {}).get("extendedResourceName") or "")
+        resource = obj.spec.extended_resource_name or ""
         entry = (resource, obj.metadata.creation_timestamp or "")
         if self._resources.get(obj.metadata.name) != entry:
             self._resources[obj.metadata.name] = entry
@@ -37,7 +37,10 @@ class DeviceClassIndex:
 
     def delete(self, obj: Object) -> None:
         """Drop a class; unknown ones are ignored."""
-        if _is_device_class(obj) and self._resources.pop(obj.metadata.name, None) is not None:
+        if (
+            isinstance(obj, DeviceClass)
+            and self._resources.pop(obj.metadata.name, None) is not None
+        ):
             self.version += 1
 
     def class_of(self, resource: str) -> str:
@@ -53,11 +56,3 @@ class DeviceClassIndex:
             if named == resource and (not newest[0] or created > newest[1]):
                 newest = (name, created)
         return newest[0]
-
-
-def _is_device_class(obj: Object) -> bool:
-    return (
-        isinstance(obj, Unknown)
-        and obj.kind == "DeviceClass"
-        and api_group(obj.api_version) == "resource.k8s.io"
-    )

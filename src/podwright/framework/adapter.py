@@ -77,6 +77,15 @@ class PluginFailure(Exception):  # noqa: N818 - it is caught and becomes a Statu
         self.text = text
 
     @classmethod
+    def of_filter(cls, plugin: Plugin, text: str) -> PluginFailure:
+        """Make a failure of a filter's error for a node, with upstream's text."""
+        failure = cls(plugin, "Filter", text)
+        message = f'running "{plugin.name}" filter plugin: {text}'
+        failure.args = (message,)
+        failure.status = Status(Code.ERROR, (message,), plugin.name)
+        return failure
+
+    @classmethod
     def raised(
         cls, plugin: Plugin, point: str, cycle: Cycle, error: Exception, node: str = ""
     ) -> PluginFailure:

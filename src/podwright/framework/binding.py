@@ -20,11 +20,13 @@ The binding of a pod that is preempted meanwhile is not continued; it fails with
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from podwright.objects import Object, PersistentVolume, PersistentVolumeClaim
+from podwright.objects import Object, PersistentVolume, PersistentVolumeClaim, ResourceClaim
+
+ResourceClaimOperation: TypeAlias = Literal["create", "update", "updateStatus", "release", "delete"]
 
 
 class CallError(msgspec.Struct, frozen=True, gc=False):
@@ -63,7 +65,42 @@ class ClaimUpdate(msgspec.Struct, frozen=True, tag=True):
     claim: PersistentVolumeClaim
 
 
-ApiCall: TypeAlias = PodBinding | VolumeUpdate | ClaimUpdate
+class ResourceClaimWrite(msgspec.Struct, frozen=True, tag=True):
+    """Write a ResourceClaim.
+
+    Parameters
+    ----------
+    operation : str
+        `create`; `update`, of the metadata; `updateStatus`; `release`, which removes a pod from
+        `status.reservedFor`, whatever else changed; `delete`, which removes the finalizer
+        `resource.kubernetes.io/delete-protection` first.
+    claim : ResourceClaim
+    pod_uid : str
+        Of the pod to release.
+    """
+
+    operation: ResourceClaimOperation
+    claim: ResourceClaim
+    pod_uid: str = ""
+
+
+class ExtendedClaimPatch(msgspec.Struct, frozen=True, tag=True):
+    """Set `status.extendedResourceClaimStatus` of the pod.
+
+    Parameters
+    ----------
+    claim_name : str
+    mappings : tuple of (str, str, str)
+        Container, resource and request of the claim.
+    """
+
+    claim_name: str
+    mappings: tuple[tuple[str, str, str], ...]
+
+
+ApiCall: TypeAlias = (
+    PodBinding | VolumeUpdate | ClaimUpdate | ResourceClaimWrite | ExtendedClaimPatch
+)
 
 
 class Answer(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from podwright._html import facts, section
+from podwright.framework.binding import ApiCall
 from podwright.framework.status import Status
 from podwright.objects import Pod
 
@@ -105,11 +106,14 @@ class PostFilterResult(msgspec.Struct, frozen=True, kw_only=True):
         The node to nominate; "" clears the nomination; None leaves it unchanged.
     details : object, optional
         Details in a form that the plugin defines; plain data.
+    calls : tuple of ApiCall
+        Calls to the API server to make; nothing waits for their answers.
     """
 
     status: Status
     nominated_node: str | None = None
     details: object | None = None
+    calls: tuple[ApiCall, ...] = ()
 
     @property
     def message(self) -> str:

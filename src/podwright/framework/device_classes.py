@@ -1,17 +1,11 @@
-"""Extended resources that device classes back, which are not implemented.
-
-Upstream allocates devices for such a resource on nodes that do not have it as an allocatable
-amount. Without that, a pod would be rejected although it fits, or placed although there is no
-device left; it is refused instead.
-"""
+"""Which extended resources of a pod device classes may back."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podwright.columns import DEVICE_CLASS_PREFIX, Cluster
-from podwright.framework.status import Status
-from podwright.objects import Pod, is_extended_resource, pending_requests
+from podwright.columns import DEVICE_CLASS_PREFIX
+from podwright.objects import Pod, is_extended_resource
 
 
 def extended_requests(pod: Pod) -> tuple[str, ...]:
@@ -20,23 +14,6 @@ def extended_requests(pod: Pod) -> tuple[str, ...]:
     A pod may request an amount of 0 of them, which only the sum of its requests shows.
     """
     return tuple(sorted({name for name in _requested_names(pod) if _may_be_backed(name)}))
-
-
-def device_class_refusal(pod: Pod, cluster: Cluster) -> Status | None:
-    """Return a rejection if a device class backs a resource of the pod; None otherwise."""
-    names = extended_requests(pod)
-    if not names:
-        return None
-    amounts = pending_requests(pod)
-    backed = [
-        f'{name} of DeviceClass "{device_class}"'
-        for name in names
-        if amounts.get(name) and (device_class := cluster.device_classes.class_of(name))
-    ]
-    if not backed:
-        return None
-    text = "extended resources of device classes are not supported"
-    return Status.unresolvable(f"{text}: {', '.join(backed)}")
 
 
 def _requested_names(pod: Pod) -> Iterator[str]:

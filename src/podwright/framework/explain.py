@@ -322,7 +322,7 @@ class _Recording:
             verdicts = Verdicts(np.zeros(n_slots, dtype=np.int64), self._live)
             run_filter(plugin, cycle, verdicts)
             if verdicts.may_fail:
-                self._raise_failure(plugin, verdicts)
+                self._raise_failure(plugin, verdicts, totals)
             rejected = {
                 self._names[slot]: verdicts.status_of(int(verdicts.codes[slot])).by(plugin.name)
                 for slot in self._live[verdicts.codes[self._live] != 0].tolist()
@@ -335,11 +335,11 @@ class _Recording:
                 self.rejected.setdefault(name, status)
         return totals
 
-    def _raise_failure(self, plugin: Plugin, verdicts: Verdicts) -> None:
-        for slot in self._live.tolist():
+    def _raise_failure(self, plugin: Plugin, verdicts: Verdicts, totals: I64Array) -> None:
+        for slot in self._live[totals[self._live] >= 0].tolist():
             status = verdicts.status_of(int(verdicts.codes[slot]))
             if status.code == Code.ERROR:
-                raise PluginFailure(plugin, "Filter", status.message)
+                raise PluginFailure.of_filter(plugin, status.message)
 
     def _narrow(self, totals: I64Array) -> None:
         """Exclude the nodes that nominated pods, PreFilter or sampling exclude."""

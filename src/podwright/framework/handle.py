@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Protocol, TypeVar
 
+from podwright.framework.binding import ApiCall
 from podwright.objects import KubernetesObject, NamespacedName, Pod
 
 Kind = TypeVar("Kind", bound=KubernetesObject)
@@ -70,6 +71,15 @@ class Handle(Protocol):
 
     def reject(self, uid: str, plugin: str, message: str) -> None:
         """Refuse a waiting pod."""
+
+    def device_class_of(self, resource: str) -> str:
+        """Return the device class that backs an extended resource; "" if there is none."""
+
+    def request(self, call: ApiCall) -> None:
+        """Make a call to the API server for which nothing waits."""
+
+    def record_event(self, pod: Pod, reason: str, note: str) -> None:
+        """Record a normal Event about a pod, with the action `Scheduling`."""
 
     def activate(self, pods: Iterable[Pod]) -> None:
         """Move pods into the active queue, from wherever they wait."""

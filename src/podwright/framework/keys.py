@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 import msgspec
 
-from podwright.columns import SelectedLabels, own_label_keys
+from podwright.columns import Cluster, own_label_keys
 from podwright.framework.adapter import PluginFailure, raised
-from podwright.framework.plugin import Plugin
+from podwright.framework.plugin import KeyReads, Plugin
 from podwright.objects import ObjectMeta, Pod, PodSpec
 
 Key: TypeAlias = tuple[int, ...]
@@ -28,27 +28,28 @@ class KeyNumbers:
     pod_key : callable
         The plugin's.
     numbers : dict of key to int
-    reads : list of int
-        Per number, the `Reads` that the plugin's PreFilter and PreScore depend on.
+    reads : list of KeyReads
+        Per number, what the plugin's results depend on.
     """
 
-    __slots__ = ("_usual_reads", "numbers", "plugin", "pod_key", "reads")
+    __slots__ = ("_cluster", "_usual_reads", "numbers", "plugin", "pod_key", "reads")
 
-    def __init__(self, plugin: Plugin) -> None:
+    def __init__(self, plugin: Plugin, cluster: Cluster) -> None:
         self.plugin = plugin
+        self._cluster = cluster
         self.pod_key = plugin.pod_key
         self.numbers: dict[Hashable, int] = {}
-        self.reads: list[int] = []
-        # The reads are the same for all keys but (), unless the plugin overrides the method.
-        self._usual_reads: int | None = None
-        if not plugin.implements("preparation_reads"):
-            self._usual_reads = int(plugin.preparation_reads(None))
+        self.reads: list[KeyReads] = []
+        # The reads are the same for all keys but (), unless the plugin overrides a method.
+        self._usual_reads: KeyReads | None = None
+        if not plugin.implements("preparation_reads") and not plugin.implements("reads_for"):
+            self._usual_reads = plugin.reads_for(None, cluster)
 
     def add(self, key: Hashable) -> int:
         """Give a new key a number."""
         reads = self._usual_reads
         if reads is None or key == ():
-            reads = int(self.plugin.preparation_reads(key))
+            reads = self.plugin.reads_for(key, self._cluster)
         number = self.numbers[key] = len(self.reads)
         self.reads.append(reads)
         return number
@@ -69,13 +70,15 @@ class PodKeyCache:
     ----------
     plugins : sequence of Plugin
         In the order of the numbers in a key.
-    selected : SelectedLabels
+    cluster : Cluster
     """
 
-    def __init__(self, plugins: Sequence[Plugin], selected: SelectedLabels) -> None:
-        self.numbers = [KeyNumbers(plugin) for plugin in plugins]
-        self._selected = selected
-        self._version = selected.version
+    def __init__(self, plugins: Sequence[Plugin], cluster: Cluster) -> None:
+        self.numbers = [KeyNumbers(plugin, cluster) for plugin in plugins]
+        self._selected = cluster.selected_labels
+        self._classes = cluster.device_classes
+        self._version = self._selected.version
+        self._classes_version = self._classes.version
         # Unpacked once, because a pod without a template calls all of them for each plugin.
         self._lookups = [
             (n.plugin, n.plugin.key_reads_all_labels, n.pod_key, n.numbers.get, n.add)
@@ -88,8 +91,11 @@ class PodKeyCache:
 
     @property
     def is_outdated(self) -> bool:
-        """Whether selectors use more labels than when the first key was made."""
-        return self._version != self._selected.version
+        """Whether selectors use more labels, or classes other resources, than at the first key."""
+        return (
+            self._version != self._selected.version
+            or self._classes_version != self._classes.version
+        )
 
     @property
     def is_full(self) -> bool:
@@ -99,6 +105,7 @@ class PodKeyCache:
     def clear(self) -> None:
         """Forget all keys; they get other numbers when they come again."""
         self._version = self._selected.version
+        self._classes_version = self._classes.version
         self._added_count = 0
         self._templates.clear()
         for numbers in self.numbers:

@@ -11,7 +11,7 @@ Upstream: k8s.io/kube-scheduler/framework/interface.go
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -76,6 +76,21 @@ class NodeView:
     def _amounts(self, matrix: Any) -> dict[str, int]:
         resources = self._cluster.nodes.resources
         return {name: int(matrix[self.slot, i]) for name, i in resources.items()}
+
+
+class KeyReads(NamedTuple):
+    """What the results of a plugin for one key depend on, besides the key.
+
+    Attributes
+    ----------
+    preparation : Reads
+        PreFilter and PreScore.
+    filter, score : Reads
+    """
+
+    preparation: Reads
+    filter: Reads
+    score: Reads
 
 
 class Plugin:
@@ -192,6 +207,15 @@ class Plugin:
         if self.implements("pre_score"):
             reads |= self.pre_score_reads
         return reads
+
+    def reads_for(self, key: Hashable, cluster: Cluster) -> KeyReads:
+        """Return what the results for pods with this key depend on.
+
+        For a plugin whose results depend on more for some pods than for others. Keys are
+        forgotten when the extended resources of device classes change; besides these, the
+        result must depend on the key alone.
+        """
+        return KeyReads(self.preparation_reads(key), self.filter_reads, self.score_reads)
 
     # ------------------------------------------------------------ before the cycle
 

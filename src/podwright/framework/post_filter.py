@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 
+import msgspec
 import numpy as np
 
 from podwright._arrays import I32Array
 from podwright.columns import Cluster
 from podwright.framework.adapter import PluginFailure, described
+from podwright.framework.binding import ApiCall
 from podwright.framework.decision import PostFilterResult
 from podwright.framework.extenders import CalledExtender, Steps
 from podwright.framework.nominated import NominatedCheck
@@ -203,11 +205,13 @@ def post_filter_steps(failed: FailedCycle) -> Steps[PostFilterResult]:
     nominated_node: str | None = None
     details: object | None = None
     rejected_by = ""
+    calls: tuple[ApiCall, ...] = ()
     for plugin in failed.profile.post_filter:
         result = yield from _call(plugin, failed)
         code = result.status.code
+        calls += result.calls
         if not result.status.is_rejection or code == Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
-            return result
+            return msgspec.structs.replace(result, calls=calls) if calls else result
         if result.nominated_node is not None:
             nominated_node = result.nominated_node
         if result.details is not None:
@@ -219,6 +223,7 @@ def post_filter_steps(failed: FailedCycle) -> Steps[PostFilterResult]:
         status=Status(Code.UNSCHEDULABLE, tuple(reasons), rejected_by),
         nominated_node=nominated_node,
         details=details,
+        calls=calls,
     )
 
 
@@ -238,6 +243,7 @@ def _call(plugin: Plugin, failed: FailedCycle) -> Steps[PostFilterResult]:
         status=result.status.by(plugin.name),
         nominated_node=result.nominated_node,
         details=result.details,
+        calls=result.calls,
     )
 
 

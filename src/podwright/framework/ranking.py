@@ -470,13 +470,18 @@ class Ranking:
         PluginFailure
             With the first such error, in the order of filters and nodes.
         """
+        if not any(row.verdicts.may_fail for row in self.filters):
+            return
+        undecided = examined
         for row in self.filters:
-            if not row.verdicts.may_fail:
-                continue
-            for slot in examined[row.verdicts.codes[examined] != 0].tolist():
-                status = row.verdicts.status_of(int(row.verdicts.codes[slot]))
-                if status.code == Code.ERROR:
-                    raise PluginFailure(row.plugin, "Filter", status.message)
+            rejected = row.verdicts.codes[undecided] != 0
+            if row.verdicts.may_fail:
+                for slot in undecided[rejected].tolist():
+                    status = row.verdicts.status_of(int(row.verdicts.codes[slot]))
+                    if status.code == Code.ERROR:
+                        raise PluginFailure.of_filter(row.plugin, status.message)
+            # A filter is not run on a node that an earlier one rejects.
+            undecided = undecided[~rejected]
 
     def first_rejection(self, slot: int) -> Status:
         """Return the status of the first filter that rejects `slot`; OK if none does."""

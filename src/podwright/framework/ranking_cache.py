@@ -14,7 +14,7 @@ from podwright.columns import Cluster, Reads
 from podwright.framework.adapter import PluginFailure
 from podwright.framework.cycle import Cycle
 from podwright.framework.keys import Key, PodKeyCache
-from podwright.framework.plugin import Plugin
+from podwright.framework.plugin import KeyReads, Plugin
 from podwright.framework.prepare import Preparation, call_pre_filter, call_pre_score
 from podwright.framework.profile import Profile
 from podwright.framework.ranking import Parts, Ranking, Sweep, is_local
@@ -86,8 +86,9 @@ class RankingCache:
         self._profile = profile
         self._cluster = cluster
         plugins = profile.deciding
-        self._keys = PodKeyCache(plugins, cluster.selected_labels)
+        self._keys = PodKeyCache(plugins, cluster)
         self._names = [plugin.name for plugin in plugins]
+        self._numbers = {numbers.plugin.name: numbers for numbers in self._keys.numbers}
         self._preparation = Preparation(profile, cluster)
         self._rankings: OrderedDict[Key, Ranking] = OrderedDict()
         self._frames: OrderedDict[Key, _Frame] = OrderedDict()
@@ -205,7 +206,7 @@ class RankingCache:
         cycle = Cycle(pod, cluster)
         keys = dict(zip(self._names, key, strict=True))
         reads_of = {
-            numbers.plugin.name: numbers.reads[number]
+            numbers.plugin.name: int(numbers.reads[number].preparation)
             for numbers, number in zip(self._keys.numbers, key, strict=True)
         }
         all_reads = 0
@@ -233,7 +234,9 @@ class RankingCache:
             for plugin, weight in profile.score if failure is None else ():
                 if plugin.name in skipped_scores:
                     continue
-                if plugin.name in self._local_scores:
+                if plugin.name in self._local_scores and is_local(
+                    self._reads_of(plugin, keys[plugin.name]).score
+                ):
                     row = self._score_of(plugin, keys[plugin.name], cycle, keep=keep)
                     scores.append((row, weight))
                 else:
@@ -317,28 +320,33 @@ class RankingCache:
     def _filter_of(
         self, plugin: Plugin, key: int, cycle: Cycle, *, keep: bool
     ) -> VerdictRow | Sweep:
-        if plugin.name not in self._local_filters:
+        reads = self._reads_of(plugin, key).filter
+        if not is_local(reads):
             return self._sweeps[plugin.name]
         row = self._filter_rows.get((plugin.name, key))
         if row is None:
             if keep or self._is_familiar(("filter", plugin.name, key)):
-                row = self._filter_rows[plugin.name, key] = VerdictRow(plugin, cycle)
+                row = self._filter_rows[plugin.name, key] = VerdictRow(plugin, cycle, reads)
                 return row
             row = self._spare_filter_rows.get(plugin.name)
-            if row is None:
-                row = self._spare_filter_rows[plugin.name] = VerdictRow(plugin, cycle)
+            if row is None or row.reads != reads:
+                row = self._spare_filter_rows[plugin.name] = VerdictRow(plugin, cycle, reads)
             row.restart(cycle)
         return row
 
+    def _reads_of(self, plugin: Plugin, key: int) -> KeyReads:
+        return self._numbers[plugin.name].reads[key]
+
     def _score_of(self, plugin: Plugin, key: int, cycle: Cycle, *, keep: bool) -> ScoreRow:
+        reads = self._reads_of(plugin, key).score
         row = self._score_rows.get((plugin.name, key))
         if row is None:
             if keep or self._is_familiar(("score", plugin.name, key)):
-                row = self._score_rows[plugin.name, key] = ScoreRow(plugin, cycle)
+                row = self._score_rows[plugin.name, key] = ScoreRow(plugin, cycle, reads)
                 return row
             row = self._spare_score_rows.get(plugin.name)
-            if row is None:
-                row = self._spare_score_rows[plugin.name] = ScoreRow(plugin, cycle)
+            if row is None or row.reads != reads:
+                row = self._spare_score_rows[plugin.name] = ScoreRow(plugin, cycle, reads)
             row.restart(cycle)
         return row
 

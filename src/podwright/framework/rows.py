@@ -43,6 +43,8 @@ class Row:
 
     Attributes
     ----------
+    reads : Reads
+        What the row depends on.
     reads_pods : bool
         Whether pods coming and going can change this row.
     node_version, pods_version : int
@@ -63,12 +65,14 @@ class Row:
         "objects_version",
         "plugin",
         "pods_version",
+        "reads",
         "reads_pods",
     )
 
     def __init__(self, plugin: Plugin, reads: Reads, cycle: Cycle) -> None:
         self.plugin = plugin
         self.cycle = cycle
+        self.reads = reads
         self.is_spare = False
         self.reads_pods = bool(int(reads) & _PODS)
         self.node_version = -1
@@ -167,8 +171,8 @@ class VerdictRow(Row):
 
     __slots__ = ("rejects_any", "verdicts")
 
-    def __init__(self, plugin: Plugin, cycle: Cycle) -> None:
-        super().__init__(plugin, plugin.filter_reads, cycle)
+    def __init__(self, plugin: Plugin, cycle: Cycle, reads: Reads | None = None) -> None:
+        super().__init__(plugin, plugin.filter_reads if reads is None else reads, cycle)
         self.verdicts = Verdicts(_NO_NUMBERS, _NONE)
         self.rejects_any = False
 
@@ -207,8 +211,8 @@ class ScoreRow(Row):
 
     __slots__ = ("_greatest", "_watches_constant", "constant", "scores")
 
-    def __init__(self, plugin: Plugin, cycle: Cycle) -> None:
-        super().__init__(plugin, plugin.score_reads, cycle)
+    def __init__(self, plugin: Plugin, cycle: Cycle, reads: Reads | None = None) -> None:
+        super().__init__(plugin, plugin.score_reads if reads is None else reads, cycle)
         self.scores = Scores(_NO_NUMBERS, _NONE)
         self.constant: int | None = None
         self._watches_constant = not self.reads_pods

@@ -12,11 +12,13 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from podwright.config import ExtenderCall
+from podwright.framework import ResourceClaimOperation
 from podwright.objects import (
     Condition,
     NamespacedName,
     PersistentVolume,
     PersistentVolumeClaim,
+    ResourceClaim,
 )
 
 
@@ -93,6 +95,45 @@ class UpdateClaim(
     claim: PersistentVolumeClaim
 
 
+class WriteResourceClaim(
+    msgspec.Struct, frozen=True, tag=True, tag_field="kind", array_like=True, gc=False
+):
+    """Write a ResourceClaim.
+
+    Parameters
+    ----------
+    operation : str
+        `create`, `update` (of the metadata), `updateStatus`, `release` (of one pod from
+        `status.reservedFor`), or `delete` (after its finalizer is removed). `update` and
+        `updateStatus` fail with a conflict if the claim has changed since it was read.
+    pod_uid : str
+        Of the pod to release.
+    """
+
+    call: int
+    operation: ResourceClaimOperation
+    claim: ResourceClaim
+    pod_uid: str = ""
+
+
+class PatchExtendedClaim(
+    msgspec.Struct, frozen=True, tag=True, tag_field="kind", array_like=True, gc=False
+):
+    """Set `status.extendedResourceClaimStatus` of a pod.
+
+    Parameters
+    ----------
+    mappings : tuple of (str, str, str)
+        Container, resource and request of the claim.
+    """
+
+    call: int
+    pod: NamespacedName
+    uid: str
+    claim_name: str
+    mappings: tuple[tuple[str, str, str], ...]
+
+
 class CallExtender(
     msgspec.Struct, frozen=True, tag=True, tag_field="kind", array_like=True, gc=False
 ):
@@ -136,6 +177,8 @@ Action: TypeAlias = (
     | DeletePod
     | UpdateVolume
     | UpdateClaim
+    | WriteResourceClaim
+    | PatchExtendedClaim
     | CallExtender
     | EmitEvent
     | WakeAt

@@ -41,21 +41,18 @@ from podwright.framework import (
     Answer,
     ApiCall,
     CallError,
-    ClaimUpdate,
     Code,
     Cycle,
     Pending,
     Plugin,
-    PodBinding,
     Progress,
     Status,
     Steps,
-    VolumeUpdate,
     bind_steps,
     is_bound_by,
 )
 from podwright.framework import Binding as BoundByExtender
-from podwright.machine.actions import Bind, CallExtender, EmitEvent, UpdateClaim, UpdateVolume
+from podwright.machine.actions import Bind, CallExtender, EmitEvent
 from podwright.machine.events import CallDone
 from podwright.machine.extension_path import BOUND, ExtensionPath, binding_path
 from podwright.machine.failure import Failure, failed, handle_failure, refused
@@ -68,6 +65,7 @@ from podwright.machine.plugin_calls import (
 )
 from podwright.machine.profiles import BindPlugins
 from podwright.machine.reporting import patch_status, shorten
+from podwright.machine.requesting import request_call
 from podwright.machine.state import State
 from podwright.machine.timers import Timer
 from podwright.machine.waiting import WaitingPod
@@ -486,16 +484,7 @@ class BindingCycles:
             self._fail(binding, failed(status), point, Code.ERROR)
 
     def _request(self, binding: Binding, call: ApiCall) -> int:
-        state = self._state
-        number = state.next_call()
-        match call:
-            case PodBinding():
-                state.actions.append(Bind(number, binding.queued.key, binding.uid, binding.node))
-            case VolumeUpdate(volume):
-                state.actions.append(UpdateVolume(number, volume))
-            case ClaimUpdate(claim):
-                state.actions.append(UpdateClaim(number, claim))
-        return number
+        return request_call(self._state, call, binding.queued.key, binding.uid, binding.node)
 
     def _continue(self, binding: Binding) -> None:
         if binding.cancelled:

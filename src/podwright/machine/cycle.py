@@ -193,6 +193,7 @@ class SchedulingCycles:
 
     def _fits_nowhere(self, queued: QueuedPod, decision: Decision) -> None:
         # Announced before the pod is queued: PreEnqueue gates it from then on.
+        self._steps.make_calls(decision)
         eviction = self._steps.announce(queued, decision)
         handle_failure(self._state, queued, queued.pod, fits_nowhere(decision))
         if eviction is not None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import TypeVar
 
-from podwright.framework import Members
+from podwright.framework import ApiCall, Members
 from podwright.machine.binding import BindingCycles
+from podwright.machine.reporting import emit
+from podwright.machine.requesting import request_call
 from podwright.machine.state import State, object_key
 from podwright.objects import KubernetesObject, NamespacedName, Pod
 
@@ -45,6 +47,26 @@ class MachineHandle:
     def reject(self, uid: str, plugin: str, message: str) -> None:
         """Reject a waiting pod on behalf of a plugin."""
         self._bindings.reject(uid, plugin, message)
+
+    def device_class_of(self, resource: str) -> str:
+        """Return the device class that backs an extended resource; "" if there is none."""
+        return self._state.cluster.device_classes.class_of(resource)
+
+    def request(self, call: ApiCall) -> None:
+        """Make a call to the API server for which nothing waits."""
+        request_call(self._state, call)
+
+    def record_event(self, pod: Pod, reason: str, note: str) -> None:
+        """Record a normal Event about a pod, with the action `Scheduling`."""
+        emit(
+            self._state,
+            pod,
+            "Normal",
+            reason,
+            "Scheduling",
+            note,
+            controller=pod.spec.scheduler_name,
+        )
 
     def activate(self, pods: Iterable[Pod]) -> None:
         """Move pods to the active queue, whatever rejected them."""

@@ -239,6 +239,7 @@ class PodGroupCycles:
             if decision.error is not None:
                 attempt.error = decision.error.message
             attempt.failure = fits_nowhere(decision)
+            self._steps.make_calls(decision)
             attempt.eviction = self._steps.announce(queued, decision)
             node = attempt.failure.nominated_node or ""
             slot = state.cluster.nodes.slot_of.get(node, -1)

@@ -16,6 +16,7 @@ from podwright.machine.failure import Failure, failed, handle_failure, refused
 from podwright.machine.plugin_calls import call_permit, call_plugin, notify_plugin, with_point
 from podwright.machine.profiles import RunningProfile
 from podwright.machine.reporting import emit_failed
+from podwright.machine.requesting import request_call
 from podwright.machine.state import State
 from podwright.machine.waiting import LONGEST_WAIT_NS, WaitingPod
 from podwright.objects import Pod
@@ -59,6 +60,13 @@ class PodSteps:
                 decision, cycle_number=cycle_number, now_ns=now_ns
             )
         return decision
+
+    def make_calls(self, decision: Decision) -> None:
+        """Make the calls to the API server that PostFilter plugins request."""
+        result = decision.post_filter
+        if result is not None:
+            for call in result.calls:
+                request_call(self._state, call)
 
     def is_skipped(self, queued: QueuedPod, pod: Pod) -> bool:
         """Report whether a popped pod is not to be scheduled."""

@@ -19,6 +19,7 @@ from typing import Protocol
 
 import msgspec
 
+from podwright.columns import Cluster
 from podwright.framework import Code, Cycle, Status
 from podwright.machine.batching import BatchSnapshot
 from podwright.machine.binding import Binding, BindingStage
@@ -34,6 +35,7 @@ from podwright.objects import (
     PersistentVolume,
     PersistentVolumeClaim,
     Pod,
+    ResourceClaim,
 )
 from podwright.queueing import (
     PodQueue,
@@ -287,7 +289,7 @@ def capture(state: State, objects: ObjectNumbering, announced_ns: int | None) ->
             for node, pods in cluster.nominated.items()
             for pod in pods.values()
         ),
-        claims=tuple(map(of, claims)),
+        claims=tuple(map(of, (*claims, *cluster.devices.assumptions()))),
         volumes=tuple(map(of, volumes)),
         # Last, because the entries above assign the numbers.
         queued=tuple(queued_snapshot(queued, numbering) for queued in numbering.queued),
@@ -445,16 +447,22 @@ def _restore_cluster(state: State, snapshot: MachineSnapshot, numbers: _Numbers)
         waiting_for.setdefault(entry.node, []).append(numbers.pod(entry.pod))
     for node, pods in waiting_for.items():
         cluster.restore_pods_on_missing_nodes(node, pods)
-    for number in snapshot.claims:
-        claim = numbers.object(number)
-        assert isinstance(claim, PersistentVolumeClaim), claim.kind
-        cluster.storage.assume_claim(claim)
-    for number in snapshot.volumes:
-        volume = numbers.object(number)
-        assert isinstance(volume, PersistentVolume), volume.kind
-        cluster.storage.assume_volume(volume)
+    for number in (*snapshot.claims, *snapshot.volumes):
+        _assume(cluster, numbers.object(number))
     for entry in snapshot.nominated:
         cluster.nominate(numbers.pod(entry.pod), entry.node)
+
+
+def _assume(cluster: Cluster, obj: KubernetesObject) -> None:
+    match obj:
+        case PersistentVolumeClaim():
+            cluster.storage.assume_claim(obj)
+        case PersistentVolume():
+            cluster.storage.assume_volume(obj)
+        case ResourceClaim():
+            cluster.devices.assume(obj)
+        case _:
+            raise AssertionError(f"a {obj.kind} is never assumed")
 
 
 def _binding_from(state: State, entry: BindingSnapshot, numbers: _Numbers) -> Binding:

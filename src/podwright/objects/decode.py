@@ -25,6 +25,7 @@ from typing import (
 
 import msgspec
 
+from podwright.objects.devices import ResourceClaim, ResourceSlice
 from podwright.objects.errors import (
     FieldError,
     InvalidObject,
@@ -266,8 +267,39 @@ def _quantities_of(decoded: KubernetesObject) -> Iterator[ResourceList]:
         case ReplicaSet() | StatefulSet() | ReplicationController():
             if decoded.spec.template is not None:
                 yield from _quantities_of_spec(decoded.spec.template.spec)
+        case ResourceSlice():
+            yield from _quantities_of_slice(decoded)
+        case ResourceClaim():
+            yield from _quantities_of_claim(decoded)
         case _:
             return
+
+
+def _quantities_of_slice(resource_slice: ResourceSlice) -> Iterator[ResourceList]:
+    for counter_set in resource_slice.spec.shared_counters:
+        yield {name: counter.value for name, counter in counter_set.counters.items()}
+    for device in resource_slice.spec.devices:
+        yield {name: capacity.value for name, capacity in device.capacity.items()}
+        for consumption in device.consumes_counters:
+            yield {name: counter.value for name, counter in consumption.counters.items()}
+        for capacity in device.capacity.values():
+            policy = capacity.request_policy
+            if policy is None:
+                continue
+            allowed = policy.valid_range
+            bounds = () if allowed is None else (allowed.min, allowed.max, allowed.step)
+            amounts = (policy.default, *bounds, *policy.valid_values)
+            yield {str(i): amount for i, amount in enumerate(amounts) if amount is not None}
+
+
+def _quantities_of_claim(claim: ResourceClaim) -> Iterator[ResourceList]:
+    for request in claim.spec.devices.requests:
+        for choice in (request.exactly, *request.first_available):
+            if choice is not None and choice.capacity is not None:
+                yield choice.capacity.requests
+    if claim.status.allocation is not None:
+        for result in claim.status.allocation.devices.results:
+            yield result.consumed_capacity
 
 
 def _quantities_of_spec(spec: PodSpec) -> Iterator[ResourceList]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias, get_args
 
+from podwright.objects.devices import DeviceClass, ResourceClaim, ResourceSlice
 from podwright.objects.errors import ArgumentError, described_type
 from podwright.objects.meta import KubernetesObject
 from podwright.objects.node import Node
@@ -58,6 +59,9 @@ Object: TypeAlias = (
     | PodGroup
     | CoschedulingPodGroup
     | Workload
+    | ResourceClaim
+    | DeviceClass
+    | ResourceSlice
     | Unknown
 )
 """Any object; `match` on the class."""

@@ -38,18 +38,18 @@ def check_decision(case: Case) -> Check:
     profile = profiles_of(case.get("config")).get(pod.spec.scheduler_name)
     yield equal("ignored", expect.get("ignored", False), profile is None)
     if profile is None:
-        yield from _nothing_else(expect, "ignored")
+        yield from nothing_else(expect, "ignored")
         return
-    held = _held_back(profile.pre_enqueue, pod)
+    held = held_back(profile.pre_enqueue, pod)
     yield equal("pre_enqueue", expect.get("pre_enqueue"), held)
     if held is not None:
-        yield from _nothing_else(expect, "pre_enqueue")
+        yield from nothing_else(expect, "pre_enqueue")
         return
     runner = PluginRunner(profile, cluster_of(case["objects"]))
     explanation = explain(runner, pod, cycle_number=1, now_ns=NOW_NS)
     if not explanation.node_names:
         yield equal("message", expect.get("message"), explanation.decision.message)
-        yield from _nothing_else(expect, "message")
+        yield from nothing_else(expect, "message")
         return
     yield from compare_explanation(expect, explanation)
 
@@ -62,7 +62,7 @@ _FIELDS = frozenset({
 """Every field of `expect` in a single decision."""
 
 
-def _nothing_else(expect: dict[str, Any], *given: str) -> Check:
+def nothing_else(expect: dict[str, Any], *given: str) -> Check:
     """Compare a case without a scheduling cycle: it must have no nodes."""
     for field in ("feasible", "winners"):
         yield equal(field, expect.get(field), [])
@@ -84,7 +84,7 @@ def compare_explanation(
     for error in (found.error, decision.error):
         yield equal("error", expect.get("error"), None if error is None else error.message)
     is_error = found.error is not None or "error" in expect
-    yield equal("prefilter", expect.get("prefilter"), _pre_filter(found))
+    yield equal("prefilter", expect.get("prefilter"), pre_filter_of(found))
     yield equal("skipped_filter", expect.get("skipped_filter", []), sorted(found.skipped_filters))
     yield equal("filter", expect.get("filter", {}), _filter(found))
     yield equal("feasible", expect.get("feasible"), sorted(found.feasible))
@@ -117,7 +117,8 @@ def _plugins(case: Case) -> dict[str, Any]:
     }
 
 
-def _held_back(plugins: tuple[Any, ...], pod: Pod) -> dict[str, Any] | None:
+def held_back(plugins: tuple[Any, ...], pod: Pod) -> dict[str, Any] | None:
+    """Return the status of the first PreEnqueue plugin that holds the pod back; None if none."""
     for plugin in plugins:
         status = plugin.pre_enqueue(pod)
         if not status.is_success:
@@ -139,7 +140,8 @@ def _in_fixed_order(status: Status) -> list[str]:
     return fixed + sorted(reason for reason in status.reasons if reason not in _FIXED_REASONS)
 
 
-def _pre_filter(found: Explanation) -> dict[str, Any]:
+def pre_filter_of(found: Explanation) -> dict[str, Any]:
+    """Return the result of PreFilter, as the vectors have it."""
     restricted = found.restricted_to
     names = None if restricted is None else sorted(restricted)
     status = found.pre_filter

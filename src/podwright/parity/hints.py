@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from podwright.columns import Cluster
 from podwright.framework import ClusterEvent
 from podwright.machine import hint_table
 from podwright.objects import Pod, decode_pod
+from podwright.parity.cluster_handle import ClusterHandle
 from podwright.parity.comparison import Case, Check, equal, only
-from podwright.parity.setup import profiles_of
+from podwright.parity.preemption import NOW_NS
+from podwright.parity.setup import cluster_of, profiles_of
 from podwright.queueing import HintTable, derive_events
 from podwright.schema import decode
 
 
-def default_hints() -> HintTable:
+def default_hints(cluster: Cluster | None = None) -> HintTable:
     """Return the registrations of the plugins of the default profile."""
     (profile,) = profiles_of(None).values()
+    ClusterHandle(cluster or Cluster(), NOW_NS).give_to(profile)
     return hint_table(profile)
 
 
@@ -24,7 +28,10 @@ def check_hints(case: Case) -> Check:
     old, new = (decode(change[side]) if side in change else None for side in ("old", "new"))
     if isinstance(new, Pod) and new.metadata.uid == pod.metadata.uid:
         pod = new
-    table = default_hints()
+    cluster = cluster_of(case.get("objects", ()))
+    if new is not None:
+        cluster.put(new)
+    table = default_hints(cluster)
     found = [
         {"resource": event.resource, "action": event.action.label}
         | _hints(table, pod, event, old, new)

@@ -23,6 +23,8 @@ from podwright.parity.classic_sequence import (
 from podwright.parity.comparison import Case, Check, Comparison, LeftOut
 from podwright.parity.config import check_config
 from podwright.parity.decision import check_decision
+from podwright.parity.dra import check_dra
+from podwright.parity.dra_sequence import check_dra_sequence
 from podwright.parity.extenders import check_extenders
 from podwright.parity.hints import check_hints
 from podwright.parity.pod_requests import check_pod_requests
@@ -46,6 +48,9 @@ CHECKS: dict[str, Callable[[Case], Check]] = {
     "classic_sequence": check_classic_sequence,
     "config": check_config,
     "cycle": check_trace,
+    "dra": check_dra,
+    "dra_hints": check_hints,
+    "dra_sequence": check_dra_sequence,
     "cycle_volumes": check_trace,
     "extenders": check_extenders,
     "gang": check_gang,
@@ -85,6 +90,8 @@ _REQUIRED: dict[str, tuple[str, ...]] = {
     "classic_queue": _STEPS,
     "classic_sequence": ("objects", "steps"),
     "config": ("file", "gates", "accepted"),
+    "dra_hints": ("pod", "change", "expect"),
+    "dra_sequence": ("objects", "steps"),
     "cycle": ("start", "objects", "steps"),
     "cycle_volumes": ("start", "objects", "steps"),
     "extenders": ("config", "extenders_behaviour", *_DECISION),

@@ -25,6 +25,7 @@ from podwright.machine import (
     FlushBackoff,
     FlushUnschedulable,
     Machine,
+    PatchExtendedClaim,
     PatchPodGroupStatus,
     PatchPodStatus,
     PodAllowed,
@@ -33,6 +34,7 @@ from podwright.machine import (
     UpdateClaim,
     UpdateVolume,
     WakeAt,
+    WriteResourceClaim,
 )
 from podwright.objects import timestamp_ns
 from podwright.parity.comparison import Case, Check, Comparison, LeftOut, equal, only
@@ -165,8 +167,8 @@ class TraceReplay:
         match action:
             case WakeAt(due_ns):
                 self._later(due_ns, TimerFired())
-            case CallExtender():
-                raise AssertionError(f"traces have no extenders: {action}")
+            case CallExtender() | WriteResourceClaim() | PatchExtendedClaim():
+                raise AssertionError(f"traces have neither extenders nor devices: {action}")
             case EmitEvent():
                 self.events[action.pod].append(_event_of(action))
             case (

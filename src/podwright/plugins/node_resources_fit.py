@@ -25,14 +25,14 @@ least_allocated.go, most_allocated.go, requested_to_capacity_ratio.go
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 import msgspec
 import numpy as np
 
-from podwright._arrays import I64Array
-from podwright.columns import CPU, EPHEMERAL_STORAGE, MEMORY
+from podwright._arrays import I32Array, I64Array, I64Matrix
+from podwright.columns import CPU, EPHEMERAL_STORAGE, MEMORY, Cluster, device_totals
 from podwright.config import (
     DEFAULT_GATES,
     Gates,
@@ -44,6 +44,7 @@ from podwright.framework import (
     Code,
     Cycle,
     EventHint,
+    KeyReads,
     NodeColumns,
     Plugin,
     Reads,
@@ -52,7 +53,6 @@ from podwright.framework import (
     StateKey,
     Status,
     Verdicts,
-    device_class_refusal,
     extended_requests,
     resources_fragment,
     shape_table,
@@ -131,6 +131,8 @@ class _Request:
         return Status(answer, tuple(reasons))
 
 
+_NOT_CHECKED = -(2**62)
+"""A request that fits every node, also where more than the node has is requested already."""
 _EXTENDED = "extended resources"
 """Marks the key of a pod that requests extended resources."""
 _REQUEST: StateKey[_Request] = StateKey(
@@ -171,7 +173,12 @@ class NodeResourcesFit(Plugin):
 
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with their hint functions."""
-        return hints.events_to_register(dra_extended_resource=self._maps_device_classes)
+        return hints.events_to_register(
+            self._class_of, dra_extended_resource=self._maps_device_classes
+        )
+
+    def _class_of(self, resource: str) -> str:
+        return "" if self.handle is None else self.handle.device_class_of(resource)
 
     def sign_pod(self, pod: Pod) -> Mapping[str, object]:
         """Return the requests of the pod."""
@@ -180,25 +187,34 @@ class NodeResourcesFit(Plugin):
     def pod_key(self, pod: Pod) -> Hashable:
         """Return what decides the pod's requests."""
         key = request_key(pod)
-        if self._maps_device_classes and extended_requests(pod):
-            return (_EXTENDED, key)
+        if self._maps_device_classes and (extended := extended_requests(pod)):
+            return (_EXTENDED, extended, key)
         return key
 
     def key_is_of_template(self, pod: Pod) -> bool:
         """Return whether the key depends on the spec alone: the pod has not been resized."""
         return not status_changes_requests(pod)
 
-    def preparation_reads(self, key: Hashable) -> Reads:
-        """Return the device classes for pods with extended resources."""
-        is_extended = isinstance(key, tuple) and key[:1] == (_EXTENDED,)
-        return Reads.DEVICE_CLASSES if is_extended else Reads.NOTHING
+    def reads_for(self, key: Hashable, cluster: Cluster) -> KeyReads:
+        """Return the devices for pods with extended resources that classes back, too."""
+        if isinstance(key, tuple) and key[:1] == (_EXTENDED,):
+            backed = any(map(cluster.device_classes.class_of, key[1]))
+            if backed:
+                return KeyReads(
+                    Reads.DEVICE_CLASSES, self.filter_reads, self.score_reads | Reads.DEVICES
+                )
+        return super().reads_for(key, cluster)
+
+    def _backed(self, cycle: Cycle) -> dict[str, str]:
+        """Return the classes of the pod's extended resources, by resource."""
+        if not self._maps_device_classes or not cycle.cluster.devices.classes:
+            return {}
+        class_of = cycle.cluster.device_classes.class_of
+        found = {name: class_of(name) for name in extended_requests(cycle.pod)}
+        return {name: class_name for name, class_name in found.items() if class_name}
 
     def pre_filter(self, cycle: Cycle) -> Status:
-        """Sum the requests of the pod; refuse resources that device classes back."""
-        if self._maps_device_classes and (
-            refused := device_class_refusal(cycle.pod, cycle.cluster)
-        ):
-            return refused
+        """Sum the requests of the pod."""
         amounts = pending_requests(cycle.pod)
         checked = {name: n for name, n in amounts.items() if self._is_checked(name)}
         cycle.write(_REQUEST, _Request(checked, cycle.cluster.nodes))
@@ -216,12 +232,14 @@ class NodeResourcesFit(Plugin):
         """Reject nodes that lack something."""
         request = cycle.read(_REQUEST)
         out.decode = request.status_of
-        fit_codes(nodes.allocatable, nodes.requested, request.pairs, out.rows, out.codes)
+        backed = self._backed(cycle)
+        for rows, pairs in _delegated(request.pairs, backed, nodes, out.rows):
+            fit_codes(nodes.allocatable, nodes.requested, pairs, rows, out.codes)
 
     def filter_as_sums(self, cycle: Cycle) -> I64Array | None:
-        """Return the requests of the pod; None without PreFilter."""
+        """Return the requests of the pod; None without PreFilter, or with devices among them."""
         request = cycle.find(_REQUEST)
-        return None if request is None else request.pairs
+        return None if request is None or self._backed(cycle) else request.pairs
 
     def pre_score(self, cycle: Cycle) -> Status:
         """Plan which resources to score, and with how much of the pod's."""
@@ -244,6 +262,12 @@ class NodeResourcesFit(Plugin):
             plan = self._plan(cycle)
         allocatable, requested = nodes.allocatable, nodes.requested
         non_zero = nodes.non_zero_requested
+        backed = self._backed(cycle)
+        scored = {resource.name for resource in self._resources}
+        if not scored.isdisjoint(backed):
+            allocatable, requested = _with_devices(
+                allocatable, requested, backed, cycle.cluster, out.rows
+            )
         if len(out.rows) >= FEWEST and self._strategy is not None and is_pair(plan):
             used = non_zero if plan[0] == NON_ZERO else requested
             if pair_allocation_scores(
@@ -260,9 +284,65 @@ class NodeResourcesFit(Plugin):
     def score_as_requests(self, cycle: Cycle) -> RequestScore | None:
         """Return the plan; None without its PreScore, and if the score has a shape."""
         plan = cycle.find(_PLAN)
-        if plan is None or self._strategy is None:
+        if plan is None or self._strategy is None or self._backed(cycle):
             return None
         return RequestScore(plan, strategy=self._strategy)
+
+
+def _delegated(
+    pairs: I64Array, backed: Mapping[str, str], nodes: NodeColumns, rows: I32Array
+) -> Iterator[tuple[I32Array, I64Array]]:
+    """Yield groups of slots, with the requests that count there.
+
+    Parameters
+    ----------
+    pairs : (2 * n,) int64
+        Resource column and amount.
+    backed : mapping of str to str
+        Resources that device classes back. A node without any of such a resource provides it
+        through DynamicResources, so that the request is not checked there.
+
+    Notes
+    -----
+    Upstream: fit.go, `shouldDelegateResourceToDRA`
+    """
+    places = [
+        place
+        for name in backed
+        for place in np.flatnonzero(pairs[::2] == nodes.resource_index(name)).tolist()
+    ]
+    if not places:
+        yield rows, pairs
+        return
+    pattern: I64Array = np.zeros(len(rows), dtype=np.int64)
+    for bit, place in enumerate(places):
+        is_absent = nodes.allocatable[rows, pairs[2 * place]] == 0
+        pattern += is_absent.astype(np.int64) << bit
+    for bits in np.unique(pattern).tolist():
+        counted = pairs.copy()
+        for bit, place in enumerate(places):
+            if bits >> bit & 1:
+                counted[2 * place + 1] = _NOT_CHECKED
+        yield rows[pattern == bits], counted
+
+
+def _with_devices(
+    allocatable: I64Matrix,
+    requested: I64Matrix,
+    backed: Mapping[str, str],
+    cluster: Cluster,
+    rows: I32Array,
+) -> tuple[I64Matrix, I64Matrix]:
+    """Return copies in which nodes without a backed resource have their devices instead."""
+    allocatable, requested = allocatable.copy(), requested.copy()
+    for name, class_name in backed.items():
+        column = cluster.nodes.resource_index(name)
+        absent = rows[allocatable[rows, column] == 0]
+        capacity, used = device_totals(cluster, class_name, absent)
+        has_devices = capacity > 0
+        allocatable[absent[has_devices], column] = capacity[has_devices]
+        requested[absent[has_devices], column] = used[has_devices]
+    return allocatable, requested
 
 
 def is_pair(plan: I64Array) -> bool:

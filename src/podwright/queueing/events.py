@@ -38,17 +38,18 @@ from podwright.objects import (
     CSIDriver,
     CSINode,
     CSIStorageCapacity,
+    DeviceClass,
     KubernetesObject,
     Node,
     PersistentVolume,
     PersistentVolumeClaim,
     Pod,
     PodGroup,
+    ResourceClaim,
     ResourceList,
+    ResourceSlice,
     StorageClass,
-    Unknown,
     VolumeAttachment,
-    api_group,
     assigned_requests,
     has_actual_resources,
     parse_quantity,
@@ -56,11 +57,6 @@ from podwright.objects import (
 
 __all__ = ["derive_events", "derive_node_update", "derive_pod_update"]
 
-_RESOURCE_OF_UNTYPED: Final = {
-    ("resource.k8s.io", "ResourceClaim"): RESOURCE_CLAIM,
-    ("resource.k8s.io", "ResourceSlice"): RESOURCE_SLICE,
-    ("resource.k8s.io", "DeviceClass"): DEVICE_CLASS,
-}
 # Hint tables recognize a repeated event by identity.
 _PLAIN_UPDATES: Final = {
     resource: (ClusterEvent(resource, ActionType.UPDATE),)
@@ -76,6 +72,9 @@ _RESOURCE_OF: Final[dict[type[KubernetesObject], str]] = {
     CSIStorageCapacity: CSI_STORAGE_CAPACITY,
     VolumeAttachment: VOLUME_ATTACHMENT,
     StorageClass: STORAGE_CLASS,
+    ResourceClaim: RESOURCE_CLAIM,
+    ResourceSlice: RESOURCE_SLICE,
+    DeviceClass: DEVICE_CLASS,
     PodGroup: POD_GROUP,
     CoschedulingPodGroup: COSCHEDULING_POD_GROUP,
 }
@@ -178,8 +177,6 @@ def derive_node_update(old: Node, new: Node) -> tuple[ClusterEvent, ...]:
 
 
 def _resource_of(changed: KubernetesObject | None) -> str | None:
-    if isinstance(changed, Unknown):
-        return _RESOURCE_OF_UNTYPED.get((api_group(changed.api_version), changed.kind))
     return None if changed is None else _RESOURCE_OF.get(type(changed))
 
 

@@ -42,6 +42,7 @@ from podwright.machine import (
     UpdateClaim,
     UpdateVolume,
     WakeAt,
+    WriteResourceClaim,
     with_point,
 )
 from podwright.objects import Object, Pod, with_fields, with_node_name
@@ -365,6 +366,9 @@ class _Driver:
             case UpdateVolume():
                 yield CallDone(action.call, obj=action.volume)
             case UpdateClaim():
+                yield CallDone(action.call, obj=action.claim)
+            case WriteResourceClaim():
+                yield ObjectPut(action.claim)
                 yield CallDone(action.call, obj=action.claim)
             case _ if hasattr(action, "call"):
                 yield CallDone(action.call)

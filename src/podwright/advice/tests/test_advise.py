@@ -76,14 +76,14 @@ def with_claim(pod: Pod) -> Pod:
         pytest.param((), "would not fit either", id="it does not fit anyway"),
     ],
 )
-def test_devices_are_not_advised_on(nodes: tuple[str, ...], apart: str) -> None:
+def test_missing_claims_are_not_advised_on(nodes: tuple[str, ...], apart: str) -> None:
     small = make_node("small", cpu="500m")
     found = advice(with_claim(make_pod("p", cpu="1")), small, *map(make_node, nodes))
     assert found.remedies == ()
     (limit,) = found.limits
     assert limit.startswith(
-        'podwright does not allocate devices (claim "gpu"), so no change of claims, device classes'
-        " or nodes was tried; without its claims the pod "
+        "the resource claims have to be usable first (could not find ResourceClaim"
+        ' "default/gpu-0"), so no change was tried; without its claims the pod '
     )
     assert apart in limit
 

@@ -5,6 +5,9 @@ Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go
 
 from __future__ import annotations
 
+from functools import partial
+
+from podwright.devices import FindClaim, MissingClaimError, claims_of_pod
 from podwright.framework import (
     DEVICE_CLASS,
     NODE,
@@ -15,59 +18,56 @@ from podwright.framework import (
     EventHint,
     Hint,
 )
-from podwright.objects import KubernetesObject, Pod
+from podwright.objects import Pod, ResourceClaim
 from podwright.plugins.hints.objects import changed, queue_if
 
 
-def events_to_register() -> tuple[EventHint, ...]:
-    """Return nodes, claims, the pod's own generated claims, classes and slices."""
+def events_to_register(find: FindClaim) -> tuple[EventHint, ...]:
+    """Return nodes, claims, the pod's own generated claims, classes and slices.
+
+    Parameters
+    ----------
+    find : callable
+        Returns a claim by `namespace/name`.
+    """
     add_or_update = ActionType.ADD | ActionType.UPDATE
     node_actions = (
         ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_ALLOCATABLE
     )
+    generated = ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM
     return (
         EventHint(NODE, node_actions),
-        EventHint(RESOURCE_CLAIM, add_or_update, after_claim_change),
-        EventHint(POD, ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM, after_generated_claims),
+        EventHint(RESOURCE_CLAIM, add_or_update, partial(after_claim_change, find)),
+        EventHint(POD, generated, partial(after_generated_claims, find)),
         EventHint(DEVICE_CLASS, add_or_update),
         EventHint(RESOURCE_SLICE, add_or_update),
     )
 
 
-def after_claim_change(pod: Pod, old: object | None, new: object | None) -> Hint:
+def after_claim_change(find: FindClaim, pod: Pod, old: object | None, new: object | None) -> Hint:
     """Queue if any claim gave its devices back, or a claim of the pod is new or changed."""
-    before, after = changed(KubernetesObject, old, new)
-    names = _claim_names(pod)
-    if None in names:
-        # The pod waits until its claim is generated, whatever other events arrive.
+    before, after = changed(ResourceClaim, old, new)
+    try:
+        claims = claims_of_pod(pod, find)
+    except MissingClaimError:
+        # The pod waits until its claims exist, whatever other events arrive.
         return Hint.SKIP
-    had, has = (
-        None if before is None else before.raw.get("status") or {},
-        after.raw.get("status") or {},
-    )
-    if had is not None and had.get("allocation") and not has.get("allocation"):
+    if before is not None and before.status.allocation and not after.status.allocation:
         return Hint.QUEUE
-    is_mine = after.metadata.namespace == pod.metadata.namespace and after.metadata.name in names
-    return queue_if(is_mine and had != has)
+    if not any(claim.metadata.uid == after.metadata.uid for claim in claims):
+        return Hint.SKIP
+    return queue_if(before is None or before.raw.get("status") != after.raw.get("status"))
 
 
-def after_generated_claims(pod: Pod, old: object | None, new: object | None) -> Hint:
+def after_generated_claims(
+    find: FindClaim, pod: Pod, old: object | None, new: object | None
+) -> Hint:
     """Queue if it is the pod itself and every claim it waits for exists."""
     _, after = changed(Pod, old, new)
-    return queue_if(after.metadata.uid == pod.metadata.uid and None not in _claim_names(after))
-
-
-def _claim_names(pod: Pod) -> list[str | None]:
-    """Return the names of the pod's claims; None for one that is not generated yet."""
-    status = pod.raw.get("status") or {}
-    generated = {
-        entry.get("name"): entry.get("resourceClaimName")
-        for entry in status.get("resourceClaimStatuses") or ()
-    }
-    names = [
-        claim.resource_claim_name or generated.get(claim.name) for claim in pod.spec.resource_claims
-    ]
-    extended = status.get("extendedResourceClaimStatus") or {}
-    if extended.get("resourceClaimName"):
-        names.append(extended["resourceClaimName"])
-    return names
+    if after.metadata.uid != pod.metadata.uid:
+        return Hint.SKIP
+    try:
+        claims_of_pod(after, find)
+    except MissingClaimError:
+        return Hint.SKIP
+    return Hint.QUEUE

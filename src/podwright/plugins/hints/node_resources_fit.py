@@ -5,10 +5,14 @@ Upstream: pkg/scheduler/framework/plugins/noderesources/fit.go
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
+
 from podwright.columns import DEVICE_CLASS_PREFIX
 from podwright.framework import DEVICE_CLASS, NODE, POD, ActionType, EventHint, Hint
 from podwright.objects import (
-    KubernetesObject,
+    DeviceClass,
     Node,
     Pod,
     assigned_requests,
@@ -18,18 +22,29 @@ from podwright.objects import (
 )
 from podwright.plugins.hints.objects import changed, only, queue_if
 
+ClassOf: TypeAlias = Callable[[str], str]
+"""Returns the device class that backs an extended resource; "" if there is none."""
 
-def events_to_register(*, dra_extended_resource: bool = True) -> tuple[EventHint, ...]:
+
+def events_to_register(
+    class_of: ClassOf, *, dra_extended_resource: bool = True
+) -> tuple[EventHint, ...]:
     """Return deleted and shrunk pods, new and grown nodes, and device classes.
 
     Parameters
     ----------
+    class_of : callable
+        Returns the device class that backs a resource; "" if there is none.
     dra_extended_resource : bool
         Feature gate DRAExtendedResource.
     """
     events = (
         EventHint(POD, ActionType.DELETE | ActionType.UPDATE_POD_SCALE_DOWN, after_pod_event),
-        EventHint(NODE, ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE, after_node_change),
+        EventHint(
+            NODE,
+            ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE,
+            partial(after_node_change, class_of if dra_extended_resource else _no_class),
+        ),
     )
     if not dra_extended_resource:
         return events
@@ -55,17 +70,28 @@ def after_pod_event(pod: Pod, old: object | None, new: object | None) -> Hint:
     )
 
 
-def after_node_change(pod: Pod, old: object | None, new: object | None) -> Hint:
-    """Queue if the pod fits the empty node, and a requested resource grew."""
+def _no_class(_resource: str) -> str:
+    """Return "": without the gate, no class backs a resource."""
+    return ""
+
+
+def after_node_change(class_of: ClassOf, pod: Pod, old: object | None, new: object | None) -> Hint:
+    """Queue if the pod fits the empty node, and a requested resource grew.
+
+    A resource that a device class backs fits a node that has none of it.
+    """
     before, after = changed(Node, old, new)
     requests = pending_requests(pod)
     room = _allocatable(after)
+    backed = {name for name in requests if not room.get(name) and class_of(name)}
     fits = room.get("pods", 0) >= 1 and all(
-        amount <= room.get(resource, 0) for resource, amount in requests.items()
+        amount <= room.get(resource, 0)
+        for resource, amount in requests.items()
+        if resource not in backed
     )
     if not fits:
         return Hint.SKIP
-    if before is None:
+    if before is None or backed:
         return Hint.QUEUE
     had = _allocatable(before)
     return queue_if(any(room.get(name, 0) > had.get(name, 0) for name in ("pods", *requests)))
@@ -73,21 +99,20 @@ def after_node_change(pod: Pod, old: object | None, new: object | None) -> Hint:
 
 def after_device_class_change(pod: Pod, old: object | None, new: object | None) -> Hint:
     """Queue if the class now has an extended resource that the pod requests."""
-    device_class = only(KubernetesObject, new)
+    device_class = only(DeviceClass, new)
     requests = pending_requests(pod)
     resource = _extended_resource(device_class)
     if old is None:
         implicit = f"{DEVICE_CLASS_PREFIX}{device_class.metadata.name}"
         if implicit in requests:
             return Hint.QUEUE
-    elif _extended_resource(only(KubernetesObject, old)) == resource:
+    elif _extended_resource(only(DeviceClass, old)) == resource:
         return Hint.SKIP
     return queue_if(resource in requests)
 
 
-def _extended_resource(device_class: KubernetesObject) -> str:
-    spec = device_class.raw.get("spec") or {}
-    return str(spec.get("extendedResourceName") or "")
+def _extended_resource(device_class: DeviceClass) -> str:
+    return device_class.spec.extended_resource_name or ""
 
 
 def _allocatable(node: Node) -> dict[str, int]:

@@ -50,6 +50,15 @@ class GroupHandle:
     def reject(self, uid: str, plugin: str, message: str) -> None:
         self.rejected.append((uid, message))
 
+    def device_class_of(self, resource: str) -> str:
+        raise AssertionError(f"{resource} is not of the plugin's concern")
+
+    def request(self, call: Any) -> None:
+        raise AssertionError(f"the plugin makes no calls: {call}")
+
+    def record_event(self, pod: Pod, reason: str, note: str) -> None:
+        raise AssertionError(f"the plugin records no Events: {pod.key} {reason} {note}")
+
     def activate(self, pods: Any) -> None:
         self.activated += [pod.metadata.name for pod in pods]
 

@@ -23,11 +23,11 @@ def test_the_queue_is_ordered_by_priority_and_then_by_time():
     assert [name for name, _, _ in ordered] == ["urgent", "early", "late", "negative"]
 
 
-def test_a_pod_with_resource_claims_is_rejected_with_a_reason():
+def test_a_pod_without_its_resource_claim_is_rejected_with_a_reason():
     incoming = pod(resourceClaims=[{"name": "gpu", "resourceClaimName": "one"}])
     answer = DynamicResources().pre_filter(cycle_of(incoming, node("n")))
     assert answer.code == Code.UNSCHEDULABLE_AND_UNRESOLVABLE
-    assert answer.reasons == ('resource claims are not supported: claim "gpu"',)
+    assert answer.reasons == ('could not find ResourceClaim "default/one"',)
 
 
 def test_a_pod_without_resource_claims_passes_and_scores_zero():

@@ -11,7 +11,7 @@ from podwright.framework.events import (
     EventHint,
     Hint,
 )
-from podwright.objects import Node, NodeSpec, ObjectMeta, Taint, Unknown
+from podwright.objects import Node, NodeSpec, ObjectMeta, ResourceClaim, Taint, Unknown
 from podwright.queueing import (
     SECOND_NS,
     HintTable,
@@ -281,9 +281,9 @@ def test_uncordoning_and_untainting_a_node_are_two_events():
     assert derive_events(old, old) == ()
 
 
-def test_untyped_kinds_have_events_by_their_group():
+def test_kinds_have_events_by_their_group():
     meta = ObjectMeta(namespace="default", name="c")
-    claim = Unknown(metadata=meta, api_version="resource.k8s.io/v1", kind="ResourceClaim")
+    claim = ResourceClaim(metadata=meta)
     assert [event.label for event in derive_events(None, claim)] == [
         "resource.k8s.io/ResourceClaimAdd"
     ]

@@ -1,0 +1,198 @@
+"""On which nodes devices can be allocated for claims, as columns.
+
+A column belongs to the contents of a pod's unallocated claims, so pods of one template share it.
+It is caught up with the changes: after an allocation only the nodes of that pool are searched
+again.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from podwright._arrays import I32Array, I64Array
+from podwright.columns.nodes import NodeColumns
+from podwright.devices import (
+    AllocationError,
+    DeviceIndex,
+    Devices,
+    Features,
+    NodeDevices,
+    Pool,
+    Refused,
+    Search,
+)
+from podwright.objects import ResourceClaim
+
+FITS, NO_DEVICES, INVALID_POOLS, FAILS = 0, 1, 2, 3
+"""The codes of a column; `FAILS` ends the scheduling attempt."""
+
+_MOST_COLUMNS = 64
+
+
+class SearchSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """How to search.
+
+    Parameters
+    ----------
+    features : Features
+    most_steps : int
+        The steps after which the search for one node ends with an error; 0: none.
+    """
+
+    features: Features = Features()
+    most_steps: int = 0
+
+
+class FitColumn:
+    """The results for one set of claims.
+
+    Attributes
+    ----------
+    codes : (n_slots,) int8
+        `FITS` and so on.
+    scores : (n_slots,) int64
+        How good the chosen alternatives are; 0 where the claims do not fit.
+    """
+
+    __slots__ = ("change_count", "codes", "node_version", "numbering", "scores")
+
+    def __init__(self) -> None:
+        self.codes: NDArray[np.int8] = np.empty(0, dtype=np.int8)
+        self.scores: I64Array = np.empty(0, dtype=np.int64)
+        self.change_count = -1
+        self.node_version = -1
+        self.numbering = -1
+
+
+class DeviceFits:
+    """The columns, and searches on single nodes.
+
+    Parameters
+    ----------
+    nodes : NodeColumns
+    devices : DeviceIndex
+
+    Attributes
+    ----------
+    search_count : int
+        How many nodes were searched; for tests.
+    """
+
+    def __init__(self, nodes: NodeColumns, devices: DeviceIndex) -> None:
+        self._nodes = nodes
+        self._devices = devices
+        self._columns: OrderedDict[Hashable, FitColumn] = OrderedDict()
+        self.search_count = 0
+
+    def column(
+        self,
+        claims: Sequence[ResourceClaim],
+        settings: SearchSettings,
+        live: I32Array,
+        numbering: int,
+    ) -> FitColumn:
+        """Return the column for some claims, up to date.
+
+        Parameters
+        ----------
+        live : (k,) int32
+            The slots of all nodes.
+        numbering : int
+            The cluster's.
+        """
+        devices = self._devices
+        key = (tuple(devices.spec_number(claim) for claim in claims), settings)
+        column = self._columns.get(key)
+        if column is None:
+            column = self._columns[key] = FitColumn()
+            if len(self._columns) > _MOST_COLUMNS:
+                self._columns.popitem(last=False)
+        self._columns.move_to_end(key)
+        slots = self._changed_slots(column, live, numbering)
+        nodes = self._nodes
+        if len(column.codes) != nodes.n_slots:
+            column.codes = _fitting(column.codes, nodes.n_slots, np.dtype(np.int8))
+            column.scores = _fitting(column.scores, nodes.n_slots, np.dtype(np.int64))
+        for slot in slots.tolist():
+            column.codes[slot], column.scores[slot] = self._evaluate(slot, claims, settings)
+        column.change_count = devices.change_count
+        column.node_version = nodes.node_journal.version
+        column.numbering = numbering
+        return column
+
+    def _changed_slots(self, column: FitColumn, live: I32Array, numbering: int) -> I32Array:
+        nodes = self._nodes
+        if column.numbering != numbering:
+            return live
+        if (
+            column.change_count == self._devices.change_count
+            and column.node_version == nodes.node_journal.version
+        ):
+            return live[:0]
+        names = self._devices.changes_since(column.change_count)
+        of_nodes = nodes.node_journal.since(column.node_version)
+        if names is None or of_nodes is None:
+            return live
+        slot_of = nodes.slot_of
+        found = {slot_of[name] for name in names if name in slot_of}
+        found.update(of_nodes.tolist())
+        alive = [slot for slot in sorted(found) if nodes.alive[slot]]
+        return np.array(alive, dtype=np.int32)
+
+    def _evaluate(
+        self, slot: int, claims: Sequence[ResourceClaim], settings: SearchSettings
+    ) -> tuple[int, int]:
+        try:
+            solution = self.search(slot, claims, settings).run()
+        except AllocationError:
+            return FAILS, 0
+        if solution is not None:
+            return FITS, solution.score
+        return (INVALID_POOLS if self._has_invalid_pool(slot, settings) else NO_DEVICES), 0
+
+    def _has_invalid_pool(self, slot: int, settings: SearchSettings) -> bool:
+        return any(pool.invalid_reason for pool in self._pools(slot, settings))
+
+    def search(
+        self,
+        slot: int,
+        claims: Sequence[ResourceClaim],
+        settings: SearchSettings,
+        on_refusal: Refused | None = None,
+    ) -> Search:
+        """Return a search on one node; `on_refusal` is called with every refused device."""
+        self.search_count += 1
+        devices = self._devices
+        node = NodeDevices(self._nodes.names[slot], self._labels(slot), self._pools(slot, settings))
+        return Search(
+            node,
+            claims,
+            Devices(devices.classes, devices.allocated, devices.selection),
+            features=settings.features,
+            most_steps=settings.most_steps,
+            on_refusal=on_refusal,
+        )
+
+    def _pools(self, slot: int, settings: SearchSettings) -> tuple[Pool, ...]:
+        return self._devices.pools_of(
+            self._nodes.names[slot],
+            self._labels(slot),
+            with_partitions=settings.features.partitionable_devices,
+        )
+
+    def _labels(self, slot: int) -> dict[str, str]:
+        node = self._nodes.objects[slot]
+        return {} if node is None else node.metadata.labels
+
+
+def _fitting(old: NDArray[Any], n_slots: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    fitting = np.zeros(n_slots, dtype=dtype)
+    kept = old[:n_slots]
+    fitting[: len(kept)] = kept
+    return fitting

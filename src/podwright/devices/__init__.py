@@ -1,0 +1,93 @@
+"""Devices: what drivers publish, what claims request, and the search that brings them together.
+
+The room knows nodes by name and labels only. It does not know pods, columns or cycles.
+
+- `slices`, `pools`: what drivers publish, and which pools a node can reach.
+- `requests`, `constraints`, `capacity`, `selection`: what a claim requests of a device.
+- `allocator`: the search for devices of all claims of a pod, on one node.
+- `results`: what a solution writes into the claims.
+- `allocated`, `index`: what is allocated already, kept up with the objects.
+- `conditions`: whether allocated devices are ready for the pod to be bound.
+
+Start with `index.py`, then `allocator.py`.
+"""
+
+from podwright.devices.allocated import AllocatedDevices
+from podwright.devices.allocator import (
+    CONSTRAINT,
+    IN_USE,
+    NO_CAPACITY,
+    NO_COUNTERS,
+    NOT_SELECTED,
+    TAINTED,
+    Chosen,
+    Devices,
+    Features,
+    NodeDevices,
+    Refused,
+    Search,
+    SearchTimeoutError,
+    Solution,
+)
+from podwright.devices.conditions import (
+    Readiness,
+    has_binding_conditions,
+    has_timed_out,
+    readiness,
+)
+from podwright.devices.index import EXTENDED_RESOURCE_CLAIM, DeviceIndex
+from podwright.devices.pod_claims import (
+    FindClaim,
+    MissingClaimError,
+    claims_of_pod,
+    generated_claims,
+    is_reserved_for,
+)
+from podwright.devices.pools import Pool
+from podwright.devices.requests import claim_name, preference_score, requests_of
+from podwright.devices.results import (
+    UnsupportedSelectorError,
+    allocation_results,
+)
+from podwright.devices.selection import AllocationError, Selection
+from podwright.devices.slices import DeviceId, PoolId, SliceDevice
+
+__all__ = [
+    "CONSTRAINT",
+    "EXTENDED_RESOURCE_CLAIM",
+    "IN_USE",
+    "NOT_SELECTED",
+    "NO_CAPACITY",
+    "NO_COUNTERS",
+    "TAINTED",
+    "AllocatedDevices",
+    "AllocationError",
+    "Chosen",
+    "DeviceId",
+    "DeviceIndex",
+    "Devices",
+    "Features",
+    "FindClaim",
+    "MissingClaimError",
+    "NodeDevices",
+    "Pool",
+    "PoolId",
+    "Readiness",
+    "Refused",
+    "Search",
+    "SearchTimeoutError",
+    "Selection",
+    "SliceDevice",
+    "Solution",
+    "UnsupportedSelectorError",
+    "allocation_results",
+    "claim_name",
+    "claims_of_pod",
+    "generated_claims",
+    "has_binding_conditions",
+    "has_timed_out",
+    "is_reserved_for",
+    "preference_score",
+    "readiness",
+    "requests_of",
+]
