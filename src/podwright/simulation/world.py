@@ -197,7 +197,7 @@ class World(WorldReading):
         Whether an API server has the same store; see `Api`.
     has_kubelet : bool
         Whether kubelets run the pods in every detail, and nodes renew their leases; without it,
-        stages do. Errors of stages become Events then.
+        stages do.
     report_failure : callable, optional
         As for `ControllerLoop`.
     components : WorldComponents, optional
@@ -311,7 +311,12 @@ class World(WorldReading):
         self._changes = components.changes
         self._actions: deque[WorldAction] = deque()
         self._requests = WorldRequests(
-            self.api, self.store, self._heap, all_observers, self._handle_rejection
+            self.api,
+            self.store,
+            self._heap,
+            all_observers,
+            self._handle_rejection,
+            self._lifecycle.rejected,
         )
         self._new_decisions: list[tuple[Decision, ...]] = []
         self._count_at_once = 0

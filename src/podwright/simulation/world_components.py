@@ -117,7 +117,7 @@ def build_components(
             options.stages,
             seed=seed,
             reader=store if options.has_kubelet else None,
-            raises_errors=not options.has_kubelet,
+            report_failure=options.report_failure,
         ),
         controllers=ControllerLoop(makers, report_failure=options.report_failure),
         heap=EventHeap(start_ns),

@@ -41,6 +41,9 @@ class WorldRequests:
     handle_rejection : callable
         Receives the writes that the API rejected, and returns whether a controller made them and
         tries them again.
+    reject_stage_write : callable
+        Receives other writes that the API rejected, and returns their Events; none if the error is
+        to be raised.
 
     Attributes
     ----------
@@ -55,11 +58,13 @@ class WorldRequests:
         heap: EventHeap[DueEvent],
         observers: Iterable[Observer],
         handle_rejection: Callable[[CreateRejected | WriteRejected], bool],
+        reject_stage_write: Callable[[WriteRequest, Exception], list[RecordEvent]],
     ) -> None:
         self._api = api
         self._store = store
         self._heap = heap
         self._handle_rejection = handle_rejection
+        self._reject_stage_write = reject_stage_write
         observers = tuple(observers)
         self._event_observers = [e for e in observers if isinstance(e, EventObserver)]
         self._removal_observers = [e for e in observers if isinstance(e, RemovalObserver)]
@@ -120,4 +125,9 @@ class WorldRequests:
             case error if self._handle_rejection(WriteRejected(request.user, str(error))):
                 return error
             case error:
-                raise error
+                events = self._reject_stage_write(request, error)
+                if not events:
+                    raise error
+                for event in events:
+                    self.record(event)
+                return error

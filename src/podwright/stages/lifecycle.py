@@ -47,6 +47,7 @@ from podwright.api import (
     PatchObject,
     RecordEvent,
     UpdateObject,
+    WriteRequest,
 )
 from podwright.cel import StageExpressionError
 from podwright.kernels.draw import DELAY_STREAM, STAGE_STREAM, draw
@@ -91,15 +92,13 @@ from podwright.stages.stage import (
     delay_between,
     identity_of,
 )
+from podwright.stages.stage_failures import ReportFailure, failure_event, object_of
 from podwright.stages.stage_schedule import FixedSchedule, basis_of
 from podwright.stages.template_parser import TemplateError
 from podwright.store import Change, GroupKind, kind_of
 
 PLAYS_AT_ONCE_MAX = 100
 """The most stages of one object that may be played at one time."""
-
-STAGE_FAILED = "StageFailed"
-"""The reason of the Event of an error, if errors are not raised."""
 
 _LAST_STAGES_MAX = 5
 _KUBELET_NAME = "kubelet"
@@ -183,8 +182,8 @@ class Lifecycle:
         The seed of all draws.
     reader : ObjectReader, optional
         Lets the simulated kubelet run the pods, and reads the objects that they refer to.
-    raises_errors : bool
-        Whether `handle` raises the errors of stages; otherwise they become Events.
+    report_failure : callable, optional
+        Receives the errors of stages, which become Events then; otherwise `handle` raises them.
 
     Examples
     --------
@@ -207,11 +206,11 @@ class Lifecycle:
         *,
         seed: int = 0,
         reader: ObjectReader | None = None,
-        raises_errors: bool = True,
+        report_failure: ReportFailure | None = None,
     ) -> None:
         self._seed = seed
         self._reader = reader
-        self._raises_errors = raises_errors
+        self._report_failure = report_failure
         by_kind: dict[GroupKind, list[Stage]] = {}
         if reader is not None:
             by_kind = {("", "Pod"): [], ("", "Node"): []}
@@ -249,16 +248,16 @@ class Lifecycle:
         InputError
             An object changed by a stage is no longer valid.
         """
-        if self._raises_errors:
+        if self._report_failure is None:
             return self._handled(event, now_ns)
         try:
             return self._handled(event, now_ns)
-        except PodwrightError as error:
+        except Exception as error:  # One object must not end the others.
             match event:
                 case StageDue(group=group, object_kind=kind, key=key):
-                    return self._failed(self._kinds[group, kind], key, str(error))
+                    return self._failed(self._kinds[group, kind], key, error)
                 case ObjectPut(obj=obj):
-                    return self._failed(self._kinds[kind_of(obj)], obj.key, str(error))
+                    return self._failed(self._kinds[kind_of(obj)], obj.key, error)
                 case ObjectDeleted() | NodeDown() | NodeUp():
                     raise
 
@@ -283,23 +282,38 @@ class Lifecycle:
         staged, obj = self._kinds[change.kind], change.new
         if obj is None:
             return self._deleted(staged, change.key)
-        if self._raises_errors:
+        if self._report_failure is None:
             return self._put(staged, change.key, obj, now_ns)
         try:
             return self._put(staged, change.key, obj, now_ns)
-        except PodwrightError as error:
-            return self._failed(staged, change.key, str(error))
+        except Exception as error:  # noqa: BLE001 - one object must not end the others
+            return self._failed(staged, change.key, error)
 
     def _failed(
-        self, staged: StagedKind, key: NamespacedName, message: str
+        self, staged: StagedKind, key: NamespacedName, error: Exception
     ) -> list[LifecycleAction]:
-        """Return the Event of an error; the object has no stage until it changes."""
+        """Report an error, and return its Event; the object has no stage until it changes."""
+        assert self._report_failure is not None
         entry = staged.objects.get(key)
         if entry is None:
             return []
         entry.scheduled = None
-        about = (staged.group, staged.name, key, entry.obj.uid)
-        return [RecordEvent(*about, "Warning", STAGE_FAILED, message)]
+        self._report_failure("stages", key, error)
+        return [failure_event((staged.group, staged.name), key, entry.obj.uid, error)]
+
+    def rejected(self, request: WriteRequest, error: Exception) -> list[RecordEvent]:
+        """Report a write of a stage that the API rejected, and return its Event.
+
+        The list is empty if errors are not reported; the caller raises them then.
+        """
+        about = object_of(request)
+        if self._report_failure is None or about is None:
+            return []
+        kind, key = about
+        self._report_failure("stages", key, error)
+        staged = self._kinds.get(kind)
+        entry = staged.objects.get(key) if staged else None
+        return [failure_event(kind, key, entry.obj.uid if entry else "", error)]
 
     def next_stage_of(self, obj: KubernetesObject) -> tuple[str, int] | None:
         """Return the name and the due time of an object's next stage; None if it has none."""

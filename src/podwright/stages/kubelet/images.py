@@ -23,6 +23,16 @@ ROOT_IMAGES: Final = frozenset(
 )
 """The last part of the repositories whose images run as root; others are not known to."""
 
+SHELL_IMAGES: Final = frozenset(
+    {"alpine", "bash", "busybox", "centos", "debian", "fedora", "ubuntu"}
+)
+"""Images that run a shell, which ends without a command."""
+
+SERVER_IMAGES: Final = frozenset(
+    {"agnhost", "haproxy", "httpd", "mysql", "nginx", "pause", "postgres", "redis"}
+)
+"""Images that run until they are stopped."""
+
 _NOT_FOUND_TAG: Final = "404"
 _NOT_FOUND: Final = re.compile(r"non-?existent|doesnt-exist|does-not-exist|doesntexist|notfound")
 _LABEL: Final = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
@@ -43,6 +53,8 @@ class Image(msgspec.Struct, frozen=True):
     ----------
     name : str
         The normalized name, with a registry and a tag or a digest.
+    base_name : str
+        The last part of the repository.
     image_id : str
         The name with the digest.
     size_bytes : int
@@ -54,6 +66,7 @@ class Image(msgspec.Struct, frozen=True):
     """
 
     name: str
+    base_name: str
     image_id: str
     size_bytes: int
     pull_ns: int
@@ -85,6 +98,7 @@ def read_image(text: str) -> Image | None:
     )
     return Image(
         f"{name}{f':{tag}' if tag else ''}{f'@{digest}' if digest else ''}",
+        path.rpartition("/")[2],
         f"{name}@{digest or f'sha256:{fingerprint}'}",
         _MIB + number * 4096,
         200_000_000 + number * 10_000,

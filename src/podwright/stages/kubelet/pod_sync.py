@@ -574,7 +574,7 @@ class PodSync:
         program = program_of(
             container,
             self._document,
-            has_annotations=known.kind == "app",
+            kind=known.kind,
             has_file=self._files.reader(known, container),
             seed=self._seed,
             counter=counter,

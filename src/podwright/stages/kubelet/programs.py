@@ -1,7 +1,9 @@
 """The program of a container: what it does when it runs, and what its probes and hooks do.
 
-Annotations of the pod come first, then the command, as far as `shell_scripts` understands it. Any
-other program runs until it is stopped, and ends at SIGTERM; its probes succeed.
+Annotations of the pod come first, then the command, as far as `shell_scripts` understands it. Of
+all others, the programs of init containers and of pods of Jobs end at once, as those of shells
+without a command do; images of servers are an exception in Jobs. Any other program runs until it is
+stopped, and ends at SIGTERM; its probes succeed.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ import msgspec
 from podwright.config import parse_duration
 from podwright.kernels.draw import DELAY_STREAM, draw
 from podwright.objects import Document
+from podwright.stages.kubelet.images import SERVER_IMAGES, SHELL_IMAGES, read_image
+from podwright.stages.kubelet.pod_records import ContainerKind
 from podwright.stages.kubelet.shell_scripts import FileChange, ScriptRun, run_command
 from podwright.stages.pod_annotations import RUN_DELAY, RUN_JITTER, read_exit_code
 from podwright.stages.stage import delay_between
@@ -72,7 +76,7 @@ def program_of(
     container: Document,
     pod: Document,
     *,
-    has_annotations: bool,
+    kind: ContainerKind,
     has_file: Callable[[str], bool],
     seed: int,
     counter: int,
@@ -82,8 +86,8 @@ def program_of(
     Parameters
     ----------
     container, pod : Document
-    has_annotations : bool
-        Whether the annotations of the pod apply to the container.
+    kind : str
+        Of the container; the annotations apply to app containers.
     has_file : callable
         Whether a file exists.
     seed, counter : int
@@ -95,12 +99,12 @@ def program_of(
         The annotations cannot be read.
     """
     annotations = (pod.get("metadata") or {}).get("annotations") or {}
-    if has_annotations and RUN_DELAY in annotations:
+    if kind == "app" and RUN_DELAY in annotations:
         duration_ns = _annotated_duration(annotations, seed, counter)
         return Program(duration_ns, read_exit_code(annotations))
     run = command_run(container, pod, None, has_file=has_file, seed=seed, counter=counter)
     if run is None:
-        return Program()
+        return Program(0 if _ends_at_once(kind, container, pod) else None)
     return Program(
         run.duration_ns,
         run.exit_code,
@@ -108,6 +112,20 @@ def program_of(
         _message(container, run),
         run.handles_sigterm,
     )
+
+
+def _ends_at_once(kind: ContainerKind, container: Document, pod: Document) -> bool:
+    """Whether a program that is not understood ends when it starts."""
+    if kind == "init":
+        return True
+    image = read_image(container.get("image") or "")
+    has_command = container.get("command") or container.get("args") or container.get("stdin")
+    if not has_command and image is not None and image.base_name in SHELL_IMAGES:
+        return True
+    owners = pod["metadata"].get("ownerReferences") or ()
+    is_job = any(owner.get("kind") == "Job" and owner.get("controller") for owner in owners)
+    is_server = image is not None and image.base_name in SERVER_IMAGES
+    return kind == "app" and is_job and not is_server
 
 
 def command_run(

@@ -24,7 +24,7 @@ def restore_runs(record: PodRecord, pod: Document, *, now_ns: int, seed: int) ->
         program = program_of(
             container,
             pod,
-            has_annotations=kind == "app",
+            kind=kind,
             has_file=lambda _: False,
             seed=seed,
             counter=counter,

@@ -32,10 +32,10 @@ class Objects:
 class KubeletDriver(LifecycleDriver):
     """Runs pods on kubelets."""
 
-    def __init__(self, *stages: Stage, raises_errors: bool = True) -> None:
+    def __init__(self, *stages: Stage, report_failure: Any = None) -> None:
         self.cluster = Objects()
         every = (*stages_beside_kubelet(), *stages)
-        life = Lifecycle(every, reader=self.cluster, raises_errors=raises_errors)
+        life = Lifecycle(every, reader=self.cluster, report_failure=report_failure)
         super().__init__(life)
 
     def edit(self, key: str = "default/web", **metadata: Any) -> None:

@@ -131,6 +131,27 @@ def test_a_failing_init_container_restarts_otherwise():
     assert driver.status()["phase"] == "Pending"
 
 
+@pytest.mark.parametrize(
+    ("image", "command", "is_job", "phase"),
+    [
+        pytest.param("busybox", None, False, "Succeeded", id="a shell without a command"),
+        pytest.param("perl:5", ["perl", "-e", "1"], True, "Succeeded", id="a job"),
+        pytest.param("pause:3", None, True, "Running", id="a server in a job"),
+        pytest.param("perl:5", ["perl", "-e", "1"], False, "Running", id="anything else"),
+    ],
+)
+def test_programs_that_are_not_understood(image, command, is_job, phase):
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "u", "controller": True}
+    main = {"name": "main", "image": image} | ({"command": command} if command else {})
+    driver = run_of(pod_of(main, __ownerReferences=[owner] if is_job else [], **NEVER))
+    assert driver.status()["phase"] == phase
+
+
+def test_an_init_container_without_a_known_command_ends():
+    driver = run_of(pod_of(container(), initContainers=[{"name": "first", "image": "own/setup"}]))
+    assert driver.status()["phase"] == "Running"
+
+
 def test_sidecars_start_first_and_stop_last():
     sidecar = container(
         "proxy", restartPolicy="Always", startupProbe={"httpGet": {}, "initialDelaySeconds": 7}
@@ -199,9 +220,9 @@ def test_a_pod_waits_for_its_config_map_and_its_volumes():
 @pytest.mark.parametrize(
     ("image", "user", "message"),
     [
-        ("busybox", None, "container has runAsNonRoot and image will run as root"),
-        ("busybox", 0, "container's runAsUser breaks non-root policy"),
-        ("busybox", 1000, None),
+        ("httpd", None, "container has runAsNonRoot and image will run as root"),
+        ("httpd", 0, "container's runAsUser breaks non-root policy"),
+        ("httpd", 1000, None),
         ("example.com/own", None, None),
     ],
 )
@@ -572,8 +593,9 @@ def test_nodes_renew_their_leases():
     assert renewed == [0, 10, 20]
 
 
-def test_an_error_is_an_event_if_errors_are_not_raised():
-    driver = KubeletDriver(raises_errors=False)
+def test_an_error_is_reported_and_becomes_an_event():
+    failures = []
+    driver = KubeletDriver(report_failure=lambda *failure: failures.append(failure))
     annotations = {
         "pod-complete.stage.kwok.x-k8s.io/delay": "1s",
         "pod-complete.stage.kwok.x-k8s.io/exit-code": "many",
@@ -582,4 +604,5 @@ def test_an_error_is_an_event_if_errors_are_not_raised():
     driver.put(pod_of(container(), name="other"))
     driver.run(0)
     assert any(note.startswith("Warning StageFailed: kubelet: Pod") for note in driver.notes)
+    assert [(what, key) for what, key, _ in failures] == [("stages", "default/web")]
     assert driver.status("default/other")["phase"] == "Running"
