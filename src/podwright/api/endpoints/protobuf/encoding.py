@@ -9,10 +9,11 @@ Upstream: staging/src/k8s.io/apimachinery/pkg/runtime/serializer/protobuf/protob
 from __future__ import annotations
 
 import base64
-import json
 import struct
 from collections.abc import Callable
 from typing import Any, Final
+
+import msgspec
 
 from podwright.api.endpoints.protobuf.envelope import PREFIX
 from podwright.api.endpoints.protobuf.wire import FIXED64, LENGTH, VARINT
@@ -123,7 +124,7 @@ def _content(name: str, value: Any) -> bytes:
         "string": str.encode,
         "bytes": base64.b64decode,
         "quantity": lambda each: field(1, str(each).encode()),
-        "object": lambda each: field(1, json.dumps(each).encode()),
-        "any": lambda each: field(1, json.dumps(each).encode()),
+        "object": lambda each: field(1, msgspec.json.encode(each)),
+        "any": lambda each: field(1, msgspec.json.encode(each)),
     }
     return encode[name](value) if name in encode else message(name, value)
