@@ -94,9 +94,9 @@ class Authority:
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "podwright")])
         builder = (
-            _begun(subject, subject, key.public_key(), _AUTHORITY_DAYS)
+            _begun(subject, subject, key.public_key(), _after_days(_AUTHORITY_DAYS))
             .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-            .add_extension(_usage(signs_certificates=True), critical=True)
+            .add_extension(_usage(signs_certificates=True, key_encipherment=False), critical=True)
         )
         return cls(builder.sign(key, hashes.SHA256()), key)
 
@@ -135,6 +135,29 @@ class Authority:
         """Return a certificate of a user, whose groups are organizations of the subject."""
         return self._signed(user, groups, key, [ExtendedKeyUsageOID.CLIENT_AUTH], _LEAF_DAYS)
 
+    def sign_request(
+        self,
+        subject: x509.Name,
+        key: CertificatePublicKeyTypes,
+        names: Collection[x509.GeneralName],
+        *,
+        usages: Iterable[x509.ObjectIdentifier],
+        has_encipherment: bool,
+        lifetime: dt.timedelta,
+    ) -> x509.Certificate:
+        """Return a certificate with the subject and the names of a request."""
+        end = min(_now() + lifetime, self.certificate.not_valid_after_utc)
+        builder = (
+            _begun(subject, self.certificate.subject, key, end)
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(_usage(key_encipherment=has_encipherment), critical=True)
+            .add_extension(x509.ExtendedKeyUsage(usages), critical=False)
+            .add_extension(_issued_by(self.certificate), critical=False)
+        )
+        if names:
+            builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
+        return builder.sign(self._key, hashes.SHA256())
+
     def _signed(
         self,
         user: str,
@@ -146,17 +169,14 @@ class Authority:
     ) -> x509.Certificate:
         organizations = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
         subject = x509.Name([*organizations, x509.NameAttribute(NameOID.COMMON_NAME, user)])
-        builder = (
-            _begun(subject, self.certificate.subject, key, days)
-            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-            .add_extension(_usage(signs_certificates=False), critical=True)
-            .add_extension(x509.ExtendedKeyUsage(usages), critical=False)
-            .add_extension(_issued_by(self.certificate), critical=False)
+        return self.sign_request(
+            subject,
+            key,
+            [_general_name(name) for name in dict.fromkeys(names)],
+            usages=usages,
+            has_encipherment=True,
+            lifetime=dt.timedelta(days=days),
         )
-        if all_names := list(dict.fromkeys(names)):
-            alternatives = x509.SubjectAlternativeName(map(_general_name, all_names))
-            builder = builder.add_extension(alternatives, critical=False)
-        return builder.sign(self._key, hashes.SHA256())
 
 
 def kept_certificates(folder: Path, names: Collection[str]) -> CertificateFiles:
@@ -317,25 +337,28 @@ def _names_in(certificate: x509.Certificate) -> frozenset[str]:
 
 
 def _begun(
-    subject: x509.Name, issuer: x509.Name, key: CertificatePublicKeyTypes, days: int
+    subject: x509.Name, issuer: x509.Name, key: CertificatePublicKeyTypes, end: dt.datetime
 ) -> x509.CertificateBuilder:
-    now = _now()
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(issuer)
         .public_key(key)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - _CLOCKS_APART)
-        .not_valid_after(now + dt.timedelta(days=days))
+        .not_valid_before(_now() - _CLOCKS_APART)
+        .not_valid_after(end)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
     )
 
 
-def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
+def _after_days(days: int) -> dt.datetime:
+    return _now() + dt.timedelta(days=days)
+
+
+def _usage(*, signs_certificates: bool = False, key_encipherment: bool) -> x509.KeyUsage:
     return x509.KeyUsage(
         digital_signature=True,
-        key_encipherment=not signs_certificates,
+        key_encipherment=key_encipherment,
         key_cert_sign=signs_certificates,
         crl_sign=signs_certificates,
         content_commitment=False,

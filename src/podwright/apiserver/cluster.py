@@ -27,7 +27,12 @@ from podwright.api.endpoints import (
 from podwright.apiserver.defects import answered
 from podwright.apiserver.event_objects import EventObjects
 from podwright.config import ExtenderCall
-from podwright.controllers import NO_CERTIFICATE_AUTHORITY, RejectedWrite, served_controllers
+from podwright.controllers import (
+    NO_CERTIFICATE_AUTHORITY,
+    RejectedWrite,
+    SignRequest,
+    served_controllers,
+)
 from podwright.framework import CallExtender
 from podwright.machine import Failure, SchedulerOptions
 from podwright.objects import NamespacedName, Pod
@@ -54,6 +59,8 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     certificates : str
         The certificates of the authority that signed the server's one, in PEM, which are published
         in each namespace; a comment that says that there are none if left out.
+    sign : callable, optional
+        Makes certificates for certificate requests; without it, requests are not signed.
     address, port : str, int
         Where the server is reached, for the endpoints of the Service `kubernetes`.
     is_bare : bool
@@ -65,6 +72,7 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     has_lifecycle: bool = True
     stages: tuple[Stage, ...] | None = None
     certificates: str = ""
+    sign: SignRequest | None = None
     address: str = "127.0.0.1"
     port: int = 8180
     is_bare: bool = False
@@ -217,7 +225,9 @@ def new_cluster(
     extender_calls: list[tuple[int, ExtenderCall]] = []
     controllers = (
         served_controllers(
-            options.certificates or NO_CERTIFICATE_AUTHORITY, LegacyTokens(store).issue
+            options.certificates or NO_CERTIFICATE_AUTHORITY,
+            LegacyTokens(store).issue,
+            options.sign,
         )
         if options.has_controllers
         else ()

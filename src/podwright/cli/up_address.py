@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from podwright.apiserver import LOOPBACK, AllowedHosts, TlsData, server_context
+from podwright.controllers import SignRequest
 from podwright.objects import PodwrightError
 
 if TYPE_CHECKING:
@@ -58,12 +59,15 @@ class Endpoint:
         None without TLS.
     tls : TlsData, optional
         What a client needs.
+    sign : callable, optional
+        Makes certificates for certificate requests.
     """
 
     host: str
     hosts: AllowedHosts
     context: ssl.SSLContext | None = None
     tls: TlsData | None = None
+    sign: SignRequest | None = None
 
     def url(self, port: int) -> str:
         """Return the address of the server."""
@@ -103,8 +107,10 @@ def endpoint_of(options: AddressOptions, db: Path | None) -> Endpoint:
             "TLS needs cryptography, which is not installed; install it with: pip install"
             " 'podwright[tls]'"
         )
+    from podwright.apiserver import request_signing
     from podwright.apiserver.certificates import (
         SERVICE_NAMES,
+        Authority,
         check_pair,
         kept_certificates,
         names_of,
@@ -114,10 +120,11 @@ def endpoint_of(options: AddressOptions, db: Path | None) -> Endpoint:
         certificate_folder(db),
         [*sorted(name.strip("[]") for name in LOOPBACK), *names, *SERVICE_NAMES],
     )
+    sign = request_signing.RequestSigner(Authority.read(kept.authority, kept.authority_key))
     certificate, key = options.certificate, options.key
     if certificate is None or key is None:
         context = server_context(kept.server, kept.server_key, kept.authority)
-        return Endpoint(host=host, hosts=hosts, context=context, tls=_tls_data(kept))
+        return Endpoint(host=host, hosts=hosts, context=context, tls=_tls_data(kept), sign=sign)
     check_pair(certificate, key)
     context = server_context(certificate, key, kept.authority)
     served = names_of(certificate)
@@ -129,6 +136,7 @@ def endpoint_of(options: AddressOptions, db: Path | None) -> Endpoint:
         host=host,
         hosts=hosts,
         context=context,
+        sign=sign,
         tls=_tls_data(
             kept,
             authority=certificate.read_bytes(),

@@ -117,6 +117,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
                 has_lifecycle=options.has_lifecycle,
                 address=options.address.host,
                 port=listening.getsockname()[1],
+                sign=endpoint.sign,
                 certificates=endpoint.tls.authority.decode() if endpoint.tls else "",
                 is_bare=options.is_bare,
                 stages=timed.stages,

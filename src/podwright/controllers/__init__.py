@@ -28,7 +28,14 @@ from podwright.controllers.expansion import (
     expand,
 )
 from podwright.controllers.garbage_collector import GarbageCollector
-from podwright.controllers.identities import NO_CERTIFICATE_AUTHORITY
+from podwright.controllers.identities import (
+    CLIENT,
+    KUBELET_CLIENT,
+    KUBELET_SERVING,
+    NO_CERTIFICATE_AUTHORITY,
+    RefusedRequestError,
+    SignRequest,
+)
 from podwright.controllers.interface import (
     Controller,
     ControllerAction,
@@ -53,7 +60,10 @@ from podwright.controllers.taint_eviction import TaintEvictionController
 
 __all__ = [
     "ALL_CONTROLLERS",
+    "CLIENT",
     "EXPANDED_KINDS",
+    "KUBELET_CLIENT",
+    "KUBELET_SERVING",
     "NO_CERTIFICATE_AUTHORITY",
     "WORKLOAD_CONTROLLERS",
     "Controller",
@@ -70,8 +80,10 @@ __all__ = [
     "NodeEvent",
     "NodeUp",
     "PodGarbageCollector",
+    "RefusedRequestError",
     "RejectedWrite",
     "ReportFailure",
+    "SignRequest",
     "SyncAt",
     "SyncDue",
     "SyncNext",

@@ -16,9 +16,11 @@ from podwright.controllers.drain import DrainController
 from podwright.controllers.ephemeral_volume import EphemeralVolumeController
 from podwright.controllers.garbage_collector import GarbageCollector
 from podwright.controllers.identities import (
+    CertificateSigningController,
     ClusterRoleAggregationController,
     RootCAPublisher,
     ServiceAccountsController,
+    SignRequest,
     TokensController,
 )
 from podwright.controllers.identities.token_secrets import IssueToken
@@ -75,7 +77,9 @@ CLUSTER_CONTROLLERS: Final[tuple[ControllerMaker, ...]] = (
 ALL_CONTROLLERS: Final[tuple[ControllerMaker, ...]] = (*WORKLOAD_CONTROLLERS, *CLUSTER_CONTROLLERS)
 
 
-def served_controllers(certificates: str, issue_token: IssueToken) -> tuple[ControllerMaker, ...]:
+def served_controllers(
+    certificates: str, issue_token: IssueToken, sign: SignRequest | None = None
+) -> tuple[ControllerMaker, ...]:
     """Return the controllers of a cluster that is served: also those that simulations do not need.
 
     Parameters
@@ -84,11 +88,17 @@ def served_controllers(certificates: str, issue_token: IssueToken) -> tuple[Cont
         Those of the API server's authority, in PEM.
     issue_token : callable
         Makes the tokens of secrets.
+    sign : callable, optional
+        Makes certificates for requests; without it, requests are not signed.
     """
+    signing: list[ControllerMaker] = []
+    if sign is not None:
+        signing.append(lambda lister: CertificateSigningController(lister, sign))
     return (
         ServiceAccountsController,
         lambda lister: RootCAPublisher(lister, certificates),
         lambda lister: TokensController(lister, issue_token, certificates),
+        *signing,
         ClusterRoleAggregationController,
         NodeRegistrationController,
         NodeTTLController,

@@ -3,15 +3,29 @@
 They run in clusters that are served; a simulation has no users.
 """
 
+from podwright.controllers.identities.certificate_signing import (
+    CLIENT,
+    KUBELET_CLIENT,
+    KUBELET_SERVING,
+    CertificateSigningController,
+    RefusedRequestError,
+    SignRequest,
+)
 from podwright.controllers.identities.cluster_roles import ClusterRoleAggregationController
 from podwright.controllers.identities.root_ca import NO_CERTIFICATE_AUTHORITY, RootCAPublisher
 from podwright.controllers.identities.service_accounts import ServiceAccountsController
 from podwright.controllers.identities.token_secrets import TokensController
 
 __all__ = [
+    "CLIENT",
+    "KUBELET_CLIENT",
+    "KUBELET_SERVING",
     "NO_CERTIFICATE_AUTHORITY",
+    "CertificateSigningController",
     "ClusterRoleAggregationController",
+    "RefusedRequestError",
     "RootCAPublisher",
     "ServiceAccountsController",
+    "SignRequest",
     "TokensController",
 ]
