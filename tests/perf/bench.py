@@ -34,6 +34,7 @@ from tests.perf import (
     looking_back,
     recording,
     schema,
+    server_turns,
     store,
     world,
 )
@@ -56,6 +57,7 @@ CASES: dict[str, Case] = {
         *api.CASES,
         *api_cluster.CASES,
         *api_http.CASES,
+        *server_turns.CASES,
     )
 }
 FIGURES = Path(__file__).parent / "figures"

@@ -27,12 +27,17 @@ from podwright.controllers.interface import (
     ControllerAction,
     GroupKind,
     PodChange,
+    SyncAt,
+    SyncDue,
     UpdateObject,
 )
 from podwright.controllers.lister import Lister
 from podwright.objects import KubernetesObject, NamespacedName, OwnerReference, api_group
 from podwright.schema import built_in
 from podwright.store import kind_of
+
+WRITES_MAX: Final = 100
+"""The number of dependents that one sync of an owner writes, so that none takes long."""
 
 _SEPARATOR: Final = "|"
 
@@ -183,9 +188,9 @@ class GarbageCollector:
         if obj.metadata.deletion_timestamp is None:
             return self._attempt_to_delete(obj)
         if ORPHAN in obj.metadata.finalizers:
-            return self._orphan_dependents(obj)
+            return self._orphan_dependents(obj, now_ns)
         if FOREGROUND in obj.metadata.finalizers:
-            return self._process_deleting_dependents(obj)
+            return self._process_deleting_dependents(obj, now_ns)
         return []
 
     def _attempt_to_delete(self, obj: KubernetesObject) -> list[ControllerAction]:
@@ -211,17 +216,27 @@ class GarbageCollector:
             return "Orphan"
         return "Foreground" if FOREGROUND in obj.metadata.finalizers else "Background"
 
-    def _orphan_dependents(self, owner: KubernetesObject) -> list[ControllerAction]:
+    def _orphan_dependents(self, owner: KubernetesObject, now_ns: int) -> list[ControllerAction]:
         """Remove the references of dependents to an owner, then the owner's finalizer.
 
         Upstream: attemptToOrphanWorker
         """
+        keys = self._dependent_keys(owner)
         actions: list[ControllerAction] = [
-            self._without_owners(dependent, {owner.uid}) for dependent in self._dependents_of(owner)
+            self._without_owners(dependent, {owner.uid})
+            for object_key in keys[:WRITES_MAX]
+            if (dependent := self._at(object_key)) is not None
         ]
+        if len(keys) > WRITES_MAX:
+            return [*actions, self._sync_again(owner, now_ns)]
         return [*actions, self._without(owner, ORPHAN)]
 
-    def _process_deleting_dependents(self, owner: KubernetesObject) -> list[ControllerAction]:
+    def _sync_again(self, owner: KubernetesObject, now_ns: int) -> SyncAt:
+        return SyncAt(now_ns, SyncDue(self.name, _object_key(owner)))
+
+    def _process_deleting_dependents(
+        self, owner: KubernetesObject, now_ns: int
+    ) -> list[ControllerAction]:
         """Delete the dependents that block an owner; without any, remove the owner's finalizer.
 
         Upstream: processDeletingDependentsItem
@@ -238,6 +253,8 @@ class GarbageCollector:
             return [self._without(owner, FOREGROUND)]
         actions: list[ControllerAction] = []
         for dependent in blocking:
+            if len(actions) >= WRITES_MAX:
+                return [*actions, self._sync_again(owner, now_ns)]
             if dependent.metadata.deletion_timestamp is None:
                 actions.extend(self._attempt_to_delete(dependent))
         return actions

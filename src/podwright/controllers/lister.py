@@ -51,12 +51,20 @@ class Lister:
         self, kind: GroupKind, namespace: str
     ) -> Mapping[NamespacedName, KubernetesObject]:
         """Return the objects of a kind in a namespace."""
+        return self._named(kind, self._names_in(kind).get(namespace))
+
+    def count_in_namespace(self, kind: GroupKind, namespace: str) -> int:
+        """Return the number of objects of a kind in a namespace, without reading them."""
+        return len(self._names_in(kind).get(namespace) or ())
+
+    def _names_in(self, kind: GroupKind) -> dict[str, dict[NamespacedName, None]]:
+        """Return the names of the objects of a kind, by namespace."""
         names = self._in_namespace.get(kind)
         if names is None:
             names = self._in_namespace[kind] = {}
             for key, obj in self.all(kind).items():
                 _add_key(names, obj.metadata.namespace, key)
-        return self._named(kind, names.get(namespace))
+        return names
 
     def controlled_by(self, uid: str, kind: GroupKind) -> Mapping[NamespacedName, KubernetesObject]:
         """Return the objects of a kind whose controlling owner has a uid."""

@@ -18,6 +18,8 @@ from podwright.controllers.interface import (
     ALL_KINDS,
     ControllerAction,
     PodChange,
+    SyncAt,
+    SyncDue,
     UpdateObject,
 )
 from podwright.controllers.kinds import NAMESPACE, GroupKind
@@ -25,6 +27,12 @@ from podwright.controllers.lister import Lister
 from podwright.objects import Document, KubernetesObject, NamespacedName, timestamp_text
 
 FINALIZER: Final = "kubernetes"
+DELETIONS_MAX: Final = 100
+"""The number of objects that one sync deletes, so that none takes long."""
+
+PASS_NS: Final = 5_000_000_000
+"""How long after a pass over more objects than that the next one begins."""
+
 NAME_LABEL: Final = "kubernetes.io/metadata.name"
 
 _FAILURES: Final = (
@@ -56,6 +64,9 @@ class NamespaceController:
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
         self._terminating: dict[str, None] = {}
+        # The content that the present pass has not visited, last one first, by namespace.
+        self._unvisited: dict[str, list[tuple[GroupKind, NamespacedName]]] = {}
+        self._last_pass_ns: dict[str, int] = {}
 
     @property
     def pending_work(self) -> Sized:
@@ -75,6 +86,8 @@ class NamespaceController:
             return ()
         if new is None:
             self._terminating.pop(obj.name, None)
+            self._unvisited.pop(obj.name, None)
+            self._last_pass_ns.pop(obj.name, None)
         elif new.metadata.deletion_timestamp is not None:
             self._terminating[obj.name] = None
         elif old is not None:
@@ -87,19 +100,29 @@ class NamespaceController:
         if namespace is not None and namespace.metadata.deletion_timestamp is None:
             complete = with_namespace_defaults(namespace)
             return [] if complete is namespace else [UpdateObject(complete, "whole", self.name)]
+        later_ns = self._next_pass_ns(key, now_ns)
+        if later_ns is not None:
+            return [SyncAt(later_ns, SyncDue(self.name, key))]
+        unvisited = self._unvisited.pop(key, None)
+        if unvisited is None:
+            self._last_pass_ns[key] = now_ns
+            unvisited = [
+                (kind, name)
+                for kind in self._lister.kinds()
+                for name in sorted(self._lister.in_namespace(kind, key))
+            ]
+            unvisited.reverse()
+        actions = self._deletions(unvisited)
+        if unvisited:
+            self._unvisited[key] = unvisited
+            return [*actions, SyncAt(now_ns, SyncDue(self.name, key))]
+        if namespace is None:
+            return actions
         content = {
             kind: objects
             for kind in self._lister.kinds()
-            if (objects := [obj for _, obj in sorted(self._lister.in_namespace(kind, key).items())])
+            if (objects := list(self._lister.in_namespace(kind, key).values()))
         }
-        actions: list[ControllerAction] = [
-            deletion_by(self.name, obj, propagation="Background")
-            for objects in content.values()
-            for obj in objects
-            if obj.metadata.deletion_timestamp is None
-        ]
-        if namespace is None:
-            return actions
         conditions: Sequence[Document] = section(namespace, "status").get("conditions") or ()
         written = _conditions(conditions, content, now_ns)
         if content:
@@ -113,12 +136,36 @@ class NamespaceController:
         new = patched(namespace, spec={"finalizers": kept or None}, status={"conditions": written})
         return [UpdateObject(new, "whole", self.name)]
 
+    def _next_pass_ns(self, key: str, now_ns: int) -> int | None:
+        """Return when the content of a namespace is visited again; None for now.
+
+        Much content is not visited at each of its changes: that would cost its square.
+        """
+        last_ns = self._last_pass_ns.get(key)
+        if key in self._unvisited or last_ns is None or now_ns >= last_ns + PASS_NS:
+            return None
+        kinds = self._lister.kinds()
+        count = sum(self._lister.count_in_namespace(kind, key) for kind in kinds)
+        return None if count <= DELETIONS_MAX else last_ns + PASS_NS
+
+    def _deletions(
+        self, unvisited: list[tuple[GroupKind, NamespacedName]]
+    ) -> list[ControllerAction]:
+        """Return the deletions of the next objects, and remove these from the list."""
+        actions: list[ControllerAction] = []
+        while unvisited and len(actions) < DELETIONS_MAX:
+            obj = self._lister.get(*unvisited.pop())
+            if obj is not None and obj.metadata.deletion_timestamp is None:
+                actions.append(deletion_by(self.name, obj, propagation="Background"))
+        return actions
+
     def state(self) -> dict[str, Any]:
-        """Return nothing: the objects show the whole state."""
-        return {}
+        """Return when the content of large namespaces was visited; the objects show the rest."""
+        return {"passes": dict(self._last_pass_ns)} if self._last_pass_ns else {}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Restore nothing."""
+        """Restore the result of `state`."""
+        self._last_pass_ns = dict(state.get("passes", ()))
 
 
 def with_namespace_defaults(namespace: KubernetesObject) -> KubernetesObject:

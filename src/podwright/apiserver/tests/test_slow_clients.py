@@ -47,7 +47,7 @@ def subscriptions(served):
 
 
 def test_a_watch_that_is_not_read_is_closed_and_costs_the_others_nothing(serve):
-    served = serve(cluster_of(0), stall_seconds=STALL_SECONDS)
+    served = serve(cluster_of(0, has_controllers=False), stall_seconds=STALL_SECONDS)
     lazy = stuck(served, f"{MAPS}?watch=true")
     with contextlib.closing(lazy), contextlib.closing(served.connection()) as other:
         other.request("GET", f"{MAPS}?watch=true")
@@ -68,7 +68,7 @@ def test_a_watch_that_is_not_read_is_closed_and_costs_the_others_nothing(serve):
 
 
 def test_a_list_that_is_not_read_is_given_up(serve):
-    cluster = cluster_of(0)
+    cluster = cluster_of(0, has_controllers=False)
     served = serve(cluster, stall_seconds=STALL_SECONDS)
     for number in range(150):
         served.send("POST", MAPS, config_map(f"map-{number}"))
@@ -81,7 +81,7 @@ def test_a_list_that_is_not_read_is_given_up(serve):
 
 def test_half_a_head_is_closed(serve, monkeypatch):
     monkeypatch.setattr(WireProtocol, "head_seconds", STALL_SECONDS)
-    served = serve(cluster_of(0))
+    served = serve(cluster_of(0, has_controllers=False))
     with socket.create_connection(("127.0.0.1", served.port)) as half:
         half.sendall(b"POST /api/v1/namespaces HTTP/1.1\r\nhost: local")
         assert served.send("GET", MAPS)[0] == 200
@@ -90,14 +90,14 @@ def test_half_a_head_is_closed(serve, monkeypatch):
 
 def test_a_connection_without_a_request_is_closed(serve, monkeypatch):
     monkeypatch.setattr(WireProtocol, "head_seconds", STALL_SECONDS)
-    served = serve(cluster_of(0))
+    served = serve(cluster_of(0, has_controllers=False))
     with socket.create_connection(("127.0.0.1", served.port)) as silent:
         assert is_closed_by_server(silent)
 
 
 def test_an_idle_connection_is_kept_for_three_minutes(serve, monkeypatch):
     monkeypatch.setattr(WireProtocol, "head_seconds", STALL_SECONDS)
-    served = serve(cluster_of(0))
+    served = serve(cluster_of(0, has_controllers=False))
     with contextlib.closing(served.connection()) as idle:
         idle.request("GET", MAPS)
         idle.getresponse().read()
@@ -109,7 +109,7 @@ def test_an_idle_connection_is_kept_for_three_minutes(serve, monkeypatch):
 
 
 def test_half_a_body_is_answered_with_a_timeout(serve):
-    served = serve(cluster_of(0), stall_seconds=STALL_SECONDS)
+    served = serve(cluster_of(0, has_controllers=False), stall_seconds=STALL_SECONDS)
     with socket.create_connection(("127.0.0.1", served.port), timeout=20) as half:
         half.sendall(b"POST %s HTTP/1.1\r\nhost: localhost\r\n" % MAPS.encode())
         half.sendall(b"content-length: 1000\r\n\r\n{")
@@ -123,7 +123,7 @@ def test_half_a_body_is_answered_with_a_timeout(serve):
 
 
 def test_an_endless_head_is_rejected(serve):
-    served = serve(cluster_of(0))
+    served = serve(cluster_of(0, has_controllers=False))
     with socket.create_connection(("127.0.0.1", served.port), timeout=20) as endless:
         endless.sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\n")
         line = b"x-more: " + b"y" * 8_000 + b"\r\n"
@@ -139,7 +139,7 @@ def test_an_endless_head_is_rejected(serve):
 
 @pytest.mark.parametrize("query", ["", "?watch=true"])
 def test_clients_that_vanish_leave_nothing_behind(serve, query):
-    served = serve(cluster_of(0))
+    served = serve(cluster_of(0, has_controllers=False))
     for _ in range(20):
         stuck(served, f"{MAPS}{query}").close()
     while served.requests_in_progress() or subscriptions(served):

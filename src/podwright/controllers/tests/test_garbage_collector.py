@@ -202,3 +202,27 @@ def test_no_dependent_without_owner_remains_after_any_deletions(data):
             references = obj.metadata.owner_references
             assert {each.uid for each in references} <= uids, f"{obj.name} names a removed owner"
             assert obj.metadata.deletion_timestamp is None, f"{obj.name} is not removed"
+
+
+@pytest.mark.parametrize("policy", ["Orphan", "Foreground"])
+def test_many_dependents_are_written_in_several_syncs(policy):
+    cluster = Cluster((GarbageCollector,))
+    owned(cluster, "owner")
+    for number in range(230):
+        owned(cluster, f"child-{number:03}", "owner")
+    counts = []
+    sync = cluster.controllers.handle
+
+    def counted(event: Any, now_ns: int) -> Any:
+        actions = sync(event, now_ns)
+        counts.append(len(actions))
+        return actions
+
+    cluster.controllers.handle = counted  # type: ignore[method-assign]
+    cluster.delete(MAP, "default/owner", propagation=policy)
+    cluster.run(5)
+    left = names(cluster)
+    assert left == ([] if policy == "Foreground" else [f"child-{i:03}" for i in range(230)])
+    assert all(not cluster.get(MAP, f"default/{name}").metadata.owner_references for name in left)
+    # One more write waits for the next sync.
+    assert max(counts) == 101

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from podwright.api import DeleteObject
 from podwright.controllers.garbage_collector import GarbageCollector
 from podwright.controllers.job import JobController
 from podwright.controllers.kinds import NAMESPACE
@@ -72,3 +75,40 @@ def test_objects_added_to_a_terminating_namespace_are_deleted():
     cluster.delete(NAMESPACE, "shop")
     cluster.add(a_pod("late", namespace="shop"))
     assert cluster.pods() == []
+
+
+def test_much_content_is_deleted_in_several_syncs():
+    maps = [document("ConfigMap", f"m-{i:03}", namespace="shop") for i in range(250)]
+    cluster = cluster_with(*maps)
+    cluster.run(5)
+    counts = []
+    sync = cluster.controllers.handle
+
+    def counted(event: Any, now_ns: int) -> Any:
+        actions = sync(event, now_ns)
+        counts.append(sum(isinstance(each, DeleteObject) for each in actions))
+        return actions
+
+    cluster.controllers.handle = counted  # type: ignore[method-assign]
+    cluster.delete(NAMESPACE, "shop")
+    cluster.run(15)
+    assert not cluster.has(NAMESPACE, "shop")
+    assert [count for count in counts if count] == [100, 100, 50]
+
+
+def test_content_that_is_removed_late_is_not_counted_at_each_change():
+    held = {"finalizers": ["example.com/hold"]}
+    maps = [document("ConfigMap", f"m-{i:03}", namespace="shop", metadata=held) for i in range(150)]
+    cluster = cluster_with(*maps)
+    cluster.run(5)
+    cluster.delete(NAMESPACE, "shop")
+    cluster.run(6)
+    reported = cluster.status(NAMESPACE, "shop")
+    for number in range(20):
+        key = f"shop/m-{number:03}"
+        metadata = cluster.raw(("", "ConfigMap"), key)["metadata"]
+        cluster.edit(("", "ConfigMap"), key, "metadata", **{**metadata, "finalizers": None})
+    assert cluster.status(NAMESPACE, "shop") == reported
+    cluster.run(12)
+    message = str(cluster.status(NAMESPACE, "shop")["conditions"])
+    assert "configmaps. has 130 resource instances" in message
