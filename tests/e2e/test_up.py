@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.e2e.command_line import ROOT, run
-from tests.e2e.test_cli import ends_by_itself, examples
+from tests.e2e.test_cli import examples
 
 PODWRIGHT = Path(sys.executable).with_name("podwright")
 PODS = "/api/v1/namespaces/default/pods"
@@ -168,6 +168,33 @@ def test_a_database_that_cannot_grow_ends_the_server_and_keeps_what_was_acknowle
         assert names >= {f"web-{number}" for number in range(acknowledged)}
 
 
+def test_the_clock_is_controlled_by_a_command(tmp_path):
+    with up(tmp_path, "--nodes", "1") as cluster:
+        of = f"--kubeconfig {tmp_path / 'config'}"
+        assert "paused" in run(f"clock pause {of}").stdout
+        cluster.send("POST", PODS, pod("web"))
+        before = json.loads(run(f"clock show -o json {of}").stdout)
+        assert before["isPaused"]
+        run(f"clock step 1m {of}")
+        found = cluster.send("GET", f"{PODS}/web")[1]
+        assert is_running(found)
+        after = json.loads(run(f"clock show -o json {of}").stdout)
+        assert after["time"][:14] >= before["time"][:14]
+        assert after["time"] != before["time"]
+        address = f"--server http://127.0.0.1:{cluster.port}"
+        assert run(f"clock speed 10 {address}").stdout.split()[5] == "10"
+        assert "has passed" in run(f"clock run-to 2020-01-01T00:00:00Z {of}", status=2).stderr
+        assert "duration: " in run(f"clock step soon {of}", status=2).stderr
+
+
+def test_a_clock_of_no_cluster_is_one_line(tmp_path):
+    missing = tmp_path / "missing"
+    assert "cannot be read" in run(f"clock show --kubeconfig {missing}", status=2).stderr
+    result = run("clock pause --server http://127.0.0.1:1", status=3)
+    assert "cannot be reached" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
 def test_the_parts_can_be_left_to_others(tmp_path):
     with up(tmp_path, "--nodes", "1", "--no-scheduler", "--no-lifecycle") as cluster:
         assert cluster.send("POST", PODS, pod("web"))[0] == 201
@@ -226,12 +253,21 @@ def test_a_file_that_is_no_database_is_one_line(tmp_path):
     assert wrong.read_text() == "not a database"
 
 
-@pytest.mark.parametrize("line", [line for line in examples() if not ends_by_itself(line)])
+@pytest.mark.parametrize("line", [line for line in examples() if line.startswith("up ")])
 def test_the_examples_of_the_help_run(tmp_path, line, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     with up(tmp_path, *line.split()[1:]) as cluster:
         assert cluster.send("GET", "/api/v1/nodes")[1]["items"]
+        assert cluster.end() == 0
+
+
+def test_the_examples_of_the_clock_run(tmp_path):
+    lines = [line for line in examples() if line.startswith("clock ")]
+    assert len(lines) >= 6
+    with up(tmp_path) as cluster:
+        for line in lines:
+            assert "TIME" in run(f"{line} --kubeconfig {tmp_path / 'config'}").stdout
         assert cluster.end() == 0
 
 

@@ -70,6 +70,7 @@ class Application:
     ) -> None:
         self._turns = turns
         self._stall_seconds = stall_seconds
+        self._control_application: Any = None
         self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -79,6 +80,9 @@ class Application:
         rejection = self._hosts.rejection(headers)
         if rejection is not None:
             await _send_reply(send, rejection)
+            return
+        if scope["path"].startswith("/podwright/"):
+            await self._control(scope, receive, send)
             return
         try:
             async with asyncio.timeout(self._stall_seconds):
@@ -102,13 +106,28 @@ class Application:
             if not self._turns.is_stopping:
                 raise
             reply = _UNAVAILABLE
+        if isinstance(reply, HttpReply) and reply.rest is None:
+            await _send_reply(send, reply)
+            return
         connection = Connection(receive, send, scope["state"].get(ABORT), self._stall_seconds)
         if isinstance(reply, Watch):
             await send_watch(connection, reply, self._turns)
-        elif reply.rest is not None:
-            await send_in_parts(connection, reply)
         else:
-            await _send_reply(send, reply)
+            await send_in_parts(connection, reply)
+
+    async def _control(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request of podwright's own API."""
+        if self._control_application is None:
+            # Starlette takes a tenth of a second to import.
+            from podwright.apiserver.control import control_application
+
+            self._control_application = control_application(self._turns)
+        try:
+            await self._control_application(scope, receive, send)
+        except asyncio.CancelledError:
+            if not self._turns.is_stopping:
+                raise
+            await _send_reply(send, _UNAVAILABLE)
 
 
 def _headers(pairs: Any) -> Mapping[str, str]:

@@ -29,6 +29,7 @@ from podwright.apiserver.cluster import Cluster
 from podwright.apiserver.cluster_clock import ClusterClock
 from podwright.apiserver.defects import answered as answered_by
 from podwright.apiserver.extender_threads import ExtenderThreads
+from podwright.apiserver.lease_warnings import with_lease_warning
 from podwright.config import ExtenderReply
 from podwright.simulation import World
 from podwright.store import UnusableStore
@@ -79,6 +80,8 @@ class TurnLoop:
         self._subscriptions: set[WatchSubscription] = set()
         self._wake = asyncio.Event()
         self._is_stopping = False
+        self._is_caught_up = False
+        self._reached: list[tuple[int, asyncio.Future[None]]] = []
         self._long: deque[tuple[LongRequest, HttpRequest, Waiting]] = deque()
         self._extenders: ExtenderThreads | None = None
 
@@ -132,6 +135,28 @@ class TurnLoop:
         self._wake.set()
 
     @property
+    def is_caught_up(self) -> bool:
+        """Whether nothing that was due in the last turn is left."""
+        return self._is_caught_up and not self._queue and not self._calls
+
+    def wake(self) -> None:
+        """Begin a turn, for example because the clock has changed."""
+        self._wake.set()
+
+    async def reach(self, time_ns: int) -> None:
+        """Wait until everything is processed that is due until a time of the cluster.
+
+        Raises
+        ------
+        CancelledError
+            The server stops.
+        """
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._reached.append((time_ns, future))
+        self._wake.set()
+        await future
+
+    @property
     def is_stopping(self) -> bool:
         """Whether the server ends, so that watches should."""
         return self._is_stopping
@@ -144,13 +169,13 @@ class TurnLoop:
         UnusableStore
             The store cannot write. Requests that wait are cancelled.
         """
-        is_caught_up = False
         try:
             while not self._is_stopping:
-                if is_caught_up and not self._queue and not self._calls:
+                if self.is_caught_up:
                     await self._sleep()
                 self._wake.clear()
-                is_caught_up = self._turn()
+                self._is_caught_up = self._turn()
+                self._release_reached()
                 # Connections read and write here.
                 await asyncio.sleep(0)
         finally:
@@ -160,6 +185,8 @@ class TurnLoop:
                 future.cancel()
             for *_, future in self._long:
                 future.cancel()
+            for _, reached in self._reached:
+                reached.cancel()
             self._queue.clear()
             self._long.clear()
             self._calls.clear()
@@ -209,6 +236,20 @@ class TurnLoop:
         self._begin_extender_calls()
         return is_caught_up and not self._long
 
+    def _release_reached(self) -> None:
+        """Release those who wait for a time, once nothing is left that is due until then."""
+        if not self._reached:
+            return
+        due_ns = self.cluster.next_due_ns
+        waiting, self._reached = self._reached, []
+        for time_ns, future in waiting:
+            is_reached = self.cluster.world.now_ns >= time_ns or self._is_caught_up
+            if is_reached and (due_ns is None or due_ns > time_ns):
+                if not future.done():
+                    future.set_result(None)
+            else:
+                self._reached.append((time_ns, future))
+
     def _begin_extender_calls(self) -> None:
         """Begin the calls to extenders of this turn, whose writes are durable now."""
         calls, call_extender = self.cluster.extender_calls, self.cluster.call_extender
@@ -248,6 +289,8 @@ class TurnLoop:
             if isinstance(reply, LongRequest):
                 self._long.append((reply, request, future))
             else:
+                if isinstance(reply, HttpReply):
+                    reply = with_lease_warning(request, reply, self.clock)
                 answered.append((future, reply))
             if is_over():
                 return

@@ -25,7 +25,8 @@ SYSTEM_FAILED = 3
 
 _OF_THE_SYSTEM = frozenset(
     {
-        errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM,
+        errno.ECONNREFUSED, errno.ECONNRESET, errno.EDQUOT, errno.EFBIG, errno.EHOSTUNREACH,
+        errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM,
         errno.ENOSPC, errno.EPIPE, errno.ESTALE, errno.ETIMEDOUT,
     }
 )  # fmt: skip

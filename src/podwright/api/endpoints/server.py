@@ -229,6 +229,27 @@ class ApiServer:
             return error_reply(error, error_media(request.header("accept")))
         return self._begun(request, user, now_ns)
 
+    def path_rejection(self, request: HttpRequest, now_ns: int) -> ApiError | None:
+        """Return why a request of a path that the driver serves is rejected; None if it is not.
+
+        Parameters
+        ----------
+        request : HttpRequest
+            Of a path that is not a resource of the API.
+        now_ns : int
+            The time of the request, in nanoseconds since 1970.
+        """
+        try:
+            user = self.authenticator.authenticate(
+                request.headers, now_ns, certified=request.certified
+            )
+            access = access_of(request_info(request), user, request)
+            access = impersonated(self._impersonation, access, request)
+            decision = self._authorizers.authorize(access)
+        except ApiError as error:
+            return error
+        return None if decision.is_allowed is True else rejection(access, decision.reason)
+
     def handle(self, request: HttpRequest, user: User, now_ns: int) -> HttpReply | Watch:
         """Execute a request of an authenticated user.
 

@@ -1,0 +1,96 @@
+"""The Starlette application of `/podwright/v1`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount
+
+from podwright.api.endpoints import HttpRequest
+from podwright.apiserver.control.clock import clock_routes
+from podwright.apiserver.control.problems import Problem, problem_response
+from podwright.apiserver.defects import logged_defect
+from podwright.apiserver.turn_loop import TurnLoop
+
+PREFIX: Final = "/podwright/"
+BODY_MAX: Final = 1 << 20
+
+
+def control_application(turns: TurnLoop) -> Starlette:
+    """Return the application that controls a cluster.
+
+    Parameters
+    ----------
+    turns : TurnLoop
+        Of the cluster.
+    """
+    return Starlette(
+        routes=[Mount("/podwright/v1", routes=[*clock_routes(turns)])],
+        middleware=[Middleware(_Authorized, turns=turns)],
+        exception_handlers={
+            Problem: _problem,
+            HTTPException: _http_exception,
+            Exception: _defect,
+        },
+    )
+
+
+class _Authorized:
+    """Lets the requests of users through who may access the path."""
+
+    def __init__(self, application: Any, turns: TurnLoop) -> None:
+        self._application = application
+        self._turns = turns
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve a request, or reject it."""
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
+        length = headers.get("content-length", "0")
+        sent = HttpRequest(
+            method=scope["method"],
+            path=scope["path"],
+            headers=headers,
+            certified=scope["state"].get("certified"),
+        )
+        turns = self._turns
+        error = turns.cluster.server.path_rejection(sent, turns.clock.now_ns())
+        problem: Problem | None = None
+        if error is not None:
+            problem = Problem(error.code, str(error))
+        elif "transfer-encoding" in headers or int(length) > BODY_MAX:
+            problem = Problem(413, f"the body must have a Content-Length of at most {BODY_MAX}")
+        if problem is None:
+            await self._application(scope, receive, send)
+        else:
+            await problem_response(problem)(scope, receive, send)
+
+
+async def _problem(_: Request, error: Exception) -> Response:
+    assert isinstance(error, Problem), "registered for this class"
+    return problem_response(error)
+
+
+async def _http_exception(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException), "registered for this class"
+    detail = error.detail
+    if error.status_code == 404:
+        detail = f"there is no {request.url.path}"
+    elif error.status_code == 405:
+        allowed = (error.headers or {}).get("Allow", "")
+        detail = f"{request.method} is not possible here; use {allowed}"
+    return problem_response(Problem(error.status_code, detail), dict(error.headers or {}))
+
+
+async def _defect(request: Request, error: Exception) -> Response:
+    if isinstance(error, asyncio.CancelledError):
+        raise error
+    failure = logged_defect(error, f"{request.method} {request.url.path}")
+    return problem_response(Problem(500, str(failure)))

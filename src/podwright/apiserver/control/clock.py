@@ -1,0 +1,134 @@
+"""The clock of the cluster over HTTP: show, pause, resume, step, speed, run to a time.
+
+A step is answered when everything that is due until its end has been processed.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Final
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from podwright.apiserver.control.problems import Problem, read_body
+from podwright.apiserver.turn_loop import TurnLoop
+from podwright.objects import InputError, parse_duration, read_time, timestamp_text_nano
+
+STEP_MAX_NS: Final = 10 * 366 * 24 * 3_600 * 1_000_000_000
+"""Ten years; a longer step is a mistake."""
+
+
+class ClockState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The state of the clock.
+
+    Attributes
+    ----------
+    time : str
+        The time of the cluster.
+    speed : float
+        How many seconds of the cluster a real second is, while it is not paused.
+    is_paused : bool
+    is_caught_up : bool
+        Whether everything that is due by now has been processed.
+    """
+
+    time: str
+    speed: float
+    is_paused: bool
+    is_caught_up: bool
+
+
+class _Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    duration: str
+
+
+class _Speed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    speed: Annotated[float, msgspec.Meta(gt=0)]
+
+
+class _RunTo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    time: str
+
+
+class _Clock:
+    """The endpoints."""
+
+    def __init__(self, turns: TurnLoop) -> None:
+        self._turns = turns
+        self._clock = turns.clock
+
+    def _state(self) -> Response:
+        clock = self._clock
+        found = ClockState(
+            time=timestamp_text_nano(clock.now_ns()),
+            speed=clock.speed,
+            is_paused=clock.is_paused,
+            is_caught_up=self._turns.is_caught_up,
+        )
+        return Response(msgspec.json.encode(found) + b"\n", media_type="application/json")
+
+    async def show(self, _: Request) -> Response:
+        return self._state()
+
+    async def pause(self, _: Request) -> Response:
+        self._clock.pause()
+        await self._turns.reach(self._clock.now_ns())
+        return self._state()
+
+    async def resume(self, _: Request) -> Response:
+        self._clock.resume()
+        self._turns.wake()
+        return self._state()
+
+    async def set_speed(self, request: Request) -> Response:
+        speed = (await read_body(request, _Speed)).speed
+        if math.isinf(speed):
+            raise Problem(422, "must be finite", field="speed")
+        self._clock.set_speed(speed)
+        self._turns.wake()
+        return self._state()
+
+    async def step(self, request: Request) -> Response:
+        body = await read_body(request, _Step)
+        try:
+            duration_ns = parse_duration(body.duration)
+        except ValueError as error:
+            raise Problem(422, str(error), field="duration") from error
+        if not 0 < duration_ns <= STEP_MAX_NS:
+            raise Problem(422, "must be positive, and at most ten years", field="duration")
+        return await self._advance(self._clock.now_ns() + duration_ns)
+
+    async def run_to(self, request: Request) -> Response:
+        body = await read_body(request, _RunTo)
+        now_ns = self._clock.now_ns()
+        try:
+            time_ns = read_time(body.time, "time", start_ns=None)
+        except InputError as error:
+            raise Problem(422, error.errors[0].message, field="time") from error
+        if time_ns < now_ns:
+            now = timestamp_text_nano(now_ns)
+            raise Problem(422, f"has passed: it is {now} in the cluster", field="time")
+        if time_ns - now_ns > STEP_MAX_NS:
+            raise Problem(422, "is more than ten years ahead", field="time")
+        return await self._advance(time_ns)
+
+    async def _advance(self, time_ns: int) -> Response:
+        self._clock.run_to(max(time_ns, self._clock.now_ns()))
+        await self._turns.reach(time_ns)
+        return self._state()
+
+
+def clock_routes(turns: TurnLoop) -> list[Route]:
+    """Return the routes of the clock."""
+    clock = _Clock(turns)
+    return [
+        Route("/clock", clock.show, methods=["GET"]),
+        Route("/clock/pause", clock.pause, methods=["POST"]),
+        Route("/clock/resume", clock.resume, methods=["POST"]),
+        Route("/clock/step", clock.step, methods=["POST"]),
+        Route("/clock/speed", clock.set_speed, methods=["POST"]),
+        Route("/clock/run-to", clock.run_to, methods=["POST"]),
+    ]
