@@ -39,6 +39,11 @@ class SchedulerHandle:
     # ------------------------------------------------------------ for plugins
 
     @property
+    def binds(self) -> bool:
+        """Always false: what Reserve sets aside counts as written."""
+        return False
+
+    @property
     def now_ns(self) -> int:
         """Always 0: no time passes."""
         return 0

@@ -52,6 +52,7 @@ __all__ = [
     "NodeUp",
     "PendingWorkController",
     "PodChange",
+    "PodDeviceController",
     "PodOwnerController",
     "PodReader",
     "PodVolumeController",
@@ -239,6 +240,20 @@ class PodVolumeController(Protocol):
     """
 
     only_with_volumes: Literal[True]
+
+
+@runtime_checkable
+class PodDeviceController(Protocol):
+    """A controller that observes only pods with resource claims.
+
+    A pod whose claim is for extended resources is delivered when it terminates.
+
+    Attributes
+    ----------
+    only_with_devices : True
+    """
+
+    only_with_devices: Literal[True]
 
 
 @runtime_checkable

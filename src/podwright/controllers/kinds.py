@@ -29,6 +29,8 @@ __all__ = [
     "PVC",
     "REPLICATION_CONTROLLER",
     "REPLICA_SET",
+    "RESOURCE_CLAIM",
+    "RESOURCE_CLAIM_TEMPLATE",
     "RESOURCE_QUOTA",
     "SECRET",
     "SERVICE",
@@ -62,6 +64,8 @@ LEASE: Final[GroupKind] = ("coordination.k8s.io", "Lease")
 ENDPOINT_SLICE: Final[GroupKind] = ("discovery.k8s.io", "EndpointSlice")
 PDB: Final[GroupKind] = ("policy", "PodDisruptionBudget")
 CLUSTER_ROLE: Final[GroupKind] = ("rbac.authorization.k8s.io", "ClusterRole")
+RESOURCE_CLAIM: Final[GroupKind] = ("resource.k8s.io", "ResourceClaim")
+RESOURCE_CLAIM_TEMPLATE: Final[GroupKind] = ("resource.k8s.io", "ResourceClaimTemplate")
 PRIORITY_CLASS: Final[GroupKind] = ("scheduling.k8s.io", "PriorityClass")
 CSI_NODE: Final[GroupKind] = ("storage.k8s.io", "CSINode")
 STORAGE_CLASS: Final[GroupKind] = ("storage.k8s.io", "StorageClass")

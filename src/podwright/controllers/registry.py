@@ -40,6 +40,7 @@ from podwright.controllers.persistent_volume import PersistentVolumeController
 from podwright.controllers.pod_gc import PodGarbageCollector
 from podwright.controllers.replica_set import ReplicaSetController
 from podwright.controllers.replication_controller import ReplicationControllerController
+from podwright.controllers.resource_claim import ResourceClaimController
 from podwright.controllers.stale_disruption import StaleDisruptionController
 from podwright.controllers.stateful_set import StatefulSetController
 from podwright.controllers.taint_eviction import TaintEvictionController
@@ -61,6 +62,7 @@ CLUSTER_CONTROLLERS: Final[tuple[ControllerMaker, ...]] = (
     JobController,
     JobTTLController,
     EphemeralVolumeController,
+    ResourceClaimController,
     PersistentVolumeController,
     VolumeProtectionController,
     DisruptionController,

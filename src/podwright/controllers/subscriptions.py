@@ -16,6 +16,7 @@ from podwright.controllers.interface import (
     GroupKind,
     PendingWorkController,
     PodChange,
+    PodDeviceController,
     PodOwnerController,
     PodReader,
     PodVolumeController,
@@ -33,6 +34,7 @@ _TARGET: Final = int(PodChange.DISRUPTION_TARGET)
 _CAME: Final = int(PodChange.ADDED)
 _GONE: Final = int(PodChange.DELETED)
 _HAS_VOLUMES: Final = 1 << 16
+_HAS_DEVICES: Final = 1 << 17
 
 _ANY_OWNER: Final = "*"
 """Instead of an owner's kind: the pod has no controlling owner, or its owner changed."""
@@ -98,6 +100,10 @@ def _condition_differences(old: Sequence[Condition], new: Sequence[Condition]) -
     return parts if ready is None else parts | _READY
 
 
+def _has_extended_claim(pod: Pod) -> bool:
+    return "extendedResourceClaimStatus" in (pod.raw.get("status") or ())
+
+
 class Subscriptions:
     """The subscriptions of controllers to changes.
 
@@ -142,6 +148,8 @@ class Subscriptions:
             parts = _CAME
         if pod.spec.volumes:
             parts |= _HAS_VOLUMES
+        if pod.spec.resource_claims or (parts & _ENDED and _has_extended_claim(pod)):
+            parts |= _HAS_DEVICES
         of_owner = self._of_pods.get(owner_kind)
         if of_owner is None:
             of_owner = self._of_pods[owner_kind] = {}
@@ -173,6 +181,8 @@ class Subscriptions:
             if isinstance(each, PodReader) and not each.pod_changes & parts:
                 continue
             if isinstance(each, PodVolumeController) and not parts & _HAS_VOLUMES:
+                continue
+            if isinstance(each, PodDeviceController) and not parts & _HAS_DEVICES:
                 continue
             pending_work = each.pending_work if isinstance(each, PendingWorkController) else None
             subscribers.append((each.name, each.observe, None if parts & _GONE else pending_work))

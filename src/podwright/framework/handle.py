@@ -54,6 +54,10 @@ class Handle(Protocol):
     """The machine, as its plugins see it."""
 
     @property
+    def binds(self) -> bool:
+        """Whether pods are bound after Reserve; False: they are placed at once."""
+
+    @property
     def now_ns(self) -> int:
         """The time of the event that is being handled, in nanoseconds since 1970."""
 

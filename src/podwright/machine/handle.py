@@ -23,6 +23,11 @@ class MachineHandle:
         self._bindings = bindings
 
     @property
+    def binds(self) -> bool:
+        """Always true: binding cycles follow."""
+        return True
+
+    @property
     def now_ns(self) -> int:
         """The time of the event that is being handled."""
         return self._state.now_ns

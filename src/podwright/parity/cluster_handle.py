@@ -33,6 +33,11 @@ class ClusterHandle(SchedulerHandle):
             plugin.handle = self
 
     @property
+    def binds(self) -> bool:
+        """Always true: the checks run PreBind themselves."""
+        return True
+
+    @property
     def now_ns(self) -> int:
         """The fixed time."""
         return self._now_ns

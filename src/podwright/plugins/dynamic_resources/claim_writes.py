@@ -32,6 +32,7 @@ from podwright.framework import (
 from podwright.objects import (
     SECOND_NS,
     AllocationResult,
+    Pod,
     ResourceClaim,
     ResourceClaimConsumerReference,
     decode_as,
@@ -202,13 +203,7 @@ class ClaimWrites:
                 written = msgspec.structs.replace(
                     written, allocation_timestamp=timestamp_text(self._now_ns)
                 )
-        user = ResourceClaimConsumerReference(
-            resource="pods", name=self._pod.metadata.name, uid=self._pod.metadata.uid
-        )
-        users = (*claim.status.reserved_for, user)
-        updated = with_fields(claim, "status", reserved_for=users)
-        if written is not claim.status.allocation:
-            updated = with_fields(updated, "status", allocation=written)
+        updated = with_user(claim, self._pod, written)
         return (yield from self._call(ResourceClaimWrite("updateStatus", updated)))
 
     def _assume(self, claim: ResourceClaim, *, is_special: bool) -> Generator[Pending, Progress]:
@@ -269,6 +264,18 @@ def _failed_write(claim: ResourceClaim, allocation: AllocationResult | None, ans
     what = "reservation" if allocation is None else "allocation and reservation"
     message = "" if answer.error is None else answer.error.message
     return f"add {what} to claim {claim_name(claim)}: {message}"
+
+
+def with_user(claim: ResourceClaim, pod: Pod, allocation: AllocationResult | None) -> ResourceClaim:
+    """Return a claim with an allocation, reserved for one more pod."""
+    user = ResourceClaimConsumerReference(
+        resource="pods", name=pod.metadata.name, uid=pod.metadata.uid
+    )
+    users = (*claim.status.reserved_for, user)
+    updated = with_fields(claim, "status", reserved_for=users)
+    if allocation is not claim.status.allocation:
+        updated = with_fields(updated, "status", allocation=allocation)
+    return updated
 
 
 WORK: StateKey[ClaimWrites] = StateKey("DynamicResources/Work")

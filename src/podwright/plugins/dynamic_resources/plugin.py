@@ -63,7 +63,7 @@ from podwright.objects import (
     with_fields,
 )
 from podwright.objects.request_key import request_key
-from podwright.plugins.dynamic_resources.claim_writes import WORK, ClaimWrites
+from podwright.plugins.dynamic_resources.claim_writes import WORK, ClaimWrites, with_user
 from podwright.plugins.dynamic_resources.extended_resources import in_memory_claim, is_in_memory
 from podwright.plugins.dynamic_resources.node_claims import NodeGroup, node_groups
 from podwright.plugins.dynamic_resources.pod_devices import (
@@ -478,6 +478,8 @@ class DynamicResources(Plugin):
         cycle.write(RESERVED, reserved)
         found = self.allocate_on(cycle, node_name)
         if found is None:
+            if self.handle is not None and not self.handle.binds:
+                self._assume(cycle, state, reserved)
             return Status.OK
         if isinstance(found, Status):
             return found
@@ -487,7 +489,40 @@ class DynamicResources(Plugin):
             reserved.allocations[index] = allocation
             reserved.pending[index] = uid
             cycle.cluster.devices.set_pending(uid, allocation)
+        if self.handle is not None and not self.handle.binds:
+            self._assume(cycle, state, reserved)
         return Status.OK
+
+    def _assume(self, cycle: Cycle, state: PodDevices, reserved: Reserved) -> None:
+        """Count the claims as written: nothing will write them.
+
+        The claim for extended resources stays pending, because nothing else can use it.
+        """
+        devices = cycle.cluster.devices
+        for index, claim in enumerate(state.claims):
+            if claim is state.special or claim.key not in devices.claims:
+                continue
+            allocation = reserved.allocations.get(index, claim.status.allocation)
+            written = with_user(claim, cycle.pod, allocation)
+            devices.assume(written)
+            uid = reserved.pending.pop(index, None)
+            if uid is not None:
+                devices.remove_pending(uid)
+            reserved.claims[index] = written
+
+    def _forget(self, cycle: Cycle, claim: ResourceClaim) -> None:
+        """Undo `_assume` for one claim: the last pod that uses it frees its devices."""
+        devices = cycle.cluster.devices
+        present = devices.claim(claim.key)
+        if present is None or not is_reserved_for(present, cycle.pod):
+            return
+        left = tuple(
+            user for user in present.status.reserved_for if user.uid != cycle.pod.metadata.uid
+        )
+        if left:
+            devices.assume(with_fields(present, "status", reserved_for=left))
+        else:
+            devices.restore(claim.key)
 
     def unreserve(self, cycle: Cycle, node_name: str) -> None:
         """Stop counting the devices, and remove the pod from the claims."""
@@ -500,6 +535,9 @@ class DynamicResources(Plugin):
             if uid is not None and devices.remove_pending(uid):
                 devices.restore(claim.key)
             if self.handle is None:
+                continue
+            if not self.handle.binds:
+                self._forget(cycle, claim)
                 continue
             if state.special is not None and index == len(reserved.claims) - 1:
                 if not is_in_memory(claim):

@@ -28,6 +28,7 @@ class GroupHandle:
 
     def __init__(self) -> None:
         self.now_ns = 0
+        self.binds = True
         self.groups: dict[str, CoschedulingPodGroup] = {}
         self.members_of: dict[object, Members] = {}
         self.waiting_uids: list[str] = []

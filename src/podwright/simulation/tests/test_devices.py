@@ -1,0 +1,140 @@
+"""Resource claims in a world: created, allocated, shared, and freed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import podwright as pw
+from podwright.objects import Object, ResourceClaim
+from podwright.recording.replay import replay
+from podwright.schema import decode
+
+GROUP = "resource.k8s.io/v1"
+
+
+def obj(kind: str, name: str, spec: dict[str, Any], api_version: str = GROUP) -> Object:
+    metadata = {"name": name}
+    return decode({"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec})
+
+
+def request(**fields: Any) -> dict[str, Any]:
+    exactly = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1} | fields
+    return {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}
+
+
+DRIVER = "gpu.example.com"
+CLASS = obj(
+    "DeviceClass", "gpu", {"selectors": [{"cel": {"expression": f'device.driver == "{DRIVER}"'}}]}
+)
+TEMPLATE = obj("ResourceClaimTemplate", "one-gpu", {"spec": request()})
+
+
+def devices(*names: str) -> Object:
+    return obj(
+        "ResourceSlice",
+        "n-gpus",
+        {
+            "driver": DRIVER,
+            "nodeName": "n",
+            "pool": {"name": "n", "generation": 1, "resourceSliceCount": 1},
+            "devices": [{"name": name} for name in names],
+        },
+    )
+
+
+def pod(name: str, **claim: str) -> Object:
+    claims = [{"name": "gpu", **claim}]
+    containers = [{"name": "c", "image": "app", "resources": {"claims": [{"name": "gpu"}]}}]
+    return obj("Pod", name, {"containers": containers, "resourceClaims": claims}, "v1")
+
+
+def world_of(*objects: Object) -> pw.World:
+    world = pw.World(seed=1)
+    world.add(pw.testing.make_node("n", cpu="8"), CLASS, *objects)
+    return world
+
+
+def claims_in(world: pw.World) -> dict[str, ResourceClaim]:
+    claims = world.store.list((GROUP.partition("/")[0], "ResourceClaim")).objects
+    return {each.key: each for each in claims if isinstance(each, ResourceClaim)}
+
+
+def pods_in(world: pw.World) -> list[pw.Pod]:
+    return [each for each in world.store.list(("", "Pod")).objects if isinstance(each, pw.Pod)]
+
+
+def test_pods_of_a_template_get_claims_of_their_own_and_one_waits() -> None:
+    pods = [pod(name, resourceClaimTemplateName="one-gpu") for name in ("a", "b", "c")]
+    world = world_of(TEMPLATE, devices("gpu-0", "gpu-1"), *pods)
+    run = world.run()
+    assert sum(1 for node in run.node_of.values() if node) == 2
+    claims = claims_in(world).values()
+    allocated = [claim.status.allocation for claim in claims if claim.status.allocation]
+    used = [result.device for each in allocated for result in each.devices.results]
+    assert sorted(used) == ["gpu-0", "gpu-1"]
+    assert len(claims) == 3
+
+
+def test_a_deleted_pod_frees_its_device_for_the_next_one() -> None:
+    pods = [pod(name, resourceClaimTemplateName="one-gpu") for name in ("a", "b")]
+    world = world_of(TEMPLATE, devices("gpu-0"), *pods)
+    world.run()
+    (first,) = [each for each in pods_in(world) if each.spec.node_name]
+    world.remove(first)
+    world.run("10m")
+    (left,) = pods_in(world)
+    assert left.spec.node_name == "n"
+    (claim,) = claims_in(world).values()
+    assert claim.status.reserved_for[0].uid == left.uid
+
+
+def test_pods_share_a_claim_which_is_freed_with_the_last_of_them() -> None:
+    shared = obj("ResourceClaim", "shared", request())
+    pods = [pod(name, resourceClaimName="shared") for name in ("a", "b")]
+    world = world_of(shared, devices("gpu-0"), *pods)
+    run = world.run()
+    assert set(run.node_of.values()) == {"n"}
+    assert len(claims_in(world)["default/shared"].status.reserved_for) == 2
+    world.remove(*pods_in(world))
+    world.run("10m")
+    freed = claims_in(world)["default/shared"]
+    assert freed.status.allocation is None
+    assert freed.metadata.finalizers == ()
+
+
+def test_an_extended_resource_gets_a_claim_that_goes_with_its_pod() -> None:
+    backed = obj("DeviceClass", "gpu", {"extendedResourceName": "example.com/gpu"})
+    requests = {"limits": {"example.com/gpu": "1"}}
+    containers = [{"name": "c", "image": "app", "resources": requests}]
+    world = world_of(backed, devices("gpu-0"), obj("Pod", "p", {"containers": containers}, "v1"))
+    assert world.run().node_of["default/p"] == "n"
+    (claim,) = claims_in(world).values()
+    (placed,) = pods_in(world)
+    mapped = placed.raw["status"]["extendedResourceClaimStatus"]
+    assert mapped["resourceClaimName"] == claim.name
+    assert claim.status.allocation is not None
+    world.remove(placed)
+    world.run("10m")
+    assert claims_in(world) == {}
+
+
+def test_a_missing_template_is_reported_and_its_arrival_continues() -> None:
+    world = world_of(devices("gpu-0"), pod("a", resourceClaimTemplateName="one-gpu"))
+    world.run()
+    assert not pods_in(world)[0].spec.node_name
+    world.add(TEMPLATE)
+    world.run("10m")
+    assert pods_in(world)[0].spec.node_name == "n"
+
+
+def test_a_run_with_claims_is_replayed_to_the_same_decisions() -> None:
+    pods = [pod(name, resourceClaimTemplateName="one-gpu") for name in ("a", "b", "c")]
+    run = world_of(TEMPLATE, devices("gpu-0", "gpu-1"), *pods).run()
+    machine = replay(run.log)
+    nodes = machine.cluster.nodes.names
+    placed = {key: nodes[each.slot] for key, each in machine.cluster.pods.items()}
+    assert placed == {key: node for key, node in run.node_of.items() if node}
+    assert len(machine.cluster.devices.allocated.dedicated) == 2
+    for key in run.node_of:
+        explained = run.explain(key).decision
+        assert (explained.node or None) == (run.node_of[key] or None)
