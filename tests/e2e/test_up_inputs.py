@@ -39,6 +39,8 @@ def test_the_demo_has_a_pod_that_can_be_helped(tmp_path):
         assert changed[0] == 200
         training = cluster.eventually(f"{PODS}/training", is_running)
         assert training["spec"]["nodeName"] == "node-large"
+        # A simulated kubelet runs it, not a stage alone.
+        assert "imageID" in training["status"]["containerStatuses"][0]
         assert cluster.end() == 0
 
 

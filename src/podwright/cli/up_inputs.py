@@ -14,7 +14,7 @@ from podwright.cli.console import print_message, print_warnings
 from podwright.cli.inputs import Inputs as ReadInputs
 from podwright.cli.options import Setup
 from podwright.files import Sourced, numbered_lines, read_paths
-from podwright.objects import FieldError, InputError, PodwrightError
+from podwright.objects import FieldError, InputError, PodwrightError, api_group
 from podwright.simulation import (
     Drain,
     EventFile,
@@ -23,11 +23,13 @@ from podwright.simulation import (
     Operation,
     RestoreNode,
 )
-from podwright.stages import default_stages
+from podwright.stages import API_VERSION, Stage
 from podwright.store import ObjectStore, kind_of
 
 DEMO = str(files("podwright.cli").joinpath("demo.yaml"))
 """The manifests of `--demo`."""
+
+_STAGE = (api_group(API_VERSION), "Stage")
 
 
 def event_files(paths: Sequence[str]) -> list[EventFile]:
@@ -92,15 +94,22 @@ def inputs_of(
     )
 
 
+def stages_of(read: ReadInputs, inputs: Inputs, *, has_lifecycle: bool) -> tuple[Stage, ...] | None:
+    """Return the stages of a cluster: None, for simulated kubelets, without Stages in the files."""
+    if not any(kind_of(obj) == _STAGE for obj in read.loaded.objects):
+        return None
+    if not has_lifecycle:
+        print_message("warning: the Stages among the files have no effect with --no-lifecycle")
+    return inputs.stages
+
+
 def check_parts(inputs: Inputs, *, has_controllers: bool, has_lifecycle: bool) -> None:
-    """Reject operations of components that do not take part, and warn of stages without effect.
+    """Reject operations of components that do not take part.
 
     Raises
     ------
     InputError
     """
-    if not has_lifecycle and len(inputs.stages) != len(default_stages()):
-        print_message("warning: the Stages among the files have no effect with --no-lifecycle")
     lacking = {
         "drain": (Drain, has_controllers, "--no-controllers"),
         "fail": (FailNode, has_lifecycle, "--no-lifecycle"),

@@ -32,7 +32,7 @@ from podwright.cli.console import announce_compilation, print_message, write
 from podwright.cli.inputs import extender_caller, read_inputs, scheduler_options
 from podwright.cli.options import Setup
 from podwright.cli.up_address import AddressOptions, endpoint_of
-from podwright.cli.up_inputs import add_inputs, check_parts, event_files, inputs_of
+from podwright.cli.up_inputs import add_inputs, check_parts, event_files, inputs_of, stages_of
 from podwright.cli.warm_up_run import warm_up
 from podwright.store import ObjectStore, open_store
 
@@ -120,7 +120,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
                 sign=endpoint.sign,
                 certificates=endpoint.tls.authority.decode() if endpoint.tls else "",
                 is_bare=options.is_bare,
-                stages=timed.stages,
+                stages=stages_of(inputs, timed, has_lifecycle=options.has_lifecycle),
             ),
             server_options=_server_options(options, token),
             call_extender=extender_caller(inputs.configuration, inputs.source),
