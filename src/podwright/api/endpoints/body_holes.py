@@ -24,7 +24,7 @@ _LABEL: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN: Final = rf"(?=[-.a-z0-9]{{1,253}}$){_LABEL}(?:\.{_LABEL})*"
 _UID: Final = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _VERSION: Final = r"[1-9][0-9]{0,17}"
-_SENTENCE: Final = r"[!#-\[\]-~][ !#-\[\]-~]{0,1022}"
+_SENTENCE: Final = r"[!#-\[\]-~](?:[ !#-\[\]-~]|\\\"){0,1022}"
 _DAY: Final = (
     r"2\d{3}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)"
     r"|02-(?:0[1-9]|1\d|2[0-8]))"
@@ -54,6 +54,7 @@ def _hole(plain: str, example: str) -> Hole:
 _NAME: Final = _hole(_SUBDOMAIN, "podwright-example-{:02d}")
 _UID_HOLE: Final = _hole(_UID, "0e0a3b1e-4b1d-4c7e-9d2f-4c6b8a10ee{:02d}")
 _VERSION_HOLE: Final = _hole(_VERSION, "9081726354536271{:02d}")
+_INSTANCE_HOLE: Final = _hole("[-.a-z0-9]{1,128}", "podwright-example-{:02d}")
 _SENTENCE_HOLE: Final = _hole(_SENTENCE, "podwright example {:02d}.")
 _SECOND_HOLE: Final = _hole(rf"{_SECOND}Z", "2999-12-31T23:{:02d}:00Z")
 _MICRO_HOLE: Final = _hole(rf"{_SECOND}\.\d{{6}}Z", "2999-12-31T23:{:02d}:00.123456Z")
@@ -66,6 +67,8 @@ HOLES: Final[dict[GroupKind, dict[Path, Hole]]] = {
         ("metadata", "name"): _NAME,
         **{("regarding", field): hole for field, hole in _REFERENCE.items()},
         **{("involvedObject", field): hole for field, hole in _REFERENCE.items()},
+        ("source", "host"): _NAME,
+        ("reportingInstance",): _INSTANCE_HOLE,
         ("note",): _SENTENCE_HOLE,
         ("message",): _SENTENCE_HOLE,
         ("eventTime",): _MICRO_HOLE,
@@ -78,8 +81,8 @@ HOLES: Final[dict[GroupKind, dict[Path, Hole]]] = {
 _FIRST_NAME: Final = re.compile(rb'"name": ?"([^"\\]*)"')
 _GENERATED: Final = b'"generateName"'
 _EVENT_VALUES: Final = re.compile(
-    rb'"(?:name|uid|resourceVersion|note|message|eventTime|firstTimestamp|lastTimestamp)":'
-    rb'"([^"\\]*)"'
+    rb'"(?:name|uid|resourceVersion|host|reportingInstance|note|message|eventTime|firstTimestamp'
+    rb'|lastTimestamp)":"((?:[^"\\]|\\")*)"'
 )
 
 
@@ -111,6 +114,11 @@ SPLITS: Final[dict[str, Callable[[bytes], tuple[Texts, Texts]]]] = {
     "events": _split_event,
 }
 """How bodies are split into texts and the values between them, by the resource in the path."""
+
+
+def text_of(value: bytes) -> str:
+    """Return a plain value as the text that its JSON means; it has no escape but that of quotes."""
+    return value.decode().replace('\\"', '"')
 
 
 def joined(texts: Texts, values: Texts) -> bytes:
@@ -157,7 +165,7 @@ def holes_of(kind: GroupKind, texts: Texts, values: Texts) -> list[Hole] | None:
     if not set(found.values()) <= known.keys():
         return None
     for number, path in found.items():
-        _set(marked, path, values[number].decode())
+        _set(marked, path, text_of(values[number]))
     if marked != document:
         return None
     return [known[found[number]] for number in range(count)]

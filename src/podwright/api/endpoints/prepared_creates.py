@@ -38,7 +38,15 @@ import msgspec
 from podwright.api.admission import AdmissionChain, Attributes
 from podwright.api.authorization import Access, AuthorizerChain
 from podwright.api.endpoints.authorization import access_of
-from podwright.api.endpoints.body_holes import HOLES, SPLITS, Texts, holes_of, joined, places
+from podwright.api.endpoints.body_holes import (
+    HOLES,
+    SPLITS,
+    Texts,
+    holes_of,
+    joined,
+    places,
+    text_of,
+)
 from podwright.api.endpoints.paths import RequestInfo
 from podwright.api.endpoints.request import Headers, HttpReply, HttpRequest
 from podwright.api.identity import generated_name, uid_at
@@ -261,7 +269,7 @@ class PreparedCreates:
         if store.get(template.kind, key) is not None:
             return None
         own = (uid_at(store.seed, version), str(version), timestamp_text(now_ns), name)
-        obj = template.object_of((*own, *[value.decode() for value in values]))
+        obj = template.object_of((*own, *map(text_of, values)))
         encoded_values = (*[value.encode() for value in own], *values)
         encoded = template.stored.filled(encoded_values)
         store.encodings.keep(obj.raw, encoded)
