@@ -55,7 +55,8 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     has_lifecycle : bool
         Whether stages simulate the kubelets.
     stages : tuple of Stage, optional
-        The stages of nodes and pods; simulated kubelets and the stages beside them if left out.
+        The stages of nodes and pods, which take precedence over simulated kubelets; the built-in
+        ones if left out.
     certificates : str
         The certificates of the authority that signed the server's one, in PEM, which are published
         in each namespace; a comment that says that there are none if left out.
@@ -241,7 +242,7 @@ def new_cluster(
         store=store,
         has_scheduler=options.has_scheduler,
         is_served=not options.is_bare,
-        has_kubelet=options.has_lifecycle and options.stages is None,
+        has_kubelet=options.has_lifecycle,
         report_failure=_log_controller_failure,
     )
     world.machine.watch_failures(_log_failure)

@@ -21,6 +21,7 @@ pkg/kubelet/status/generate.go
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from podwright.objects import Document, Pod, timestamp_ns
@@ -51,6 +52,7 @@ from podwright.stages.stage import (
     StageContext,
 )
 
+_KEPT_BESIDE_KUBELET = "pod-finish"
 _SECOND_NS = 1_000_000_000
 _BACKOFF_NS = 10 * _SECOND_NS
 _BACKOFF_MAX_NS = 300 * _SECOND_NS
@@ -68,10 +70,20 @@ def default_stages(*, trace_start_ns: int = 0) -> tuple[Stage, ...]:
     return (*fast_stages(), *_annotation_stages(trace_start_ns))
 
 
-def stages_beside_kubelet() -> tuple[Stage, ...]:
-    """Return the built-in stages of nodes, and those of pods that the kubelet does not replace."""
+def stages_beside_kubelet(stages: Iterable[Stage] | None = None) -> tuple[Stage, ...]:
+    """Return the stages without the built-in ones that the simulated kubelet replaces.
+
+    Parameters
+    ----------
+    stages : iterable of Stage, optional
+        The built-in ones if left out.
+    """
+    given = default_stages() if stages is None else stages
+    replaced = {(stage.name, stage.source) for stage in default_stages() if stage.kind == "Pod"}
     return tuple(
-        stage for stage in default_stages() if stage.kind == "Node" or stage.name == "pod-finish"
+        stage
+        for stage in given
+        if (stage.name, stage.source) not in replaced or stage.name == _KEPT_BESIDE_KUBELET
     )
 
 

@@ -181,7 +181,8 @@ class Lifecycle:
     seed : int
         The seed of all draws.
     reader : ObjectReader, optional
-        Lets the simulated kubelet run the pods, and reads the objects that they refer to.
+        Lets the simulated kubelet run the pods to which no other stage applies, instead of the
+        built-in stages of pods, and reads the objects that they refer to.
     report_failure : callable, optional
         Receives the errors of stages, which become Events then; otherwise `handle` raises them.
 
@@ -214,7 +215,7 @@ class Lifecycle:
         by_kind: dict[GroupKind, list[Stage]] = {}
         if reader is not None:
             by_kind = {("", "Pod"): [], ("", "Node"): []}
-            stages = stages_beside_kubelet() if stages is None else stages
+            stages = stages_beside_kubelet(stages)
         for stage in default_stages() if stages is None else stages:
             by_kind.setdefault((stage.group, stage.kind), []).append(stage)
         self._kinds = {kind: StagedKind(kind, staged) for kind, staged in by_kind.items()}

@@ -4,6 +4,7 @@ import json
 
 from podwright.api.endpoints import HISTORY, HttpReply
 from podwright.apiserver.tests.conftest import START_NS, cluster_of, pod, request
+from podwright.stages import default_stages
 from podwright.store import ObjectStore
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -100,3 +101,12 @@ def test_a_cluster_continues_on_an_existing_store():
     nodes = [read(second, f"{PODS}/big-{i}")["spec"].get("nodeName") for i in (1, 2, 3)]
     assert len({node for node in nodes if node}) == 2
     assert nodes.count(None) == 1
+
+
+def test_kubelets_run_pods_also_with_the_built_in_stages_given():
+    cluster = cluster_of(stages=default_stages())
+    cluster.handle(request("POST", PODS, pod("web")), START_NS)
+    settle(cluster, START_NS)
+    status = read(cluster, f"{PODS}/web")["status"]
+    assert status["observedGeneration"] == 1
+    assert status["containerStatuses"][0]["containerID"]

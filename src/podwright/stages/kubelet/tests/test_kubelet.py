@@ -3,7 +3,7 @@
 import pytest
 
 from podwright.schema import decode
-from podwright.stages import read_stages
+from podwright.stages import default_stages, read_stages
 from podwright.stages.kubelet.tests.kubelet_driver import KubeletDriver, container, pod_of
 from podwright.stages.tests.lifecycle_driver import a_node
 
@@ -573,6 +573,13 @@ def test_stages_of_users_take_precedence():
     driver.remove()
     driver.run(5)
     assert list(driver.objects) == ["default/other"]
+
+
+def test_built_in_stages_of_pods_are_replaced():
+    driver = KubeletDriver(*default_stages())
+    driver.put(pod_of(container("main", "exit 1"), **NEVER))
+    driver.run(0)
+    assert driver.status()["phase"] == "Failed"
 
 
 def test_nodes_renew_their_leases():
