@@ -342,6 +342,8 @@ def test_rooms_are_imported_through_their_faces() -> None:
 
 
 KINDS_BY_HAND = {
+    "controllers/resource_quota.py": "whose objects can change what they use",
+    "api/admission/quota/registry.py": "which resources quotas count in their own way",
     "api/admission/typed_objects.py": "what the admission of pods reads",
     "api/admission/identities/node_restriction.py": "functions",
     "api/admission/plugins.py": "names of plugins, some of which are those of kinds",

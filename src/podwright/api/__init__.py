@@ -13,7 +13,12 @@ registries. A *scope* is the part of an object that an update replaces. A *secti
 `metadata`, `spec` or `status` of an object's document.
 """
 
-from podwright.api.admission import Admission, Forbidden, NamespaceTerminating
+from podwright.api.admission import (
+    Admission,
+    Forbidden,
+    NamespaceTerminating,
+    QuotaEvaluators,
+)
 from podwright.api.api import Api
 from podwright.api.bootstrap_objects import BOOTSTRAP_OBJECTS
 from podwright.api.create_update import Scope
@@ -67,6 +72,7 @@ __all__ = [
     "NodeDown",
     "NodeUp",
     "PatchObject",
+    "QuotaEvaluators",
     "RecordEvent",
     "Reply",
     "ScaleObject",

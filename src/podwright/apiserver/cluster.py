@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from podwright.api import QuotaEvaluators
 from podwright.api.endpoints import (
     HISTORY,
     ApiServer,
@@ -228,6 +229,7 @@ def new_cluster(
         served_controllers(
             options.certificates or NO_CERTIFICATE_AUTHORITY,
             LegacyTokens(store).issue,
+            QuotaEvaluators(store),
             options.sign,
         )
         if options.has_controllers
@@ -258,7 +260,8 @@ def new_cluster(
 def _log_controller_failure(controller: str, key: NamespacedName, error: Exception) -> None:
     """Log what a controller could not do; it is tried again later."""
     is_defect = not isinstance(error, RejectedWrite)
-    _LOGGER.error(
+    _LOGGER.log(
+        logging.ERROR if is_defect else logging.WARNING,
         "%s could not sync %s, and tries again later: %s",
         controller,
         key,

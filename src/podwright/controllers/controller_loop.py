@@ -175,8 +175,8 @@ class ControllerLoop:
             if obj is not None
         ]
         due_ns = self._failures.failed(item, now_ns)
-        assert due_ns is not None, "a sync fails once"
-        return [*events[:1], *self._requeue(item, due_ns)]
+        # Without a time, an earlier failure has set one.
+        return [*events[:1], *([] if due_ns is None else self._requeue(item, due_ns))]
 
     def _create_rejected(self, event: CreateRejected) -> list[ControllerAction]:
         """Record the FailedCreate Event, once per sync and owner.
@@ -248,7 +248,7 @@ class ControllerLoop:
         del self._workqueue[name, key]
         self._rejected_owners.clear()
         actions: list[ControllerAction] = []
-        self._failures.begin((name, key))
+        self._failures.begin((name, key), is_waiting=(name, key) in self._requeue_at)
         try:
             found = self._controllers[name].sync(key, now_ns)
         except Exception as error:

@@ -31,12 +31,20 @@ class Failures:
         self._counts: dict[Item, int] = {}
         self._has_failed = False
 
-    def begin(self, item: Item) -> None:
-        """Begin to sync an item; the one before has succeeded unless it was counted."""
+    def begin(self, item: Item, *, is_waiting: bool) -> None:
+        """Begin to sync an item, and forget the failures of the one before if it succeeded.
+
+        Parameters
+        ----------
+        item : Item
+        is_waiting : bool
+            Whether the item is tried again later anyway. It does not count as a success then: a
+            controller also syncs an owner to report what was rejected.
+        """
         if self._counts and self.present is not None and not self._has_failed:
             self._counts.pop(self.present, None)
         self.present = item
-        self._has_failed = False
+        self._has_failed = is_waiting and item in self._counts
 
     def failed(self, item: Item, now_ns: int) -> int | None:
         """Count a failure of the present item.

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+from podwright.api import QuotaEvaluators
 from podwright.controllers.cron_job import CronJobController
 from podwright.controllers.daemon_set import DaemonSetController
 from podwright.controllers.deployment import DeploymentController
@@ -41,6 +42,7 @@ from podwright.controllers.pod_gc import PodGarbageCollector
 from podwright.controllers.replica_set import ReplicaSetController
 from podwright.controllers.replication_controller import ReplicationControllerController
 from podwright.controllers.resource_claim import ResourceClaimController
+from podwright.controllers.resource_quota import ResourceQuotaController
 from podwright.controllers.stale_disruption import StaleDisruptionController
 from podwright.controllers.stateful_set import StatefulSetController
 from podwright.controllers.taint_eviction import TaintEvictionController
@@ -80,7 +82,10 @@ ALL_CONTROLLERS: Final[tuple[ControllerMaker, ...]] = (*WORKLOAD_CONTROLLERS, *C
 
 
 def served_controllers(
-    certificates: str, issue_token: IssueToken, sign: SignRequest | None = None
+    certificates: str,
+    issue_token: IssueToken,
+    quotas: QuotaEvaluators,
+    sign: SignRequest | None = None,
 ) -> tuple[ControllerMaker, ...]:
     """Return the controllers of a cluster that is served: also those that simulations do not need.
 
@@ -90,6 +95,8 @@ def served_controllers(
         Those of the API server's authority, in PEM.
     issue_token : callable
         Makes the tokens of secrets.
+    quotas : QuotaEvaluators
+        How objects count in quotas.
     sign : callable, optional
         Makes certificates for requests; without it, requests are not signed.
     """
@@ -102,6 +109,7 @@ def served_controllers(
         lambda lister: TokensController(lister, issue_token, certificates),
         *signing,
         ClusterRoleAggregationController,
+        lambda lister: ResourceQuotaController(lister, quotas),
         NodeRegistrationController,
         NodeTTLController,
         EndpointsController,

@@ -10,6 +10,7 @@ from podwright.api.admission.chain import AdmissionChain, AdmissionPlugin
 from podwright.api.admission.context import AdmissionContext
 from podwright.api.admission.current_objects import CurrentObjects
 from podwright.api.admission.plugins import default_plugins, served_plugins
+from podwright.api.admission.quota import QuotaEvaluators
 from podwright.api.admission.rejections import Forbidden, NamespaceTerminating, Rejected
 from podwright.api.admission.typed_objects import SERVED, Admission
 
@@ -25,6 +26,7 @@ __all__ = [
     "Forbidden",
     "NamespaceTerminating",
     "Operation",
+    "QuotaEvaluators",
     "Rejected",
     "default_plugins",
     "served_plugins",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
+from typing import Any
 
 import msgspec
 import pytest
@@ -126,18 +127,29 @@ def test_the_pods_of_a_deployment_are_counted_by_quotas(driven):
         "kind": "ResourceQuota",
         "metadata": {"name": "few"},
         "spec": {"hard": {"pods": "2", "count/replicasets.apps": "9"}},
-        "status": {
-            "hard": {"pods": "2", "count/replicasets.apps": "9"},
-            "used": {"pods": "0", "count/replicasets.apps": "0"},
-        },
     }
     quotas = "/api/v1/namespaces/default/resourcequotas"
+    pods = "/api/v1/namespaces/default/pods"
     driven.create(quotas, quota)
-    driven.send("PUT", f"{quotas}/few/status", quota)
+    driven.run(1)
+
+    def used():
+        return driven.send("GET", f"{quotas}/few")[1]["status"]["used"]
+
+    assert used() == {"pods": "0", "count/replicasets.apps": "0"}
     driven.create("/apis/apps/v1/namespaces/default/deployments", a_deployment("d", 3))
     driven.run(5)
-    assert len(driven.items("/api/v1/namespaces/default/pods")) == 2
-    used = driven.send("GET", f"{quotas}/few")[1]["status"]["used"]
-    assert used == {"pods": "2", "count/replicasets.apps": "1"}
+    assert len(driven.items(pods)) == 2
+    assert used() == {"pods": "2", "count/replicasets.apps": "1"}
     notes = [each["message"] for each in driven.items("/api/v1/namespaces/default/events")]
     assert any("exceeded quota: few, requested: pods=1, used: pods=2" in note for note in notes)
+    # More is allowed: the controller tries again by itself.
+    more = quota | {"spec": {"hard": {"pods": "5", "services": "2"}}}
+    driven.send("PUT", f"{quotas}/few", more)
+    driven.run(60)
+    assert used() == {"pods": "3", "services": "1"}
+    scale: dict[str, Any] = {"kind": "Scale", "apiVersion": "autoscaling/v1"}
+    scale |= {"metadata": {"name": "d", "namespace": "default"}, "spec": {"replicas": 1}}
+    driven.send("PUT", "/apis/apps/v1/namespaces/default/deployments/d/scale", scale)
+    driven.run(60)
+    assert used() == {"pods": "1", "services": "1"}

@@ -4,6 +4,7 @@ Start with `resource_quota`, the plugin. An evaluator (`evaluators`, `pods`, `cl
 `device_claims`) says how the objects of a resource count.
 """
 
+from podwright.api.admission.quota.registry import QuotaEvaluators
 from podwright.api.admission.quota.resource_quota import ResourceQuota
 
-__all__ = ["ResourceQuota"]
+__all__ = ["QuotaEvaluators", "ResourceQuota"]

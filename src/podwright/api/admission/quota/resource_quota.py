@@ -23,10 +23,8 @@ from podwright.api.admission.attributes import Attributes
 from podwright.api.admission.context import UpdateStatus
 from podwright.api.admission.current_objects import CurrentObjects
 from podwright.api.admission.plugin import Plugin, rejected
-from podwright.api.admission.quota.claims import Claims
-from podwright.api.admission.quota.device_claims import DeviceClaims
-from podwright.api.admission.quota.evaluators import Evaluator, Services
-from podwright.api.admission.quota.pods import Pods
+from podwright.api.admission.quota.evaluators import Evaluator
+from podwright.api.admission.quota.registry import QuotaEvaluators
 from podwright.api.admission.quota.scopes import scope_requirements
 from podwright.objects import Document, format_quantity
 from podwright.store import GroupKind, ObjectStore
@@ -61,12 +59,7 @@ class ResourceQuota(Plugin):
     def __init__(self, store: ObjectStore, update_status: UpdateStatus) -> None:
         self._quotas = CurrentObjects(store, _QUOTA)
         self._update_status = update_status
-        self._evaluators: dict[tuple[str, str], Evaluator] = {
-            ("", "pods"): Pods(),
-            ("", "services"): Services(),
-            ("", "persistentvolumeclaims"): Claims(),
-            ("resource.k8s.io", "resourceclaims"): DeviceClaims(store),
-        }
+        self._evaluators = QuotaEvaluators(store)
 
     def validate(self, attributes: Attributes) -> None:
         """Reject a write that exceeds a quota, and count what it adds."""
@@ -79,9 +72,7 @@ class ResourceQuota(Plugin):
         quotas = self._quotas.in_namespace(attributes.namespace)
         if not quotas:
             return
-        evaluator = self._evaluators.get(key)
-        if evaluator is None:
-            evaluator = self._evaluators[key] = Evaluator(*key)
+        evaluator = self._evaluators.of(*key)
         if not evaluator.handles(attributes):
             return
         charged = _charged(quotas, attributes, evaluator)
