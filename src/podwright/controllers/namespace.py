@@ -1,7 +1,7 @@
 """Namespace deletion: the content of a terminating namespace is deleted.
 
 A deleted namespace is Terminating and keeps the finalizer `kubernetes` in its spec until all its
-content is removed. Meanwhile admission rejects new objects in it.
+content is removed, its pods first. Meanwhile admission rejects new objects in it.
 
 Upstream: pkg/controller/namespace/deletion/namespaced_resources_deleter.go,
 status_condition_utils.go
@@ -22,7 +22,7 @@ from podwright.controllers.interface import (
     SyncDue,
     UpdateObject,
 )
-from podwright.controllers.kinds import NAMESPACE, GroupKind
+from podwright.controllers.kinds import NAMESPACE, POD, GroupKind
 from podwright.controllers.lister import Lister
 from podwright.objects import Document, KubernetesObject, NamespacedName, timestamp_text
 
@@ -108,7 +108,7 @@ class NamespaceController:
             self._last_pass_ns[key] = now_ns
             unvisited = [
                 (kind, name)
-                for kind in self._lister.kinds()
+                for kind in self._deleted_kinds(key)
                 for name in sorted(self._lister.in_namespace(kind, key))
             ]
             unvisited.reverse()
@@ -120,7 +120,7 @@ class NamespaceController:
             return actions
         content = {
             kind: objects
-            for kind in self._lister.kinds()
+            for kind in self._deleted_kinds(key)
             if (objects := list(self._lister.in_namespace(kind, key).values()))
         }
         conditions: Sequence[Document] = section(namespace, "status").get("conditions") or ()
@@ -135,6 +135,13 @@ class NamespaceController:
         ]
         new = patched(namespace, spec={"finalizers": kept or None}, status={"conditions": written})
         return [UpdateObject(new, "whole", self.name)]
+
+    def _deleted_kinds(self, key: str) -> Iterable[GroupKind]:
+        """Return the kinds to delete now: pods may need the others until they have ended.
+
+        Upstream: namespaced_resources_deleter.go, deleteAllContent
+        """
+        return (POD,) if self._lister.in_namespace(POD, key) else self._lister.kinds()
 
     def _next_pass_ns(self, key: str, now_ns: int) -> int | None:
         """Return when the content of a namespace is visited again; None for now.

@@ -73,13 +73,15 @@ def revision_hash(data: Document, collision_count: int | None) -> str:
 
 
 def template_patch(template: Document) -> Document:
-    """Return the data of a revision: a patch that restores the template.
+    """Return the data of a revision: a patch that restores the template, with sorted keys.
+
+    Clients compare the data with the bytes of a patch that they make themselves.
 
     Notes
     -----
     Upstream: pkg/controller/statefulset/stateful_set_utils.go, getPatch
     """
-    return {"spec": {"template": {**_without_nulls(template), "$patch": "replace"}}}
+    return {"spec": {"template": _sorted({**template, "$patch": "replace"})}}
 
 
 def template_of_patch(data: Document) -> Document:
@@ -88,9 +90,10 @@ def template_of_patch(data: Document) -> Document:
     return {name: value for name, value in template.items() if name != "$patch"}
 
 
-def _without_nulls(value: Any) -> Any:
+def _sorted(value: Any) -> Any:
+    """Return a value with the keys of all objects in order, and without nulls."""
     if isinstance(value, dict):
-        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
+        return {name: _sorted(each) for name, each in sorted(value.items()) if each is not None}
     if isinstance(value, list):
-        return [_without_nulls(each) for each in value]
+        return [_sorted(each) for each in value]
     return value

@@ -44,6 +44,25 @@ def test_a_namespace_is_removed_with_its_content_only():
     assert cluster.all(("batch", "Job")) == [] == cluster.all(("", "ConfigMap"))
 
 
+def test_the_pods_of_a_namespace_go_first():
+    # No stage ends the pods.
+    cluster = Cluster((NamespaceController,), stages=())
+    cluster.add(
+        document("Node", "n1"),
+        document("Namespace", "shop"),
+        a_pod("a", namespace="shop"),
+        document("ConfigMap", "m", namespace="shop"),
+    )
+    cluster.delete(NAMESPACE, "shop")
+    cluster.run(40)
+    assert cluster.has(("", "ConfigMap"), "shop/m")
+    assert cluster.get(POD, "shop/a").metadata.deletion_timestamp
+    remaining = [each["message"] for each in cluster.status(NAMESPACE, "shop")["conditions"]]
+    assert "Some resources are remaining: pods. has 1 resource instances" in remaining
+    cluster.delete(POD, "shop/a", grace_seconds=0)
+    assert not cluster.has(NAMESPACE, "shop")
+
+
 def test_a_namespace_waits_for_finalizers_and_reports_them():
     held = document(
         "ConfigMap", "m", namespace="shop", metadata={"finalizers": ["example.com/hold"]}

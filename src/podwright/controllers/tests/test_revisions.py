@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from podwright.controllers.deployment import same_template
@@ -51,6 +52,8 @@ def test_a_revision_stores_the_template_without_nulls():
     kept = {"metadata": {"labels": {"app": "db"}}, "spec": TEMPLATE["spec"]}
     assert data == {"spec": {"template": kept | {"$patch": "replace"}}}
     assert template_of_patch(data) == kept
+    # A client that makes the same patch in Go gets the same bytes.
+    assert msgspec.json.encode(data) == msgspec.json.encode(data, order="sorted")
 
 
 def test_collisions_change_the_hash():

@@ -1,7 +1,7 @@
 """Images of containers: names, digests, and which of them can never be pulled.
 
 There is no registry. An image whose name says so does not exist: the tag `404`, a registry at
-`localhost` or under `.invalid`, or a repository that is called `nonexistent` or the like.
+`localhost` or under `.invalid`, or a repository or a tag that is called `nonexistent` or the like.
 
 Upstream: pkg/util/parsers/parsers.go; pkg/kubelet/images/image_manager.go
 """
@@ -94,7 +94,7 @@ def read_image(text: str) -> Image | None:
         or registry.partition(":")[0] == "localhost"
         or registry.startswith("invalid.")
         or registry.partition(":")[0].endswith(".invalid")
-        or _NOT_FOUND.search(path)
+        or _NOT_FOUND.search(f"{path}:{tag}")
     )
     return Image(
         f"{name}{f':{tag}' if tag else ''}{f'@{digest}' if digest else ''}",

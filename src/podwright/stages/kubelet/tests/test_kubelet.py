@@ -174,6 +174,7 @@ def test_sidecars_start_first_and_stop_last():
     ("image", "reason", "later"),
     [
         ("nginx:404", "ErrImagePull", "ImagePullBackOff"),
+        ("foo:non-existent", "ErrImagePull", "ImagePullBackOff"),
         ("localhost/some-image-that-doesnt-exist", "ErrImagePull", "ImagePullBackOff"),
         ("Not An Image", "InvalidImageName", "InvalidImageName"),
     ],
