@@ -202,6 +202,7 @@ USED_AS = {
     "pytest-cov": "--cov",
     "pytest-xdist": "-n auto",
     "python-jsonpath": "jsonpath",
+    "kubernetes-asyncio": "kubernetes_asyncio",
     "pyyaml": "yaml",
     "towncrier": "[tool.towncrier]",
     "types-pyyaml": "yaml",
