@@ -29,6 +29,7 @@ from tests.perf import (
     api_http,
     classic,
     comparing,
+    devices,
     engine,
     files,
     looking_back,
@@ -46,6 +47,7 @@ CASES: dict[str, Case] = {
     for case in (
         *engine.CASES,
         *whole.CASES,
+        *devices.CASES,
         *recording.CASES,
         *looking_back.CASES,
         *comparing.CASES,

@@ -230,6 +230,11 @@ class Driver:
                 self.deleted_count += 1
                 self.remove(pod)
                 waiting.extend(self.machine.handle(CallDone(action.call), self.now_ns))
+            else:
+                self.follow(action, waiting)
+
+    def follow(self, action: Action, waiting: deque[Action]) -> None:
+        """Execute another action; there is nothing to do for Events and timers."""
 
     def _patch(self, action: PatchPodStatus) -> None:
         pod = self.machine.pod(action.pod)

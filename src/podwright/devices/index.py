@@ -14,9 +14,9 @@ from collections.abc import Iterable
 import msgspec
 
 from podwright.devices.allocated import AllocatedDevices
-from podwright.devices.pools import Pool, gather_pools
+from podwright.devices.pools import Pool, gather_pools, problem_of_counters
 from podwright.devices.selection import Selection
-from podwright.devices.slices import DeviceId, DeviceSlice, PoolId, SliceDevice
+from podwright.devices.slices import DeviceSlice, PoolId, SliceDevice
 from podwright.objects import (
     AllocationResult,
     DeviceClass,
@@ -82,6 +82,7 @@ class DeviceIndex:
         self._slices_of_pool: dict[PoolId, dict[str, DeviceSlice]] = {}
         self._local: dict[str, dict[str, DeviceSlice]] = {}
         self._shared: dict[str, DeviceSlice] = {}
+        self._problems: dict[PoolId, Pool] = {}
         self._local_versions: dict[str, int] = {}
         self._shared_version = 0
         self._pools: dict[str, _NodePools] = {}
@@ -163,48 +164,69 @@ class DeviceIndex:
     # ---------------------------------------------------------------- slices
 
     def _add_slice(self, of: DeviceSlice) -> None:
+        before = self._view_of(of.pool)
         self._slices[of.name] = of
         self._slices_of_pool.setdefault(of.pool, {})[of.name] = of
-        if of.local_node:
-            self._local.setdefault(of.local_node, {})[of.name] = of
-        else:
-            self._shared[of.name] = of
-        self._slices_changed(self._node_of_pool(of.pool))
+        if not of.counter_sets:
+            if of.nodes.name:
+                self._local.setdefault(of.nodes.name, {})[of.name] = of
+            else:
+                self._shared[of.name] = of
+        self._slices_changed(of.pool, before)
 
     def _remove_slice(self, name: str) -> None:
         old = self._slices.pop(name, None)
         if old is None:
             return
+        before = self._view_of(old.pool)
         del self._objects[name]
-        node_name = self._node_of_pool(old.pool)
         of_pool = self._slices_of_pool[old.pool]
         del of_pool[name]
         if not of_pool:
             del self._slices_of_pool[old.pool]
-        if old.local_node:
-            of_node = self._local[old.local_node]
-            del of_node[name]
-            if not of_node:
-                del self._local[old.local_node]
-        else:
-            del self._shared[name]
-        self._slices_changed(node_name)
+        if not old.counter_sets:
+            if old.nodes.name:
+                of_node = self._local[old.nodes.name]
+                del of_node[name]
+                if not of_node:
+                    del self._local[old.nodes.name]
+            else:
+                del self._shared[name]
+        self._slices_changed(old.pool, before)
 
-    def _slices_changed(self, node_name: str) -> None:
-        if node_name:
-            self._local_versions[node_name] = self._local_versions.get(node_name, 0) + 1
+    def _view_of(self, pool: PoolId) -> tuple[frozenset[str], bool]:
+        """Return the nodes of a pool, and whether it has a problem that all nodes see."""
+        return self._nodes_of_pool(pool), pool in self._problems
+
+    def _slices_changed(self, pool: PoolId, before: tuple[frozenset[str], bool]) -> None:
+        """Follow a changed slice.
+
+        Slices with counters matter to every node, but a pool without devices for a node changes
+        nothing there unless it is incomplete or invalid.
+        """
+        problem = problem_of_counters(self._slices_of_pool.get(pool, {}))
+        if problem is None:
+            self._problems.pop(pool, None)
         else:
+            self._problems[pool] = problem
+        nodes_before, had_problem = before
+        nodes = nodes_before | self._nodes_of_pool(pool)
+        if had_problem or problem is not None or EVERY_NODE in nodes:
             self._shared_version += 1
-        self._changed(node_name)
+            self._changed(EVERY_NODE)
+            return
+        for node_name in sorted(nodes):
+            self._local_versions[node_name] = self._local_versions.get(node_name, 0) + 1
+            self._changed(node_name)
 
     def slice_objects(self) -> tuple[ResourceSlice, ...]:
         """Return all slices, in order of arrival."""
         return tuple(self._objects.values())
 
-    def _node_of_pool(self, pool: PoolId) -> str:
-        """Return the only node to which a pool matters; `EVERY_NODE` if there may be others."""
-        nodes = {of.local_node for of in self._slices_of_pool.get(pool, {}).values()}
-        return nodes.pop() if len(nodes) == 1 else EVERY_NODE
+    def _nodes_of_pool(self, pool: PoolId) -> frozenset[str]:
+        """Return the nodes with devices of a pool; `EVERY_NODE` among them: any node may have."""
+        slices = self._slices_of_pool.get(pool, {})
+        return frozenset([of.nodes.name for of in slices.values() if not of.counter_sets])
 
     def pools_of(
         self, node_name: str, labels: dict[str, str], *, with_partitions: bool = True
@@ -226,9 +248,18 @@ class DeviceIndex:
             and (known.labels is labels or known.labels == labels)
         ):
             return known.pools
-        slices = (*self._local.get(node_name, {}).values(), *self._shared.values())
+        slices = [*self._local.get(node_name, {}).values(), *self._shared.values()]
+        near = {of.pool for of in slices}
+        for pool in near:
+            slices += [of for of in self._slices_of_pool[pool].values() if of.counter_sets]
+        problems = self._problems if with_partitions else {}
         pools = gather_pools(
-            slices, self._slices_of_pool, node_name, labels, with_partitions=with_partitions
+            slices,
+            self._slices_of_pool,
+            node_name,
+            labels,
+            with_partitions=with_partitions,
+            problems=[pool for pool_id, pool in problems.items() if pool_id not in near],
         )
         found_for = labels, local_version, self._shared_version, with_partitions
         self._pools[node_name] = _NodePools(found_for, pools)
@@ -317,10 +348,9 @@ class DeviceIndex:
 
     def _count(self, allocation: AllocationResult, sign: int) -> None:
         for device in self.allocated.count(allocation, sign):
-            self._changed(self._node_of_device(device))
-
-    def _node_of_device(self, device: DeviceId) -> str:
-        return self._node_of_pool(PoolId(device.driver, device.pool))
+            nodes = self._nodes_of_pool(PoolId(device.driver, device.pool))
+            for node_name in (EVERY_NODE,) if EVERY_NODE in nodes else sorted(nodes):
+                self._changed(node_name)
 
     # ---------------------------------------------------------------- assuming
 

@@ -60,6 +60,7 @@ def gather_pools(
     labels: dict[str, str],
     *,
     with_partitions: bool,
+    problems: Iterable[Pool] = (),
 ) -> tuple[Pool, ...]:
     """Return the pools of a node in the order in which they are tried.
 
@@ -71,6 +72,8 @@ def gather_pools(
         All slices of the cluster, by pool and name.
     with_partitions : bool
         Feature gate DRAPartitionableDevices.
+    problems : iterable of Pool
+        Pools without devices for the node that are incomplete or invalid, which every node sees.
     """
     relevant: dict[PoolId, list[DeviceSlice]] = {}
     for each in slices:
@@ -88,8 +91,25 @@ def gather_pools(
         for pool_id in sorted(relevant)
         if (pool := _pool(pool_id, relevant[pool_id], slices_of_pool[pool_id])) is not None
     ]
-    # Pools with binding conditions come last; the sort is stable.
-    return tuple(sorted(found, key=lambda pool: pool.has_binding_conditions))
+    found += problems
+    # Pools with binding conditions come last.
+    return tuple(sorted(found, key=lambda pool: (pool.has_binding_conditions, pool.id)))
+
+
+def problem_of_counters(slices: Mapping[str, DeviceSlice]) -> Pool | None:
+    """Return a pool as nodes without any of its devices see it; None if it does not matter.
+
+    Parameters
+    ----------
+    slices : mapping of str to DeviceSlice
+        All slices of the pool, by name.
+    """
+    counters = [each for each in slices.values() if each.counter_sets]
+    if not counters:
+        return None
+    newest = max(each.generation for each in counters)
+    pool = _pool(counters[0].pool, [each for each in counters if each.generation == newest], slices)
+    return None if pool is None or pool.is_usable else pool
 
 
 def _pool(

@@ -191,11 +191,6 @@ class DeviceSlice:
             for device, document in zip(spec.devices, documents, strict=True)
         )
 
-    @property
-    def local_node(self) -> str:
-        """The node to which the slice alone matters; "" if it may matter to others."""
-        return "" if self.counter_sets else self.nodes.name
-
     def is_relevant(self, node_name: str, labels: dict[str, str]) -> bool:
         """Return whether the slice matters to a node.
 

@@ -1,0 +1,114 @@
+"""Columns of device allocation: what is searched again after a change, and what is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from podwright.columns import FAILS, FITS, NO_DEVICES, Cluster, SearchSettings
+from podwright.devices import PoolId
+from podwright.objects import (
+    AllocationResult,
+    DeviceAllocationResult,
+    DeviceRequestAllocationResult,
+    Object,
+    ResourceClaim,
+    decode_as,
+)
+from podwright.schema import decode
+from podwright.testing import make_node
+
+DRIVER = "gpu.example.com"
+
+
+def obj(kind: str, name: str, **spec: Any) -> Object:
+    api_version = "resource.k8s.io/v1"
+    return decode(
+        {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, "spec": spec}
+    )
+
+
+def a_slice(node: str, name: str, count: int = 1, **spec: Any) -> Object:
+    pool = {"name": node, "generation": 1, "resourceSliceCount": count}
+    return obj("ResourceSlice", name, driver=DRIVER, nodeName=node, pool=pool, **spec)
+
+
+def claim(name: str = "c", mode: str = "ExactCount") -> ResourceClaim:
+    exactly = {"deviceClassName": "gpu", "allocationMode": mode}
+    if mode == "ExactCount":
+        exactly |= {"count": 1}  # type: ignore[dict-item]
+    document = {
+        "metadata": {"name": name, "uid": name},
+        "spec": {"devices": {"requests": [{"name": "r", "exactly": exactly}]}},
+    }
+    return decode_as(document, ResourceClaim)
+
+
+def cluster_of(*objects: Object) -> Cluster:
+    cluster = Cluster()
+    for each in (*map(make_node, ("a", "b", "c")), obj("DeviceClass", "gpu"), *objects):
+        cluster.put(each)
+    return cluster
+
+
+def codes(cluster: Cluster, of: ResourceClaim) -> list[int]:
+    column = cluster.device_fits.column(
+        (of,), SearchSettings(), cluster.live_slots(), cluster.numbering
+    )
+    assert column.codes.dtype == np.int8
+    return [int(code) for code in column.codes]
+
+
+def allocated(node: str, device: str) -> AllocationResult:
+    result = DeviceRequestAllocationResult(request="r", driver=DRIVER, pool=node, device=device)
+    return AllocationResult(devices=DeviceAllocationResult(results=(result,)))
+
+
+def test_after_an_allocation_only_the_node_of_the_pool_is_searched() -> None:
+    slices = [a_slice(node, node, devices=[{"name": "gpu-0"}]) for node in ("a", "b", "c")]
+    cluster = cluster_of(*slices)
+    assert codes(cluster, claim()) == [FITS, FITS, FITS]
+    cluster.devices.set_pending("other", allocated("b", "gpu-0"))
+    before = cluster.device_fits.search_count
+    assert codes(cluster, claim("next")) == [FITS, NO_DEVICES, FITS]
+    assert cluster.device_fits.search_count == before + 1
+    cluster.devices.remove_pending("other")
+    assert codes(cluster, claim()) == [FITS, FITS, FITS]
+
+
+def test_counters_of_a_complete_pool_do_not_matter_to_other_nodes() -> None:
+    counters = [{"name": "card", "counters": {"slots": {"value": "1"}}}]
+    taken = [{"counterSet": "card", "counters": {"slots": {"value": "1"}}}]
+    parts = [{"name": name, "consumesCounters": taken} for name in ("one", "two")]
+    cluster = cluster_of(
+        a_slice("a", "a-counters", 2, sharedCounters=counters),
+        a_slice("a", "a-devices", 2, devices=parts),
+        a_slice("b", "b-devices", devices=[{"name": "gpu-0"}]),
+    )
+    assert codes(cluster, claim(mode="All")) == [NO_DEVICES, FITS, NO_DEVICES]
+    seen = [[pool.id for pool in cluster.devices.pools_of(node, {})] for node in ("a", "b", "c")]
+    assert seen == [[PoolId(DRIVER, "a")], [PoolId(DRIVER, "b")], []]
+
+
+def test_an_incomplete_pool_with_counters_is_seen_from_every_node() -> None:
+    counters = [{"name": "card", "counters": {"slots": {"value": "1"}}}]
+    cluster = cluster_of(
+        a_slice("b", "b-devices", devices=[{"name": "gpu-0"}]),
+        a_slice("a", "a-counters", 2, sharedCounters=counters),
+    )
+    assert codes(cluster, claim(mode="All")) == [FAILS, FAILS, FAILS]
+    assert codes(cluster, claim()) == [NO_DEVICES, FITS, NO_DEVICES]
+    cluster.put(a_slice("a", "a-devices", 2, devices=[{"name": "gpu-0"}]))
+    assert codes(cluster, claim(mode="All")) == [FITS, FITS, NO_DEVICES]
+
+
+def test_a_selector_is_evaluated_once_for_equal_devices() -> None:
+    devices = [
+        {"name": f"gpu-{index}", "attributes": {"model": {"string": "h100"}}} for index in range(8)
+    ]
+    cluster = cluster_of(*(a_slice(node, node, devices=devices) for node in ("a", "b", "c")))
+    expression = f'device.attributes["{DRIVER}"].model == "a100"'
+    cluster.put(obj("DeviceClass", "gpu", selectors=[{"cel": {"expression": expression}}]))
+    assert codes(cluster, claim()) == [NO_DEVICES] * 3
+    assert cluster.devices.selection.evaluation_count == 1
