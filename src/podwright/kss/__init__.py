@@ -27,6 +27,7 @@ from podwright.kss.extender_proxy import (
     UnknownExtender,
     proxied_configuration,
 )
+from podwright.kss.live_results import LiveResults
 from podwright.kss.simulator_configuration import (
     SimulatorConfiguration,
     read_simulator_configuration,
@@ -52,6 +53,7 @@ __all__ = [
     "Change",
     "ExtenderFailed",
     "ExtenderProxy",
+    "LiveResults",
     "SimulatorConfiguration",
     "SnapshotImport",
     "SnapshotKind",

@@ -11,29 +11,27 @@ records results only when the pod is updated.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
 from podwright.assembly import Registry
 from podwright.config import (
-    ExtenderCall,
     Gates,
     KubeSchedulerConfiguration,
     Plugins,
     read_configuration,
     set_defaults,
 )
-from podwright.framework import Explanation, Plugin, PluginCall, trace_plugins
+from podwright.framework import Explanation, Plugin, Profile, trace_plugins
+from podwright.kss.attempt_trace import AttemptTrace
 from podwright.kss.history import UnusableHistory, extend_history
-from podwright.kss.results import HISTORY, ExtenderAnswer, PlacementOutcome, attempt_results
-from podwright.machine import Action, Bind, CallExtender, EmitEvent, ExtenderReplied, ObjectDeleted
+from podwright.kss.results import HISTORY, attempt_results
 from podwright.objects import NamespacedName, Time
 from podwright.recording import (
     Cycles,
     DecisionLog,
-    Entry,
     LogError,
     PastCycle,
     Setup,
@@ -41,8 +39,7 @@ from podwright.recording import (
     find_cycle,
 )
 
-SCHEDULED: Final = "Scheduled"
-FAILED: Final = "FailedScheduling"
+NO_RESULTS: Final[Mapping[str, str]] = {}
 
 
 class KssAttempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,21 +165,45 @@ def first_profile_weights(setup: Setup, *, plugins: Iterable[type[Plugin]] = ())
 
 def annotations_after(attempts: Sequence[KssAttempt]) -> dict[str, str]:
     """Return the annotations that a pod has after its attempts, given oldest first."""
-    found: dict[str, str] = {}
-    before = attempts[0].explanation.pod.metadata.annotations.get(HISTORY)
-    history = before
+    found = PodResults(attempts[0].explanation.pod.metadata.annotations.get(HISTORY))
     for one in attempts:
-        if not one.results:
-            continue
-        found |= one.results
-        try:
-            history = extend_history(history, one.results)
-        except UnusableHistory:
-            # The other annotations are still written; the history stays.
-            continue
-    if history is not None and history != before:
-        found[HISTORY] = history
-    return found
+        found.add(one.results)
+    return found.annotations()
+
+
+class PodResults:
+    """The results of the attempts of a pod, oldest first.
+
+    Parameters
+    ----------
+    before : str, optional
+        The history that the pod had when it was created.
+    """
+
+    def __init__(self, before: str | None) -> None:
+        self._before = self._history = before
+        self._found: dict[str, str] = {}
+
+    def add(self, results: Mapping[str, str]) -> None:
+        """Add the results of the next attempt; empty ones change nothing."""
+        if not results:
+            return
+        self._found |= results
+        self._history = _extended(self._history, results)
+
+    def annotations(self, more: Mapping[str, str] = NO_RESULTS) -> dict[str, str]:
+        """Return the annotations, with those of an attempt that is not over yet."""
+        history = _extended(self._history, more) if more else self._history
+        found = {**self._found, **more}
+        return found if history in (None, self._before) else {**found, HISTORY: str(history)}
+
+
+def _extended(history: str | None, results: Mapping[str, str]) -> str | None:
+    """Return the history with further results; as it was if it cannot be extended."""
+    try:
+        return extend_history(history, results)
+    except UnusableHistory:
+        return history
 
 
 # -------------------------------------------------------------------- one attempt
@@ -192,137 +213,55 @@ def _attempt(log: DecisionLog, past: PastCycle, plugins: tuple[type[Plugin], ...
     explanation = past.explain()
     profile = past.runner.profile
     replayed = past
-    if not all(_is_stateless(plugin) for plugin in profile.all_plugins()):
+    if not all(is_stateless(plugin) for plugin in profile.all_plugins()):
         replayed = find_cycle(log, past.pod.key, past.attempt, plugins=plugins)
-    replay = _AttemptReplay(replayed)
-    replay.run_until_decided(explanation.decision.node)
+    trace = _traced(replayed, explanation.decision.node)
     weights = first_profile_weights(log.setup, plugins=plugins)
+    return finished_attempt(explanation, profile, weights, trace)
+
+
+def finished_attempt(
+    explanation: Explanation, profile: Profile, weights: Mapping[str, int], trace: AttemptTrace
+) -> KssAttempt:
+    """Return an attempt, from its explanation and what happened after it."""
     if not profile.score:
         # The v1.16 rules have priorities, for which the original has no weights.
         weights = {given.plugin: given.weight for given in explanation.scores}
     return KssAttempt(
-        attempt=past.attempt,
+        attempt=explanation.attempt,
         explanation=explanation,
         results=attempt_results(
-            explanation,
-            profile,
-            weights,
-            placed=replay.placed(),
-            extenders=replay.answers,
+            explanation, profile, weights, placed=trace.placed(), extenders=trace.answers
         ),
     )
 
 
-def _is_stateless(plugin: Plugin) -> bool:
+def is_stateless(plugin: Plugin) -> bool:
     """Whether a plugin keeps no state outside the cycle."""
     is_in_tree = type(plugin).__module__.startswith("podwright.plugins.")
     # Plugins that group pods keep state about the other pods of a group.
     return is_in_tree and not plugin.implements("group_of")
 
 
-class _AttemptReplay:
-    """Replays a run from before a cycle of a pod, and collects the calls that concern the pod.
+def _traced(past: PastCycle, node: str) -> AttemptTrace:
+    """Replay a run from before a cycle of a pod until the pod is bound or has failed.
 
-    Attributes
-    ----------
-    answers : list of ExtenderAnswer
-        The answers of extenders about the pod, in order.
+    Raises
+    ------
+    LogError
+        The machine returns other actions than the recorded ones.
     """
-
-    def __init__(self, past: PastCycle) -> None:
-        self.answers: list[ExtenderAnswer] = []
-        self._past = past
-        self._uid = past.pod.metadata.uid
-        self._calls: list[PluginCall] = []
-        self._pending_extender_calls: dict[int, ExtenderCall] = {}
-        self._node = ""
-        self._is_binding = False
-        self._event = ""
-        runner = past.run.machine.runner(past.pod.spec.scheduler_name)
-        assert runner is not None, f"there is no profile for {past.pod.key}"
-        trace_plugins(runner.profile, self._record_call)
-
-    def _record_call(self, call: PluginCall) -> None:
-        if call.uid == self._uid:
-            self._calls.append(call)
-
-    def run_until_decided(self, node: str) -> None:
-        """Replay until the pod is bound or has failed.
-
-        Parameters
-        ----------
-        node : str
-            The node that the cycle chose; "" if there is none.
-
-        Raises
-        ------
-        LogError
-            The machine returns other actions than the recorded ones.
-        """
-        run, end = self._past.run, self._past.end
-        while (step := run.step()) is not None:
-            entry, actions = step
-            if encode_actions(actions) != entry.actions:
-                raise LogError(
-                    f"the replay of event {entry.index} differs from the recording, so the plugin"
-                    " results are not available; use podwright.verify for details"
-                )
-            self._process(entry, actions)
-            if entry.index < end:
-                continue
-            if entry.index == end:
-                # Reserve is not called if the pod could not be assumed.
-                has_begun = bool(node) and (bool(self._calls) or self._event != FAILED)
-                self._node = node if has_begun else ""
-            if self._event or not self._node or self._is_deletion_of_pod(entry):
-                break
-
-    def _process(self, entry: Entry, actions: list[Action]) -> None:
-        match entry.event:
-            case ExtenderReplied(number, reply) if number in self._pending_extender_calls:
-                call = self._pending_extender_calls.pop(number)
-                settings = next(
-                    one.settings
-                    for one in self._past.runner.extenders
-                    if one.index == call.extender
-                )
-                self.answers.append(
-                    ExtenderAnswer(
-                        name=settings.url_prefix,
-                        weight=settings.weight,
-                        verb=call.verb,
-                        reply=reply,
-                    )
-                )
-            case _:
-                pass
-        for action in actions:
-            match action:
-                case EmitEvent(uid=uid, reason=reason) if uid == self._uid:
-                    if reason in (SCHEDULED, FAILED):
-                        self._event = reason
-                case Bind(uid=uid) if uid == self._uid:
-                    self._is_binding = True
-                case CallExtender(number, request) if self._concerns_pod(entry, request):
-                    self._pending_extender_calls[number] = request
-                    self._is_binding |= request.verb == "bind"
-                case _:
-                    continue
-
-    def _concerns_pod(self, entry: Entry, request: ExtenderCall) -> bool:
-        if request.verb == "bind":
-            return bool(msgspec.json.decode(request.body)["PodUID"] == self._uid)
-        # Cycles are serial, so other requests during this cycle are about this pod.
-        return entry.index <= self._past.end
-
-    def _is_deletion_of_pod(self, entry: Entry) -> bool:
-        return isinstance(entry.event, ObjectDeleted) and entry.event.obj.uid == self._uid
-
-    def placed(self) -> PlacementOutcome:
-        """Return the outcome after the node was chosen."""
-        return PlacementOutcome(
-            node=self._node,
-            calls=tuple(self._calls),
-            is_binding=self._is_binding or any(one.point == "bind" for one in self._calls),
-            is_bound=self._event == SCHEDULED,
-        )
+    run = past.run
+    runner = run.machine.runner(past.pod.spec.scheduler_name)
+    assert runner is not None, f"there is no profile for {past.pod.key}"
+    trace = AttemptTrace(past.pod.metadata.uid, past.end, node, past.runner.extenders)
+    trace_plugins(runner.profile, trace.record_call)
+    while not trace.is_decided and (step := run.step()) is not None:
+        entry, actions = step
+        if encode_actions(actions) != entry.actions:
+            raise LogError(
+                f"the replay of event {entry.index} differs from the recording, so the plugin"
+                " results are not available; use podwright.verify for details"
+            )
+        trace.process(entry, actions)
+    return trace

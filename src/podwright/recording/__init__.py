@@ -43,7 +43,7 @@ from podwright.recording.placement_diff import (
     ResourceUse,
 )
 from podwright.recording.placements import PodPlacement
-from podwright.recording.record import class_name, record
+from podwright.recording.record import class_name, new_machine, record
 from podwright.recording.record_writing import (
     initial_lines,
     record_line,
@@ -136,6 +136,7 @@ __all__ = [
     "held_back",
     "initial_lines",
     "joined",
+    "new_machine",
     "past_advice",
     "placements_of_run",
     "queue_of",

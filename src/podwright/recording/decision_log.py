@@ -486,22 +486,51 @@ class DecisionLog:
         objects = start.objects
         objects.update(start.given)
         for frame in self._frames[start.frame_index :]:
-            if frame.head.kind == EVENTS:
-                index = self._read(frame, EventIndex)
-                block = self._read(frame, EventBlock, part=1)
-                yield from decode_events(
-                    index, block, frame.head.first, objects, source=self._medium.source
-                )
-            elif frame.head.kind in _CHECKPOINTS:
-                passed = self._read(frame, CheckpointIndex)
-                for number, obj in decode_objects(passed.objects, objects):
-                    # An object that the caller gave for a number stays.
-                    objects.setdefault(number, obj)
-                # Later events do not refer to objects that the checkpoint does not list.
-                known = {number: objects[number] for number in accumulate(passed.numbers)}
-                objects.clear()
-                objects.update(start.given)
-                objects.update(known)
+            yield from self._entries_of(frame, objects, start.given)
+
+    def follow(self) -> Iterator[tuple[Entry, tuple[str, ...]] | None]:
+        """Yield all events, each with the pods whose cycles ended in it, and None at the end.
+
+        After None, the next item is the first of the events that were appended meanwhile, or None
+        again; the iterator never ends.
+        """
+        place, objects = 1, dict[int, KubernetesObject]()
+        while True:
+            self._flush_to_read()
+            for frame in self._frames[place:]:
+                ended: dict[int, list[str]] = {}
+                if frame.head.kind == EVENTS:
+                    columns = self._read(frame, EventIndex)
+                    for at, pod in zip(columns.cycle_places, columns.cycle_pods, strict=True):
+                        ended.setdefault(frame.head.first + at, []).append(pod)
+                for entry in self._entries_of(frame, objects, {}):
+                    yield entry, tuple(ended.get(entry.index, ()))
+                place += 1
+            yield None
+
+    def _entries_of(
+        self,
+        frame: Frame,
+        objects: dict[int, KubernetesObject],
+        given: Mapping[int, KubernetesObject],
+    ) -> Iterator[Entry]:
+        """Yield the events of a frame, and update the objects that later ones refer to."""
+        if frame.head.kind == EVENTS:
+            index = self._read(frame, EventIndex)
+            block = self._read(frame, EventBlock, part=1)
+            yield from decode_events(
+                index, block, frame.head.first, objects, source=self._medium.source
+            )
+        elif frame.head.kind in _CHECKPOINTS:
+            passed = self._read(frame, CheckpointIndex)
+            for number, obj in decode_objects(passed.objects, objects):
+                # An object that the caller gave for a number stays.
+                objects.setdefault(number, obj)
+            # Later events do not refer to objects that the checkpoint does not list.
+            known = {number: objects[number] for number in accumulate(passed.numbers)}
+            objects.clear()
+            objects.update(given)
+            objects.update(known)
 
     def objects(self) -> dict[int, KubernetesObject]:
         """Return the objects that have a number, by number.

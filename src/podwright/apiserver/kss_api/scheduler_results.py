@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from podwright.apiserver.running_scheduler import RunningScheduler
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.config import ExtenderVerb, KubeSchedulerConfiguration
-from podwright.kss import ExtenderProxy, UnknownExtender, kss_annotations
+from podwright.kss import ExtenderProxy, LiveResults, UnknownExtender
 from podwright.objects import NamespacedName
-from podwright.recording import UnknownCycle
+from podwright.recording import DecisionLog
 
 
 class SchedulerResults:
@@ -29,6 +29,8 @@ class SchedulerResults:
         self._scheduler = scheduler
         self._proxy: ExtenderProxy | None = None
         self._proxied: KubeSchedulerConfiguration | None = None
+        self._live: LiveResults | None = None
+        self._log: DecisionLog | None = None
 
     async def annotations(self, pod: NamespacedName) -> Mapping[str, str]:
         """Return the result annotations of a pod; empty if there was no attempt.
@@ -43,10 +45,10 @@ class SchedulerResults:
 
     def _of_log(self, pod: NamespacedName) -> Mapping[str, str]:
         log = self._turns.cluster.world.log
-        try:
-            return kss_annotations(log, pod, plugins=self._scheduler.options.plugins)
-        except UnknownCycle:
-            return {}
+        if self._live is None or self._log is not log:  # the scheduler has changed
+            self._live = LiveResults(log, plugins=self._scheduler.options.plugins)
+            self._log = log
+        return self._live.annotations(pod)
 
     async def extend(self, index: int, verb: ExtenderVerb, body: bytes) -> bytes:
         """Call an extender for another scheduler, keep its answer, and return it.
