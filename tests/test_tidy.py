@@ -306,6 +306,7 @@ def test_kernels_pass_their_tests_without_numba_which_notice_whatever_is_wrong_w
 BEYOND_THE_FACE = {
     "api.endpoints": "a face of its own: the HTTP semantics, which only servers load",
     "apiserver.certificates": "it needs the extra tls, so it is imported for TLS only",
+    "apiserver.kss_api": "it needs Starlette, which takes a tenth of a second to import",
     "kernels": "their tests plant defects while the decorator runs, so nothing loads all of them",
     "plugins": "the registry in `assembly` names each plugin's module; no other room imports them",
     "schema.structural": "custom resources need expressions, which the room's face does not load",

@@ -28,6 +28,10 @@ class AllowedHosts:
         can be bound to its address by others; an address cannot.
     origins : collection of str
         Origins of other pages that are served, such as `http://localhost:3000`.
+
+    Attributes
+    ----------
+    origins : frozenset of str
     """
 
     def __init__(
@@ -39,7 +43,7 @@ class AllowedHosts:
     ) -> None:
         self._names = frozenset(name.lower() for name in names)
         self._allows_addresses = allows_addresses
-        self._origins = frozenset(origins)
+        self.origins = frozenset(origins)
 
     def rejection(self, headers: Mapping[str, str]) -> HttpReply | None:
         """Return the reply to a request that is not served; None for one that is."""
@@ -47,7 +51,7 @@ class AllowedHosts:
         if host and not self._is_allowed(f"//{host}"):
             return _forbidden(f'the server is not reached by the name "{host}"')
         origin = headers.get("origin", "")
-        if origin and origin not in self._origins and not self._is_allowed(origin):
+        if origin and origin not in self.origins and not self._is_allowed(origin):
             return _forbidden(f'requests of pages of "{origin}" are not served')
         return None
 

@@ -17,6 +17,7 @@ import uvicorn
 import uvloop
 
 from podwright.apiserver.application import Application
+from podwright.apiserver.cors import with_cors
 from podwright.apiserver.hosts import AllowedHosts
 from podwright.apiserver.short_collections import short_collections
 from podwright.apiserver.turn_loop import TurnLoop
@@ -151,13 +152,15 @@ async def _serve(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, turns.stop)
-    application = Application(turns, hosts)
+    application: Any = Application(turns, hosts)
+    if hosts.origins:
+        application = with_cors(application, hosts.origins)
     sites = make_sites(turns)
     await serving(application, turns, listening, started, tls=tls, sites=sites)
 
 
 async def serving(
-    application: Application,
+    application: Any,
     turns: TurnLoop,
     listening: socket.socket,
     started: Callable[[], None] = lambda: None,

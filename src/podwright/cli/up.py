@@ -46,6 +46,7 @@ def _ip_address(text: str) -> str:
         "podwright up --demo",
         "podwright up examples/simulate --events examples/simulate/day.jsonl --speed 60",
         "podwright up --nodes 3 --tls",
+        "podwright up --nodes 3 --kss-port 1212",
     )
 )
 def up(  # noqa: PLR0913, PLR0917 - the options of the command
@@ -170,6 +171,48 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
         bool,
         typer.Option("--lifecycle/--no-lifecycle", help="Whether podwright simulates kubelets."),
     ] = True,
+    kss_port: Annotated[
+        int | None,
+        typer.Option(
+            "--kss-port",
+            metavar="PORT",
+            min=0,
+            max=65535,
+            help="Serve the HTTP API of kube-scheduler-simulator on this port of 127.0.0.1 as "
+            "well. 0: any free port.",
+            show_default=False,
+        ),
+    ] = None,
+    kss_config: Annotated[
+        Path | None,
+        typer.Option(
+            "--kss-config",
+            metavar="FILE",
+            help="Read a SimulatorConfiguration of kube-scheduler-simulator, and its environment "
+            "variables. Options of the command line override it.",
+            show_default=False,
+        ),
+    ] = None,
+    cors_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--cors-origin",
+            metavar="ORIGIN",
+            help="Let pages of this origin use the APIs, for example http://localhost:3000. "
+            "May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    allow_extender: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-extender",
+            metavar="HOST",
+            help="Let a configuration that is sent over HTTP name extenders on this host, with a "
+            "port or without. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     bare: Annotated[
         bool,
         typer.Option(
@@ -187,8 +230,26 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
     from podwright.cli.up_address import AddressOptions
     from podwright.cli.up_inputs import DEMO
     from podwright.cli.up_run import UpOptions, run_up
+    from podwright.cli.up_simulator import SimulatorOptions, read_simulator_file
 
     given = given_on(ctx)
+    if allow_extender and kss_port is None and kss_config is None:
+        reject_idle("--allow-extender", "without --kss-port", "no configuration is received")
+    simulator = SimulatorOptions(
+        port=kss_port,
+        origins=tuple(cors_origin or ()),
+        allowed_hosts=tuple(allow_extender or ()),
+    )
+    event_paths = list(events or ())
+    if kss_config is not None:
+        read = read_simulator_file(kss_config, simulator)
+        simulator = read.options
+        if config is None:
+            config = read.scheduler_configuration
+        if "port" not in given and read.kubernetes_port is not None:
+            port = read.kubernetes_port
+        if read.record is not None:
+            event_paths.append(read.record)
     if bare:
         for name, option in _PARTS.items():
             if name in given:
@@ -214,7 +275,8 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
             *(() if snapshot is None else (str(snapshot),)),
             *((DEMO,) if demo else ()),
         ),
-        events=tuple(map(str, events or ())),
+        events=tuple(map(str, event_paths)),
+        simulator=simulator,
         is_demo=demo,
         nodes=nodes,
         port=port,

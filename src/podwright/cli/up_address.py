@@ -6,6 +6,7 @@ import ipaddress
 import os
 import socket
 import ssl
+from collections.abc import Collection
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -80,8 +81,18 @@ def is_loopback(host: str) -> bool:
     return ipaddress.ip_address(host).is_loopback
 
 
-def endpoint_of(options: AddressOptions, db: Path | None) -> Endpoint:
+def endpoint_of(
+    options: AddressOptions, db: Path | None, origins: Collection[str] = ()
+) -> Endpoint:
     """Return the endpoint; the certificates of a cluster with a file are kept beside it.
+
+    Parameters
+    ----------
+    options : AddressOptions
+    db : Path, optional
+        The file of the cluster.
+    origins : collection of str
+        Origins of other pages that may use the server.
 
     Raises
     ------
@@ -97,8 +108,9 @@ def endpoint_of(options: AddressOptions, db: Path | None) -> Endpoint:
     if address.is_unspecified:
         host = "::1" if address.version == 6 else "127.0.0.1"
     names = [*options.names, host, *_own_names(options.host)]
+    others = not is_loopback(options.host)
     hosts = AllowedHosts(
-        {*LOOPBACK, *names, options.host}, allows_addresses=not is_loopback(options.host)
+        {*LOOPBACK, *names, options.host}, allows_addresses=others, origins=origins
     )
     if not options.has_tls:
         return Endpoint(host=host, hosts=hosts)
@@ -129,7 +141,7 @@ def endpoint_of(options: AddressOptions, db: Path | None) -> Endpoint:
     context = server_context(certificate, key, kept.authority)
     served = names_of(certificate)
     hosts = AllowedHosts(
-        {*LOOPBACK, *names, options.host, *served}, allows_addresses=not is_loopback(options.host)
+        {*LOOPBACK, *names, options.host, *served}, allows_addresses=others, origins=origins
     )
     other = next((name for name in sorted(served) if "*" not in name), "")
     return Endpoint(

@@ -33,6 +33,7 @@ from podwright.cli.inputs import extender_caller, read_inputs, scheduler_options
 from podwright.cli.options import Setup
 from podwright.cli.up_address import AddressOptions, endpoint_of
 from podwright.cli.up_inputs import add_inputs, check_parts, event_files, inputs_of, stages_of
+from podwright.cli.up_simulator import SimulatorOptions, simulator_sites
 from podwright.cli.warm_up_run import warm_up
 from podwright.store import ObjectStore, open_store
 
@@ -70,6 +71,7 @@ class UpOptions:
     has_controllers: bool
     has_lifecycle: bool
     is_bare: bool
+    simulator: SimulatorOptions
 
 
 def run_up(options: UpOptions, setup: Setup) -> None:
@@ -92,7 +94,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
     events = event_files(options.events)
     with ExitStack() as stack:
         listening = stack.enter_context(bound_socket(options.address.host, options.port))
-        endpoint = endpoint_of(options.address, options.db)
+        endpoint = endpoint_of(options.address, options.db, options.simulator.origins)
         address = endpoint.url(listening.getsockname()[1])
         token = _BARE_TOKEN if options.is_bare else secrets.token_urlsafe(24)
         store = stack.enter_context(closing(_store(options, setup)))
@@ -108,8 +110,16 @@ def run_up(options: UpOptions, setup: Setup) -> None:
         write_kubeconfig(options.kubeconfig, kubeconfig(address, token, endpoint.tls))
         if options.is_bare:
             bare_store(start_ns, store=store)
+        scheduler = scheduler_options(inputs, setup)
+        sites, simulator = simulator_sites(
+            options.simulator,
+            stack,
+            scheduler=scheduler,
+            token=token,
+            has_scheduler=options.has_scheduler,
+        )
         cluster = new_cluster(
-            scheduler_options(inputs, setup),
+            scheduler,
             now_ns=start_ns,
             options=ClusterOptions(
                 has_scheduler=options.has_scheduler,
@@ -138,9 +148,10 @@ def run_up(options: UpOptions, setup: Setup) -> None:
         serve(
             turns,
             listening,
-            started=lambda: _announce(options, address),
+            started=lambda: _announce(options, address, simulator),
             tls=endpoint.context,
             hosts=endpoint.hosts,
+            sites=sites,
         )
     print_message("stopped" if options.db is None else f"stopped; {options.db} has all objects")
 
@@ -163,12 +174,13 @@ def _server_options(options: UpOptions, token: str) -> ServerOptions:
     return ServerOptions(tokens=tokens, anonymous=admin, admission=served_plugins)
 
 
-def _announce(options: UpOptions, address: str) -> None:
+def _announce(options: UpOptions, address: str, simulator: str) -> None:
+    beside = f"Serving kube-scheduler-simulator's API at {simulator}.\n" if simulator else ""
     path = shlex.quote(str(options.kubeconfig))
     commands = _DEMO if options.is_demo else _COMMANDS
     lines = "".join(f"  kubectl {command}\n" for command in commands)
     write(
-        f"Serving the Kubernetes API at {address}. Ctrl-C stops it.\n\n"
+        f"Serving the Kubernetes API at {address}. Ctrl-C stops it.\n{beside}\n"
         f"Try in another terminal:\n  export KUBECONFIG={path}\n{lines}"
     )
     sys.stdout.flush()  # the process goes on

@@ -16,13 +16,12 @@ from typing import Any, Final
 import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
-from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from podwright.apiserver.checked_hosts import CheckedHosts
+from podwright.apiserver.cors import with_cors
 from podwright.apiserver.hosts import AllowedHosts
 from podwright.apiserver.kss_api.cluster_client import ClusterClient
 from podwright.apiserver.kss_api.exchange import exported, imported
@@ -39,7 +38,7 @@ _JSON: Final = "application/json"
 
 def simulator_application(
     client: ClusterClient, scheduler: RunningScheduler, *, cors_origins: Sequence[str] = ()
-) -> Starlette:
+) -> CheckedHosts:
     """Return the ASGI application.
 
     Parameters
@@ -52,7 +51,7 @@ def simulator_application(
         The origins whose pages may read the replies.
     """
     routes = _Routes(client, scheduler)
-    return Starlette(
+    application = Starlette(
         routes=[
             Route(f"{BASE}/schedulerconfiguration", routes.get_configuration, methods=["GET"]),
             Route(f"{BASE}/schedulerconfiguration", routes.set_configuration, methods=["POST"]),
@@ -62,17 +61,9 @@ def simulator_application(
             Route(f"{BASE}/listwatchresources", routes.stream, methods=["GET"]),
             Route(f"{BASE}/extender/{{verb}}/{{index}}", routes.extend, methods=["POST"]),
         ],
-        middleware=[
-            Middleware(CheckedHosts, hosts=AllowedHosts(origins=cors_origins)),
-            Middleware(
-                CORSMiddleware,
-                allow_origins=list(cors_origins),
-                allow_credentials=True,
-                allow_methods=["GET", "HEAD", "PUT", "PATCH", "POST", "DELETE"],
-            ),
-        ],
         exception_handlers={HTTPException: _of_status, PodwrightError: _of_failure},
     )
+    return CheckedHosts(with_cors(application, cors_origins), AllowedHosts(origins=cors_origins))
 
 
 class _Routes:

@@ -1,0 +1,115 @@
+"""`podwright up --kss-port`: the HTTP API of kube-scheduler-simulator."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+from tests.e2e.command_line import ROOT, run
+from tests.e2e.test_up import PODS, SECONDS_MAX, Up, pod
+
+SIMULATOR = re.compile(r"API at (http://127\.0\.0\.1:\d+)/api/v1")
+SCRIPT = ROOT / "examples" / "kube-scheduler-simulator" / "call_routes.py"
+ORIGIN = "http://localhost:3000"
+
+
+@pytest.fixture
+def up(tmp_path):
+    """Return a function that starts a cluster, which ends with the test."""
+    started = []
+
+    def start(*options):
+        started.append(Up(tmp_path, *options))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.end()
+        each.log.close()
+
+
+def simulator_of(cluster):
+    found = SIMULATOR.search(cluster.text())
+    assert found is not None, cluster.text()
+    return found[1]
+
+
+def test_the_script_finds_every_route_as_expected(up):
+    cluster = up("--nodes", "3", "--kss-port", "0", "--cors-origin", ORIGIN)
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), simulator_of(cluster)],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS_MAX,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("ok   ") == len(done.stdout.splitlines()) == 20
+
+
+def test_pages_of_an_allowed_origin_use_the_kubernetes_api(up):
+    cluster = up("--nodes", "1", "--cors-origin", ORIGIN)
+    for origin, allowed in ((ORIGIN, ORIGIN), ("https://evil.example", None)):
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{cluster.port}/api/v1/nodes", headers={"Origin": origin}
+        )
+        if allowed is None:
+            with pytest.raises(urllib.error.HTTPError, match="403"):
+                urllib.request.urlopen(request, timeout=SECONDS_MAX)
+            continue
+        with urllib.request.urlopen(request, timeout=SECONDS_MAX) as reply:
+            assert reply.headers["Access-Control-Allow-Origin"] == allowed
+
+
+CONFIGURATION = """
+apiVersion: kube-scheduler-simulator-config/v1alpha1
+kind: SimulatorConfiguration
+port: 0
+etcdURL: "http://127.0.0.1:2379"
+corsAllowedOriginList: ["http://localhost:3000"]
+kubeApiServerUrl: "http://127.0.0.1:3131"
+kubeSchedulerConfigPath: {scheduler}
+"""
+
+
+def test_a_configuration_of_the_simulator_is_used_and_its_rest_is_named(up, tmp_path):
+    scheduler = tmp_path / "scheduler.yaml"
+    scheduler.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\n"
+        "kind: KubeSchedulerConfiguration\n"
+        "profiles: [{schedulerName: mine}]\n"
+    )
+    file = tmp_path / "config.yaml"
+    file.write_text(CONFIGURATION.format(scheduler=scheduler).replace("port: 0", "port: 1"))
+    cluster = up("--nodes", "1", "--kss-config", str(file), "--kss-port", "0")
+    assert "etcdURL has no effect: podwright keeps the objects itself" in cluster.text()
+    mine = pod("web")
+    mine["spec"]["schedulerName"] = "mine"
+    cluster.send("POST", PODS, mine)
+    cluster.eventually(f"{PODS}/web", lambda found: "nodeName" in found["spec"])
+    with urllib.request.urlopen(f"{simulator_of(cluster)}/api/v1/schedulerconfiguration") as reply:
+        assert json.loads(reply.read())["profiles"][0]["schedulerName"] == "mine"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (CONFIGURATION.replace("port: 0", "prot: 1"), "prot: unknown field"),
+        (
+            CONFIGURATION.replace("port: 0", "port: 1\nkubeConfig: a\nresourceSyncEnabled: true"),
+            "resourceSyncEnabled: podwright up does not read other clusters",
+        ),
+    ],
+)
+def test_a_configuration_that_cannot_be_used_is_an_error(tmp_path, text, message):
+    file = tmp_path / "config.yaml"
+    file.write_text(text.format(scheduler="''"))
+    assert message in run(f"up --kss-config {file}", status=2).stderr
+
+
+def test_allowed_extenders_without_the_api_have_no_effect():
+    assert "--allow-extender" in run("up --allow-extender 10.0.0.1", status=2).stderr
