@@ -49,7 +49,8 @@ def created(obj: T, *, strategy: KindStrategy, name: str, uid: str, version: int
     """Return a new object with the metadata that the server sets."""
     text, generation, now = (
         str(version),
-        1 if strategy.has_generation else 0,
+        # Of kinds that count no changes, upstream keeps what was sent.
+        1 if strategy.has_generation else max(obj.metadata.generation, 0),
         timestamp_text(now_ns),
     )
     metadata = _replace(

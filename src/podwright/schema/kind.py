@@ -325,7 +325,7 @@ class Kind:
         if self.row.metadata_checks:
             validate_metadata_update(errors, metadata, old.get("metadata") or {})
         if self.row.metadata_checks > 1:
-            validate_unchanged_metadata(errors, metadata)
+            validate_unchanged_metadata(errors, metadata, self.row.name_rule)
         if self._validate_update is not None:
             self._validate_update(errors, new, old)
         else:

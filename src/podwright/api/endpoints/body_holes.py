@@ -52,6 +52,8 @@ def _hole(plain: str, example: str) -> Hole:
 
 
 _NAME: Final = _hole(_SUBDOMAIN, "podwright-example-{:02d}")
+# Other names of pods get a warning.
+_POD_NAME: Final = _hole(rf"(?=[-a-z0-9]{{1,63}}$){_LABEL}", "podwright-example-{:02d}")
 _UID_HOLE: Final = _hole(_UID, "0e0a3b1e-4b1d-4c7e-9d2f-4c6b8a10ee{:02d}")
 _VERSION_HOLE: Final = _hole(_VERSION, "9081726354536271{:02d}")
 _INSTANCE_HOLE: Final = _hole("[-.a-z0-9]{1,128}", "podwright-example-{:02d}")
@@ -62,7 +64,7 @@ _MICRO_HOLE: Final = _hole(rf"{_SECOND}\.\d{{6}}Z", "2999-12-31T23:{:02d}:00.123
 _REFERENCE: Final = {"name": _NAME, "uid": _UID_HOLE, "resourceVersion": _VERSION_HOLE}
 
 HOLES: Final[dict[GroupKind, dict[Path, Hole]]] = {
-    ("", "Pod"): {("metadata", "name"): _NAME},
+    ("", "Pod"): {("metadata", "name"): _POD_NAME},
     ("", "Event"): {
         ("metadata", "name"): _NAME,
         **{("regarding", field): hole for field, hole in _REFERENCE.items()},

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
+import msgspec
+
 from podwright.api.deletion import FOREGROUND, ORPHAN, Propagation
 from podwright.api.endpoints import strategies
 from podwright.api.endpoints.bodies import read_object, type_meta
@@ -19,6 +21,7 @@ from podwright.api.endpoints.custom_resources import (
 )
 from podwright.api.endpoints.long_requests import Steps
 from podwright.api.endpoints.options import DeleteOptions, delete_options, list_options
+from podwright.api.endpoints.query import is_true
 from podwright.api.endpoints.read import page_of
 from podwright.api.endpoints.request import HttpReply
 from podwright.api.endpoints.resources import Resource
@@ -186,9 +189,14 @@ def _deleted(call: Call, stored: Stored) -> HttpReply:
 
 def delete_collection(backend: Backend, call: Call) -> Steps:
     """Delete the selected objects of a collection one by one, and return them as they were."""
-    deleting = delete_options(_options_body(call), call.request)
+    body = _options_body(call)
+    deleting = delete_options(body, call.request)
+    if body is None:
+        # In the query, it is the version of the list.
+        deleting = msgspec.structs.replace(deleting, resource_version=None)
     _warn_about_pods(call, deleting)
-    options = list_options(call.request, is_watch=False)
+    is_watch = is_true(call.request.parameters.get("watch"))
+    options = list_options(call.request, is_watch=is_watch)
     page = page_of(backend, call, options)
     resource = call.resource
     items: list[KubernetesObject] = []

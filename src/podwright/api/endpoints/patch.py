@@ -296,8 +296,6 @@ def _apply(backend: Backend, call: Call, options: WriteOptions) -> tuple[Documen
     check_configuration(configuration)
 
     def make(current: Document | None) -> Document:
-        if current is None:
-            check_no_uid(call, configuration)
         found = backend.field_management.applied(
             resource,
             current,
@@ -307,6 +305,8 @@ def _apply(backend: Backend, call: Call, options: WriteOptions) -> tuple[Documen
             subresource=info.subresource,
             now_ns=call.now_ns,
         )
+        if current is None:
+            check_no_uid(call, configuration)
         if decoded.duplicates and options.field_validation == "Strict":
             (error,) = decoded.duplicates
             raise bad_request(f"error strict decoding YAML: error converting YAML to JSON: {error}")

@@ -38,6 +38,8 @@ def bind_by_collection(backend: Backend, call: Call) -> HttpReply:
     options = write_options(call.request, "CreateOptions")
     binding = in_namespace(call, body_of(backend, call, options.field_validation))
     name = (binding.get("metadata") or {}).get("name") or ""
+    if not name:
+        raise bad_request("Name parameter required.")
     info = msgspec.structs.replace(call.info, resource="pods", subresource="binding", name=name)
     pods = backend.resources.find("", "v1", "pods")
     assert pods is not None, "pods are always served"

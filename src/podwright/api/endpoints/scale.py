@@ -132,7 +132,7 @@ def get_scale(backend: Backend, call: Call) -> HttpReply:
     paths = call.resource.scale_paths
     if paths is not None and (scale.get("spec") or {}).get("replicas") == _UNSET:
         raise internal(f'the spec replicas field "{paths.replicas}" does not exist')
-    return object_reply(call, scale)
+    return object_reply(_of_scale(call), scale)
 
 
 def update_scale(backend: Backend, call: Call) -> HttpReply:
@@ -221,7 +221,7 @@ def _write(
     document, _ = update_document(
         backend, call, make, options, uid=uid, may_create=False, tracks_fields=False
     )
-    return object_reply(call, scale_of(resource, document))
+    return object_reply(_of_scale(call), scale_of(resource, document))
 
 
 def _check(resource: Resource, scale: Document, name: str) -> None:

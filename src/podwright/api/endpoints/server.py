@@ -426,6 +426,8 @@ def _is_path_of(info: RequestInfo, resource: Resource) -> bool:
     """
     if resource.namespaced:
         if info.name and not info.namespace and _has_namespace(info):
+            if resource.is_custom:
+                raise unknown_path()
             raise bad_request("Namespace parameter required.")
         return bool(info.namespace) or not info.name
     if (info.group, info.resource) == ("", "namespaces"):
@@ -441,7 +443,7 @@ def _has_namespace(info: RequestInfo) -> bool:
 def _unknown(resources: Resources, path: str) -> ApiError | PlainError:
     """Return the error of a path that nothing serves: a Status below a known group."""
     parts = path.split("/")[1:]
-    if parts[0] == "api" and len(parts) > 1:
+    if parts[0] in ("api", "version") and len(parts) > 1:
         return unknown_resource()
     if parts[0] == "apis" and len(parts) > 2 and resources.is_built_in(parts[1]):
         return unknown_resource()

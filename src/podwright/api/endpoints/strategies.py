@@ -174,7 +174,27 @@ def _node(new: Document, old: Document, now_ns: int) -> Document:
     return with_part(new, "status", old.get("status"))
 
 
+def _without_stop_signals(pod: Document) -> Document:
+    """Return a new pod without stop signals, which a feature gate enables that is off.
+
+    Upstream: pkg/api/pod/util.go, dropContainerStopSignals
+    """
+    spec: Document = pod.get("spec") or {}
+    changes: Document = {}
+    for field in ("initContainers", "containers", "ephemeralContainers"):
+        containers = spec.get(field) or ()
+        if any("stopSignal" in (each.get("lifecycle") or {}) for each in containers):
+            changes[field] = [_without_stop_signal(each) for each in containers]
+    return pod | {"spec": spec | changes} if changes else pod
+
+
+def _without_stop_signal(container: Document) -> Document:
+    lifecycle = _without(container.get("lifecycle") or {}, "stopSignal")
+    return with_part(container, "lifecycle", lifecycle or None)
+
+
 def _new_pod(pod: Document, now_ns: int) -> Document:
+    pod = _without_stop_signals(pod)
     spec = pod.get("spec") or {}
     status: Document = {"phase": "Pending", "qosClass": qos_class(spec)}
     if spec.get("schedulingGates"):
@@ -202,9 +222,35 @@ def _pod_status(new: Document, old: Document, now_ns: int) -> Document:
     return old | {"metadata": metadata, "status": status}
 
 
+_DATA_SOURCES: Final = (
+    ("", "PersistentVolumeClaim"),
+    ("snapshot.storage.k8s.io", "VolumeSnapshot"),
+)
+"""The sources that the older field of a claim can have; others are dropped."""
+
+
 def _new_claim(claim: Document, now_ns: int) -> Document:
     del now_ns
-    return claim | {"status": {"phase": "Pending"}}
+    made = claim | {"status": {"phase": "Pending"}}
+    return made | {"spec": _with_data_sources(made["spec"])} if made.get("spec") else made
+
+
+def _with_data_sources(spec: Document) -> Document:
+    """Return the spec of a new claim with its source in both fields.
+
+    Upstream: pkg/api/persistentvolumeclaim/util.go, EnforceDataSourceBackwardsCompatibility,
+    NormalizeDataSources
+    """
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if reference is None:
+        if source is None:
+            return spec
+        if (source.get("apiGroup") or "", source.get("kind")) not in _DATA_SOURCES:
+            return _without(spec, "dataSource")
+        return spec | {"dataSourceRef": source}
+    if source is None and not reference.get("namespace"):
+        return spec | {"dataSource": _without(reference, "namespace")}
+    return spec
 
 
 def _new_volume(volume: Document, now_ns: int) -> Document:
@@ -277,7 +323,7 @@ def _resized(new: Document, old: Document) -> Document:
                 for each in spec[field]
             ]
     spec = with_part(spec, "resources", sent.get("resources"))
-    return old | {"metadata": new.get("metadata") or {}, "spec": spec}
+    return old | {"metadata": _tracked_metadata(new, old), "spec": spec}
 
 
 def _names(containers: list[Document] | None) -> list[Any]:

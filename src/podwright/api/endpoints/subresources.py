@@ -16,6 +16,7 @@ from podwright.api.endpoints.authentication_reviews import (
     review_token,
 )
 from podwright.api.endpoints.calls import Backend, Call, find, served
+from podwright.api.endpoints.options import parsed_version
 from podwright.api.endpoints.patch import patch
 from podwright.api.endpoints.paths import RequestInfo
 from podwright.api.endpoints.pod_binding import bind, bind_by_collection
@@ -36,6 +37,7 @@ SIMULATED: Final = (
 
 def get_parent(backend: Backend, call: Call) -> HttpReply:
     """Return the object of which the subresource is a part."""
+    parsed_version(call.request.parameter("resourceVersion"))
     return object_reply(call, served(call, find(backend, call)))
 
 

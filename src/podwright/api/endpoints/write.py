@@ -77,8 +77,8 @@ _OTHER_NAMESPACE: Final = (
     "the namespace of the provided object does not match the namespace sent on the request"
 )
 _SYSTEM_METADATA: Final = (
-    "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation",
-    "resourceVersion", "selfLink", "uid",
+    "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "resourceVersion",
+    "selfLink", "uid",
 )  # fmt: skip
 
 MakeNew: TypeAlias = Callable[[Document | None], Document]
@@ -276,7 +276,7 @@ def _created(
     call.warnings += attributes.warnings
     stored = _store_new(backend, call, document, is_dry_run=options.is_dry_run)
     made = resource.served(stored.object.raw)
-    return (_without_version(made) if options.is_dry_run else made), attributes, stored
+    return (_with_sent_version(call, made) if options.is_dry_run else made), attributes, stored
 
 
 def _warn(call: Call, new: Document, old: Document | None) -> None:
@@ -330,6 +330,8 @@ def _with_new_metadata(backend: Backend, call: Call, document: Document) -> Docu
     metadata = dict(document.get("metadata") or {})
     for name in _SYSTEM_METADATA:
         metadata.pop(name, None)
+    if not metadata.get("generation"):
+        metadata.pop("generation", None)
     store = backend.store
     version = store.resource_version + 1
     metadata["uid"] = uid_at(store.seed, version)
@@ -528,10 +530,14 @@ def _name_of(document: Document) -> str:
     return str((document.get("metadata") or {}).get("name") or "")
 
 
-def _without_version(document: Document) -> Document:
+def _with_sent_version(call: Call, document: Document) -> Document:
+    """Return an object of a dry run, which has no version but the one that was sent."""
     metadata = {
         name: value for name, value in document["metadata"].items() if name != "resourceVersion"
     }
+    sent = (call.sent.get("metadata") or {}).get("resourceVersion")
+    if sent and isinstance(sent, str):
+        metadata["resourceVersion"] = sent
     return document | {"metadata": metadata}
 
 

@@ -6,6 +6,7 @@ SetDefaults_Container, SetDefaults_Volume
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any, Final
 
@@ -219,17 +220,29 @@ def _http_get(action: Document) -> Document:
     return with_empty(action, {"path": "/", "scheme": "HTTP"})
 
 
+_HOST: Final = (
+    r"(?:(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
+    r"(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?/)?"
+)
+_PART: Final = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
+_IMAGE: Final = re.compile(
+    rf"{_HOST}{_PART}(?:/{_PART})*(?::(?P<tag>\w[\w.-]{{0,127}}))?"
+    r"(?:@(?P<digest>[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?",
+    re.ASCII,
+)
+"""The name of an image. Upstream: github.com/distribution/reference, regexp.go"""
+
+
 @lru_cache(maxsize=4096)
 def pull_policy(image: str) -> str:
     """Return when an image is pulled: always if its tag is `latest` or absent.
 
     An image with a digest, or whose name cannot be parsed, is pulled if it is not present.
     """
-    name = image.rpartition("/")[2]
-    if not image or "@" in name:
+    found = _IMAGE.fullmatch(image)
+    if found is None or found["digest"]:
         return "IfNotPresent"
-    tag = name.partition(":")[2]
-    return "Always" if tag in {"", "latest"} else "IfNotPresent"
+    return "Always" if found["tag"] in (None, "latest") else "IfNotPresent"
 
 
 # ---------------------------------------------------------------------------------- volumes

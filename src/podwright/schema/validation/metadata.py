@@ -130,16 +130,15 @@ def validate_metadata(
     An object with a `generateName` gets its name later; its prefix is checked.
     """
     prefix, name = metadata.get("generateName"), metadata.get("name")
-    if prefix:
-        # Upstream replaces the dash at the end and the character before it.
-        masked = f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
-        errors.each("metadata.generateName", prefix, name_rule(masked))
+    _validate_prefix(errors, prefix, name_rule)
     if name:
         errors.each("metadata.name", name, name_rule(name))
     elif not prefix:
         errors.required("metadata.name", "name or generateName is required")
     if namespace := metadata.get("namespace"):
         errors.each("metadata.namespace", namespace, dns_label(namespace))
+    if isinstance(generation := metadata.get("generation"), int) and generation < 0:
+        errors.invalid("metadata.generation", generation, "must be greater than or equal to 0")
     _validate_common(errors, metadata)
     _validate_finalizers(errors, metadata.get("finalizers") or [])
     if qualifies_finalizers:
@@ -185,8 +184,16 @@ def validate_metadata_update(
         _validate_qualified_finalizers(errors, new.get("finalizers") or [])
 
 
-def validate_unchanged_metadata(errors: FieldErrors, metadata: Document) -> None:
+def _validate_prefix(errors: FieldErrors, prefix: str | None, name_rule: NameRule) -> None:
+    if prefix:
+        # Upstream replaces the dash at the end and the character before it.
+        masked = f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
+        errors.each("metadata.generateName", prefix, name_rule(masked))
+
+
+def validate_unchanged_metadata(errors: FieldErrors, metadata: Document, name_rule: str) -> None:
     """Check the metadata of a changed object as that of a new one, which has a valid name."""
+    _validate_prefix(errors, metadata.get("generateName"), NAME_RULES[name_rule])
     _validate_common(errors, metadata)
     _validate_finalizers(errors, metadata.get("finalizers") or [])
     _validate_qualified_finalizers(errors, metadata.get("finalizers") or [])

@@ -12,6 +12,7 @@ from typing import Final
 from podwright.objects import Document, format_quantity, parse_quantity
 from podwright.schema.container_totals import container_totals
 from podwright.schema.validation.containers import validate_containers, validate_init_containers
+from podwright.schema.validation.ephemeral_containers import validate_ephemeral_containers
 from podwright.schema.validation.field_errors import FieldErrors
 from podwright.schema.validation.metadata import (
     validate_annotations,
@@ -42,6 +43,7 @@ from podwright.schema.validation.security_annotations import (
     validate_matching_fields,
     validate_profiles,
 )
+from podwright.schema.validation.windows_options import validate_host_processes
 
 _INT32_MAX: Final = 2**31 - 1
 _RESTART: Final = ("Always", "OnFailure", "Never")
@@ -57,6 +59,7 @@ def validate_pod(errors: FieldErrors, pod: Document) -> None:
     spec = pod.get("spec") or {}
     validate_pod_parts(errors, pod)
     if spec.get("ephemeralContainers"):
+        validate_ephemeral_containers(errors, "spec.ephemeralContainers", spec)
         errors.forbidden("spec.ephemeralContainers", "cannot be set on create")
     if spec.get("nodeName") and spec.get("schedulingGates"):
         text = "cannot be set until all schedulingGates have been cleared"
@@ -181,6 +184,7 @@ def validate_pod_spec(
         validate_gates(errors, f"{path}.schedulingGates", gates)
     if constraints := spec.get("topologySpreadConstraints"):
         validate_spread_constraints(errors, f"{path}.topologySpreadConstraints", constraints)
+    validate_host_processes(errors, path, spec)
     _validate_host_users(errors, path, spec)
     _validate_host_name(errors, path, spec)
     _validate_names(errors, path, spec)

@@ -10,16 +10,10 @@ from typing import Final
 
 from podwright.objects import Document
 from podwright.schema.decoding import Problem
-from podwright.schema.validation.containers import validate_container
+from podwright.schema.validation.ephemeral_containers import validate_ephemeral_containers
 from podwright.schema.validation.field_errors import FieldErrors
 from podwright.schema.validation.pod import validate_pod_parts
 
-_EPHEMERAL_FIELDS: Final = frozenset(
-    {"args", "command", "env", "envFrom", "image", "imagePullPolicy", "name", "resources",
-     "securityContext", "stdin", "stdinOnce", "targetContainerName", "terminationMessagePath",
-     "terminationMessagePolicy", "tty", "volumeDevices", "volumeMounts", "workingDir"}
-)  # fmt: skip
-_NOT_EPHEMERAL: Final = "cannot be set for an Ephemeral Container"
 _MIRROR: Final = "kubernetes.io/config.mirror"
 _RESIZABLE: Final = frozenset({"cpu", "memory"})
 
@@ -29,7 +23,7 @@ def ephemeral_container_problems(new: Document, old: Document) -> list[Problem]:
     errors = FieldErrors()
     path = "spec.ephemeralContainers"
     spec: Document = new.get("spec") or {}
-    _validate_ephemeral(errors, path, spec)
+    validate_ephemeral_containers(errors, path, spec)
     if _MIRROR in ((old.get("metadata") or {}).get("annotations") or {}):
         errors.forbidden("", "static pods do not support ephemeral containers")
     present = {each.get("name"): each for each in spec.get("ephemeralContainers") or ()}
@@ -42,34 +36,6 @@ def ephemeral_container_problems(new: Document, old: Document) -> list[Problem]:
             text = f'existing ephemeral containers "{name}" may not be changed\n'
             errors.forbidden(path, text)
     return errors.problems
-
-
-def _validate_ephemeral(errors: FieldErrors, path: str, spec: Document) -> None:
-    others = {
-        each.get("name")
-        for each in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))
-    }
-    taken = set(others)
-    volumes = {each.get("name") or "": each for each in spec.get("volumes") or ()}
-    claims = {each.get("name") or "" for each in spec.get("resourceClaims") or ()}
-    for index, container in enumerate(spec.get("ephemeralContainers") or ()):
-        at = f"{path}[{index}]"
-        common = {name: one for name, one in container.items() if name in _EPHEMERAL_FIELDS}
-        validate_container(errors, at, common, spec, volumes, claims)
-        name = container.get("name")
-        if name in taken:
-            errors.duplicate(f"{at}.name", name)
-        taken.add(name)
-        target = container.get("targetContainerName")
-        if target and target not in others:
-            errors.not_found(f"{at}.targetContainerName", target)
-        for field, value in container.items():
-            if field not in _EPHEMERAL_FIELDS or (field == "resources" and value):
-                errors.forbidden(f"{at}.{field}", _NOT_EPHEMERAL)
-        for number, mount in enumerate(container.get("volumeMounts") or ()):
-            for field in ("subPath", "subPathExpr"):
-                if mount.get(field):
-                    errors.forbidden(f"{at}.volumeMounts[{number}].{field}", _NOT_EPHEMERAL)
 
 
 def resize_problems(new: Document, old: Document, *, qos_class: str) -> list[Problem]:

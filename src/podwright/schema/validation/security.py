@@ -12,6 +12,7 @@ from typing import Final
 from podwright.objects import Document
 from podwright.schema.validation.field_errors import FieldErrors
 from podwright.schema.validation.names import relative_path, user_id
+from podwright.schema.validation.windows_options import validate_windows_options
 
 _PROFILES: Final = ("Localhost", "RuntimeDefault", "Unconfined")
 _SYSCTL_SEGMENT: Final = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
@@ -38,6 +39,7 @@ def validate_container_security(
         added = (security.get("capabilities") or {}).get("add") or ()
         if "CAP_SYS_ADMIN" in added:
             errors.invalid(path, security, f"{text}`capabilities.Add` CAP_SYS_ADMIN")
+    validate_windows_options(errors, f"{path}.windowsOptions", security.get("windowsOptions"))
     _validate_app_armor(errors, f"{path}.appArmorProfile", security.get("appArmorProfile"))
 
 
@@ -60,6 +62,7 @@ def validate_pod_security(
         if (value := security.get(name)) is not None and value not in choices:
             errors.unsupported(f"{path}.{name}", value, choices)
     _validate_seccomp(errors, f"{path}.seccompProfile", security.get("seccompProfile"))
+    validate_windows_options(errors, f"{path}.windowsOptions", security.get("windowsOptions"))
     _validate_app_armor(errors, f"{path}.appArmorProfile", security.get("appArmorProfile"))
 
 

@@ -49,7 +49,9 @@ def is_prepared(server: Server, data: bytes, user: User = ADMIN, **headers: str)
 def test_another_name_is_the_same_template(server):
     learn(server)
     assert is_prepared(server, body("other"))
-    assert is_prepared(server, body("a.b-c"))
+    assert is_prepared(server, body("a-b-c"))
+    # A name that is no label gets a warning.
+    assert not is_prepared(server, body("a.b-c"))
 
 
 @pytest.mark.parametrize(

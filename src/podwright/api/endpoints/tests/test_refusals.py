@@ -16,6 +16,13 @@ UNRECOGNIZED = "the object provided is unrecognized (must be of type ConfigMap):
 NO_VERSION = f"{UNRECOGNIZED}couldn't get version/kind; json parse error: json: cannot unmarshal "
 
 
+RFC = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.',"
+    " and must start and end with an alphanumeric character (e.g. 'example.com', regex used for"
+    r" validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+)
+
+
 def deployment(**template: Any) -> dict[str, Any]:
     spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": spec}
@@ -119,7 +126,8 @@ def test_empty_labels_are_printed_as_they_were_sent(server, metadata, shown):
         pytest.param({"deletionGracePeriodSeconds": 5},
                      ["Invalid value: 5: field is immutable"] * 2, id="a grace period"),
         pytest.param({"generateName": "a/b"},
-                     ["Invalid value: \"a/b\": may not contain '/'"], id="a prefix"),
+                     ["Invalid value: \"a/b\": may not contain '/'",
+                      f'Invalid value: "a/b": {RFC}'], id="a prefix"),
     ],
 )  # fmt: skip
 def test_metadata_that_an_update_may_not_set(server, metadata, messages):

@@ -12,12 +12,12 @@ PODS = "/api/v1/namespaces/default/pods"
 
 def test_the_server_sets_its_own_metadata(server):
     document = config_map("a")
-    document["metadata"] |= {"uid": "mine", "generation": 9}
+    document["metadata"] |= {"uid": "mine", "creationTimestamp": "2020-01-01T00:00:00Z"}
     _, made = server.reply("POST", CONFIG_MAPS, document)
     metadata = made["metadata"]
     assert metadata["uid"] != "mine"
     assert metadata["resourceVersion"] == str(server.store.resource_version)
-    assert "generation" not in metadata
+    assert metadata["creationTimestamp"] != "2020-01-01T00:00:00Z"
 
 
 @pytest.mark.parametrize(

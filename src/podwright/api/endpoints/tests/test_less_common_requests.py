@@ -1,0 +1,179 @@
+"""Requests that clients rarely send, as kube-apiserver 1.36 answers them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.api.endpoints import HttpReply
+from podwright.api.endpoints.tests.conftest import Server, config_map, pod
+
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+PODS = "/api/v1/namespaces/default/pods"
+CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
+CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
+
+
+def causes(found: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(each["field"], each["message"]) for each in found["details"]["causes"]]
+
+
+def test_pods_of_a_template_with_a_dot_in_the_name_are_warned_about(server: Server) -> None:
+    for name in ("a", "b", "c", "d", "a.b", "e"):
+        reply = server.send("POST", PODS, pod(name))
+        assert isinstance(reply, HttpReply)
+        assert reply.status == 201
+        has_warning = any("a DNS label is recommended" in value for _, value in reply.headers)
+        assert has_warning == ("." in name)
+
+
+def test_a_dry_run_returns_the_version_that_was_sent(server: Server) -> None:
+    body = config_map("a")
+    body["metadata"]["resourceVersion"] = "7"
+    status, found = server.reply("POST", f"{CONFIG_MAPS}?dryRun=All", body)
+    assert (status, found["metadata"]["resourceVersion"]) == (201, "7")
+    assert server.reply("POST", CONFIG_MAPS, body)[0] == 400
+
+
+def test_a_kind_that_counts_no_changes_keeps_the_generation(server: Server) -> None:
+    body = {"metadata": {"name": "s", "generation": 3}, "provisioner": "a.b/c"}
+    assert server.reply("POST", CLASSES, body)[1]["metadata"]["generation"] == 3
+    body = {"metadata": {"name": "t", "generation": -1}, "provisioner": "a.b/c"}
+    status, found = server.reply("POST", CLASSES, body)
+    expected = ("metadata.generation", "Invalid value: -1: must be greater than or equal to 0")
+    assert (status, expected in causes(found)) == (422, True)
+    counted = pod("p")
+    counted["metadata"]["generation"] = 9
+    assert server.reply("POST", PODS, counted)[1]["metadata"]["generation"] == 1
+
+
+def test_the_prefix_of_a_changed_object_is_checked(server: Server) -> None:
+    server.reply("POST", CONFIG_MAPS, config_map("a"))
+    status, found = server.patch(f"{CONFIG_MAPS}/a", {"metadata": {"generateName": "A_b"}})
+    assert (status, causes(found)[0][0]) == (422, "metadata.generateName")
+
+
+def test_new_pods_have_no_stop_signals(server: Server) -> None:
+    containers = [{"name": "c", "image": "i", "lifecycle": {"stopSignal": "SIGUSR1"}}]
+    status, found = server.reply("POST", PODS, pod("p", containers=containers))
+    assert status == 201
+    assert "lifecycle" not in found["spec"]["containers"][0]
+
+
+def test_ephemeral_containers_of_a_new_pod_are_checked_and_forbidden(server: Server) -> None:
+    status, found = server.reply("POST", PODS, pod("p", ephemeralContainers=[{"name": "e"}]))
+    assert status == 422
+    assert causes(found) == [
+        ("spec.ephemeralContainers[0].image", "Required value"),
+        ("spec.ephemeralContainers", "Forbidden: cannot be set on create"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sent", "source", "reference"),
+    [
+        pytest.param({"dataSource": {"kind": "PersistentVolumeClaim", "name": "a"}},
+                     {"kind": "PersistentVolumeClaim", "name": "a"},
+                     {"kind": "PersistentVolumeClaim", "name": "a"}, id="of the older field"),
+        pytest.param({"dataSource": {"kind": "Other", "name": "a"}}, None, None, id="dropped"),
+        pytest.param({"dataSourceRef": {"apiGroup": "x.io", "kind": "Other", "name": "a"}},
+                     {"apiGroup": "x.io", "kind": "Other", "name": "a"},
+                     {"apiGroup": "x.io", "kind": "Other", "name": "a"}, id="of the newer field"),
+    ],
+)  # fmt: skip
+def test_the_source_of_a_new_claim_is_in_both_fields(
+    server: Server, sent: Any, source: Any, reference: Any
+) -> None:
+    amounts = {"requests": {"storage": "1Gi"}}
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": amounts, **sent}
+    status, found = server.reply("POST", CLAIMS, {"metadata": {"name": "c"}, "spec": spec})
+    assert status == 201, found
+    made = found["spec"]
+    assert (made.get("dataSource"), made.get("dataSourceRef")) == (source, reference)
+
+
+def test_the_version_in_the_query_of_a_collection_is_no_precondition(server: Server) -> None:
+    server.reply("POST", CONFIG_MAPS, config_map("a"))
+    assert server.reply("DELETE", f"{CONFIG_MAPS}?resourceVersion=1")[0] == 200
+    server.reply("POST", CONFIG_MAPS, config_map("a"))
+    assert server.reply("DELETE", f"{CONFIG_MAPS}/a?resourceVersion=1")[0] == 409
+
+
+def test_an_applied_object_with_a_uid_is_read_before_it_is_missed(server: Server) -> None:
+    body = config_map("a") | {"nosuch": 1}
+    body["metadata"]["uid"] = "11111111-1111-1111-1111-111111111111"
+    path = f"{CONFIG_MAPS}/a?fieldManager=m"
+    status, found = server.patch(path, body, "apply-patch+yaml")
+    assert (status, "field not declared in schema" in found["message"]) == (400, True)
+    del body["nosuch"]
+    assert server.patch(path, body, "apply-patch+yaml")[0] == 409
+
+
+def test_a_scale_has_a_table_of_its_own(server: Server) -> None:
+    deployments = "/apis/apps/v1/namespaces/default/deployments"
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": pod("p")["spec"]}
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template, "replicas": 3}
+    server.reply("POST", deployments, {"metadata": {"name": "d"}, "spec": spec})
+    accept = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+    status, found = server.reply("GET", f"{deployments}/d/scale", headers=accept)
+    assert status == 200
+    names = [each["name"] for each in found["columnDefinitions"]]
+    assert names == ["Name", "Desired", "Available", "Age"]
+    assert found["rows"][0]["cells"][:3] == ["d", 3, 0]
+
+
+def test_a_binding_needs_a_name(server: Server) -> None:
+    status, found = server.reply("POST", "/api/v1/namespaces/default/bindings", {"target": {}})
+    assert (status, found["message"]) == (400, "Name parameter required.")
+
+
+@pytest.mark.parametrize("subresource", ["status", "resize"])
+def test_the_version_of_a_read_subresource_is_parsed(server: Server, subresource: str) -> None:
+    server.reply("POST", PODS, pod("p"))
+    status, found = server.reply("GET", f"{PODS}/p/{subresource}?resourceVersion=x")
+    assert (status, "strconv.ParseUint" in found["message"]) == (400, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"gmsaCredentialSpecName": "A_b"}, "gmsaCredentialSpecName"),
+        ({"gmsaCredentialSpec": ""}, "gmsaCredentialSpec"),
+        ({"runAsUserName": ""}, "runAsUserName"),
+        ({"runAsUserName": "a\\b\\c"}, "runAsUserName"),
+        ({"runAsUserName": "a@b"}, "runAsUserName"),
+        ({"runAsUserName": "*\\b"}, "runAsUserName"),
+    ],
+)
+def test_options_of_windows_are_checked(server: Server, options: Any, field: str) -> None:
+    security = {"windowsOptions": options}
+    status, found = server.reply("POST", PODS, pod("p", securityContext=security))
+    path = f"spec.securityContext.windowsOptions.{field}"
+    assert (status, [each for each, _ in causes(found)]) == (422, [path])
+
+
+def test_processes_of_a_windows_host_need_its_network(server: Server) -> None:
+    security = {"windowsOptions": {"hostProcess": True}}
+    status, found = server.reply("POST", PODS, pod("p", securityContext=security))
+    assert (status, [each for each, _ in causes(found)]) == (422, ["spec.hostNetwork"])
+
+
+@pytest.mark.parametrize(
+    ("image", "policy"),
+    [
+        ("nginx", "Always"),
+        ("r.io:80/a/b:latest", "Always"),
+        ("nginx:1", "IfNotPresent"),
+        ("Upper", "IfNotPresent"),
+        ("a b", "IfNotPresent"),
+        ("-a", "IfNotPresent"),
+        (f"nginx@sha256:{'a' * 64}", "IfNotPresent"),
+    ],
+)
+def test_an_image_that_cannot_be_parsed_is_pulled_once(
+    server: Server, image: str, policy: str
+) -> None:
+    body = pod("p", containers=[{"name": "c", "image": image}])
+    _, found = server.reply("POST", PODS, body)
+    assert found["spec"]["containers"][0]["imagePullPolicy"] == policy
