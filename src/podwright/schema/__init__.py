@@ -42,6 +42,7 @@ from podwright.schema.validation.certificates import approval_problems
 from podwright.schema.validation.field_errors import printed, reason_of
 from podwright.schema.validation.metadata import (
     changed_metadata_problems,
+    finalizer_problems,
     validate_object_meta,
 )
 from podwright.schema.validation.pod_subresources import (
@@ -72,6 +73,7 @@ __all__ = [
     "decode",
     "description",
     "ephemeral_container_problems",
+    "finalizer_problems",
     "go_ordered",
     "human_duration",
     "parse_field",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from collections.abc import Mapping
+from typing import Protocol
 
 import msgspec
 
@@ -25,7 +25,14 @@ from podwright.api.users import User
 from podwright.objects import Document, KubernetesObject
 from podwright.store import Encodings, ObjectStore
 
-Allocator: TypeAlias = Callable[[Document, Document | None], Document]
+
+class Allocator(Protocol):
+    """Completes a valid object before it is stored."""
+
+    def __call__(
+        self, document: Document, stored: Document | None, /, *, is_dry_run: bool
+    ) -> Document:
+        """Return the object; the stored one is None for a new object."""
 
 
 class Backend(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -44,8 +51,7 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     field_management : FieldManagement
         Keeps `managedFields`.
     allocators : mapping
-        By group and kind, what completes a valid object before it is stored, from the object and
-        the stored one, or None.
+        By group and kind, what completes a valid object before it is stored.
     specs : SharedSpecs
         The specs that objects share.
     prepared : PreparedCreates

@@ -40,6 +40,7 @@ from podwright.api.endpoints.custom_resources import Definitions
 from podwright.api.endpoints.discovery import Discovery
 from podwright.api.endpoints.event_expiry import DEFAULT_TTL_NS, EventExpiry
 from podwright.api.endpoints.field_management import FieldManagement
+from podwright.api.endpoints.issuer_discovery import issuer_discovery
 from podwright.api.endpoints.legacy_tokens import LegacyTokens
 from podwright.api.endpoints.long_requests import LongRequest, Steps
 from podwright.api.endpoints.negotiation import error_media, negotiate
@@ -373,7 +374,12 @@ class ApiServer:
         self._definitions.catch_up(now_ns)
 
     def _plain(self, request: HttpRequest, now_ns: int) -> HttpReply:
-        found = plain_path(request) or self._discovery(request) or self._openapi(request, now_ns)
+        found = (
+            plain_path(request)
+            or issuer_discovery(request)
+            or self._discovery(request)
+            or self._openapi(request, now_ns)
+        )
         if found is not None:
             return found
         raise _unknown(self.resources, request.path)

@@ -26,6 +26,9 @@ from podwright.store import ObjectStore
 ISSUER: Final = "https://kubernetes.default.svc"
 """The issuer of tokens, and the audience of the API itself."""
 
+ALGORITHM: Final = "HS256"
+"""The algorithm of the signatures."""
+
 _SECOND_NS: Final = 1_000_000_000
 _CLAIM: Final = "kubernetes.io"
 _EXTRA: Final = "authentication.kubernetes.io/"
@@ -97,7 +100,7 @@ class ServiceAccountTokens:
             "nbf": issued,
             "sub": service_account_name(account.namespace, account.name),
         }
-        signed = f"{_encoded({'alg': 'HS256', 'kid': 'podwright'})}.{_encoded(claims)}"
+        signed = f"{_encoded({'alg': ALGORITHM, 'kid': 'podwright'})}.{_encoded(claims)}"
         return f"{signed}.{self._signature(signed)}"
 
     def _node(self, name: str) -> dict[str, str]:

@@ -46,7 +46,7 @@ class ServiceAllocations:
         self._ports: dict[tuple[int, str], str] = {}
         self._cursor = store.watch(_SERVICE, reads_batch=True)
 
-    def allocate(self, service: Document, stored: Document | None) -> Document:
+    def allocate(self, service: Document, stored: Document | None, *, is_dry_run: bool) -> Document:
         """Return a service with the address and the node ports that it needs.
 
         Parameters
@@ -55,6 +55,8 @@ class ServiceAllocations:
             The new or changed service.
         stored : dict or None
             The stored service; None for a new one.
+        is_dry_run : bool
+            Whether nothing is stored: as upstream, what is taken is not looked at then.
 
         Raises
         ------
@@ -68,15 +70,15 @@ class ServiceAllocations:
         spec: Document = dict(service.get("spec") or {})
         problems: list[Problem] = []
         if needs_cluster_ip(spec) and spec.get("clusterIP") != HEADLESS:
-            problems += self._allocate_address(spec, key)
+            problems += self._allocate_address(spec, key, is_dry_run=is_dry_run)
         if needs_node_ports(spec):
-            problems += self._allocate_ports(spec, key)
+            problems += self._allocate_ports(spec, key, is_dry_run=is_dry_run)
         if problems:
             raise invalid("", "Service", name, problems)
         del stored
         return service | {"spec": spec}
 
-    def _allocate_address(self, spec: Document, key: str) -> Iterator[Problem]:
+    def _allocate_address(self, spec: Document, key: str, *, is_dry_run: bool) -> Iterator[Problem]:
         requested = spec.get("clusterIP")
         if not requested:
             address = self._free_address()
@@ -84,20 +86,25 @@ class ServiceAllocations:
             return
         addresses = spec.get("clusterIPs") or [requested]
         for address in addresses:
-            reason = self._address_problem(address, key)
+            reason = self._address_problem(address, key, is_dry_run=is_dry_run)
             if reason:
                 shown = "[" + ",".join(f'"{each}"' for each in addresses) + "]"
                 text = f"Invalid value: {shown}: failed to allocate IP {address}: {reason}"
                 yield "spec.clusterIPs", text, addresses
                 return
 
-    def _address_problem(self, address: str, key: str) -> str:
-        if self._addresses.get(address, key) != key:
+    def _address_problem(self, address: str, key: str, *, is_dry_run: bool) -> str:
+        if not is_dry_run and self._addresses.get(address, key) != key:
             return "provided IP is already allocated"
         parsed = ip_address(address)
-        if not isinstance(parsed, IPv4Address) or parsed not in SERVICE_NETWORK:
-            return "the provided network does not match the current range"
-        return ""
+        if isinstance(parsed, IPv4Address) and parsed in SERVICE_NETWORK:
+            return ""
+        if is_dry_run:  # Upstream asks the allocator, which only knows its range then.
+            return (
+                f"the provided IP ({address}) is not in the valid range. The range of valid IPs is"
+                f" {SERVICE_NETWORK}"
+            )
+        return "the provided network does not match the current range"
 
     def _free_address(self) -> str:
         first, count = SERVICE_NETWORK.network_address, SERVICE_NETWORK.num_addresses - 2
@@ -115,14 +122,14 @@ class ServiceAllocations:
             "", "Service", "", [("spec.clusterIPs", "Internal error: range is full", None)]
         )
 
-    def _allocate_ports(self, spec: Document, key: str) -> list[Problem]:
+    def _allocate_ports(self, spec: Document, key: str, *, is_dry_run: bool) -> list[Problem]:
         problems: list[Problem] = []
         taken: set[tuple[int, str]] = set()
         ports: list[Document] = []
         for index, port in enumerate(spec.get("ports") or ()):
             number, protocol = port.get("nodePort"), port.get("protocol", "TCP")
             if number:
-                reason = self._port_problem(number, protocol, key, taken)
+                reason = self._port_problem(number, protocol, key, taken, is_dry_run=is_dry_run)
                 if reason:
                     path = f"spec.ports[{index}].nodePort"
                     problems.append((path, f"Invalid value: {number}: {reason}", number))
@@ -140,9 +147,15 @@ class ServiceAllocations:
         return problems
 
     def _port_problem(
-        self, number: int, protocol: str, key: str, taken: set[tuple[int, str]]
+        self,
+        number: int,
+        protocol: str,
+        key: str,
+        taken: set[tuple[int, str]],
+        *,
+        is_dry_run: bool,
     ) -> str:
-        if number not in NODE_PORTS:
+        if number not in NODE_PORTS and not is_dry_run:
             return (
                 "provided port is not in the valid range. The range of valid ports is"
                 f" {NODE_PORTS.start}-{NODE_PORTS.stop - 1}"

@@ -29,6 +29,7 @@ from podwright.schema import (
     approval_problems,
     changed_metadata_problems,
     ephemeral_container_problems,
+    finalizer_problems,
     resize_problems,
 )
 
@@ -457,6 +458,19 @@ KIND_PREPARATIONS: Final[dict[tuple[str, str], Preparation]] = {
 # --------------------------------------------------------------------------- validation
 
 
+def _finalizer_problems(namespace: Document) -> list[Problem]:
+    """Return what is wrong with the finalizers in the spec of a namespace.
+
+    Upstream: pkg/apis/core/validation/validation.go, ValidateNamespaceFinalizeUpdate
+    """
+    finalizers = (namespace.get("spec") or {}).get("finalizers") or ()
+    return [
+        problem
+        for index, name in enumerate(finalizers)
+        for problem in finalizer_problems(f"spec.finalizers[{index}]", name)
+    ]
+
+
 def update_problems(
     resource: Resource, new: Document, old: Document, subresource: str = ""
 ) -> list[Problem]:
@@ -472,6 +486,8 @@ def update_problems(
             + kind.metadata_update_problems(new, old)
             + ephemeral_container_problems(new, old)
         )
+    if subresource == "finalize":
+        return problems + kind.metadata_update_problems(new, old) + _finalizer_problems(new)
     if subresource == "approval":
         return problems + approval_problems(new, old)
     if subresource == "resize":

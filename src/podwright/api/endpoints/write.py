@@ -265,8 +265,10 @@ def _created(
         call.warnings += warnings
     document = with_requestor(resource, document, call.user)
     is_made = is_made and document["metadata"] is named["metadata"]
-    document = _validated(backend, call, document, has_metadata_in_form=is_made)
-    document = _allocated(backend, resource, document, None)
+    document = _validated(
+        backend, call, document, has_metadata_in_form=is_made, is_dry_run=options.is_dry_run
+    )
+    document = _allocated(backend, resource, document, None, is_dry_run=options.is_dry_run)
     _warn(call, document, None)
     if has_version and not options.is_dry_run:
         # Upstream reports an internal error.
@@ -318,12 +320,17 @@ def _is_version(text: str | None) -> bool:
 
 
 def _allocated(
-    backend: Backend, resource: Resource, document: Document, stored: Document | None
+    backend: Backend,
+    resource: Resource,
+    document: Document,
+    stored: Document | None,
+    *,
+    is_dry_run: bool,
 ) -> Document:
     allocate = backend.allocators.get(strategies.key_of(resource))
     if allocate is None:
         return document
-    return resource.kind.go_form(allocate(document, stored))
+    return resource.kind.go_form(allocate(document, stored, is_dry_run=is_dry_run))
 
 
 def _with_new_metadata(backend: Backend, call: Call, document: Document) -> Document:
@@ -366,7 +373,12 @@ def _named(backend: Backend, resource: Resource, document: Document) -> Document
 
 
 def _validated(
-    backend: Backend, call: Call, document: Document, *, has_metadata_in_form: bool
+    backend: Backend,
+    call: Call,
+    document: Document,
+    *,
+    has_metadata_in_form: bool,
+    is_dry_run: bool,
 ) -> Document:
     """Return a prepared new object in Go's form.
 
@@ -401,14 +413,19 @@ def _validated(
     if found and not is_checked:
         problems = []  # The registry checks the metadata of a valid object only.
     if problems or found:
-        _check_allocation(backend, resource, document, found)
+        _check_allocation(backend, resource, document, found, is_dry_run=is_dry_run)
         shown = _with_empty_values([*problems, *found], call.sent)
         raise invalid(resource.error_group, resource.name, _name_of(document), shown)
     return document
 
 
 def _check_allocation(
-    backend: Backend, resource: Resource, document: Document, found: list[Problem]
+    backend: Backend,
+    resource: Resource,
+    document: Document,
+    found: list[Problem],
+    *,
+    is_dry_run: bool,
 ) -> None:
     """Reject an invalid object for what upstream allocates before it validates the rest.
 
@@ -419,7 +436,7 @@ def _check_allocation(
     addresses = [each for each in found if each[0].startswith(_ADDRESS_FIELDS)]
     if addresses:
         raise invalid(resource.error_group, resource.name, _name_of(document), addresses)
-    _allocated(backend, resource, document, None)
+    _allocated(backend, resource, document, None, is_dry_run=is_dry_run)
 
 
 _ADDRESS_FIELDS: Final = ("spec.clusterIP", "spec.ipFamil")
@@ -647,7 +664,7 @@ def update_document(
         shown = _with_empty_values(problems, call.sent)
         raise invalid(resource.error_group, resource.name, _name_of(new), shown)
     if not info.subresource:
-        new = _allocated(backend, resource, new, old)
+        new = _allocated(backend, resource, new, old, is_dry_run=options.is_dry_run)
     _warn(call, new, old)
     attributes.object = new
     backend.admission.validate(attributes)

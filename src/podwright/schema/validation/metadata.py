@@ -285,6 +285,14 @@ def _validate_qualified_finalizers(errors: FieldErrors, finalizers: list[str]) -
         validate_qualified_finalizer(errors, f"metadata.finalizers[{index}]", finalizer)
 
 
+def finalizer_problems(path: str, finalizer: str) -> list[Problem]:
+    """Return what is wrong with a finalizer."""
+    errors = FieldErrors()
+    errors.each(path, finalizer, qualified_name(finalizer))
+    validate_qualified_finalizer(errors, path, finalizer)
+    return errors.problems
+
+
 def validate_qualified_finalizer(errors: FieldErrors, path: str, finalizer: str) -> None:
     """Check that a finalizer has a domain or is a standard one."""
     if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:

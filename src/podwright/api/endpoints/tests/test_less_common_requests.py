@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podwright.api.endpoints import HttpReply
+from podwright.api.endpoints import HttpReply, User
 from podwright.api.endpoints.tests.conftest import Server, config_map, pod
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
@@ -177,3 +177,53 @@ def test_an_image_that_cannot_be_parsed_is_pulled_once(
     body = pod("p", containers=[{"name": "c", "image": image}])
     _, found = server.reply("POST", PODS, body)
     assert found["spec"]["containers"][0]["imagePullPolicy"] == policy
+
+
+def test_the_issuer_of_tokens_is_described(server: Server) -> None:
+    headers = {"host": "127.0.0.1:1"}
+    path = "/.well-known/openid-configuration"
+    status, found = server.reply("GET", path, headers=headers)
+    assert status == 200
+    assert found["issuer"] == "https://kubernetes.default.svc"
+    assert found["jwks_uri"] == "https://127.0.0.1:1/openid/v1/jwks"
+    reply = server.send("GET", "/openid/v1/jwks/")
+    assert isinstance(reply, HttpReply)
+    assert (reply.status, reply.body) == (200, b'{"keys":[]}')
+    assert reply.header("content-type") == "application/jwk-set+json"
+    assert server.reply("POST", path)[0] == 405
+
+
+def test_accounts_may_read_about_the_issuer_and_others_may_not(server: Server) -> None:
+    account = User("system:serviceaccount:a:b", "u", ("system:serviceaccounts",))
+    alice = User("alice", "u", ("system:authenticated",))
+    assert server.reply("GET", "/openid/v1/jwks", user=account)[0] == 200
+    assert server.reply("GET", "/openid/v1/jwks", user=alice)[0] == 403
+
+
+@pytest.mark.parametrize(
+    ("spec", "stored", "dry_run"),
+    [
+        pytest.param({"clusterIP": "10.0.0.1"}, 422, 201, id="a taken address"),
+        pytest.param({"clusterIP": "192.0.2.1"}, 422, 422, id="an address out of range"),
+        pytest.param({"type": "NodePort", "ports": [{"port": 80, "nodePort": 80}]}, 422, 201,
+                     id="a port out of range"),
+    ],
+)  # fmt: skip
+def test_a_dry_run_allocates_nothing(
+    server: Server, spec: dict[str, Any], stored: int, dry_run: int
+) -> None:
+    services = "/api/v1/namespaces/default/services"
+    body = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}], **spec}}
+    version = server.store.resource_version
+    assert server.reply("POST", f"{services}?dryRun=All", body)[0] == dry_run
+    assert server.reply("POST", services, body)[0] == stored
+    assert server.store.resource_version == version
+
+
+def test_finalizers_of_a_namespace_are_checked(server: Server) -> None:
+    server.reply("POST", "/api/v1/namespaces", {"metadata": {"name": "n"}})
+    body: dict[str, Any] = {"metadata": {"name": "n"}, "spec": {"finalizers": ["a.b"]}}
+    status, found = server.reply("PUT", "/api/v1/namespaces/n/finalize", body)
+    assert (status, [each for each, _ in causes(found)]) == (422, ["spec.finalizers[0]"])
+    body["spec"]["finalizers"] = ["kubernetes", "x.io/a"]
+    assert server.reply("PUT", "/api/v1/namespaces/n/finalize", body)[0] == 200
