@@ -41,6 +41,12 @@ from podwright.simulation import Observer, World, with_scheduler
 from podwright.stages import Stage
 from podwright.store import ObjectStore
 
+LOGS_MAX: Final = 10
+"""How many schedulers back, counting the present one, decisions can be explained."""
+
+_BY_DRIVER: Final = 1 << 40
+"""The number of events after which the log itself writes a checkpoint: never."""
+
 _LOGGER: Final = logging.getLogger(__name__)
 
 
@@ -67,6 +73,9 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
         Where the server is reached, for the endpoints of the Service `kubernetes`.
     is_bare : bool
         Whether pods have no service accounts; see `podwright.api.endpoints.bare`.
+    log_events : int
+        How many events of the scheduler, at least, can be looked back at. The decision log has up
+        to twice as many.
     """
 
     has_scheduler: bool = True
@@ -78,6 +87,7 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     address: str = "127.0.0.1"
     port: int = 8180
     is_bare: bool = False
+    log_events: int = 500_000
 
 
 class Cluster:
@@ -113,6 +123,7 @@ class Cluster:
         *,
         call_extender: CallExtender | None = None,
         extender_calls: list[tuple[int, ExtenderCall]] | None = None,
+        log_events: int = 500_000,
     ) -> None:
         self.world = world
         self.server = server
@@ -121,6 +132,9 @@ class Cluster:
         self.extender_calls = [] if extender_calls is None else extender_calls
         self.store: ObjectStore = world.store
         self.logs = [world.log]
+        self.is_resting = False
+        self._log_events = log_events
+        self._last_checkpoint = 0
 
     def handle(self, request: HttpRequest, now_ns: int) -> HttpReply | Watch | LongRequest:
         """Authenticate and execute a request; one that takes long is only begun.
@@ -142,6 +156,8 @@ class Cluster:
             Whether nothing that is due is left.
         """
         self.server.advance(now_ns)
+        if self.is_resting:
+            return True
         if self.events.has_pending:  # of the last slice
             self.events.write(self.server, self.store, is_over)
             if is_over():
@@ -151,6 +167,30 @@ class Cluster:
             self.events.write(self.server, self.store, is_over)
             return False  # the Events are changes, which the components receive
         return is_done
+
+    @property
+    def is_checkpoint_due(self) -> bool:
+        """Whether the driver should write a checkpoint: rest, `write_checkpoint`, and go on."""
+        log, machine = self.world.log, self.world.machine
+        if len(log) < self._last_checkpoint:  # of the scheduler before
+            self._last_checkpoint = 0
+        return (
+            len(log) - self._last_checkpoint >= self._log_events
+            and machine.can_snapshot
+            # The state of these plugins cannot be restored from a checkpoint.
+            and not machine.unrestorable
+        )
+
+    def write_checkpoint(self) -> None:
+        """Write a checkpoint of the scheduler, and drop what is too old before an earlier one.
+
+        It takes long, and may be called in a thread while the cluster rests (`is_resting`): the
+        scheduler does nothing then, and the API is served.
+        """
+        log = self.world.log
+        if log.checkpoint(self.world.machine, is_whole=True):
+            self._last_checkpoint = len(log)
+            log.drop_before_checkpoint(self._log_events)
 
     def change_scheduler(
         self, scheduler: SchedulerOptions, call_extender: CallExtender | None = None
@@ -168,16 +208,18 @@ class Cluster:
         InputError
             The configuration is not valid; the present one stays.
         """
-        self.world = with_scheduler(self.world, scheduler)
+        self.world = with_scheduler(self.world, scheduler, checkpoint_events=_BY_DRIVER)
         self.world.machine.watch_failures(_log_failure)
         self.logs.append(self.world.log)
+        del self.logs[:-LOGS_MAX]
         self.extender_calls.clear()
         self.call_extender = call_extender
 
     @property
     def next_due_ns(self) -> int | None:
         """When there is something to do next without a request; None for never."""
-        due = (self.world.next_due_ns, self.server.next_due_ns)
+        world_ns = None if self.is_resting else self.world.next_due_ns
+        due = (world_ns, self.server.next_due_ns)
         return min((each for each in due if each is not None), default=None)
 
 
@@ -241,6 +283,7 @@ def new_cluster(
         stages=options.stages if options.has_lifecycle else (),
         observers=(events, *observers),
         begin_extender_call=lambda number, call: extender_calls.append((number, call)),
+        checkpoint_events=_BY_DRIVER,
         store=store,
         has_scheduler=options.has_scheduler,
         is_served=not options.is_bare,
@@ -254,6 +297,7 @@ def new_cluster(
         events,
         call_extender=call_extender,
         extender_calls=extender_calls,
+        log_events=options.log_events,
     )
 
 

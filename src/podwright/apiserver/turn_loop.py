@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -81,6 +82,7 @@ class TurnLoop:
         self._wake = asyncio.Event()
         self._is_stopping = False
         self._is_caught_up = False
+        self._failure: Exception | None = None
         self._reached: list[tuple[int, asyncio.Future[None]]] = []
         self._long: deque[tuple[LongRequest, HttpRequest, Waiting]] = deque()
         self._extenders: ExtenderThreads | None = None
@@ -137,7 +139,8 @@ class TurnLoop:
     @property
     def is_caught_up(self) -> bool:
         """Whether nothing that was due in the last turn is left."""
-        return self._is_caught_up and not self._queue and not self._calls
+        has_calls = self._calls and not self.cluster.is_resting
+        return self._is_caught_up and not self._queue and not has_calls
 
     def wake(self) -> None:
         """Begin a turn, for example because the clock has changed."""
@@ -174,6 +177,8 @@ class TurnLoop:
                 if self.is_caught_up:
                     await self._sleep()
                 self._wake.clear()
+                if self._failure is not None:
+                    raise self._failure
                 self._is_caught_up = self._turn()
                 self._release_reached()
                 # Connections read and write here.
@@ -234,11 +239,36 @@ class TurnLoop:
                 settle()
         self._wake_due(now_ns)
         self._begin_extender_calls()
+        self._begin_checkpoint()
         return is_caught_up and not self._long
+
+    def _begin_checkpoint(self) -> None:
+        """Write a checkpoint of the decision log in a thread, while the world rests."""
+        cluster = self.cluster
+        if cluster.is_resting or not cluster.is_checkpoint_due:
+            return
+        cluster.is_resting = True
+        loop = asyncio.get_running_loop()
+
+        def end(failure: Exception | None) -> None:
+            cluster.is_resting = False
+            self._failure = failure
+            self._wake.set()
+
+        def write() -> None:
+            failure: Exception | None = None
+            try:
+                cluster.write_checkpoint()
+            except Exception as error:  # noqa: BLE001 - raised in the loop
+                failure = error
+            with contextlib.suppress(RuntimeError):  # the server has ended
+                loop.call_soon_threadsafe(end, failure)
+
+        threading.Thread(target=write, name="checkpoint", daemon=True).start()
 
     def _release_reached(self) -> None:
         """Release those who wait for a time, once nothing is left that is due until then."""
-        if not self._reached:
+        if not self._reached or self.cluster.is_resting:
             return
         due_ns = self.cluster.next_due_ns
         waiting, self._reached = self._reached, []
@@ -313,7 +343,8 @@ class TurnLoop:
     def _execute_calls(
         self, now_ns: int, called: list[tuple[asyncio.Future[Any], Callable[[], Any]]]
     ) -> None:
-        while self._calls:
+        # These may use the scheduler, of which a checkpoint is being written while it rests.
+        while self._calls and not self.cluster.is_resting:
             function, future = self._calls.popleft()
             if future.done():
                 continue

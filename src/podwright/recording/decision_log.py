@@ -105,6 +105,7 @@ class DecisionLog:
         self._object_events = pace.object_events
         self._compression = pace.compression
         self._unwritten: tuple[FrameHead, bytes] | None = None
+        self._first = 0
         self._chain: Chain | None = None
         self.rows = EventRows()
         self.block_events = min(pace.block_events, self._checkpoint_events)
@@ -345,10 +346,47 @@ class DecisionLog:
         """Whether a checkpoint is due."""
         return len(self) >= self._checkpoint_due
 
-    def checkpoint(self, machine: Machine) -> bool:
+    def drop_before_checkpoint(self, kept_count: int = 0) -> int:
+        """Drop the oldest events of a log in memory, up to a checkpoint that needs no other.
+
+        Parameters
+        ----------
+        kept_count : int
+            At least so many of the last events are kept.
+
+        Returns
+        -------
+        int
+            The number of the first event that is kept.
+        """
+        assert isinstance(self._medium, Memory), "only logs in memory drop events"
+        place = 0
+        for index, frame in enumerate(self._frames):
+            if frame.head.kind == CHECKPOINT and len(self) - frame.head.first >= kept_count:
+                is_whole = not self._read(frame, CheckpointObjects, part=1).chain.before
+                place = index if is_whole else place
+        if place > 1:
+            for frame in self._frames[1:place]:
+                self._medium.drop(frame)
+            del self._frames[1:place]
+            self._first = self._frames[1].head.first
+        return self._first
+
+    @property
+    def first(self) -> int:
+        """The number of the first event that the log has; others before it were dropped."""
+        return self._first
+
+    def checkpoint(self, machine: Machine, *, is_whole: bool = False) -> bool:
         """Write a checkpoint of the machine after the last event.
 
         If a plugin has state that cannot be written down, only the objects are.
+
+        Parameters
+        ----------
+        machine : Machine
+        is_whole : bool
+            Whether the checkpoint must not need an earlier one, so that these can be dropped.
 
         Returns
         -------
@@ -367,7 +405,8 @@ class DecisionLog:
             # all that the checkpoint does not list.
             snapshot = machine.snapshot(references)
             index = CheckpointIndex(objects=writer.take(), numbers=deltas(list(references.objects)))
-            chain, new = next_link(self._chain, references.objects, writer.count)
+            previous = None if is_whole else self._chain
+            chain, new = next_link(previous, references.objects, writer.count)
             block = CheckpointObjects(chain=chain, objects=writer.written(new))
             writer.keep_only(references.objects)
         self._chain = chain
@@ -451,7 +490,10 @@ class DecisionLog:
         self._flush_to_read()
         for place in range(len(self._frames) - 1, -1, -1):
             frame = self._frames[place]
-            if frame.head.kind in kinds and (index is None or frame.head.first <= index):
+            is_before = index is None or frame.head.first <= index
+            # Nothing is known of the events that were dropped.
+            is_first = self._first > 0 and place == 1
+            if frame.head.kind in kinds and (is_before or is_first):
                 is_whole = frame.head.kind == CHECKPOINT
                 snapshot = self._read(frame, MachineSnapshot, part=2) if is_whole else None
                 objects, chain = self._known_at(place)

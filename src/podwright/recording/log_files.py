@@ -93,6 +93,10 @@ class Memory:
         """Return the payload of a frame."""
         return self._payloads[frame.offset]
 
+    def drop(self, frame: Frame) -> None:
+        """Release the payload of a frame, which is not read again."""
+        self._payloads[frame.offset] = b""
+
     def sync(self) -> None:
         """Do nothing: memory is not stable storage."""
 

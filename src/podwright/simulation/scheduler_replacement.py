@@ -20,6 +20,7 @@ def with_scheduler(
     options: SchedulerOptions,
     *,
     log: str | None = None,
+    checkpoint_events: int | None = None,
 ) -> World:
     """Return a world that goes on with another scheduler.
 
@@ -32,6 +33,8 @@ def with_scheduler(
         as those of the old one.
     log : str, optional
         The folder of its decision log; in memory without it.
+    checkpoint_events : int, optional
+        As for `record`.
 
     Raises
     ------
@@ -40,7 +43,11 @@ def with_scheduler(
     """
     while not world.is_between_steps:  # objects were written that no component has received
         world.step(world.now_ns)
-    recorder = record(log, msgspec.structs.replace(options, start_ns=world.now_ns))
+    recorder = record(
+        log,
+        msgspec.structs.replace(options, start_ns=world.now_ns),
+        checkpoint_events=checkpoint_events,
+    )
     before = world.components
     components = msgspec.structs.replace(
         before,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
+from podwright.apiserver.readers import Readers
 from podwright.apiserver.running_scheduler import RunningScheduler
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.config import ExtenderVerb, KubeSchedulerConfiguration
@@ -26,6 +27,7 @@ class SchedulerResults:
 
     def __init__(self, turns: TurnLoop, scheduler: RunningScheduler) -> None:
         self._turns = turns
+        self._readers = Readers(turns)
         self._scheduler = scheduler
         self._proxy: ExtenderProxy | None = None
         self._proxied: KubeSchedulerConfiguration | None = None
@@ -40,7 +42,7 @@ class SchedulerResults:
         CancelledError
             The server stops.
         """
-        found = await self._turns.call(lambda _: self._of_log(pod))
+        found = await self._readers.call(lambda _: self._of_log(pod))
         return found if self._proxy is None else {**found, **self._proxy.annotations(pod)}
 
     def _of_log(self, pod: NamespacedName) -> Mapping[str, str]:

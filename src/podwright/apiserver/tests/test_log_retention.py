@@ -1,0 +1,109 @@
+"""The decision log of a server is bounded; requests are answered while a checkpoint is written."""
+
+import asyncio
+import threading
+
+from podwright.apiserver import ClusterClock, TurnLoop, new_cluster
+from podwright.apiserver.cluster import ClusterOptions
+from podwright.apiserver.generated_nodes import generated_nodes
+from podwright.apiserver.tests.conftest import SERVER, START_NS, pod, request
+from podwright.machine import SchedulerOptions
+from podwright.recording import explain_cycle
+
+PODS = "/api/v1/namespaces/default/pods"
+LOG_EVENTS = 100
+
+
+def bounded_cluster():
+    cluster = new_cluster(
+        SchedulerOptions(),
+        now_ns=START_NS,
+        server_options=SERVER,
+        options=ClusterOptions(log_events=LOG_EVENTS),
+    )
+    cluster.world.add(*generated_nodes(2))
+    return cluster
+
+
+def in_turns(cluster, load):
+    async def main():
+        turns = TurnLoop(cluster, ClusterClock(start_ns=START_NS))
+        running = asyncio.create_task(turns.run())
+        await load(turns)
+        turns.stop()
+        await running
+
+    asyncio.run(main())
+
+
+def test_the_oldest_events_are_dropped_and_the_last_ones_explained():
+    cluster = bounded_cluster()
+    sizes = []
+
+    async def load(turns):
+        for number in range(150):
+            await turns.execute(request("POST", PODS, pod(f"web-{number}")))
+            log = cluster.world.log
+            sizes.append(len(log) - log.first)
+            await turns.call(lambda _: None)  # waits for a checkpoint
+
+    in_turns(cluster, load)
+    log = cluster.world.log
+    assert len(log) > 5 * LOG_EVENTS
+    assert log.first > 0
+    assert max(sizes) < 4 * LOG_EVENTS
+    assert explain_cycle(log, "default/web-149") is not None
+
+
+def test_requests_are_answered_while_a_checkpoint_is_written(monkeypatch):
+    cluster = bounded_cluster()
+    begun, is_open = threading.Event(), threading.Event()
+    write = cluster.write_checkpoint
+
+    def slow():
+        begun.set()
+        assert is_open.wait(30)
+        write()
+
+    monkeypatch.setattr(cluster, "write_checkpoint", slow)
+
+    async def load(turns):
+        number = 0
+        while not begun.is_set():
+            await turns.execute(request("POST", PODS, pod(f"web-{number}")))
+            number += 1
+        assert cluster.is_resting
+        for later in range(5):
+            reply = await turns.execute(request("POST", PODS, pod(f"later-{later}")))
+            assert reply.status == 201
+        assert not cluster.store.get(("", "Pod"), "default/later-4").spec.node_name
+        is_open.set()
+        while not cluster.store.get(("", "Pod"), "default/later-4").spec.node_name:
+            await turns.execute(request("GET", PODS))
+
+    in_turns(cluster, load)
+    assert cluster.world.log.checkpoints
+
+
+def test_a_checkpoint_that_fails_ends_the_server(monkeypatch):
+    cluster = bounded_cluster()
+
+    def broken():
+        raise MemoryError
+
+    monkeypatch.setattr(cluster, "write_checkpoint", broken)
+
+    async def main():
+        turns = TurnLoop(cluster, ClusterClock(start_ns=START_NS))
+        running = asyncio.create_task(turns.run())
+        number = 0
+        while not running.done():
+            number += 1
+            waiting = asyncio.create_task(
+                turns.execute(request("POST", PODS, pod(f"web-{number}")))
+            )
+            await asyncio.wait((waiting, running), return_when=asyncio.FIRST_COMPLETED)
+            waiting.cancel()
+        assert isinstance(running.exception(), MemoryError)
+
+    asyncio.run(main())

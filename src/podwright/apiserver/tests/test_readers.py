@@ -1,0 +1,135 @@
+"""Readers: copies of the process that read while the server goes on."""
+
+import asyncio
+import os
+import threading
+import time
+
+import pytest
+import uvloop
+
+from podwright.apiserver import ClusterClock, TurnLoop
+from podwright.apiserver.readers import ReaderFailed, Readers
+from podwright.apiserver.tests.conftest import START_NS, cluster_of, pod, request
+from podwright.recording import explain_cycle
+from podwright.recording.explain import UnknownCycle
+
+PODS = "/api/v1/namespaces/default/pods"
+
+
+def with_readers(use, *, nodes=2):
+    cluster = cluster_of(nodes)
+
+    async def main():
+        turns = TurnLoop(cluster, ClusterClock(start_ns=START_NS))
+        running = asyncio.create_task(turns.run())
+        try:
+            return await use(turns, Readers(turns))
+        finally:
+            turns.stop()
+            await running
+
+    return uvloop.run(main())
+
+
+async def created(turns, name):
+    reply = await turns.execute(request("POST", PODS, pod(name)))
+    assert reply.status == 201
+    await turns.reach(turns.cluster.world.now_ns)
+
+
+def test_a_decision_of_the_past_is_explained_in_another_process():
+    async def use(turns, readers):
+        await created(turns, "web")
+        log = turns.cluster.world.log
+        await created(turns, "other")
+
+        def explained(_):
+            return os.getpid(), explain_cycle(log, "default/web").decision.node
+
+        return await readers.call(explained)
+
+    process, node = with_readers(use)
+    assert process != os.getpid()
+    assert node in ("node-0", "node-1")
+
+
+def test_the_server_goes_on_and_the_reader_sees_the_past(tmp_path):
+    release = tmp_path / "release"
+
+    async def use(turns, readers):
+        await created(turns, "before")
+
+        def count(report):
+            report("begun")
+            while not release.is_file():
+                time.sleep(0.001)
+            return turns.cluster.store.count(("", "Pod"))
+
+        begun = asyncio.Event()
+        reading = asyncio.create_task(readers.call(count, progressed=lambda _: begun.set()))
+        await begun.wait()
+        await created(turns, "after")
+        assert not reading.done()
+        release.touch()
+        return await reading
+
+    assert with_readers(use) == 1
+
+
+def test_progress_is_reported_in_order():
+    async def use(_, readers):
+        reports: list[int] = []
+
+        def counting(report):
+            for number in range(100):
+                report(number)
+            return "x" * 10_000_000
+
+        result = await readers.call(counting, progressed=reports.append)
+        return reports, len(result)
+
+    assert with_readers(use) == (list(range(100)), 10_000_000)
+
+
+def test_what_a_reader_raises_is_raised_here():
+    async def use(turns, readers):
+        def missing(_):
+            return explain_cycle(turns.cluster.world.log, "default/missing")
+
+        with pytest.raises(UnknownCycle, match="missing"):
+            await readers.call(missing)
+        with pytest.raises(ReaderFailed, match="cannot send"):
+            await readers.call(lambda _: threading.Lock())
+
+    with_readers(use)
+
+
+def test_a_reader_that_crashes_fails_its_request_only():
+    async def use(turns, readers):
+        with pytest.raises(ReaderFailed, match="without a result"):
+            await readers.call(lambda _: os._exit(7))
+        await created(turns, "web")
+        return await readers.call(lambda _: 42)
+
+    assert with_readers(use) == 42
+
+
+def test_a_cancelled_request_ends_its_reader():
+    async def use(_, readers):
+        found = asyncio.get_running_loop().create_future()
+
+        def hanging(report):
+            report(os.getpid())
+            threading.Event().wait(60)
+
+        reading = asyncio.create_task(readers.call(hanging, progressed=found.set_result))
+        process = await found
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
+        return await readers.call(lambda _: "free")
+
+    assert with_readers(use) == "free"
