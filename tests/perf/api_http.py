@@ -26,7 +26,7 @@ from functools import partial
 from pathlib import Path
 
 from tests.perf.api import distinct_pod, template_pod
-from tests.perf.case import MEBIBYTES, PODS_PER_SECOND, Case
+from tests.perf.case import MEBIBYTES, PODS_PER_SECOND, SHARE, Case
 
 from podwright.api.endpoints import HttpRequest
 
@@ -41,6 +41,9 @@ _BOUND = re.compile(rb'"metadata":\{"name":"([^"]+)".*"nodeName":"')
 _TICKS = os.sysconf("SC_CLK_TCK")
 _WAIT_SECONDS = 120.0
 _IDLE_CORES = 0.1
+_WATCHERS = 100
+_CHANGES, _CHANGES_PER_SECOND = 5_000, 1_000
+_VERSION = re.compile(rb'^\{"type":"ADDED".*?"resourceVersion":"([0-9]+)"')
 
 Make = Callable[[int], HttpRequest]
 
@@ -203,6 +206,55 @@ def _pods_per_second(name: str, make: Make, count: int, *options: str) -> float:
     return count / seconds
 
 
+class _Versions:
+    """A watch of all pods that records the versions of its events."""
+
+    def __init__(self, server: Server) -> None:
+        self.seen: list[bytes] = []
+        self.socket = socket.create_connection(server.address)
+        self.socket.sendall(b"GET /api/v1/pods?watch=1 HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        self._rest = b""
+
+    def take(self) -> None:
+        """Read events."""
+        data = self.socket.recv(1 << 20)
+        assert data, "the watch has ended"
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        self.seen += [found[1] for line in lines if (found := _VERSION.search(line))]
+
+
+def http_watchers() -> float:
+    """Cores of the server for 100 watchers of 1,000 changes a second; none is lost or repeated."""
+    options = ("--no-scheduler", "--no-controllers", "--no-lifecycle")
+    with served(*options) as server, selectors.DefaultSelector() as selector:
+        server.settle()
+        watchers = [_Versions(server) for _ in range(_WATCHERS)]
+        for watcher in watchers:
+            selector.register(watcher.socket, selectors.EVENT_READ, watcher)
+        requests = iter([_bytes_of(template_pod(number)) for number in range(_CHANGES)])
+        idle = [_Client(server, requests) for _ in range(_CLIENTS)]
+        for client in idle:
+            selector.register(client.socket, selectors.EVENT_READ, client)
+        time.sleep(1)  # the watches have begun
+        before, start, sent = server.cpu_seconds, time.perf_counter(), 0
+        while min(len(watcher.seen) for watcher in watchers) < _CHANGES:
+            due = (time.perf_counter() - start) * _CHANGES_PER_SECOND
+            while idle and sent < min(due, _CHANGES):
+                idle.pop().send_next()
+                sent += 1
+            for key, _ in selector.select(0.001):
+                if key.data.take():
+                    idle.append(key.data)
+            assert time.perf_counter() - start < _WAIT_SECONDS, "a watcher misses events"
+        seconds = time.perf_counter() - start
+        spent = server.cpu_seconds - before
+        first = watchers[0].seen
+        assert len(set(first)) == len(first) == _CHANGES, "an event was repeated"
+        assert first == sorted(first, key=int), "events are out of order"
+        assert all(watcher.seen == first for watcher in watchers), "watchers saw different events"
+    return spent / seconds
+
+
 def http_memory() -> float:
     """The most memory of the server with 5,000 nodes and 50,000 pods, created over HTTP."""
     with served() as server:
@@ -229,6 +281,13 @@ CASES = (
     _case(
         *("api_http_sqlite_5000", template_pod, 1_000, 10_000),
         *("Pods of one template, kept in a file", "--db", "{folder}/cluster.db"),
+    ),
+    Case(
+        name="api_http_watchers",
+        unit=SHARE,
+        measure=http_watchers,
+        runs=1,
+        is_process_per_run=True,
     ),
     Case(
         name="api_http_memory",
