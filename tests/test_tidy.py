@@ -140,6 +140,7 @@ def imported_by(path: Path) -> Iterator[str]:
 
 
 IMPORTED_BY_NOBODY = {
+    "podwright._console": "the entry point of the installed command",
     "podwright._version": "hatchling reads it",
     "podwright.queueing.blocking": "the queue by itself, for users; the core keeps away from it",
     "podwright.plugins.hints.gang_scheduling": "its plugin is not built yet",

@@ -92,7 +92,8 @@ def write_kubeconfig(path: Path, document: dict[str, Any]) -> None:
             file.write(_COMMENT + yaml.safe_dump(document, sort_keys=False))
         partial.replace(path)
     except (OSError, UnicodeDecodeError) as error:
-        raise KubeconfigError(f"{path}: the kubeconfig cannot be written: {error}") from error
+        reason = getattr(error, "strerror", None) or error
+        raise KubeconfigError(f"{path}: the kubeconfig cannot be written: {reason}") from error
 
 
 def _base64(data: bytes) -> str:

@@ -118,6 +118,8 @@ def open_store(
         stays unchanged.
     """
     path = Path(path)
+    if path.is_dir():
+        raise UnusableStore(f"{path} is a folder; the file of a database is expected")
     if not path.exists():
         _create(path, 0 if seed is None else seed)
     if not path.stat().st_size:

@@ -1,0 +1,106 @@
+"""What `podwright up` says when it cannot start, and when it is interrupted."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import subprocess
+import sys
+
+import pytest
+from tests.e2e.command_line import run
+from tests.e2e.test_up import PODS, PODWRIGHT, SECONDS_MAX, pod, up
+
+FILE_BYTES_MAX = 16_384
+
+INTERRUPTED_IMPORT = """
+import signal, sys
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "typer":
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+from podwright._console import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--nods 3", "No such option: --nods"),
+        ("--nodes -1", "must be greater than or equal to 0"),
+        ("--port 99999", "must be less than or equal to 65535"),
+        ("--speed nan", "must be a positive number"),
+        ("absent.yaml", "absent.yaml: cannot be read: No such file or directory"),
+        ("--config absent.yaml", "absent.yaml: cannot be read: No such file or directory"),
+        ("--db {folder}", "{folder} is a folder; the file of a database is expected"),
+        ("--db {folder}/absent/cluster.db", "{folder}/absent/cluster.db cannot be created"),
+        ("--kubeconfig {folder}", "{folder}: the kubeconfig cannot be written: Is a directory"),
+        ("{folder}/wrong.yaml", "wrong.yaml: line 3: not YAML"),
+        ("{folder}/typo.yaml", 'spec.containers[0].imag: unknown field; did you mean "image"?'),
+    ],
+)
+def test_wrong_use_is_said_clearly(tmp_path, options, message):
+    (tmp_path / "wrong.yaml").write_text("kind: Pod\nmetadata: {name: x\n")
+    (tmp_path / "typo.yaml").write_text(
+        "{apiVersion: v1, kind: Pod, metadata: {name: x}, spec: {containers: [{name: a, imag: b}]}}"
+    )
+    result = run(f"up --port 0 {options.format(folder=tmp_path)}", status=2)
+    assert message.format(folder=tmp_path) in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_database_has_one_server(tmp_path):
+    database = tmp_path / "cluster.db"
+    with up(tmp_path, "--db", str(database)) as cluster:
+        command = f"up --port 0 --kubeconfig {tmp_path / 'other'} --db {database}"
+        result = run(command, status=2)
+        assert "is in use by another process; stop that one, or use another file" in result.stderr
+        assert not (tmp_path / "other").exists()
+        assert cluster.send("POST", PODS, pod("web"))[0] == 201
+
+
+def test_a_kubeconfig_may_be_in_a_new_folder(tmp_path):
+    target = tmp_path / "new" / "folder" / "config"
+    with up(tmp_path, "--kubeconfig", str(target)) as cluster:
+        assert target.exists()
+        assert cluster.end() == 0
+
+
+def test_a_full_disk_ends_the_start(tmp_path):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES_MAX, FILE_BYTES_MAX))
+
+    result = subprocess.run(
+        [PODWRIGHT, "up", "--port", "0", "--nodes", "50", "--db", "cluster.db"],
+        cwd=tmp_path,
+        preexec_fn=limit,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS_MAX,
+        check=False,
+    )
+    assert result.returncode == 3, result.stderr
+    assert "cluster.db" in result.stderr.splitlines()[-1]
+    assert "Traceback" not in result.stderr
+
+
+def test_a_second_interrupt_loses_nothing(tmp_path):
+    database = str(tmp_path / "cluster.db")
+    with up(tmp_path, "--db", database) as cluster:
+        assert cluster.send("POST", PODS, pod("web"))[0] == 201
+        cluster.process.send_signal(signal.SIGINT)
+        assert cluster.end() == 0
+        assert "Traceback" not in cluster.text()
+    with up(tmp_path, "--db", database) as cluster:
+        assert cluster.send("GET", f"{PODS}/web")[0] == 200
+
+
+def test_an_interrupt_while_the_command_line_is_imported_is_one_line():
+    result = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_IMPORT], capture_output=True, text=True, check=False
+    )
+    assert (result.returncode, result.stderr) == (130, "interrupted\n")
