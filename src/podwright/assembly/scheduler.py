@@ -71,11 +71,13 @@ from podwright.objects import (
     PodwrightError,
     PriorityClass,
     admit,
+    encode,
     require_objects,
     with_allocatable,
     with_fields,
     with_node_name,
     with_nominated_node_name,
+    with_runtime_class,
     without_pod_level_resources,
 )
 from podwright.preemption import Preemption
@@ -83,6 +85,7 @@ from podwright.preemption import Preemption
 if TYPE_CHECKING:
     from podwright.classic import ParallelizeUntil
 
+_RUNTIME_CLASS = "RuntimeClass"
 _AFTER_EVERYTHING_NS = 1 << 62
 """Preemption spares pods that have run for long. Pods that have not started count as started now;
 there is no clock here, so now is later than every start."""
@@ -159,6 +162,7 @@ class Scheduler:
         self._bypassed: frozenset[int] = frozenset()
         self._custom_plugins = frozenset(plugin.name for plugin in options.plugins)
         self._priority_classes: dict[str, PriorityClass] = {}
+        self._runtime_classes: dict[str, Object] = {}
         self._reservations: dict[str, Reservation] = {}
         self._cycle_number = 0
         self._handle = SchedulerHandle(self.profiles.values())
@@ -178,14 +182,17 @@ class Scheduler:
 
         Like kube-scheduler, it takes objects as they are; `podwright.load` validates files, and
         `World.add` validates objects. Pods are completed as the API server's admission does:
-        requests from limits, priority from the priority class, the default scheduler's name. What
-        is allocatable of a node is its capacity if it is not given.
+        requests from limits, priority from the priority class, the default scheduler's name, the
+        overhead and the scheduling constraints of the runtime class. What is allocatable of a
+        node is its capacity if it is not given.
         """
         require_objects(objects)
         # Pods come last, since admission looks at the priority classes.
         for obj in sorted(objects, key=lambda obj: isinstance(obj, Pod)):
             if isinstance(obj, PriorityClass):
                 self._priority_classes[obj.metadata.name] = obj
+            elif obj.kind == _RUNTIME_CLASS:
+                self._runtime_classes[obj.metadata.name] = obj
             if isinstance(obj, Pod):
                 self._add_pod(self._admit(obj))
             else:
@@ -197,6 +204,8 @@ class Scheduler:
         for obj in objects:
             if isinstance(obj, PriorityClass):
                 self._priority_classes.pop(obj.metadata.name, None)
+            elif obj.kind == _RUNTIME_CLASS:
+                self._runtime_classes.pop(obj.metadata.name, None)
             if isinstance(obj, Pod):
                 self.pending.pop(obj.key, None)
                 # Its volumes stay its claims', as they do once they are bound.
@@ -209,6 +218,10 @@ class Scheduler:
     def _admit(self, pod: Pod) -> Pod:
         admitted = admit(pod, self._priority_classes.values())
         if not pod.metadata.uid:
+            name = pod.spec.runtime_class_name
+            if name and name in self._runtime_classes:
+                runtime_class = encode(self._runtime_classes[name])
+                admitted = with_runtime_class(admitted, runtime_class)
             # Manifests have none; plugins and groups tell pods apart by it.
             admitted = with_fields(admitted, "metadata", uid=pod.key)
         if "PodLevelResources" in self.configuration.gates:

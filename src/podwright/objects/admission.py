@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from podwright.objects.decode import Document, decode_as
 from podwright.objects.node import Node
 from podwright.objects.pod import Container, Pod, PodSpec, ResourceRequirements
 from podwright.objects.policy import PriorityClass
@@ -46,6 +47,45 @@ def admit(pod: Pod, priority_classes: Iterable[PriorityClass]) -> Pod:
             )
     if spec.resources is not None and _lacks_requests(spec.resources):
         changes["resources"] = _with_requests(spec.resources)
+    if not changes:
+        return pod
+    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(spec, **changes))
+
+
+def with_runtime_class(pod: Pod, runtime_class: Document) -> Pod:
+    """Return a pod with the overhead, the node selector and the tolerations of its runtime class.
+
+    Parameters
+    ----------
+    pod : Pod
+        What it has itself stays.
+    runtime_class : dict
+        The document of the class.
+
+    Notes
+    -----
+    Upstream: plugin/pkg/admission/runtimeclass/admission.go
+    """
+    overhead = (runtime_class.get("overhead") or {}).get("podFixed") or {}
+    scheduling = runtime_class.get("scheduling") or {}
+    document = {
+        "metadata": {"name": pod.metadata.name},
+        "spec": {
+            "overhead": overhead,
+            "nodeSelector": scheduling.get("nodeSelector") or {},
+            "tolerations": scheduling.get("tolerations") or [],
+        },
+    }
+    added = decode_as(document, Pod).spec
+    spec = pod.spec
+    changes: dict[str, object] = {}
+    if added.overhead and not spec.overhead:
+        changes["overhead"] = added.overhead
+    if added.node_selector:
+        changes["node_selector"] = {**added.node_selector, **spec.node_selector}
+    missing = tuple(each for each in added.tolerations if each not in spec.tolerations)
+    if missing:
+        changes["tolerations"] = (*spec.tolerations, *missing)
     if not changes:
         return pod
     return msgspec.structs.replace(pod, spec=msgspec.structs.replace(spec, **changes))
