@@ -124,7 +124,8 @@ class NamespaceController:
             if (objects := list(self._lister.in_namespace(kind, key).values()))
         }
         conditions: Sequence[Document] = section(namespace, "status").get("conditions") or ()
-        written = _conditions(conditions, content, now_ns)
+        # Upstream counts what remains only after the pods.
+        written = _conditions(conditions, {} if POD in content else content, now_ns)
         if content:
             if written != list(conditions):
                 new = patched(namespace, status={"conditions": written})

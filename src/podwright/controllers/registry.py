@@ -17,6 +17,7 @@ from podwright.controllers.drain import DrainController
 from podwright.controllers.ephemeral_volume import EphemeralVolumeController
 from podwright.controllers.garbage_collector import GarbageCollector
 from podwright.controllers.identities import (
+    CertificateCleanerController,
     CertificateSigningController,
     ClusterRoleAggregationController,
     RootCAPublisher,
@@ -108,6 +109,7 @@ def served_controllers(
         lambda lister: RootCAPublisher(lister, certificates),
         lambda lister: TokensController(lister, issue_token, certificates),
         *signing,
+        CertificateCleanerController,
         ClusterRoleAggregationController,
         lambda lister: ResourceQuotaController(lister, quotas),
         NodeRegistrationController,

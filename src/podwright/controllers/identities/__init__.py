@@ -3,6 +3,7 @@
 They run in clusters that are served; a simulation has no users.
 """
 
+from podwright.controllers.identities.certificate_cleaner import CertificateCleanerController
 from podwright.controllers.identities.certificate_signing import (
     CLIENT,
     KUBELET_CLIENT,
@@ -21,6 +22,7 @@ __all__ = [
     "KUBELET_CLIENT",
     "KUBELET_SERVING",
     "NO_CERTIFICATE_AUTHORITY",
+    "CertificateCleanerController",
     "CertificateSigningController",
     "ClusterRoleAggregationController",
     "RefusedRequestError",

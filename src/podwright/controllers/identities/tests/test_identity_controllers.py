@@ -9,12 +9,13 @@ import pytest
 
 from podwright.controllers.identities import (
     NO_CERTIFICATE_AUTHORITY,
+    CertificateCleanerController,
     ClusterRoleAggregationController,
     RootCAPublisher,
     ServiceAccountsController,
     TokensController,
 )
-from podwright.controllers.tests.staged_cluster import Cluster, document
+from podwright.controllers.tests.staged_cluster import Cluster, at, document
 
 NAMESPACE = ("", "Namespace")
 ACCOUNT = ("", "ServiceAccount")
@@ -121,3 +122,27 @@ def test_aggregated_roles_follow_the_roles_that_they_select():
     assert verbs() == [["get"], ["list"], ["delete"]]
     cluster.delete(ROLE, "b")
     assert verbs() == [["get"], ["delete"]]
+
+
+@pytest.mark.parametrize(
+    ("status", "hours"),
+    [
+        pytest.param({}, 24, id="a request without a decision"),
+        pytest.param({"Denied": ""}, 1, id="a denied one"),
+        pytest.param({"Failed": ""}, 1, id="a failed one"),
+        pytest.param({"Approved": "PEM"}, 1, id="a signed one"),
+        pytest.param({"Approved": ""}, 24, id="an approved one without a certificate"),
+    ],
+)
+def test_old_certificate_requests_are_deleted(status, hours):
+    csr = ("certificates.k8s.io", "CertificateSigningRequest")
+    cluster = Cluster((CertificateCleanerController,))
+    cluster.add(document(csr[1], "r", api="certificates.k8s.io/v1", spec={"request": ""}))
+    for condition, certificate in status.items():
+        written = {"type": condition, "status": "True", "lastUpdateTime": at(0)}
+        fields = {"conditions": [written]} | ({"certificate": certificate} if certificate else {})
+        cluster.edit(csr, "r", "status", **fields)
+    cluster.run(hours * 3600 - 1)
+    assert cluster.has(csr, "r")
+    cluster.run(hours * 3600)
+    assert not cluster.has(csr, "r")
