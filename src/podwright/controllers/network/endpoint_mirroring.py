@@ -20,6 +20,7 @@ from podwright.controllers.network.slice_parts import (
     MANAGED_BY,
     SERVICE_NAME,
     PortsKey,
+    made,
     new_slice,
     ports_key,
     renewed,
@@ -27,7 +28,6 @@ from podwright.controllers.network.slice_parts import (
     slices_of,
 )
 from podwright.objects import Document, KubernetesObject, NamespacedName, encode
-from podwright.schema import decode
 
 MANAGER: Final = "endpointslicemirroring-controller.k8s.io"
 ENDPOINTS_MAX: Final = 1_000
@@ -99,7 +99,7 @@ class EndpointSliceMirroringController:
             changed.append((deleted.pop(0), created.pop()))
         actions: list[ControllerAction] = [*events]
         if endpoints.metadata.deletion_timestamp is None:
-            actions += [CreateObject(decode(each), self.name) for each in created]
+            actions += [CreateObject(made(each), self.name) for each in created]
         actions += [UpdateObject(renewed(old, new), "main", self.name) for old, new in changed]
         actions += [deletion_by(self.name, each) for each in deleted]
         return actions

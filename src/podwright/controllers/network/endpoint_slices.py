@@ -36,6 +36,7 @@ from podwright.controllers.network.slice_parts import (
     SERVICE_NAME,
     PortsKey,
     endpoint_key,
+    made,
     new_slice,
     ports_key,
     renewed,
@@ -50,7 +51,6 @@ from podwright.objects import (
     encode,
     is_ready,
 )
-from podwright.schema import decode
 
 MANAGER: Final = "endpointslice-controller.k8s.io"
 ENDPOINTS_MAX: Final = 100
@@ -171,7 +171,7 @@ class EndpointSliceController:
             changed.append((deleted.pop(0), created.pop()))
         actions: list[ControllerAction] = []
         if service.metadata.deletion_timestamp is None:
-            actions += [CreateObject(decode(each), self.name) for each in created]
+            actions += [CreateObject(made(each), self.name) for each in created]
         actions += [UpdateObject(renewed(old, new), "main", self.name) for old, new in changed]
         actions += [deletion_by(self.name, each) for each in (*deleted, *foreign)]
         return actions

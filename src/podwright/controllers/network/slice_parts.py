@@ -105,6 +105,12 @@ def new_slice(
     }
 
 
+def made(new: Document) -> KubernetesObject:
+    """Return a new slice as an object; lists without items are null, as protobuf has them."""
+    lists = {name: new[name] or None for name in ("endpoints", "ports")}
+    return decode({**new, **lists})
+
+
 def renewed(present: KubernetesObject, new: Document) -> KubernetesObject:
     """Return an existing slice with the content of a new one."""
     document = encode(present)
@@ -114,4 +120,4 @@ def renewed(present: KubernetesObject, new: Document) -> KubernetesObject:
     metadata["annotations"] = new["metadata"].get("annotations") or {}
     if not metadata["annotations"]:
         del metadata["annotations"]
-    return decode({**new, "metadata": metadata})
+    return made({**new, "metadata": metadata})

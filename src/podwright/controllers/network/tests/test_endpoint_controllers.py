@@ -85,8 +85,8 @@ def slices(cluster):
     """Return the addresses, readiness and ports of each slice."""
     return [
         (
-            [(*each["addresses"], each["conditions"]["ready"]) for each in raw["endpoints"]],
-            [each["port"] for each in raw.get("ports") or ()],
+            [(*each["addresses"], each["conditions"]["ready"]) for each in raw["endpoints"] or ()],
+            [each["port"] for each in raw["ports"] or ()],
         )
         for raw in (obj.raw for obj in cluster.all(SLICE))
     ]
@@ -131,6 +131,8 @@ def test_endpoints_follow_labels_readiness_and_removal(cluster):
     cluster.delete(POD, "default/a", grace_seconds=0)
     assert subsets(cluster) == []
     assert slices(cluster) == [([], [])]  # a slice without endpoints is kept
+    (endpoint_slice,) = cluster.all(SLICE)
+    assert (endpoint_slice.raw["endpoints"], endpoint_slice.raw["ports"]) == (None, None)
 
 
 def test_a_terminating_pod_serves_but_is_not_ready(cluster):
