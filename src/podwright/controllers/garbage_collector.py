@@ -205,7 +205,28 @@ class GarbageCollector:
             return []
         if len(removed) + len(waiting) < len(references):
             return [self._without_owners(obj, {each.uid for each in (*removed, *waiting)})]
-        return [deletion_by(self.name, obj, propagation=self._propagation(obj, waiting))]
+        unblocked = self._unblocked(obj) if waiting else []
+        return [
+            *unblocked,
+            deletion_by(self.name, obj, propagation=self._propagation(obj, waiting)),
+        ]
+
+    def _unblocked(self, obj: KubernetesObject) -> list[ControllerAction]:
+        """Let an object block no owner, if a dependent of it is deleted in the foreground too.
+
+        The references may form a circle, of which no object would go.
+
+        Upstream: attemptToDeleteItem, unblockOwnerReferencesStrategicMergePatch
+        """
+        if not any(_is_deleting_dependents(each) for each in self._dependents_of(obj)):
+            return []
+        written = section(obj, "metadata").get("ownerReferences") or ()
+        if not any(each.get("blockOwnerDeletion") for each in written):
+            return []
+        references = [each | {"blockOwnerDeletion": False} for each in written]
+        return [
+            UpdateObject(patched(obj, metadata={"ownerReferences": references}), "main", self.name)
+        ]
 
     def _propagation(
         self, obj: KubernetesObject, waiting: Sequence[OwnerReference]

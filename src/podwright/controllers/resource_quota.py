@@ -70,7 +70,7 @@ class ResourceQuotaController:
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
-        """Return a quota that is new or whose spec changed, and those that a change frees."""
+        """Return a quota that is new or changed, and those that a change frees."""
         obj = new if new is not None else old
         assert obj is not None, "neither an old nor a new object"
         if obj.kind == "ResourceQuota" and kind_of(obj) == RESOURCE_QUOTA:
@@ -102,7 +102,9 @@ class ResourceQuotaController:
             return self._uncounted(obj)
         quotas[obj.key] = None
         if old is not None and section(old, "spec") == section(new, "spec"):
-            return ()
+            # Upstream restores a changed status at its next complete pass, every five minutes.
+            status = section(new, "status")
+            return () if status.get("hard") == section(new, "spec").get("hard") else (obj.key,)
         return [obj.key, *(self._uncounted(obj) if old is None else ())]
 
     def _uncounted(self, obj: KubernetesObject) -> list[NamespacedName]:

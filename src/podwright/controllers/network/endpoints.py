@@ -71,7 +71,9 @@ class EndpointsController:
             return self._pods.observe_pod(old, new)
         if obj.kind == "Service":
             self._pods.observe_service(new, obj.key)
-        return (obj.key,)
+            return (obj.key,)
+        # Users write endpoints without a service, and change those of services without a selector.
+        return () if self._lister.get(SERVICE, obj.key) is None else (obj.key,)
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Write the endpoints of a service, or delete those that are left."""

@@ -55,6 +55,18 @@ def test_background_deletion_removes_the_owner_first():
     assert seen == [["c", "p"], ["c"], []]
 
 
+def test_a_circle_of_owners_does_not_block_their_deletion():
+    cluster = a_family()
+    child = cluster.get(MAP, "default/c")
+    circle = [
+        {"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "uid": child.uid,
+         "blockOwnerDeletion": True}
+    ]  # fmt: skip
+    cluster.edit(MAP, "default/g", "metadata", ownerReferences=circle)
+    cluster.delete(MAP, "default/g", propagation="Foreground")
+    assert names(cluster) == []
+
+
 def test_foreground_deletion_removes_the_owner_last():
     cluster = a_family()
     cluster.invariants.append(lambda c: seen.append(names(c)))
