@@ -320,6 +320,7 @@ class PersistentVolumeController:
             "phase": "Bound",
             "accessModes": written.get("accessModes"),
             "capacity": written.get("capacity"),
+            "currentVolumeAttributesClassName": written.get("volumeAttributesClassName"),
         }
         new = patched(claim, metadata=annotations_patch(claim, **notes), spec=spec, status=status)
         if new != claim:

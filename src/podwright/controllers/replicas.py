@@ -132,8 +132,10 @@ class ReplicasController(ABC):
             self._rejections.pop(old.key, None)
             if not self._counts.get(old.uid):
                 self._counts.pop(old.uid, None)
-        if new is None or is_only_status(old, new):
+        if new is None:
             return ()
+        if is_only_status(old, new):
+            return (new.key,) if self._is_other_status(new) else ()
         selector = self.selector_of(new)
         criteria = PodCriteria(selector, _template_labels(new), _min_ready_seconds(new))
         counts = self._counts.setdefault(new.uid, PodCounts())
@@ -141,6 +143,11 @@ class ReplicasController(ABC):
             counts.recount(criteria, self._pods_of(new.uid))
         self._orphans.put_owner(new, selector)
         return (new.key,)
+
+    def _is_other_status(self, owner: KubernetesObject) -> bool:
+        """Return whether a status, such as one that a user wrote, disagrees with the pods."""
+        counts = self._counts.get(owner.uid)
+        return counts is not None and status_of(owner).get("readyReplicas", 0) != counts.ready
 
     def on_create_rejected(self, owner: NamespacedName, message: str) -> Iterable[NamespacedName]:
         """Return the owner, whose status will report the rejection."""
