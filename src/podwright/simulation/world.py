@@ -196,8 +196,8 @@ class World(WorldReading):
     is_served : bool
         Whether an API server has the same store; see `Api`.
     has_kubelet : bool
-        Whether kubelets run the pods in every detail, and nodes renew their leases; without it,
-        stages do.
+        Whether kubelets run the pods in every detail; without them, stages do. The kubelets of a
+        world that is served renew the leases of their nodes.
     report_failure : callable, optional
         As for `ControllerLoop`.
     components : WorldComponents, optional

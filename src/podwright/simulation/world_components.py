@@ -117,6 +117,7 @@ def build_components(
             options.stages,
             seed=seed,
             reader=store if options.has_kubelet else None,
+            has_heartbeats=options.is_served,
             report_failure=options.report_failure,
         ),
         controllers=ControllerLoop(makers, report_failure=options.report_failure),

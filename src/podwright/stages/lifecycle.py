@@ -183,6 +183,8 @@ class Lifecycle:
     reader : ObjectReader, optional
         Lets the simulated kubelet run the pods to which no other stage applies, instead of the
         built-in stages of pods, and reads the objects that they refer to.
+    has_heartbeats : bool
+        Whether the kubelets renew the leases of their nodes, without end.
     report_failure : callable, optional
         Receives the errors of stages, which become Events then; otherwise `handle` raises them.
 
@@ -207,10 +209,12 @@ class Lifecycle:
         *,
         seed: int = 0,
         reader: ObjectReader | None = None,
+        has_heartbeats: bool = False,
         report_failure: ReportFailure | None = None,
     ) -> None:
         self._seed = seed
         self._reader = reader
+        self._has_heartbeats = has_heartbeats
         self._report_failure = report_failure
         by_kind: dict[GroupKind, list[Stage]] = {}
         if reader is not None:
@@ -232,7 +236,7 @@ class Lifecycle:
         reader, self._kubelet, self._leases = self._reader, None, None
         if reader is not None:
             self._kubelet = Kubelet(self._addresses, reader=reader, seed=self._seed)
-            self._leases = NodeLeases(reader)
+            self._leases = NodeLeases(reader) if self._has_heartbeats else None
 
     @property
     def kinds(self) -> list[GroupKind]:
@@ -440,7 +444,7 @@ class Lifecycle:
                 return []
             if scheduled is None and not self._kubelet.needs_sync(obj):
                 return []
-        elif type(obj) is not Node:
+        elif type(obj) is not Node or self._leases is None:
             entry.scheduled = None
             return []
         return [self._sync_at(staged, key, entry, now_ns)]

@@ -35,7 +35,9 @@ class KubeletDriver(LifecycleDriver):
     def __init__(self, *stages: Stage, report_failure: Any = None) -> None:
         self.cluster = Objects()
         every = (*stages_beside_kubelet(), *stages)
-        life = Lifecycle(every, reader=self.cluster, report_failure=report_failure)
+        life = Lifecycle(
+            every, reader=self.cluster, has_heartbeats=True, report_failure=report_failure
+        )
         super().__init__(life)
 
     def edit(self, key: str = "default/web", **metadata: Any) -> None:

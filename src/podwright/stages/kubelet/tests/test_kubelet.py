@@ -3,9 +3,11 @@
 import pytest
 
 from podwright.schema import decode
+from podwright.simulation import World
 from podwright.stages import default_stages, read_stages
 from podwright.stages.kubelet.tests.kubelet_driver import KubeletDriver, container, pod_of
 from podwright.stages.tests.lifecycle_driver import a_node
+from podwright.testing import make_node
 
 NEVER = {"restartPolicy": "Never"}
 
@@ -614,3 +616,54 @@ def test_an_error_is_reported_and_becomes_an_event():
     assert any(note.startswith("Warning StageFailed: kubelet: Pod") for note in driver.notes)
     assert [(what, key) for what, key, _ in failures] == [("stages", "default/web")]
     assert driver.status("default/other")["phase"] == "Running"
+
+
+def test_a_world_with_kubelets_ends():
+    world = World(has_kubelet=True)
+    world.add(
+        make_node("n1", cpu="4"),
+        decode(
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"name": "web"},
+                "spec": {
+                    "containers": [container("main", "sleep 10")],
+                    "initContainers": [container("first", "sleep 5")],
+                    "restartPolicy": "Never",
+                },
+            },
+            source="test",
+        ),
+    )
+    world.run()
+    assert world.pods[0].status.phase == "Succeeded"
+    assert world.now_ns - world.start_ns == 15_000_000_000
+
+
+def restarted(driver):
+    """Return a driver that knows the pods of another one by their statuses only."""
+    other = KubeletDriver()
+    other.heap.advance(driver.heap.now_ns)
+    for pod in list(driver.objects.values()):
+        other.put(pod)
+    return other
+
+
+def test_pods_go_on_after_a_restart():
+    driver = run_of(pod_of(container("main", "sleep 30; exit 4"), **NEVER), 10)
+    started = driver.container()
+    other = restarted(driver)
+    other.run(29)
+    assert other.container() == started
+    other.run(30)
+    assert other.status()["phase"] == "Failed"
+    assert other.state()["terminated"]["exitCode"] == 4
+
+
+def test_a_finished_pod_stays_finished_after_a_restart():
+    driver = run_of(pod_of(container("main", "exit 1"), **NEVER))
+    other = restarted(driver)
+    other.run(600)
+    assert other.status() == driver.status()
+    assert other.story == []
