@@ -1,0 +1,153 @@
+"""podwright's controllers leave the cluster as upstream's kube-controller-manager does."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from tests.e2e_real.cluster_processes import controller_manager, embedded, kubectl
+
+pytestmark = pytest.mark.e2e
+
+SECONDS_MAX = 180
+KINDS = (
+    "deployments", "replicasets", "statefulsets", "daemonsets", "jobs", "cronjobs", "pods",
+    "controllerrevisions", "services", "endpoints", "endpointslices", "resourcequotas",
+    "serviceaccounts", "configmaps", "poddisruptionbudgets", "replicationcontrollers",
+)  # fmt: skip
+COUNTS = (
+    "replicas", "readyReplicas", "availableReplicas", "updatedReplicas", "unavailableReplicas",
+    "desiredNumberScheduled", "currentNumberScheduled", "numberReady", "updatedNumberScheduled",
+    "numberAvailable", "succeeded", "failed", "active", "completedIndexes", "used", "hard",
+    "currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods", "phase",
+)  # fmt: skip
+
+
+def template(app, **spec):
+    container = {"name": "main", "image": "nginx", "resources": {"requests": {"cpu": "100m"}}}
+    container |= spec.pop("container", {})
+    return {
+        "metadata": {"labels": {"app": app}},
+        "spec": {"terminationGracePeriodSeconds": 1, "containers": [container], **spec},
+    }
+
+
+def workload(kind, name, *, api="apps/v1", **spec):
+    selector = {"matchLabels": {"app": name}}
+    spec = {"selector": selector, "template": template(name)} | spec
+    return {"apiVersion": api, "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def batch(kind, name, **spec):
+    return {"apiVersion": "batch/v1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def job_spec(command, **spec):
+    container = {"image": "busybox", "command": ["sh", "-c", command]}
+    return {"template": template("job", container=container, restartPolicy="Never")} | spec
+
+
+def core(kind, name, api="v1", **fields):
+    return {"apiVersion": api, "kind": kind, "metadata": {"name": name}, **fields}
+
+
+LOAD = (
+    core("ResourceQuota", "all", spec={"hard": {"pods": "40", "services": "9", "secrets": "4"}}),
+    workload("Deployment", "web", replicas=4),
+    workload("Deployment", "paused", replicas=2, paused=True),
+    workload("ReplicaSet", "set", replicas=2),
+    workload("StatefulSet", "db", replicas=3, serviceName="db"),
+    workload("DaemonSet", "agent"),
+    workload("ReplicationController", "old", api="v1", replicas=2, selector={"app": "old"}),
+    batch("Job", "once", **job_spec("exit 0", completions=3, parallelism=2)),
+    batch("Job", "indexed", **job_spec("exit 0", completions=2, completionMode="Indexed")),
+    batch("Job", "failing", **job_spec("exit 1", backoffLimit=0)),
+    batch("Job", "waiting", **job_spec("exit 0", suspend=True)),
+    batch("CronJob", "later", schedule="0 0 1 1 *", jobTemplate={"spec": job_spec("exit 0")}),
+    core("Service", "web", spec={"selector": {"app": "web"}, "ports": [{"port": 80}]}),
+    core("Service", "db", spec={"selector": {"app": "db"}, "clusterIP": "None"}),
+    core(
+        "PodDisruptionBudget", "web", api="policy/v1",
+        spec={"maxUnavailable": 1, "selector": {"matchLabels": {"app": "web"}}},
+    ),
+)  # fmt: skip
+
+
+def run(kubeconfig, *arguments, stdin=None):
+    result = kubectl(kubeconfig, *arguments, stdin=stdin)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+def described(obj):
+    """Return what both clusters have to agree on."""
+    status = obj.get("status") or {}
+    conditions = sorted(
+        (each["type"], each["status"], each.get("reason", ""))
+        for each in status.get("conditions") or ()
+    )
+    subsets = obj.get("subsets") or ()
+    owners = [each["kind"] for each in obj["metadata"].get("ownerReferences") or ()]
+    return json.dumps(
+        {
+            "conditions": conditions,
+            "counts": {name: status[name] for name in COUNTS if status.get(name)},
+            "addresses": [len(each.get("addresses") or ()) for each in subsets],
+            "endpoints": [each["conditions"] for each in obj.get("endpoints") or ()],
+            "ports": obj.get("ports"),
+            "owners": owners,
+            "finalizers": obj["metadata"].get("finalizers"),
+        },
+        sort_keys=True,
+    )
+
+
+def summary(kubeconfig):
+    """Return the descriptions of the objects of each kind, without their names."""
+    found = json.loads(run(kubeconfig, "get", ",".join(KINDS), "-o", "json"))["items"]
+    return sorted(f"{obj['kind']} {described(obj)}" for obj in found if not is_of_server(obj))
+
+
+def is_of_server(obj):
+    """Whether an object describes the API server itself."""
+    return obj["metadata"]["name"] == "kubernetes"
+
+
+def test_the_same_load_ends_in_the_same_state(tmp_path):
+    load = "\n---\n".join(map(json.dumps, LOAD))
+    with (
+        embedded(tmp_path / "own", "--nodes", "3") as own,
+        embedded(tmp_path / "real", "--nodes", "3", "--no-controllers") as real,
+        controller_manager(tmp_path, real),
+    ):
+        both = (own, real)
+
+        def agree(step):
+            deadline = time.monotonic() + SECONDS_MAX
+            agreed = 0
+            while agreed < 3:  # they have to agree for a while: both may still change
+                mine, theirs = map(summary, both)
+                agreed = agreed + 1 if mine == theirs else 0
+                if time.monotonic() > deadline:
+                    here = sorted(set(mine) - set(theirs))
+                    there = sorted(set(theirs) - set(mine))
+                    raise AssertionError("\n".join([step, "here:", *here, "upstream:", *there]))
+                time.sleep(1)
+
+        for kubeconfig in both:
+            for _ in range(20):
+                if "default" in kubectl(kubeconfig, "get", "sa", "-o", "name").stdout:
+                    break
+                time.sleep(1)
+            run(kubeconfig, "create", "-f", "-", stdin=load)
+        agree("created")
+        for kubeconfig in both:
+            run(kubeconfig, "scale", "deployment/web", "--replicas=2")
+            run(kubeconfig, "set", "image", "statefulset/db", "main=nginx:2")
+            run(kubeconfig, "set", "image", "daemonset/agent", "main=nginx:2")
+            run(kubeconfig, "rollout", "resume", "deployment/paused")
+            run(kubeconfig, "delete", "replicaset/set", "--wait=false")
+            run(kubeconfig, "delete", "rc/old", "--cascade=orphan", "--wait=false")
+            run(kubeconfig, "delete", "job/once", "--wait=false")
+        agree("changed")
