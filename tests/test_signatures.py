@@ -34,10 +34,13 @@ INTERNAL = {
     },
     "Run": {"__init__"},
     "Scheduler": {"bookkeeping", "release_reservations", "restore_bookkeeping"},
+    "World": {"extender_replied"},
 }  # fmt: skip
 """Members that other parts of podwright call, and constructors of classes that it returns."""
 
-INTERNAL_PARAMETERS = {"World": {"components", "review", "store"}}
+INTERNAL_PARAMETERS = {
+    "World": {"begin_extender_call", "components", "report_failure", "review", "store"},
+}
 """Parameters that other parts of podwright pass."""
 
 

@@ -16,6 +16,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "podwright"
 CHANGED_IN_PLACE = {
     "api.admission.attributes.Attributes",
     "api.endpoints.calls.Call",
+    "api.endpoints.prepared_creates._Template",
     "apiserver.event_objects._Recent",
     "cel.declarations.Function",
     "cel.schema_rules.RuleNode",
@@ -31,6 +32,7 @@ CHANGED_IN_PLACE = {
     "controllers.rollout.RolloutSet",
     "framework.extender_cycle.ExtenderCycle",
     "framework.extenders.ExtenderAnswers",
+    "kss.live_results._Pod",
     "parity.classic_setup._HostPriority",
     "parity.config._Result",
     "parity.report.FamilyReport",
@@ -49,6 +51,11 @@ CHANGED_IN_PLACE = {
     "simulation.disruptions.DrainRecord",
     "simulation.disruptions.Evictions",
     "simulation.workload_health.WorkloadRecord",
+    "stages.kubelet.pod_conditions._Counts",
+    "stages.kubelet.pod_records.ContainerRecord",
+    "stages.kubelet.pod_records.PodRecord",
+    "stages.kubelet.pod_records.ProbeRecord",
+    "stages.kubelet.pod_records.RunRecord",
     "stages.object_state.ObjectState",
 }
 """The structs that their owner changes; all others are values that many places share."""

@@ -44,6 +44,8 @@ ENDLESS = (f"up {QUICKSTART} --port 0 --kubeconfig RUN-kubeconfig",)
 """Commands that go on after their output."""
 SILENT = ("warm-up",)
 """Commands that print nothing on stdout."""
+SERVED = ("clock show",)
+"""Commands whose output comes from a running cluster."""
 HELPS = (
     "--help",
     *(f"{name} --help" for name in COMMANDS),
@@ -67,6 +69,7 @@ REFUSED = (
     "run show no-such-folder",
     "run step no-such-folder",
     "parity no-such-file",
+    "clock speed fast",
 )
 """Commands that print only an error on stderr."""
 NO_SPACE = "error: the output cannot be written: No space left on device"
@@ -74,7 +77,7 @@ BROKEN = "error: the output cannot be written: Broken pipe"
 
 
 def test_every_command_is_here():
-    assert {line.split()[0] for line in (*LINES, *ENDLESS, *SILENT)} == set(COMMANDS)
+    assert {line.split()[0] for line in (*LINES, *ENDLESS, *SILENT, *SERVED)} == set(COMMANDS)
 
 
 @pytest.fixture

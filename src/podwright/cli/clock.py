@@ -17,7 +17,10 @@ class ClockFormat(StrEnum):
     """The output formats of the clock."""
 
     table = "table"
+    wide = "wide"
     json = "json"
+    yaml = "yaml"
+    name = "name"
 
 
 Kubeconfig = Annotated[

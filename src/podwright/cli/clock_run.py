@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any, Final
 
-from podwright.cli.console import print_table, write
+from podwright.cli.console import print_document, print_table, write
 from podwright.client import ClusterAccess, read_access, send
 
 _PATH: Final = "/podwright/v1/clock"
@@ -36,8 +35,10 @@ def run_clock(
         state = send(access, "POST", path, body, timeout_seconds=_LONG_SECONDS)
     else:
         state = send(access, "GET", _PATH)
-    if output == "json":
-        write(json.dumps(state, indent=2))
+    if output == "name":
+        write(state["time"])
+    elif output in {"json", "yaml"}:
+        print_document(state, output)
     else:
         print_table(("TIME", "SPEED", "STATE", "DUE"), [_row(state)])
 

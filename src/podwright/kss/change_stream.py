@@ -60,12 +60,12 @@ class Change(msgspec.Struct, frozen=True):
         return msgspec.json.encode(event) + b"\n"
 
 
-class _List(msgspec.Struct):
+class _List(msgspec.Struct, frozen=True):
     metadata: dict[str, str | int]
     items: list[dict[str, msgspec.Raw]]
 
 
-class _WatchLine(msgspec.Struct):
+class _WatchLine(msgspec.Struct, frozen=True):
     type: str
     object: dict[str, msgspec.Raw]
 

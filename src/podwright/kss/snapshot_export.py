@@ -14,15 +14,15 @@ from podwright.kss.snapshot_kinds import snapshot_kinds
 from podwright.objects import Document
 
 
-class _Metadata(msgspec.Struct):
+class _Metadata(msgspec.Struct, frozen=True):
     name: str
 
 
-class _Named(msgspec.Struct):
+class _Named(msgspec.Struct, frozen=True):
     metadata: _Metadata
 
 
-class _List(msgspec.Struct):
+class _List(msgspec.Struct, frozen=True):
     items: list[msgspec.Raw]
 
 

@@ -84,7 +84,6 @@ from podwright.machine import (
     ExtenderReplied,
     FlushBackoff,
     FlushUnschedulable,
-    Machine,
     MachineKeywords,
     SchedulerOptions,
     TimerFired,
@@ -273,11 +272,9 @@ class World(WorldReading):
             components = build_components(
                 recorder, options, seed=scheduler.seed, start_ns=scheduler.start_ns, store=store
             )
-        self.components = components
+        super().__init__(components)
         self.seed = components.seed
         self.start_ns = components.start_ns
-        self.store: ObjectStore = components.store
-        self.machine: Machine = components.recorder.machine
         self.log: DecisionLog = components.recorder.log
         self.api = components.api
         self.inputs_taken = components.inputs_taken

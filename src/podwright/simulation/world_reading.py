@@ -15,9 +15,10 @@ from podwright.store import ObjectStore
 class WorldReading:
     """The objects of a world and the stories of its pods; `World` documents the attributes."""
 
-    components: WorldComponents
-    store: ObjectStore
-    machine: Machine
+    def __init__(self, components: WorldComponents) -> None:
+        self.components = components
+        self.store: ObjectStore = components.store
+        self.machine: Machine = components.recorder.machine
 
     @property
     def now_ns(self) -> int:

@@ -72,7 +72,7 @@ async def _changes(
             yield found
 
 
-class _Key(msgspec.Struct):
+class _Key(msgspec.Struct, frozen=True):
     name: str
     namespace: str = ""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties.effort import effort
 
 import podwright as pw
 from podwright.kss import kss_annotations
@@ -46,7 +47,7 @@ STEPS = st.lists(
 
 
 @given(steps=STEPS)
-@settings(max_examples=15)
+@effort(15)
 def test_the_annotations_are_those_of_a_replay_at_any_time(steps):
     world = pw.World(seed=3)
     world.add(*[make_node(f"n{number}", cpu="4") for number in range(3)])

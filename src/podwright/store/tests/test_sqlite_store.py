@@ -231,7 +231,7 @@ def test_a_new_store_does_not_adopt_the_log_of_a_missing_file(path, tmp_path):
 def test_an_unwritable_path_is_named(tmp_path):
     with pytest.raises(UnusableStore, match="cannot be created"):
         open_writable(tmp_path / "nowhere" / "store.db")
-    with pytest.raises(UnusableStore, match=r"cannot be opened"):
+    with pytest.raises(UnusableStore, match=r"is a folder"):
         open_writable(tmp_path)
 
 
