@@ -63,8 +63,8 @@ class Routes:
 
     def preflight(self, method, path):
         """Check that a page of the allowed origin may call a route."""
-        wanted = {"Access-Control-Request-Method": method}
-        found, headers, _ = self.send("OPTIONS", path, headers=wanted)
+        requested = {"Access-Control-Request-Method": method}
+        found, headers, _ = self.send("OPTIONS", path, headers=requested)
         allowed = headers.get("Access-Control-Allow-Methods", "")
         is_right = found in (200, 204) and method in allowed
         self.check(f"OPTIONS /{path}", is_right, f"{found}, {allowed}")

@@ -28,7 +28,7 @@ VERBS: Final[Mapping[str, ExtenderVerb]] = {
 """The verb of each route `/extender/<route>/<index>`."""
 
 PODS_MAX: Final = 10_000
-"""The answers about so many pods are kept; those of the pods first asked about go first."""
+"""The answers about so many pods are kept; the oldest are discarded first."""
 
 DEFAULT_TIMEOUT_NS: Final = 5_000_000_000
 """Upstream: pkg/scheduler/extender.go, DefaultExtenderTimeout"""

@@ -221,7 +221,7 @@ class _Apply:
         document, of = source
         was_owned = with_named_fields(last.fields, of.root)
         rest = removed_from(document, was_owned, of.root) or {}
-        # With the name, of which nobody is the manager: so the metadata stays.
+        # The name has no manager; with it, the metadata stays.
         by_version = {self._of.api_version: self._configured}
         for one in managers.values():
             by_version[one.api_version] = union(by_version.get(one.api_version, {}), one.fields)

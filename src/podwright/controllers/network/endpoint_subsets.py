@@ -38,8 +38,8 @@ def repacked(subsets: Iterable[Document]) -> list[Document]:
     packed: list[Document] = []
     for addresses, port_keys in ports_of.items():
         subset = {}
-        for field, wanted in (("addresses", True), ("notReadyAddresses", False)):
-            keys = sorted((key for key, state in addresses if state is wanted), key=_by_ip)
+        for field, is_ready in (("addresses", True), ("notReadyAddresses", False)):
+            keys = sorted((key for key, state in addresses if state is is_ready), key=_by_ip)
             if keys:
                 subset[field] = [known[key] for key in keys]
         if with_ports := [dict(each) for each in port_keys if each]:
