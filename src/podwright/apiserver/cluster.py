@@ -20,6 +20,7 @@ from podwright.api.endpoints import (
     LegacyTokens,
     LongRequest,
     ServerOptions,
+    User,
     Watch,
     add_missing_objects,
     put_objects,
@@ -36,10 +37,18 @@ from podwright.controllers import (
 )
 from podwright.framework import CallExtender
 from podwright.machine import Failure, SchedulerOptions
-from podwright.objects import NamespacedName, Pod
-from podwright.simulation import Observer, World, with_scheduler
+from podwright.objects import (
+    KubernetesObject,
+    Namespace,
+    NamespacedName,
+    ObjectMeta,
+    Pod,
+    PodwrightError,
+    encode,
+)
+from podwright.simulation import Apply, Observer, Operation, World, with_scheduler
 from podwright.stages import Stage
-from podwright.store import ObjectStore
+from podwright.store import NAMESPACE, ObjectStore, kind_of
 
 LOGS_MAX: Final = 10
 """How many schedulers back, counting the present one, decisions can be explained."""
@@ -88,6 +97,17 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     port: int = 8180
     is_bare: bool = False
     log_events: int = 500_000
+
+
+SERVICE: Final = ("", "Service")
+BAD_REQUEST: Final = 400
+
+_ADMINISTRATOR: Final = User("podwright", groups=("system:masters", "system:authenticated"))
+_SET_BY_SERVER: Final = frozenset({"uid", "resourceVersion", "managedFields", "creationTimestamp"})
+
+
+class RejectedService(PodwrightError):  # noqa: N818 - named for what it is
+    """A Service that the API server rejects, for example because its address is taken."""
 
 
 class Cluster:
@@ -146,6 +166,41 @@ class Cluster:
             The time of the request, in nanoseconds since 1970.
         """
         return answered(self.server.begin, request, now_ns)
+
+    def do(self, operation: Operation) -> None:
+        """Execute an operation of a user now.
+
+        Services are applied by the API server, which allocates their addresses and ports.
+
+        Raises
+        ------
+        PodwrightError
+            The operation is rejected.
+        """
+        if isinstance(operation, Apply) and kind_of(operation.obj) == SERVICE:
+            self._apply_service(operation.obj)
+        else:
+            self.world.do(operation)
+
+    def _apply_service(self, service: KubernetesObject) -> None:
+        namespace = service.namespace
+        if self.store.get(NAMESPACE, namespace) is None:
+            self.world.add(Namespace(metadata=ObjectMeta(name=namespace)))
+        document = encode(service)
+        document["metadata"] = {
+            key: value for key, value in document["metadata"].items() if key not in _SET_BY_SERVER
+        }
+        request = HttpRequest(
+            "PATCH",
+            f"/api/v1/namespaces/{namespace}/services/{service.name}",
+            "fieldManager=podwright&force=true",
+            {"content-type": "application/apply-patch+yaml"},
+            msgspec.json.encode(document),
+        )
+        reply = self.server.handle(request, _ADMINISTRATOR, self.world.now_ns)
+        assert isinstance(reply, HttpReply), "the reply to a patch is no watch"
+        if reply.status >= BAD_REQUEST:
+            raise RejectedService(str(msgspec.json.decode(reply.body)["message"]))
 
     def catch_up(self, now_ns: int, is_over: Callable[[], bool]) -> bool:
         """Let the world process what is due, as long as the caller allows; see `World.catch_up`.

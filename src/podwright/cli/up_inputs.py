@@ -141,7 +141,7 @@ def add_inputs(cluster: Cluster, inputs: Inputs, start_ns: int) -> None:
             if due_ns > start_ns:
                 later = chain([(due_ns, operation)], timed)
                 break
-            cluster.world.do(operation)
+            cluster.do(operation)
     cluster.world.add_inputs(later, rejected=_report_rejected)
 
 

@@ -2,8 +2,13 @@
 
 import json
 
+import pytest
+
 from podwright.api.endpoints import HISTORY, HttpReply
+from podwright.apiserver.cluster import RejectedService
 from podwright.apiserver.tests.conftest import START_NS, cluster_of, pod, request
+from podwright.schema import decode
+from podwright.simulation import Apply
 from podwright.stages import default_stages
 from podwright.store import ObjectStore
 
@@ -110,3 +115,37 @@ def test_kubelets_run_pods_also_with_the_built_in_stages_given():
     status = read(cluster, f"{PODS}/web")["status"]
     assert status["observedGeneration"] == 1
     assert status["containerStatuses"][0]["containerID"]
+
+
+def test_a_service_of_a_file_has_an_address_and_a_node_port():
+    cluster = cluster_of()
+    service = decode(
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": "web", "namespace": "team"},
+            "spec": {"type": "NodePort", "selector": {"app": "web"}, "ports": [{"port": 80}]},
+        }
+    )
+    cluster.do(Apply(service))
+    path = "/api/v1/namespaces/team/services/web"
+    found = read(cluster, path)
+    assert found["spec"]["clusterIP"].startswith("10.0.0.")
+    assert found["spec"]["ports"][0]["nodePort"] >= 30_000
+    # The same again changes nothing.
+    cluster.do(Apply(service))
+    assert read(cluster, path) == found
+
+
+def test_a_service_whose_address_is_not_in_the_network_is_rejected():
+    cluster = cluster_of()
+    service = decode(
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"clusterIP": "192.168.1.1", "ports": [{"port": 80}]},
+        }
+    )
+    with pytest.raises(RejectedService, match=r"192\.168\.1\.1"):
+        cluster.do(Apply(service))
