@@ -138,3 +138,23 @@ def test_a_run_with_claims_is_replayed_to_the_same_decisions() -> None:
     for key in run.node_of:
         explained = run.explain(key).decision
         assert (explained.node or None) == (run.node_of[key] or None)
+
+
+class Refusing(pw.Plugin):
+    """Fails every binding."""
+
+    name = "Refusing"
+
+    def pre_bind(self, cycle: pw.Cycle, node_name: str) -> pw.Status:
+        """Fail after the devices were allocated."""
+        return pw.Status.error("no license")
+
+
+def test_a_binding_that_fails_releases_the_claim() -> None:
+    claim = obj("ResourceClaim", "shared", request())
+    world = pw.World(seed=1, plugins=[Refusing])
+    world.add(pw.testing.make_node("n", cpu="8"), CLASS, claim, devices("gpu-0"))
+    world.add(pod("web", resourceClaimName="shared"))
+    world.run_until(world.now_ns + 500_000_000)
+    (found,) = claims_in(world).values()
+    assert not found.status.reserved_for
