@@ -59,6 +59,10 @@ _BY_DRIVER: Final = 1 << 40
 _LOGGER: Final = logging.getLogger(__name__)
 
 
+LOG_EVENTS: Final = 500_000
+"""How many events of the scheduler can be looked back at, unless an option says otherwise."""
+
+
 class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What takes part in a cluster.
 
@@ -96,7 +100,7 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     address: str = "127.0.0.1"
     port: int = 8180
     is_bare: bool = False
-    log_events: int = 500_000
+    log_events: int = LOG_EVENTS
 
 
 SERVICE: Final = ("", "Service")
@@ -143,7 +147,7 @@ class Cluster:
         *,
         call_extender: CallExtender | None = None,
         extender_calls: list[tuple[int, ExtenderCall]] | None = None,
-        log_events: int = 500_000,
+        log_events: int = LOG_EVENTS,
     ) -> None:
         self.world = world
         self.server = server

@@ -152,6 +152,17 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
             "--speed", metavar="FACTOR", help="How many seconds of the cluster a real second is."
         ),
     ] = 1.0,
+    log_events: Annotated[
+        int | None,
+        typer.Option(
+            "--log-events",
+            metavar="NUMBER",
+            min=1_000,
+            help="How many of the scheduler's last events, at least, decisions are explained from. "
+            "Memory holds up to twice as many. Defaults to 500000.",
+            show_default=False,
+        ),
+    ] = None,
     config: Config = None,
     plugin: Plugins = None,
     seed: Seed = 0,
@@ -254,6 +265,12 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
         for name, option in _PARTS.items():
             if name in given:
                 reject_idle(option, "with --bare", "none of these parts runs")
+    if log_events is not None and (bare or not has_scheduler):
+        reject_idle(
+            "--log-events",
+            f"with --{'bare' if bare else 'no-scheduler'}",
+            "no decision is recorded",
+        )
     has_tls = tls or tls_cert is not None or tls_key is not None
     _check_address(ctx, address, has_tls=has_tls, is_bare=bare)
     setup = Setup(
@@ -290,6 +307,7 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
         kubeconfig=kubeconfig or Path("podwright.kubeconfig"),
         db=db,
         speed=speed,
+        log_events=log_events,
         has_scheduler=has_scheduler and not bare,
         has_controllers=has_controllers and not bare,
         has_lifecycle=has_lifecycle and not bare,

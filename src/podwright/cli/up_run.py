@@ -19,6 +19,7 @@ from podwright.api.endpoints import (
     static_tokens,
 )
 from podwright.apiserver import (
+    LOG_EVENTS,
     ClusterClock,
     ClusterOptions,
     TurnLoop,
@@ -67,6 +68,7 @@ class UpOptions:
     kubeconfig: Path
     db: Path | None
     speed: float
+    log_events: int | None
     has_scheduler: bool
     has_controllers: bool
     has_lifecycle: bool
@@ -130,6 +132,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
                 sign=endpoint.sign,
                 certificates=endpoint.tls.authority.decode() if endpoint.tls else "",
                 is_bare=options.is_bare,
+                log_events=LOG_EVENTS if options.log_events is None else options.log_events,
                 stages=stages_of(inputs, timed, has_lifecycle=options.has_lifecycle),
             ),
             server_options=_server_options(options, token),

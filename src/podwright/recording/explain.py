@@ -336,7 +336,7 @@ def _end_of(
         namesakes = [key for key in cycles.pods if key.rpartition("/")[2] == pod]
         near = " or ".join(namesakes[:_NAMESAKES_SHOWN]) or nearest(pod, cycles.pods)
         hint = f"; did you mean {near}?" if near else ""
-        raise UnknownCycle(f"pod {pod} has no scheduling attempt in this log{hint}")
+        raise UnknownCycle(f"pod {pod} has no scheduling attempt in this log{hint}{_dropped(log)}")
     if at is not None:
         if attempt != -1:
             raise ArgumentError("attempt and at: one of them is expected, not both")
@@ -347,14 +347,23 @@ def _end_of(
             first = timestamp_text(log.time_of(found[0]))
             raise UnknownCycle(
                 f"pod {pod} has no scheduling attempt before {timestamp_text(at_ns)}; its first was"
-                f" at {first}"
+                f" at {first}{_dropped(log)}"
             )
         return found[before - 1]
     if attempt == 0 or not -len(found) <= attempt <= len(found):
         raise UnknownCycle(
             f"pod {pod} has {len(found)} scheduling attempts: there is no attempt {attempt}"
+            f"{_dropped(log)}"
         )
     return found[attempt - 1 if attempt > 0 else attempt]
+
+
+def _dropped(log: DecisionLog) -> str:
+    """Return what a message about a missing attempt adds if the log is bounded."""
+    if not 0 < log.first < len(log):
+        return ""
+    since = timestamp_text(log.time_of(log.first))
+    return f"; the attempts before {since} are no longer in the log"
 
 
 def _suspended_start(

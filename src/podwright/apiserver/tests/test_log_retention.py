@@ -3,12 +3,14 @@
 import asyncio
 import threading
 
+import pytest
+
 from podwright.apiserver import ClusterClock, TurnLoop, new_cluster
 from podwright.apiserver.cluster import ClusterOptions
 from podwright.apiserver.generated_nodes import generated_nodes
 from podwright.apiserver.tests.conftest import SERVER, START_NS, pod, request
 from podwright.machine import SchedulerOptions
-from podwright.recording import explain_cycle
+from podwright.recording import UnknownCycle, explain_cycle
 
 PODS = "/api/v1/namespaces/default/pods"
 LOG_EVENTS = 100
@@ -53,6 +55,10 @@ def test_the_oldest_events_are_dropped_and_the_last_ones_explained():
     assert log.first > 0
     assert max(sizes) < 4 * LOG_EVENTS
     assert explain_cycle(log, "default/web-149") is not None
+    with pytest.raises(UnknownCycle, match=r"^pod default/web-0 has .* are no longer in the log$"):
+        explain_cycle(log, "default/web-0")
+    with pytest.raises(UnknownCycle, match=r"no attempt 9; .* are no longer in the log$"):
+        explain_cycle(log, "default/web-149", attempt=9)
 
 
 def test_requests_are_answered_while_a_checkpoint_is_written(monkeypatch):
