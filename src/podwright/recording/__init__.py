@@ -77,6 +77,7 @@ from podwright.recording.run_tables import (
 )
 from podwright.recording.scenario import Scenario
 from podwright.recording.stepping import Moment, Stepper
+from podwright.recording.timeline import Timeline, timeline_of_log
 from podwright.recording.verification import Difference
 
 __all__ = [
@@ -118,6 +119,7 @@ __all__ = [
     "Scenario",
     "Setup",
     "Stepper",
+    "Timeline",
     "UnknownCycle",
     "arrow_table",
     "camel_case",
@@ -149,5 +151,6 @@ __all__ = [
     "sha256_of",
     "sha256_of_file",
     "tables_of_log",
+    "timeline_of_log",
     "write_record",
 ]
