@@ -1,4 +1,4 @@
-"""Pages of the reference that are generated from the code: plugins, arguments, gates, metrics.
+"""Pages of the reference that are generated from the code: plugins, gates, metrics, endpoints.
 
 The tests compare them with the code. ``PODWRIGHT_UPDATE_DOCS=1 make docs`` writes them.
 """
@@ -17,6 +17,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from podwright.apiserver import ClusterClock, TurnLoop, new_cluster
+from podwright.apiserver.control import endpoints_of
 from podwright.assembly.registry import _MODULES
 from podwright.config import (
     ARGS_TYPES,
@@ -29,6 +31,7 @@ from podwright.config import (
     effective,
     to_document,
 )
+from podwright.machine import SchedulerOptions
 from podwright.machine.metric_table import METRICS, METRICS_PATH, RESOURCES_PATH
 
 ROOT = Path(__file__).parents[1]
@@ -163,6 +166,24 @@ def shown_bounds(bounds: tuple[float, ...]) -> str:
     return f"exp({bounds[0]:.10g}, {bounds[1] / bounds[0]:.10g}, {len(bounds)})"
 
 
+# ---------------------------------------------------------------- endpoints
+
+
+def endpoints_page() -> str:
+    clock = ClusterClock(start_ns=0)
+    turns = TurnLoop(new_cluster(SchedulerOptions(), now_ns=0), clock)
+    lines = ["| request | | parameters | body | reply |", "|---|---|---|---|---|"]
+    for each in endpoints_of(turns):
+        query, body = (
+            ", ".join(f"`{f.encode_name}`" for f in msgspec.structs.fields(cls)) if cls else ""
+            for cls in (each.query, each.body)
+        )
+        reply = f"`{each.reply.__name__}`" if each.reply else f"`{each.media_type}`"
+        request = f"`{each.method} /podwright/v1{each.path}`"
+        lines.append(f"| {request} | {each.summary} | {query} | {body} | {reply} |")
+    return "\n".join([*lines, ""])
+
+
 # ---------------------------------------------------------------- comparing
 
 GENERATED: Mapping[str, Any] = {
@@ -170,6 +191,7 @@ GENERATED: Mapping[str, Any] = {
     "configuration.md": arguments_page,
     "feature-gates.md": gates_page,
     "metrics.md": metrics_page,
+    "http-api.md": endpoints_page,
 }
 
 

@@ -3,9 +3,10 @@
 It is a Starlette application on the same port, with the same users: a request is authorized as a
 path that is not a resource (`nonResourceURLs`). Errors are problem documents (RFC 9457).
 
-Start with `application.py`.
+Each endpoint is a row of one table (`endpoints_of`), from which the routes and the OpenAPI document
+are made. Start with `application.py`.
 """
 
-from podwright.apiserver.control.application import PREFIX, control_application
+from podwright.apiserver.control.application import PREFIX, control_application, endpoints_of
 
-__all__ = ["PREFIX", "control_application"]
+__all__ = ["PREFIX", "control_application", "endpoints_of"]

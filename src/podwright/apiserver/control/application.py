@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -12,9 +13,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount
 
+from podwright._version import __version__
 from podwright.api.endpoints import HttpRequest
-from podwright.apiserver.control.clock import clock_routes
+from podwright.apiserver.control.clock import clock_endpoints
+from podwright.apiserver.control.endpoints import JSON, Endpoint, routes_of
+from podwright.apiserver.control.metrics import metrics_endpoints
+from podwright.apiserver.control.openapi import openapi_document
 from podwright.apiserver.control.problems import Problem, problem_response
+from podwright.apiserver.control.queue import queue_endpoints
 from podwright.apiserver.defects import logged_defect
 from podwright.apiserver.turn_loop import TurnLoop
 
@@ -31,7 +37,7 @@ def control_application(turns: TurnLoop) -> Starlette:
         Of the cluster.
     """
     return Starlette(
-        routes=[Mount("/podwright/v1", routes=[*clock_routes(turns)])],
+        routes=[Mount("/podwright/v1", routes=routes_of(endpoints_of(turns)))],
         middleware=[Middleware(_Authorized, turns=turns)],
         exception_handlers={
             Problem: _problem,
@@ -39,6 +45,31 @@ def control_application(turns: TurnLoop) -> Starlette:
             Exception: _defect,
         },
     )
+
+
+def endpoints_of(turns: TurnLoop) -> list[Endpoint]:
+    """Return all endpoints of a cluster; routes and documents are made from this table.
+
+    Parameters
+    ----------
+    turns : TurnLoop
+        Of the cluster.
+    """
+    table = [*clock_endpoints(turns), *queue_endpoints(turns), *metrics_endpoints(turns)]
+
+    async def show_document(_: Request) -> Response:
+        return Response(body, media_type=JSON)
+
+    table.append(
+        Endpoint(
+            method="GET",
+            path="/openapi.json",
+            summary="Show the OpenAPI document of this API",
+            handler=show_document,
+        )
+    )
+    body = msgspec.json.encode(openapi_document(table, __version__)) + b"\n"
+    return table
 
 
 class _Authorized:

@@ -11,8 +11,8 @@ from typing import Annotated, Final
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from podwright.apiserver.control.endpoints import Endpoint, Handler, Method, json_response
 from podwright.apiserver.control.problems import Problem, read_body
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.objects import InputError, parse_duration, read_time, timestamp_text_nano
@@ -41,15 +41,21 @@ class ClockState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     is_caught_up: bool
 
 
-class _Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ClockStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How far to step the clock."""
+
     duration: str
 
 
-class _Speed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ClockSpeed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The speed of the clock."""
+
     speed: Annotated[float, msgspec.Meta(gt=0)]
 
 
-class _RunTo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ClockTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The time to run to."""
+
     time: str
 
 
@@ -68,7 +74,7 @@ class _Clock:
             is_paused=clock.is_paused,
             is_caught_up=self._turns.is_caught_up,
         )
-        return Response(msgspec.json.encode(found) + b"\n", media_type="application/json")
+        return json_response(found)
 
     async def show(self, _: Request) -> Response:
         return self._state()
@@ -84,7 +90,7 @@ class _Clock:
         return self._state()
 
     async def set_speed(self, request: Request) -> Response:
-        speed = (await read_body(request, _Speed)).speed
+        speed = (await read_body(request, ClockSpeed)).speed
         if math.isinf(speed):
             raise Problem(422, "must be finite", field="speed")
         self._clock.set_speed(speed)
@@ -92,7 +98,7 @@ class _Clock:
         return self._state()
 
     async def step(self, request: Request) -> Response:
-        body = await read_body(request, _Step)
+        body = await read_body(request, ClockStep)
         try:
             duration_ns = parse_duration(body.duration)
         except ValueError as error:
@@ -102,7 +108,7 @@ class _Clock:
         return await self._advance(self._clock.now_ns() + duration_ns)
 
     async def run_to(self, request: Request) -> Response:
-        body = await read_body(request, _RunTo)
+        body = await read_body(request, ClockTarget)
         now_ns = self._clock.now_ns()
         try:
             time_ns = read_time(body.time, "time", start_ns=None)
@@ -121,14 +127,25 @@ class _Clock:
         return self._state()
 
 
-def clock_routes(turns: TurnLoop) -> list[Route]:
-    """Return the routes of the clock."""
+def clock_endpoints(turns: TurnLoop) -> list[Endpoint]:
+    """Return the endpoints of the clock."""
     clock = _Clock(turns)
+    rows: tuple[tuple[Method, str, Handler, type[msgspec.Struct] | None, str], ...] = (
+        ("GET", "", clock.show, None, "Show the clock"),
+        ("POST", "/pause", clock.pause, None, "Pause the clock"),
+        ("POST", "/resume", clock.resume, None, "Let the clock go on"),
+        ("POST", "/step", clock.step, ClockStep, "Step the clock by a duration"),
+        ("POST", "/speed", clock.set_speed, ClockSpeed, "Set the speed of the clock"),
+        ("POST", "/run-to", clock.run_to, ClockTarget, "Run to a time"),
+    )
     return [
-        Route("/clock", clock.show, methods=["GET"]),
-        Route("/clock/pause", clock.pause, methods=["POST"]),
-        Route("/clock/resume", clock.resume, methods=["POST"]),
-        Route("/clock/step", clock.step, methods=["POST"]),
-        Route("/clock/speed", clock.set_speed, methods=["POST"]),
-        Route("/clock/run-to", clock.run_to, methods=["POST"]),
+        Endpoint(
+            method=method,
+            path=f"/clock{path}",
+            summary=summary,
+            handler=handler,
+            body=body,
+            reply=ClockState,
+        )
+        for method, path, handler, body, summary in rows
     ]

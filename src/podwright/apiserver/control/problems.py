@@ -26,7 +26,7 @@ class Problem(PodwrightError):  # noqa: N818 - the name of the RFC
     detail : str
         What is wrong, and what to do.
     field : str
-        The field of the body that is wrong; "" for none.
+        The field of the body, or the parameter, that is wrong; "" for none.
     """
 
     def __init__(self, status: int, detail: str, *, field: str = "") -> None:
@@ -36,16 +36,37 @@ class Problem(PodwrightError):  # noqa: N818 - the name of the RFC
         self.field = field
 
 
+class ProblemDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A problem as it is sent.
+
+    Attributes
+    ----------
+    type : str
+    title : str
+        The phrase of the status.
+    status : int
+    detail : str
+        What is wrong, and what to do.
+    field : str
+        The field of the body, or the parameter, that is wrong; left out for none.
+    """
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    field: str = ""
+
+
 def problem_response(problem: Problem, headers: dict[str, str] | None = None) -> Response:
     """Return a problem as a response."""
-    document: dict[str, object] = {
-        "type": "about:blank",
-        "title": HTTPStatus(problem.status).phrase,
-        "status": problem.status,
-        "detail": problem.detail,
-    }
-    if problem.field:
-        document["field"] = problem.field
+    document = ProblemDocument(
+        type="about:blank",
+        title=HTTPStatus(problem.status).phrase,
+        status=problem.status,
+        detail=problem.detail,
+        field=problem.field,
+    )
     return Response(
         msgspec.json.encode(document),
         status_code=problem.status,

@@ -1,0 +1,125 @@
+"""Endpoints as data: routes and the OpenAPI document are both made from one table.
+
+Query parameters are a struct without unknown fields: a misspelled parameter is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Final, Literal, TypeAlias, get_type_hints
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from podwright.apiserver.control.problems import Problem
+
+Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
+Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
+
+JSON: Final = "application/json"
+
+
+class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """One operation of the API.
+
+    Parameters
+    ----------
+    method : str
+    path : str
+        Below `/podwright/v1`; parts in braces are parameters.
+    summary : str
+        What it does, in one line.
+    handler : callable
+        Answers the request.
+    reply : type, optional
+        The struct of the reply, if it is JSON.
+    media_type : str
+        Of the reply.
+    body : type, optional
+        The struct of the request's body; None for no body.
+    query : type, optional
+        The struct of the query parameters; None for no parameters.
+    problems : dict of int to str
+        The statuses of the problems that are particular to this endpoint, and what they mean.
+    """
+
+    method: Method
+    path: str
+    summary: str
+    handler: Handler
+    reply: type[msgspec.Struct] | None = None
+    media_type: str = JSON
+    body: type[msgspec.Struct] | None = None
+    query: type[msgspec.Struct] | None = None
+    problems: dict[int, str] = {}
+
+    @property
+    def statuses(self) -> dict[int, str]:
+        """The statuses of all problems with which it answers."""
+        found = {
+            400: "the query has unknown or repeated parameters",
+            401: "the user is not authenticated",
+            403: "the user may not access the path",
+            413: "the body is too long, or its length is not given",
+            503: "the server is stopping",
+        }
+        if self.body is not None:
+            found[400] = "the body is not JSON, or the query has unknown or repeated parameters"
+            found[415] = "the content type of the body is not JSON"
+            found[422] = "a field of the body is not valid"
+        if self.query is not None:
+            found[422] = "a parameter or field is not valid"
+        return dict(sorted((found | self.problems).items()))
+
+
+def routes_of(endpoints: Iterable[Endpoint]) -> list[Route]:
+    """Return the routes of endpoints; each checks its query parameters first."""
+    return [
+        Route(each.path, _checked(each.handler, each.query), methods=[each.method])
+        for each in endpoints
+    ]
+
+
+def read_query(request: Request, cls: type[Any] | None) -> Any:
+    """Return the query parameters of a request as a struct; None if there can be none.
+
+    Raises
+    ------
+    Problem
+        A parameter is unknown, repeated, or has a wrong value.
+    """
+    given = request.query_params.multi_items()
+    known = {} if cls is None else {f.encode_name: f.name for f in msgspec.structs.fields(cls)}
+    values: dict[str, str] = {}
+    for name, value in given:
+        if name not in known:
+            choices = f"; there are {', '.join(sorted(known))}" if known else "; there are none"
+            raise Problem(400, f"there is no parameter {name!r}{choices}", field=name)
+        if name in values:
+            raise Problem(400, "is given more than once", field=name)
+        values[name] = value
+    if cls is None:
+        return None
+    types = get_type_hints(cls, include_extras=True)
+    found = {}
+    for name, value in values.items():
+        try:
+            found[known[name]] = msgspec.convert(value, types[known[name]], strict=False)
+        except msgspec.ValidationError as error:
+            raise Problem(422, str(error), field=name) from error
+    return cls(**found)
+
+
+def json_response(reply: msgspec.Struct) -> Response:
+    """Return a struct as a response in JSON."""
+    return Response(msgspec.json.encode(reply) + b"\n", media_type=JSON)
+
+
+def _checked(handler: Handler, query: type[Any] | None) -> Handler:
+    async def serve(request: Request) -> Response:
+        request.state.query = read_query(request, query)
+        return await handler(request)
+
+    return serve
