@@ -17,6 +17,7 @@ from podwright.api.endpoints import (
     ApiServer,
     HttpReply,
     HttpRequest,
+    KindSchemas,
     LegacyTokens,
     LongRequest,
     ServerOptions,
@@ -325,12 +326,14 @@ def new_cluster(
         components = [name for name, runs in parts.items() if runs]
         shown = server_objects(options.address, options.port, now_ns, components=components)
         put_objects(store, shown, now_ns)
+    api_server = ApiServer(store, server_options)
     extender_calls: list[tuple[int, ExtenderCall]] = []
     controllers = (
         served_controllers(
             options.certificates or NO_CERTIFICATE_AUTHORITY,
             LegacyTokens(store).issue,
             QuotaEvaluators(store),
+            KindSchemas(api_server.resources),
             options.sign,
         )
         if options.has_controllers
@@ -352,7 +355,7 @@ def new_cluster(
     world.machine.watch_failures(_log_failure)
     return Cluster(
         world,
-        ApiServer(store, server_options),
+        api_server,
         events,
         call_extender=call_extender,
         extender_calls=extender_calls,

@@ -5,7 +5,7 @@ limit. It reads no objects itself: callers pass decoded values. Start with `envi
 an expression is `lexer`, `parser` (with `macros`), `checker`, `validators`, `estimate`, `program`
 and its `steps`. The functions are in libraries: `standard`, `string_functions`, `list_functions`,
 `quantities`, `addresses`, `formats`. Uses of expressions are `device_selectors`, `schema_rules`,
-`admission_policies` and `stage_expressions`.
+`admission_policies`, `policy_types` and `stage_expressions`.
 """
 
 from podwright.cel.addresses import AddressError, parse_url
@@ -36,6 +36,7 @@ from podwright.cel.device_selectors import (
 )
 from podwright.cel.environment import KUBERNETES_BASE, Compiled, Environment
 from podwright.cel.errors import CompileError, ProgramError
+from podwright.cel.policy_types import MatchedKind, type_warnings
 from podwright.cel.regular_expressions import PatternError, compile_pattern
 from podwright.cel.schema_rules import (
     OBJECT_COST_BUDGET,
@@ -70,6 +71,7 @@ __all__ = [
     "Environment",
     "ExpressionProblem",
     "MatchConditions",
+    "MatchedKind",
     "MutatingPolicy",
     "PatternError",
     "PolicyDecision",
@@ -93,4 +95,5 @@ __all__ = [
     "parse_duration",
     "parse_url",
     "stage_expression",
+    "type_warnings",
 ]

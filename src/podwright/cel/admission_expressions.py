@@ -37,7 +37,7 @@ OUT_OF_BUDGET: Final = (
     "validation failed due to running out of cost budget, no further validation rules will be run"
 )
 
-_VARIABLES = "kubernetes.variables"
+VARIABLES_TYPE: Final = "kubernetes.variables"
 _STRUCTS: Final = {
     "kubernetes.GroupVersionKind": "group, version, kind: string",
     "kubernetes.GroupVersionResource": "group, version, resource: string",
@@ -76,7 +76,7 @@ _PATCH_LIBRARY: Final = library_of(
 )
 _NAMED = {name: _fields(text) for name, text in _STRUCTS.items()}
 _PATCH_TYPE = {"JSONPatch": _NAMED.pop("JSONPatch")}
-_ADMISSION: Final = KUBERNETES_BASE.extended(
+ADMISSION_ENVIRONMENT: Final = KUBERNETES_BASE.extended(
     variables={
         "object": DYN,
         "oldObject": DYN,
@@ -132,7 +132,7 @@ class AdmissionCompiler:
     def add_variable(self, name: str, source: str) -> PolicyExpression:
         """Compile a variable, which those after it may read."""
         expression = self.compile(source, None)
-        self._types[name] = _declared(expression.output_type)
+        self._types[name] = declared_variable(expression.output_type)
         self.variables[name] = expression
         return expression
 
@@ -172,13 +172,13 @@ class AdmissionCompiler:
         if self._has_params:
             variables["params"] = DYN
         if self._has_variables:
-            variables["variables"] = struct_of(_VARIABLES)
-            structs[_VARIABLES] = self._types
+            variables["variables"] = struct_of(VARIABLES_TYPE)
+            structs[VARIABLES_TYPE] = self._types
         if has_authorizer:
             variables |= _AUTHORIZERS
         if not has_patches:
-            return _ADMISSION.extended(variables=variables, structs=structs)
-        return _ADMISSION.extended(
+            return ADMISSION_ENVIRONMENT.extended(variables=variables, structs=structs)
+        return ADMISSION_ENVIRONMENT.extended(
             libraries=(_PATCH_LIBRARY,),
             variables=variables,
             structs=structs | _PATCH_TYPE,
@@ -186,7 +186,7 @@ class AdmissionCompiler:
         )
 
 
-def _declared(found: Type) -> Type:
+def declared_variable(found: Type) -> Type:
     """Return the type of a variable: of other types than scalars, lists and maps nothing is known.
 
     Notes
@@ -195,9 +195,11 @@ def _declared(found: Type) -> Type:
     """
     match found.kind:
         case "list":
-            return list_of(_declared(found.parameters[0]))
+            return list_of(declared_variable(found.parameters[0]))
         case "map":
-            return map_of(_declared(found.parameters[0]), _declared(found.parameters[1]))
+            return map_of(
+                declared_variable(found.parameters[0]), declared_variable(found.parameters[1])
+            )
         case "struct" | "opaque" | "type" | "param" | "error":
             return DYN
         case _:

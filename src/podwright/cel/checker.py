@@ -189,7 +189,12 @@ class _Checker:
             case "struct":
                 found = self._scope.field(target.name, field)
                 if found is None:
-                    self._report(offset, f"undefined field '{field}'")
+                    if self._scope.has_type(target.name):
+                        self._report(offset, f"undefined field '{field}'")
+                    else:
+                        # As upstream, for types without any fields, such as the authorizer's.
+                        name = target.name
+                        self._report(offset, f"unexpected failed resolution of '{name}'")
                     return ERROR
                 return found
             case "param":

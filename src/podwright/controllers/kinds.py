@@ -37,6 +37,7 @@ __all__ = [
     "SERVICE_ACCOUNT",
     "STATEFUL_SET",
     "STORAGE_CLASS",
+    "VALIDATING_POLICY",
     "VOLUME_ATTACHMENT",
     "GroupKind",
 ]
@@ -51,6 +52,10 @@ RESOURCE_QUOTA: Final[GroupKind] = ("", "ResourceQuota")
 SECRET: Final[GroupKind] = ("", "Secret")
 SERVICE: Final[GroupKind] = ("", "Service")
 SERVICE_ACCOUNT: Final[GroupKind] = ("", "ServiceAccount")
+VALIDATING_POLICY: Final[GroupKind] = (
+    "admissionregistration.k8s.io",
+    "ValidatingAdmissionPolicy",
+)
 CONTROLLER_REVISION: Final[GroupKind] = ("apps", "ControllerRevision")
 DAEMON_SET: Final[GroupKind] = ("apps", "DaemonSet")
 DEPLOYMENT: Final[GroupKind] = ("apps", "Deployment")

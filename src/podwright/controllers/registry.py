@@ -40,6 +40,7 @@ from podwright.controllers.node_lifecycle import NodeLifecycleController
 from podwright.controllers.nodes import NodeRegistrationController, NodeTTLController
 from podwright.controllers.persistent_volume import PersistentVolumeController
 from podwright.controllers.pod_gc import PodGarbageCollector
+from podwright.controllers.policies import KindSource, PolicyTypeController
 from podwright.controllers.replica_set import ReplicaSetController
 from podwright.controllers.replication_controller import ReplicationControllerController
 from podwright.controllers.resource_claim import ResourceClaimController
@@ -86,6 +87,7 @@ def served_controllers(
     certificates: str,
     issue_token: IssueToken,
     quotas: QuotaEvaluators,
+    served_kinds: KindSource,
     sign: SignRequest | None = None,
 ) -> tuple[ControllerMaker, ...]:
     """Return the controllers of a cluster that is served: also those that simulations do not need.
@@ -98,6 +100,8 @@ def served_controllers(
         Makes the tokens of secrets.
     quotas : QuotaEvaluators
         How objects count in quotas.
+    served_kinds : KindSource
+        Finds the kinds that policies match, with their schemas.
     sign : callable, optional
         Makes certificates for requests; without it, requests are not signed.
     """
@@ -112,6 +116,7 @@ def served_controllers(
         CertificateCleanerController,
         ClusterRoleAggregationController,
         lambda lister: ResourceQuotaController(lister, quotas),
+        lambda lister: PolicyTypeController(lister, served_kinds),
         NodeRegistrationController,
         NodeTTLController,
         EndpointsController,

@@ -153,3 +153,97 @@ def test_the_pods_of_a_deployment_are_counted_by_quotas(driven):
     driven.send("PUT", "/apis/apps/v1/namespaces/default/deployments/d/scale", scale)
     driven.run(60)
     assert used() == {"pods": "1", "services": "1"}
+
+
+def a_policy(name, validations, **spec):
+    rule = {"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["*"]}
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": name},
+        "spec": {
+            "matchConstraints": {"resourceRules": [{**rule, "resources": ["deployments"]}]},
+            "validations": validations,
+            **spec,
+        },
+    }
+
+
+POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+
+
+def checked(driven, policy):
+    driven.create(POLICIES, policy)
+    driven.run(1)
+    return driven.send("GET", f"{POLICIES}/{policy['metadata']['name']}")[1]["status"]
+
+
+def test_types_of_policies_are_checked_against_the_matched_kinds(driven):
+    right = a_policy("right", [{"expression": "object.spec.replicas > 1"}])
+    assert checked(driven, right) == {"observedGeneration": 1, "typeChecking": {}}
+    validation = {
+        "expression": "object.spec.replicas > '1'",
+        "messageExpression": "'replicas: ' + object.spec.replicas",
+    }
+    status = checked(driven, a_policy("wrong", [validation]))
+    assert status["observedGeneration"] == 1
+    assert status["typeChecking"]["expressionWarnings"] == [
+        {
+            "fieldRef": "spec.validations[0].expression",
+            "warning": "apps/v1, Kind=Deployment: ERROR: <input>:1:22: found no matching overload "
+            "for '_>_' applied to '(int, string)'\n | object.spec.replicas > '1'\n"
+            " | .....................^\n",
+        },
+        {
+            "fieldRef": "spec.validations[0].messageExpression",
+            "warning": "apps/v1, Kind=Deployment: ERROR: <input>:1:14: found no matching overload "
+            "for '_+_' applied to '(string, int)'\n | 'replicas: ' + object.spec.replicas\n"
+            " | .............^\n",
+        },
+    ]
+    mended = a_policy("wrong", [{"expression": "object.spec.replicas > 1"}])
+    version = driven.send("GET", f"{POLICIES}/wrong")[1]["metadata"]["resourceVersion"]
+    mended["metadata"]["resourceVersion"] = version
+    assert driven.send("PUT", f"{POLICIES}/wrong", mended)[0] == 200
+    driven.run(1)
+    assert driven.send("GET", f"{POLICIES}/wrong")[1]["status"] == {
+        "observedGeneration": 2,
+        "typeChecking": {},
+    }
+
+
+def test_types_of_variables_and_of_custom_resources_are_checked(driven):
+    schema = {
+        "type": "object",
+        "properties": {"spec": {"type": "object", "properties": {"sails": {"type": "integer"}}}},
+    }
+    names = {"plural": "boats", "singular": "boat", "kind": "Boat", "listKind": "BoatList"}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "boats.sea.example.com"},
+        "spec": {
+            "group": "sea.example.com",
+            "names": names,
+            "scope": "Namespaced",
+            "versions": [version],
+        },
+    }
+    driven.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+    driven.run(1)
+    policy = a_policy(
+        "boats",
+        [{"expression": "variables.sails > 'x'"}, {"expression": "object.spec.masts == 1"}],
+        variables=[{"name": "sails", "expression": "object.spec.sails"}],
+    )
+    rule = policy["spec"]["matchConstraints"]["resourceRules"][0]
+    rule |= {"apiGroups": ["sea.example.com"], "resources": ["boats", "boats/status"]}
+    warnings = checked(driven, policy)["typeChecking"]["expressionWarnings"]
+    assert [each["fieldRef"] for each in warnings] == [
+        "spec.validations[0].expression",
+        "spec.validations[1].expression",
+    ]
+    assert "applied to '(int, string)'" in warnings[0]["warning"]
+    assert "undefined field 'masts'" in warnings[1]["warning"]
+    assert warnings[1]["warning"].startswith("sea.example.com/v1, Kind=Boat: ERROR: ")
