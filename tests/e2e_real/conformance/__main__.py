@@ -3,7 +3,8 @@
 The specs of tests/e2e/conformance_required.txt are divided among servers and, on each server,
 processes of the suite. Specs that are [Serial] have a server to themselves. Results are kept in
 the folder, so an interrupted run continues: without options, the specs run that have no result for
-the present source code. The run alone writes tests/e2e/conformance_passed.txt.
+the present source code. The run alone writes tests/e2e/conformance_passed.txt, once each spec has a
+result for one source code.
 """
 
 from __future__ import annotations
@@ -72,7 +73,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         runner = _Runner(results, folder, source, options)
         runner.run(names)
     seconds = time.monotonic() - began
-    return _summary(results, known, names, seconds, is_all=known is required)
+    is_complete = known is required and not set(results.missing(known, source=source)) - set(
+        EXCLUDED
+    )
+    return _summary(results, known, names, seconds, is_complete=is_complete)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -190,10 +194,10 @@ def _in_threads(calls: Sequence[Callable[[], None]]) -> None:
 
 
 def _summary(
-    results: ResultsFile, known: list[str], names: list[str], seconds: float, *, is_all: bool
+    results: ResultsFile, known: list[str], names: list[str], seconds: float, *, is_complete: bool
 ) -> int:
     passed = results.passed(known)
-    if is_all:
+    if is_complete:
         write_names(PASSED, passed)
     required = [sum(map(is_conformance, each)) for each in (passed, known)]
     others = [len(each) - count for each, count in zip((passed, known), required, strict=True)]

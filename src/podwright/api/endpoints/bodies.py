@@ -227,10 +227,10 @@ def _duplicates(body: bytes, document: Any) -> tuple[list[str], Mapping[str, int
     found: list[str] = []
     order: dict[str, int] = {}
     for path, is_duplicate in _field_paths(json.loads(body, object_pairs_hook=_Pairs), ""):
+        name = _DUPLICATE.format(path) if is_duplicate else path
         if is_duplicate:
-            path = _DUPLICATE.format(path)  # noqa: PLW2901
-            found.append(path)
-        order.setdefault(path, len(order))
+            found.append(name)
+        order.setdefault(name, len(order))
     return (found, order) if found else ([], None)
 
 

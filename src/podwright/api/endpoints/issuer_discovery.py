@@ -13,7 +13,8 @@ from typing import Final
 import msgspec
 
 from podwright.api.endpoints.request import HttpReply, HttpRequest
-from podwright.api.endpoints.service_account_tokens import ALGORITHM, ISSUER
+from podwright.api.endpoints.service_account_tokens import ISSUER
+from podwright.api.endpoints.signed_claims import ALGORITHM
 from podwright.api.endpoints.status_errors import method_not_allowed
 
 _CONFIGURATION: Final = "/.well-known/openid-configuration"

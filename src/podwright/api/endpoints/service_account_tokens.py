@@ -9,15 +9,11 @@ Upstream: pkg/serviceaccount/{claims,jwt}.go; pkg/registry/core/serviceaccount/s
 
 from __future__ import annotations
 
-import hmac
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
-from hashlib import blake2b, sha256
 from typing import Any, Final
 
-import msgspec
-
 from podwright.api.authorization import quoted
+from podwright.api.endpoints.signed_claims import SignedClaims, unverified_claims
 from podwright.api.identity import uid_at
 from podwright.api.users import User, service_account_groups, service_account_name
 from podwright.objects import KubernetesObject, timestamp_ns
@@ -25,9 +21,6 @@ from podwright.store import ObjectStore
 
 ISSUER: Final = "https://kubernetes.default.svc"
 """The issuer of tokens, and the audience of the API itself."""
-
-ALGORITHM: Final = "HS256"
-"""The algorithm of the signatures."""
 
 _SECOND_NS: Final = 1_000_000_000
 _CLAIM: Final = "kubernetes.io"
@@ -52,7 +45,7 @@ class ServiceAccountTokens:
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
-        self._key = blake2b(f"tokens/{store.seed}".encode(), digest_size=32).digest()
+        self._signed = SignedClaims(f"tokens/{store.seed}")
         self._count = 0
 
     def issue(
@@ -100,17 +93,12 @@ class ServiceAccountTokens:
             "nbf": issued,
             "sub": service_account_name(account.namespace, account.name),
         }
-        signed = f"{_encoded({'alg': ALGORITHM, 'kid': 'podwright'})}.{_encoded(claims)}"
-        return f"{signed}.{self._signature(signed)}"
+        return self._signed.token(claims)
 
     def _node(self, name: str) -> dict[str, str]:
         """Return a node as a claim: without its uid if it does not exist."""
         node = self._store.get(("", "Node"), name)
         return {"name": name} if node is None else {"name": name, "uid": node.uid}
-
-    def _signature(self, text: str) -> str:
-        digest = hmac.new(self._key, text.encode(), sha256).digest()
-        return urlsafe_b64encode(digest).rstrip(b"=").decode()
 
     def lookup(self, token: str, now_ns: int) -> User | None:
         """Return the user of a token for the API; None for any other or a bad one."""
@@ -135,11 +123,10 @@ class ServiceAccountTokens:
         TokenError
             The token is not good.
         """
-        claims = _claims(token)
-        if claims is None:
+        claims = unverified_claims(token)
+        if claims is None or claims.get("iss") != ISSUER or _CLAIM not in claims:
             return None
-        signed, _, signature = token.rpartition(".")
-        if not hmac.compare_digest(signature, self._signature(signed)):
+        if not self._signed.is_signed(token):
             raise TokenError("go-jose/go-jose: error in cryptographic primitive")
         own = claims.get("aud") or []
         common = [audience for audience in own if audience in audiences]
@@ -201,24 +188,6 @@ def _was_deleted(obj: KubernetesObject, now: int) -> bool:
     deleted = obj.raw["metadata"].get("deletionTimestamp")
     time_ns = timestamp_ns(deleted)
     return time_ns is not None and time_ns // _SECOND_NS < now - _LEEWAY_SECONDS
-
-
-def _encoded(value: Any) -> str:
-    return urlsafe_b64encode(msgspec.json.encode(value)).rstrip(b"=").decode()
-
-
-def _claims(token: str) -> dict[str, Any] | None:
-    """Return the claims of a token that names this issuer, without checking its signature."""
-    parts = token.split(".")
-    if len(parts) != 3:
-        return None
-    try:
-        padded = parts[1].encode("ascii") + b"=" * (-len(parts[1]) % 4)
-        claims = msgspec.json.decode(urlsafe_b64decode(padded))
-    except ValueError:
-        return None
-    is_ours = isinstance(claims, dict) and claims.get("iss") == ISSUER and _CLAIM in claims
-    return claims if is_ours else None
 
 
 def _listed(values: Sequence[str]) -> str:

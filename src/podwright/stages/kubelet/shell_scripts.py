@@ -318,48 +318,48 @@ class _Run:
             raise _UnknownError
         return execute(self, name, arguments)
 
-    def _false(self, _: str, __: list[str]) -> int:
+    def run_false(self, _: str, __: list[str]) -> int:
         return 1
 
-    def _exit(self, _: str, arguments: list[str]) -> int:
+    def run_exit(self, _: str, arguments: list[str]) -> int:
         raise _ExitError(_number(arguments[0]) & 255 if arguments else 0)
 
-    def _exec(self, _: str, arguments: list[str]) -> int:
+    def run_exec(self, _: str, arguments: list[str]) -> int:
         if not arguments:
             raise _UnknownError
         raise _ExitError(self._simple(arguments))
 
-    def _tail(self, _: str, arguments: list[str]) -> int:
+    def run_tail(self, _: str, arguments: list[str]) -> int:
         raise _EndlessError if {"-f", "-F"} & set(arguments) else _UnknownError
 
-    def _trap(self, _: str, arguments: list[str]) -> int:
+    def run_trap(self, _: str, arguments: list[str]) -> int:
         self.handles_sigterm = bool({"TERM", "SIGTERM", "15"} & set(arguments[1:]))
         return 0
 
-    def _touch(self, _: str, arguments: list[str]) -> int:
+    def run_touch(self, _: str, arguments: list[str]) -> int:
         for path in arguments:
             self._change(path, "")
         return 0
 
-    def _rm(self, _: str, arguments: list[str]) -> int:
+    def run_rm(self, _: str, arguments: list[str]) -> int:
         for path in arguments:
             if not path.startswith("-"):
                 self._change(path, None)
         return 0
 
-    def _cat(self, _: str, arguments: list[str]) -> int:
+    def run_cat(self, _: str, arguments: list[str]) -> int:
         paths = [path for path in arguments if not path.startswith("-")]
         if not paths:
             raise _UnknownError
         return int(not all(self._exists(path) for path in paths))
 
-    def _bracket(self, name: str, arguments: list[str]) -> int:
+    def run_bracket(self, name: str, arguments: list[str]) -> int:
         closing = {"[": "]", "[[": "]]"}.get(name)
         if closing and arguments[-1:] != [closing]:
             raise _UnknownError
         return int(not self._test(arguments[:-1] if closing else arguments))
 
-    def _sleep(self, _: str, arguments: list[str]) -> int:
+    def run_sleep(self, _: str, arguments: list[str]) -> int:
         if not arguments:
             raise _UnknownError
         for text in arguments:
@@ -371,7 +371,7 @@ class _Run:
             self.elapsed_ns += int(float(found[1]) * _UNITS[found[2]] * _SECOND_NS)
         return 0
 
-    def _print(self, name: str, arguments: list[str]) -> int:
+    def run_print(self, name: str, arguments: list[str]) -> int:
         is_line = name == "echo"
         while is_line and arguments and arguments[0] in ("-n", "-e"):
             is_line = arguments.pop(0) != "-n"
@@ -411,21 +411,21 @@ class _Run:
 
 _WITHOUT_EFFECT: Final = frozenset({"true", ":", "set", "mkdir", "chmod", "sync", "export"})
 _COMMANDS: Final[dict[str, Callable[[_Run, str, list[str]], int]]] = {
-    "false": _Run._false,  # noqa: SLF001 - the table of the methods of this class
-    "exit": _Run._exit,  # noqa: SLF001
-    "exec": _Run._exec,  # noqa: SLF001
-    "sleep": _Run._sleep,  # noqa: SLF001
-    "tail": _Run._tail,  # noqa: SLF001
-    "trap": _Run._trap,  # noqa: SLF001
-    "echo": _Run._print,  # noqa: SLF001
-    "printf": _Run._print,  # noqa: SLF001
-    "touch": _Run._touch,  # noqa: SLF001
-    "rm": _Run._rm,  # noqa: SLF001
-    "cat": _Run._cat,  # noqa: SLF001
-    "ls": _Run._cat,  # noqa: SLF001
-    "test": _Run._bracket,  # noqa: SLF001
-    "[": _Run._bracket,  # noqa: SLF001
-    "[[": _Run._bracket,  # noqa: SLF001
+    "false": _Run.run_false,
+    "exit": _Run.run_exit,
+    "exec": _Run.run_exec,
+    "sleep": _Run.run_sleep,
+    "tail": _Run.run_tail,
+    "trap": _Run.run_trap,
+    "echo": _Run.run_print,
+    "printf": _Run.run_print,
+    "touch": _Run.run_touch,
+    "rm": _Run.run_rm,
+    "cat": _Run.run_cat,
+    "ls": _Run.run_cat,
+    "test": _Run.run_bracket,
+    "[": _Run.run_bracket,
+    "[[": _Run.run_bracket,
 }
 
 
