@@ -41,6 +41,8 @@ main()
         ("--config absent.yaml", "absent.yaml: cannot be read: No such file or directory"),
         ("--db {folder}", "{folder} is a folder; the file of a database is expected"),
         ("--db {folder}/absent/cluster.db", "{folder}/absent/cluster.db cannot be created"),
+        ("--record {folder}/wrong.yaml", "{folder}/wrong.yaml: exists already; name another file"),
+        ("--record {folder}/absent/record.jsonl", "cannot be written: No such file or directory"),
         ("--kubeconfig {folder}", "{folder}: the kubeconfig cannot be written: Is a directory"),
         ("{folder}/wrong.yaml", "wrong.yaml: line 3: not YAML"),
         ("{folder}/typo.yaml", 'spec.containers[0].imag: unknown field; did you mean "image"?'),

@@ -26,6 +26,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
 
 from podwright.api.endpoints import HttpReply, HttpRequest, LongRequest, Watch
+from podwright.apiserver.change_record import ChangeRecord
 from podwright.apiserver.cluster import Cluster
 from podwright.apiserver.cluster_clock import ClusterClock
 from podwright.apiserver.defects import answered as answered_by
@@ -71,11 +72,21 @@ class TurnLoop:
     cluster : Cluster
     clock : ClusterClock
         Of the cluster.
+    record : ChangeRecord, optional
+        Receives the changes of each turn after its commit. It begins when the loop is created.
     """
 
-    def __init__(self, cluster: Cluster, clock: ClusterClock) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        clock: ClusterClock,
+        record: ChangeRecord | None = None,
+    ) -> None:
         self.cluster = cluster
         self.clock = clock
+        self.record = record
+        if record is not None:
+            record.begin(cluster.store, clock.now_ns())
         self._queue: deque[tuple[HttpRequest, Waiting]] = deque()
         self._calls: deque[tuple[Callable[[int], Any], asyncio.Future[Any]]] = deque()
         self._subscriptions: set[WatchSubscription] = set()
@@ -226,6 +237,8 @@ class TurnLoop:
                 # The world has its time in every turn, however much the requests took.
                 is_over = _until(time.perf_counter_ns() + WORLD_NS)
                 is_caught_up = self.cluster.catch_up(now_ns, is_over)
+            if self.record is not None:
+                self.record.append(now_ns)
             is_committed = True
         finally:
             if not is_committed:

@@ -47,6 +47,7 @@ def _ip_address(text: str) -> str:
         "podwright up examples/simulate --events examples/simulate/day.jsonl --speed 60",
         "podwright up --nodes 3 --tls",
         "podwright up --nodes 3 --kss-port 1212",
+        "podwright up --nodes 3 --no-scheduler --record record.jsonl",
     )
 )
 def up(  # noqa: PLR0913, PLR0917 - the options of the command
@@ -143,6 +144,15 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
             "--db",
             metavar="FILE",
             help="Keep the objects in this file, and continue from it. In memory without it.",
+            show_default=False,
+        ),
+    ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            "--record",
+            metavar="FILE",
+            help="Write all changes to this new file, as a record for podwright shadow.",
             show_default=False,
         ),
     ] = None,
@@ -306,6 +316,7 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
         ),
         kubeconfig=kubeconfig or Path("podwright.kubeconfig"),
         db=db,
+        record=record,
         speed=speed,
         log_events=log_events,
         has_scheduler=has_scheduler and not bare,

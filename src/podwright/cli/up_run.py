@@ -20,6 +20,7 @@ from podwright.api.endpoints import (
 )
 from podwright.apiserver import (
     LOG_EVENTS,
+    ChangeRecord,
     ClusterClock,
     ClusterOptions,
     TurnLoop,
@@ -67,6 +68,7 @@ class UpOptions:
     address: AddressOptions
     kubeconfig: Path
     db: Path | None
+    record: Path | None
     speed: float
     log_events: int | None
     has_scheduler: bool
@@ -91,6 +93,8 @@ def run_up(options: UpOptions, setup: Setup) -> None:
         If the kubeconfig cannot be written.
     UnusableStore
         If the database cannot be read or written.
+    UnwritableRecord
+        If the record exists already, or cannot be written.
     """
     inputs = read_inputs(options.files, setup)
     events = event_files(options.events)
@@ -100,6 +104,11 @@ def run_up(options: UpOptions, setup: Setup) -> None:
         address = endpoint.url(listening.getsockname()[1])
         token = _BARE_TOKEN if options.is_bare else secrets.token_urlsafe(24)
         store = stack.enter_context(closing(_store(options, setup)))
+        record = (
+            None
+            if options.record is None
+            else stack.enter_context(closing(ChangeRecord(options.record)))
+        )
         clock = ClusterClock(speed=options.speed)
         clock.pause()  # until the cluster is served
         start_ns = clock.now_ns()
@@ -146,7 +155,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
 
         def turns() -> TurnLoop:
             clock.resume()
-            return TurnLoop(cluster, clock)
+            return TurnLoop(cluster, clock, record)
 
         serve(
             turns,

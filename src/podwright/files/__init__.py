@@ -48,6 +48,7 @@ from podwright.files.record import (
     numbered_lines,
     read_record,
 )
+from podwright.files.record_lines import added_line, change_line, is_recorded
 from podwright.files.references import missing_classes
 from podwright.files.scheduler_log import LogLine, SchedulerLog, load_scheduler_log
 from podwright.files.snapshot import (
@@ -80,11 +81,14 @@ __all__ = [
     "Sourced",
     "SourcedDocument",
     "Watch",
+    "added_line",
+    "change_line",
     "count_openb_gpus",
     "encode_snapshot",
     "file_lines",
     "is_in_every_cluster",
     "is_in_snapshot",
+    "is_recorded",
     "load",
     "load_bytes",
     "load_record",

@@ -1,0 +1,85 @@
+"""A record of the changes of a cluster, written while it is served.
+
+The changes of all kinds are in the order in which the store made them. Each turn appends its
+changes after its commit, so the file has no change that a crash could take back.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import BinaryIO
+
+from podwright.files import added_line, change_line, is_recorded
+from podwright.objects import PodwrightError
+from podwright.store import ObjectStore
+
+
+class UnwritableRecord(PodwrightError):  # noqa: N818 - named for what it is
+    """A record that cannot be written; the text says why."""
+
+
+class ChangeRecord:
+    """Writes the changes of a store to a file.
+
+    Parameters
+    ----------
+    path : Path
+        A new file. An existing one is not overwritten.
+
+    Raises
+    ------
+    UnwritableRecord
+        The file exists, or cannot be created.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._file: BinaryIO = path.open("xb")
+        except FileExistsError as error:
+            raise UnwritableRecord(
+                f"{path}: exists already; name another file with --record, or remove it"
+            ) from error
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def begin(self, store: ObjectStore, now_ns: int) -> None:
+        """Write the present objects, and follow the later changes."""
+        self._changes = store.follow()
+        kinds = filter(is_recorded, store.kinds())
+        self._write(
+            b"".join(added_line(obj, now_ns) for kind in kinds for obj in store.list(kind).objects)
+        )
+
+    def append(self, now_ns: int) -> None:
+        """Write the changes since the last call.
+
+        Parameters
+        ----------
+        now_ns : int
+            The time of the turn that made them, in nanoseconds since 1970.
+
+        Raises
+        ------
+        UnwritableRecord
+            For example because the disk is full.
+        """
+        if not self._changes:
+            return
+        lines = [change_line(each, now_ns) for each in self._changes if is_recorded(each.kind)]
+        self._changes.clear()
+        self._write(b"".join(lines))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _write(self, data: bytes) -> None:
+        try:
+            self._file.write(data)
+            self._file.flush()
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> UnwritableRecord:
+        return UnwritableRecord(f"{self.path}: cannot be written: {error.strerror or error}")

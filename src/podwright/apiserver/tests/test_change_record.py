@@ -1,0 +1,75 @@
+"""Tests of records that are written while a cluster is served."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from podwright.apiserver import ChangeRecord, UnwritableRecord
+from podwright.files import load_record
+from podwright.objects import Document, KubernetesObject, decode
+from podwright.store import ObjectStore
+
+SECOND_NS = 1_000_000_000
+
+
+def an_object(kind: str, name: str, **fields: object) -> KubernetesObject:
+    namespace = {} if kind == "Node" else {"namespace": "default"}
+    document: Document = {
+        "apiVersion": "v1",
+        "kind": kind,
+        "metadata": {"name": name, **namespace, "managedFields": [{"manager": "kubectl"}]},
+        **fields,
+    }
+    return decode(document)
+
+
+def test_a_record_has_the_objects_at_the_start_and_the_changes_in_their_order(tmp_path):
+    store = ObjectStore()
+    store.put(an_object("Node", "n1"))
+    record = ChangeRecord(tmp_path / "record.jsonl")
+    record.begin(store, SECOND_NS)
+    store.put(an_object("Pod", "a", spec={"containers": []}))
+    store.put(an_object("Node", "n2"))
+    store.put(an_object("Pod", "a", spec={"containers": [], "nodeName": "n2"}))
+    store.drop(("", "Node"), "n1")
+    record.append(2 * SECOND_NS)
+    record.append(3 * SECOND_NS)
+    record.close()
+    found = load_record(tmp_path / "record.jsonl")
+    assert [(each.event, each.object.key, each.seen_ns // SECOND_NS) for each in found.lines] == [
+        ("Add", "n1", 1),
+        ("Add", "default/a", 2),
+        ("Add", "n2", 2),
+        ("Update", "default/a", 2),
+        ("Delete", "n1", 2),
+    ]
+
+
+def test_a_record_has_no_confidential_objects_events_leases_and_field_managers(tmp_path):
+    store = ObjectStore()
+    store.put(an_object("Secret", "before"))
+    record = ChangeRecord(tmp_path / "record.jsonl")
+    record.begin(store, SECOND_NS)
+    for kind in ("Secret", "ConfigMap", "Event", "Node"):
+        store.put(an_object(kind, "after"))
+    record.append(SECOND_NS)
+    record.close()
+    (line,) = (tmp_path / "record.jsonl").read_text().splitlines()
+    resource = json.loads(line)["resource"]
+    assert resource["kind"] == "Node"
+    assert "managedFields" not in resource["metadata"]
+
+
+def test_an_existing_file_is_not_overwritten(tmp_path):
+    path = tmp_path / "record.jsonl"
+    path.write_text("kept")
+    with pytest.raises(UnwritableRecord, match="exists already"):
+        ChangeRecord(path)
+    assert path.read_text() == "kept"
+
+
+def test_a_folder_that_does_not_exist_is_an_error(tmp_path):
+    with pytest.raises(UnwritableRecord, match="No such file"):
+        ChangeRecord(tmp_path / "absent" / "record.jsonl")
