@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
+from podwright.api.endpoints.json_in_yaml import json_object_in_yaml
 from podwright.api.endpoints.negotiation import JSON, MEDIA_TYPES, PROTOBUF, YAML, body_media_type
 from podwright.api.endpoints.protobuf import (
     ProtobufError,
@@ -314,6 +315,8 @@ def read_yaml_value(body: bytes, kind: str) -> Decoded:
     ApiError
         The text is not YAML, or has too many aliases.
     """
+    if (document := json_object_in_yaml(body)) is not None:
+        return Decoded(document, [])
     try:
         text = body.decode()
     except UnicodeDecodeError as error:
