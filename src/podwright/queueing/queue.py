@@ -438,6 +438,19 @@ class SchedulingQueue:
         """Return the queue's operations on the pod of that `namespace/name`, oldest first."""
         return self._story.of(name)
 
+    def touches_since(
+        self, last: tuple[int, str, str, str] | None
+    ) -> list[tuple[int, str, str, str]] | None:
+        """Return the operations on pods after another one; see `Story.since`.
+
+        Every move of a pod between places is among them.
+        """
+        return self._story.since(last)
+
+    def latest_touch(self) -> tuple[int, str, str, str] | None:
+        """Return the last operation on a pod; None if there was none."""
+        return self._story.latest
+
     def snapshot(self, numbering: Numbering) -> QueueSnapshot:
         """Return a snapshot for `restore`."""
         return capture(

@@ -40,6 +40,28 @@ class Story:
         """Return all kept touches, oldest first."""
         return tuple(self._touches)
 
+    @property
+    def latest(self) -> tuple[int, str, str, str] | None:
+        """The last touch."""
+        return self._touches[-1] if self._touches else None
+
+    def since(
+        self, last: tuple[int, str, str, str] | None
+    ) -> list[tuple[int, str, str, str]] | None:
+        """Return the touches after another one, newest first; None if it is not kept.
+
+        Parameters
+        ----------
+        last : tuple, optional
+            An item of `touches` or of an earlier result: that same tuple, not an equal one.
+        """
+        found: list[tuple[int, str, str, str]] = []
+        for touch in reversed(self._touches):
+            if touch is last:
+                return found
+            found.append(touch)
+        return None
+
     def of(self, pod: str) -> list[Touch]:
         """Return the touches of a pod, oldest first."""
         return [Touch(*touch) for touch in self._touches if touch[1] == pod]

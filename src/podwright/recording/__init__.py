@@ -77,7 +77,7 @@ from podwright.recording.run_tables import (
 )
 from podwright.recording.scenario import Scenario
 from podwright.recording.stepping import Moment, Stepper
-from podwright.recording.timeline import Timeline, timeline_of_log
+from podwright.recording.timelines import Timeline, timeline_of_log
 from podwright.recording.verification import Difference
 
 __all__ = [

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import podwright as pw
 from podwright.recording.decision_log import DecisionLog
+from podwright.recording.record import record
 from podwright.recording.recorded_state import cluster_of, queue_of
 from podwright.recording.replay import replay
-from podwright.recording.timeline import PLACES, Timeline, timeline_of_log
+from podwright.recording.tests.recording import Recorded
+from podwright.recording.timelines import PLACES, Timeline, timeline_of_log
 from podwright.testing import make_node, make_pod
 
 
@@ -19,7 +24,11 @@ def state_of_replay(log: DecisionLog, timeline: Timeline, at_ns: int) -> dict[An
     nodes, state = machine.cluster.nodes, {}
     for slot in nodes.alive.nonzero()[0].tolist():
         subject = ("node", nodes.names[slot])
+        found = nodes.objects[slot]
+        assert found is not None
         state[subject, "present"] = 1
+        state[subject, "unschedulable"] = int(found.spec.unschedulable)
+        state[subject, "taints"] = len(found.spec.taints)
         for resource, column in nodes.resources.items():
             state[subject, f"allocatable/{resource}"] = int(nodes.allocatable[slot, column])
             state[subject, f"requested/{resource}"] = int(nodes.requested[slot, column])
@@ -27,8 +36,24 @@ def state_of_replay(log: DecisionLog, timeline: Timeline, at_ns: int) -> dict[An
         state[("pod", pod), "node"] = timeline.subjects.index(("node", node)) + 1
     for place, pods in queue_of(machine, at_ns).places.items():
         for pending in pods:
-            state[("pod", pending.pod), "queue"] = PLACES.index(place) + 1
+            queued = ("pod", pending.pod)
+            state[queued, "queue"] = PLACES.index(place) + 1
+            state[queued, "attempts"] = pending.attempts
+            if pending.waits_for:
+                reason = ("reason", ", ".join(pending.waits_for))
+                state[queued, "waitsFor"] = timeline.subjects.index(reason) + 1
     return {key: value for key, value in state.items() if value}
+
+
+def assert_is_the_replay(log: DecisionLog, timeline: Timeline) -> None:
+    """Compare the state at each time with that of a replay, forwards and backwards."""
+    times = sorted({entry.now_ns for entry in log.entries(log.first)})
+    for at_ns in [*times, *(time + 1 for time in times)]:
+        expected = state_of_replay(log, timeline, at_ns)
+        assert timeline.state_at(at_ns) == expected
+        assert timeline.state_at(at_ns, is_rewound=True) == expected
+    assert timeline.first_ns == times[0]
+    assert timeline.state_at(times[0] - 1) == {}
 
 
 @pytest.mark.parametrize("is_rewound", [False, True], ids=["forwards", "backwards"])
@@ -60,3 +85,64 @@ def test_a_log_without_events_has_no_rows():
     timeline = timeline_of_log(DecisionLog.create())
     assert timeline.state_at(0) == {}
     assert len(timeline.deltas) == 0
+
+
+def test_a_log_without_its_oldest_events_begins_with_the_state_of_a_checkpoint():
+    run = Recorded()
+    run.run = record(None, checkpoint_events=1 << 40)
+    run.put(make_node("n1", cpu="4"), make_node("n2", cpu="4"))
+    for number in range(12):
+        run.put(make_pod(f"p{number:02}", cpu="1"))
+        run.cycle()
+        if number == 6:
+            assert run.run.log.checkpoint(run.run.machine, is_whole=True)
+    log = run.run.log
+    assert log.drop_before_checkpoint() > 0
+    timeline = timeline_of_log(log)
+    assert ("pod", "default/p00") in timeline.subjects
+    assert_is_the_replay(log, timeline)
+
+
+def test_more_operations_at_one_time_than_the_queue_keeps():
+    run = Recorded()
+    run.run = record(None, checkpoint_events=1 << 40)
+    run.put(*(make_pod(f"p{number:05}", cpu="1") for number in range(10_500)))
+    timeline = timeline_of_log(run.run.log)
+    state = timeline.state_at(timeline.first_ns)
+    active = PLACES.index("active") + 1
+    assert (
+        sum(state.get((subject, "queue"), 0) == active for subject in timeline.subjects) == 10_500
+    )
+
+
+@settings(max_examples=5, deadline=None)
+@given(seed=st.integers(0, 1 << 30))
+def test_the_state_of_generated_runs_is_that_of_the_replay(seed):
+    choose = random.Random(seed)
+    nodes = [make_node(f"n{i}", cpu=str(choose.randint(1, 4))) for i in range(choose.randint(1, 4))]
+    events: list[dict[str, Any]] = []
+    for number in range(choose.randint(1, 15)):
+        at = f"{choose.randint(1, 60)}s"
+        node = f"n{choose.randrange(5)}"
+        pod = make_pod(
+            f"p{number}", cpu=str(choose.randint(1, 3)), priority=choose.choice([0, 0, 10, 100])
+        )
+        raw = pod.raw
+        if choose.random() < 0.5:
+            # The pod ends by itself.
+            raw.setdefault("metadata", {})["annotations"] = {
+                "pod-complete.stage.kwok.x-k8s.io/delay": "20s"
+            }
+        events.append({"at": at, "apply": raw})
+        kind = choose.randrange(6)
+        if kind == 0:
+            events.append({"at": "61s", "delete": f"pod/p{number}", "gracePeriodSeconds": 0})
+        elif kind == 1:
+            events.append({"at": f"{62 + number}s", "apply": make_node(node, cpu="5").raw})
+        elif kind == 2:
+            events.append({"at": f"{90 + number}s", "apply": make_node(node, cpu="2").raw})
+            events.append({"at": f"{120 + number}s", "delete": f"node/{node}"})
+    events.sort(key=lambda event: int(event["at"][:-1]))
+    run = pw.simulate(nodes, events=events, until="4m")
+    timeline = timeline_of_log(run.log)
+    assert_is_the_replay(run.log, timeline)
