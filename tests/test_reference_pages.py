@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from podwright.apiserver import ClusterClock, TurnLoop, new_cluster
+from podwright.apiserver import ApiLatency, ClusterClock, TurnLoop, new_cluster
 from podwright.apiserver.control import endpoints_of
 from podwright.assembly.registry import _MODULES
 from podwright.config import (
@@ -173,7 +173,7 @@ def endpoints_page() -> str:
     clock = ClusterClock(start_ns=0)
     turns = TurnLoop(new_cluster(SchedulerOptions(), now_ns=0), clock)
     lines = ["| request | | parameters | body | reply |", "|---|---|---|---|---|"]
-    for each in endpoints_of(turns):
+    for each in endpoints_of(turns, ApiLatency()):
         query, body = (
             ", ".join(f"`{f.encode_name}`" for f in msgspec.structs.fields(cls)) if cls else ""
             for cls in (each.query, each.body)

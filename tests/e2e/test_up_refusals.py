@@ -109,3 +109,7 @@ def test_an_interrupt_while_the_command_line_is_imported_is_one_line():
         [sys.executable, "-c", INTERRUPTED_IMPORT], capture_output=True, text=True, check=False
     )
     assert (result.returncode, result.stderr) == (130, "interrupted\n")
+
+
+def test_a_wrong_latency_is_rejected():
+    assert 'did you mean "pods"?' in run("up --api-latency get:pod=5ms", status=2).stderr

@@ -20,6 +20,7 @@ from podwright.api.endpoints import (
     error_reply,
 )
 from podwright.apiserver.hosts import AllowedHosts
+from podwright.apiserver.latency import ApiLatency
 from podwright.apiserver.sending import (
     STALL_SECONDS,
     Connection,
@@ -63,12 +64,20 @@ class Application:
         Which Host and Origin headers are served.
     stall_seconds : float
         How long a client may take none of what is sent, or send nothing of a body.
+    latency : ApiLatency, optional
+        How long requests of the Kubernetes API are delayed; not at all if left out.
     """
 
     def __init__(
-        self, turns: TurnLoop, hosts: AllowedHosts, *, stall_seconds: float = STALL_SECONDS
+        self,
+        turns: TurnLoop,
+        hosts: AllowedHosts,
+        *,
+        stall_seconds: float = STALL_SECONDS,
+        latency: ApiLatency | None = None,
     ) -> None:
         self._turns = turns
+        self._latency = latency or ApiLatency()
         self._stall_seconds = stall_seconds
         self._control_application: Any = None
         self._hosts = hosts
@@ -101,6 +110,8 @@ class Application:
             certified=scope["state"].get(CERTIFIED),
         )
         try:
+            if self._latency.rules:
+                await asyncio.sleep(self._latency.delay_seconds(request))
             reply = await self._turns.execute(request)
         except asyncio.CancelledError:
             if not self._turns.is_stopping:
@@ -121,7 +132,7 @@ class Application:
             # Starlette takes a tenth of a second to import.
             from podwright.apiserver.control import control_application
 
-            self._control_application = control_application(self._turns)
+            self._control_application = control_application(self._turns, self._latency)
         try:
             await self._control_application(scope, receive, send)
         except asyncio.CancelledError:

@@ -19,6 +19,7 @@ import uvloop
 from podwright.apiserver.application import Application
 from podwright.apiserver.cors import with_cors
 from podwright.apiserver.hosts import AllowedHosts
+from podwright.apiserver.latency import ApiLatency
 from podwright.apiserver.short_collections import short_collections
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.apiserver.wire_protocol import WireProtocol
@@ -114,6 +115,7 @@ def serve(
     tls: ssl.SSLContext | None = None,
     hosts: AllowedHosts | None = None,
     sites: Callable[[TurnLoop], Sequence[Site]] = lambda _: (),
+    latency: ApiLatency | None = None,
 ) -> None:
     """Serve a cluster until the process is interrupted or terminated.
 
@@ -130,6 +132,8 @@ def serve(
         Which Host and Origin headers are served; those of loopback if left out.
     sites : callable, optional
         Makes further sites of the turn loop.
+    latency : ApiLatency, optional
+        How long requests of the Kubernetes API are delayed.
 
     Raises
     ------
@@ -137,7 +141,8 @@ def serve(
         The store cannot write.
     """
     with short_collections(), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(turns, listening, started, tls, hosts or AllowedHosts(), sites))
+        allowed = hosts or AllowedHosts()
+        runner.run(_serve(turns, listening, started, tls, allowed, sites, latency))
 
 
 async def _serve(
@@ -147,12 +152,13 @@ async def _serve(
     tls: ssl.SSLContext | None,
     hosts: AllowedHosts,
     make_sites: Callable[[TurnLoop], Sequence[Site]],
+    latency: ApiLatency | None,
 ) -> None:
     turns = make_turns()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, turns.stop)
-    application: Any = Application(turns, hosts)
+    application: Any = Application(turns, hosts, latency=latency)
     if hosts.origins:
         application = with_cors(application, hosts.origins)
     sites = make_sites(turns)

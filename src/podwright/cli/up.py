@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,6 +26,9 @@ from podwright.cli.options import (
     given_on,
     reject_idle,
 )
+
+if TYPE_CHECKING:
+    from podwright.apiserver import LatencyRule
 
 app = command_app()
 
@@ -234,6 +238,16 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
             show_default=False,
         ),
     ] = None,
+    api_latency: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--api-latency",
+            metavar="[VERB[:RESOURCE]=]DURATION",
+            help="Delay the requests of clients, for example 50ms, list=1s or create:pods=200ms. "
+            "Repeatable; the last one that matches a request applies.",
+            show_default=False,
+        ),
+    ] = None,
     bare: Annotated[
         bool,
         typer.Option(
@@ -297,6 +311,7 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
     if not 0 < speed < float("inf"):
         raise typer.BadParameter("must be a positive number.", param_hint="'--speed'")
     options = UpOptions(
+        latency=_latency(api_latency or ()),
         files=(
             *(files or ()),
             *(() if snapshot is None else (str(snapshot),)),
@@ -332,6 +347,16 @@ _PARTS = {
     "has_controllers": "--controllers",
     "has_lifecycle": "--lifecycle",
 }
+
+
+def _latency(texts: Sequence[str]) -> tuple[LatencyRule, ...]:
+    """Read the rules of --api-latency."""
+    from podwright.apiserver import read_latency_rule
+
+    try:
+        return tuple(map(read_latency_rule, texts))
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}.", param_hint="'--api-latency'") from None
 
 
 def _check_address(ctx: typer.Context, address: str, *, has_tls: bool, is_bare: bool) -> None:

@@ -20,9 +20,11 @@ from podwright.api.endpoints import (
 )
 from podwright.apiserver import (
     LOG_EVENTS,
+    ApiLatency,
     ChangeRecord,
     ClusterClock,
     ClusterOptions,
+    LatencyRule,
     TurnLoop,
     bound_socket,
     kubeconfig,
@@ -76,6 +78,7 @@ class UpOptions:
     has_lifecycle: bool
     is_bare: bool
     simulator: SimulatorOptions
+    latency: tuple[LatencyRule, ...]
 
 
 def run_up(options: UpOptions, setup: Setup) -> None:
@@ -164,6 +167,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
             tls=endpoint.context,
             hosts=endpoint.hosts,
             sites=sites,
+            latency=ApiLatency(options.latency),
         )
     print_message("stopped" if options.db is None else f"stopped; {options.db} has all objects")
 

@@ -23,6 +23,7 @@ from podwright.api.endpoints.legacy_tokens import LegacyTokens
 from podwright.api.endpoints.long_requests import LongRequest
 from podwright.api.endpoints.negotiation import MediaType
 from podwright.api.endpoints.openapi import KindSchemas
+from podwright.api.endpoints.paths import RequestInfo, request_info
 from podwright.api.endpoints.request import HttpReply, HttpRequest
 from podwright.api.endpoints.responses import error_reply
 from podwright.api.endpoints.server import ApiServer, ServerOptions
@@ -46,6 +47,7 @@ __all__ = [
     "LegacyTokens",
     "LongRequest",
     "MediaType",
+    "RequestInfo",
     "ServerOptions",
     "User",
     "Watch",
@@ -55,6 +57,7 @@ __all__ = [
     "error_reply",
     "method_not_allowed",
     "put_objects",
+    "request_info",
     "served_plugins",
     "server_objects",
     "static_tokens",

@@ -17,27 +17,31 @@ from podwright._version import __version__
 from podwright.api.endpoints import HttpRequest
 from podwright.apiserver.control.clock import clock_endpoints
 from podwright.apiserver.control.endpoints import JSON, Endpoint, routes_of
+from podwright.apiserver.control.latency import latency_endpoints
 from podwright.apiserver.control.metrics import metrics_endpoints
 from podwright.apiserver.control.openapi import openapi_document
 from podwright.apiserver.control.problems import Problem, problem_response
 from podwright.apiserver.control.queue import queue_endpoints
 from podwright.apiserver.defects import logged_defect
+from podwright.apiserver.latency import ApiLatency
 from podwright.apiserver.turn_loop import TurnLoop
 
 PREFIX: Final = "/podwright/"
 BODY_MAX: Final = 1 << 20
 
 
-def control_application(turns: TurnLoop) -> Starlette:
+def control_application(turns: TurnLoop, latency: ApiLatency) -> Starlette:
     """Return the application that controls a cluster.
 
     Parameters
     ----------
     turns : TurnLoop
         Of the cluster.
+    latency : ApiLatency
+        Of its Kubernetes API.
     """
     return Starlette(
-        routes=[Mount("/podwright/v1", routes=routes_of(endpoints_of(turns)))],
+        routes=[Mount("/podwright/v1", routes=routes_of(endpoints_of(turns, latency)))],
         middleware=[Middleware(_Authorized, turns=turns)],
         exception_handlers={
             Problem: _problem,
@@ -47,15 +51,22 @@ def control_application(turns: TurnLoop) -> Starlette:
     )
 
 
-def endpoints_of(turns: TurnLoop) -> list[Endpoint]:
+def endpoints_of(turns: TurnLoop, latency: ApiLatency) -> list[Endpoint]:
     """Return all endpoints of a cluster; routes and documents are made from this table.
 
     Parameters
     ----------
     turns : TurnLoop
         Of the cluster.
+    latency : ApiLatency
+        Of its Kubernetes API.
     """
-    table = [*clock_endpoints(turns), *queue_endpoints(turns), *metrics_endpoints(turns)]
+    table = [
+        *clock_endpoints(turns),
+        *latency_endpoints(latency),
+        *queue_endpoints(turns),
+        *metrics_endpoints(turns),
+    ]
 
     async def show_document(_: Request) -> Response:
         return Response(body, media_type=JSON)
