@@ -92,15 +92,24 @@ def controller_manager(folder: Path, kubeconfig: Path, controllers: str = "*") -
 
 
 @contextmanager
-def scheduler(folder: Path, kubeconfig: Path) -> Iterator[Path]:
-    """Run kube-scheduler for the time of a block."""
-    with process(
-        find("kube-scheduler"),
+def scheduler(folder: Path, kubeconfig: Path, *, config: Path | None = None) -> Iterator[Path]:
+    """Run kube-scheduler for the time of a block.
+
+    Parameters
+    ----------
+    config : Path, optional
+        Its configuration, which also has the kubeconfig; default: the default configuration.
+    """
+    options = (
         f"--kubeconfig={kubeconfig}",
         "--leader-elect=false",
-        "--secure-port=0",
         "--kube-api-qps=1000",
         "--kube-api-burst=2000",
+    )
+    with process(
+        find("kube-scheduler"),
+        *(options if config is None else (f"--config={config}",)),
+        "--secure-port=0",
         folder=folder,
         name="kube-scheduler",
     ) as log:

@@ -1,0 +1,107 @@
+"""kube-scheduler schedules the cluster of `podwright up`; `podwright shadow` compares it."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.e2e.command_line import run
+from tests.e2e_real.cluster_processes import embedded, kubectl, scheduler
+from tests.e2e_real.loads import items
+from tests.e2e_real.mixed_pods import nodes_manifest, pods_manifest
+
+pytestmark = pytest.mark.e2e
+
+SECONDS_MAX = 300
+PLUGIN = "NodeResourcesBalancedAllocation"
+
+
+def schedule(folder: Path, node_count: int, weights: dict[str, int] | None = None) -> Path:
+    """Let kube-scheduler schedule mixed pods; return the record of the cluster."""
+    record = folder / "record.jsonl"
+    with embedded(folder, "--no-scheduler", "--record", str(record)) as kubeconfig:
+        create(kubeconfig, nodes_manifest(node_count))
+        config = None
+        if weights is not None:
+            config = folder / "scheduler.yaml"
+            config.write_text(yaml.safe_dump(configuration(kubeconfig, weights)))
+        with scheduler(folder, kubeconfig, config=config):
+            create(kubeconfig, pods_manifest(node_count))
+            wait_until_steady(kubeconfig)
+    return record
+
+
+def create(kubeconfig: Path, manifest: str) -> None:
+    created = kubectl(kubeconfig, "create", "-f", "-", stdin=manifest)
+    assert created.returncode == 0, created.stderr
+
+
+def wait_until_steady(kubeconfig: Path) -> None:
+    """Wait until each pod is bound or unschedulable, twice in the same way."""
+    deadline = time.monotonic() + SECONDS_MAX
+    before = None
+    while True:
+        pods = items(kubeconfig, "pods")
+        found = {pod["metadata"]["uid"]: pod["spec"].get("nodeName") for pod in pods}
+        if found == before and all(map(is_attempted, pods)):
+            return
+        assert time.monotonic() < deadline, f"not steady: {len(found)} pods"
+        before = found
+        time.sleep(2)
+
+
+def is_attempted(pod: dict[str, Any]) -> bool:
+    is_deleted = "deletionTimestamp" in pod["metadata"]
+    is_bound = bool(pod["spec"].get("nodeName"))
+    return not is_deleted and (is_bound or bool(pod["status"].get("conditions")))
+
+
+def configuration(kubeconfig: Path, weights: dict[str, int]) -> dict[str, Any]:
+    """Return a configuration of kube-scheduler with other weights."""
+    enabled = [{"name": name, "weight": weight} for name, weight in weights.items()]
+    disabled = [{"name": name} for name in weights]
+    score = {"disabled": disabled, "enabled": enabled}
+    return {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "clientConnection": {"kubeconfig": str(kubeconfig), "qps": 1_000, "burst": 2_000},
+        "leaderElection": {"leaderElect": False},
+        "profiles": [{"schedulerName": "default-scheduler", "plugins": {"score": score}}],
+    }
+
+
+def compare(record: Path, *options: str) -> dict[str, Any]:
+    result = run(f"shadow {record} -o json --allow 100 {' '.join(options)}")
+    compared: dict[str, Any] = json.loads(result.stdout)
+    return compared
+
+
+@pytest.mark.parametrize(
+    "node_count", [pytest.param(20, id="share", marks=pytest.mark.share), pytest.param(100)]
+)
+def test_kube_scheduler_chooses_one_of_the_best_nodes(tmp_path, node_count):
+    compared = compare(schedule(tmp_path, node_count))
+    assert compared["bindings"]["total"] > 7 * node_count
+    assert compared["preemptions"]["total"] > 0
+    unexplained = [one for one in compared["differences"] if one["outcome"] == "unexplained"]
+    assert not unexplained
+
+
+@pytest.mark.share
+def test_differences_name_the_plugin_whose_weight_differs(tmp_path):
+    record = schedule(tmp_path, 20, {PLUGIN: 30})
+    differences = [
+        one
+        for one in compare(record)["differences"]
+        if one["what"] == "binding" and one["outcome"] == "unexplained"
+    ]
+    assert differences
+    for one in differences:
+        given = {each["plugin"]: each["node"] - each["ourNode"] for each in one["scores"]}
+        assert given[PLUGIN] > 0, one
+    same = compare(record, "--config", str(tmp_path / "scheduler.yaml"))
+    assert same["bindings"]["unexplained"] == 0, same["differences"]
