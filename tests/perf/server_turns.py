@@ -8,6 +8,7 @@ Each callback of the event loop is measured: turns, the encoding of long lists, 
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import json
 import logging
@@ -15,15 +16,17 @@ import sys
 import threading
 import time
 from asyncio import events
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
+import msgspec
 from tests.perf.case import MILLISECONDS, Case
 
 from podwright.api.endpoints import HttpRequest, ServerOptions, User
 from podwright.apiserver import Application, Cluster, ClusterClock, TurnLoop, generated_nodes
-from podwright.apiserver.cluster import new_cluster
+from podwright.apiserver.cluster import ClusterOptions, new_cluster
 from podwright.apiserver.hosts import AllowedHosts
 from podwright.apiserver.short_collections import short_collections
 from podwright.config import ExtenderCall, ExtenderReply, read_configuration
@@ -36,43 +39,121 @@ LOAD_SECONDS = 20.0
 START_NS = 1_800_000_000_000_000_000
 ADMIN = User("admin", groups=("system:masters", "system:authenticated"))
 HANGING = "example.com/hanging"
+WATCH = "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
+PAUSE_SECONDS = 0.02
+"""Between two pods of a client, so that the scheduler keeps up."""
+
+LOG_EVENTS = 10_000
+"""So few that checkpoints are written during the measurement."""
+
+DISTURBANCES = (
+    "checkpoints",
+    "lists",
+    "parts of watches",
+    "created pods",
+    "deleted pods",
+    "extender calls",
+)
+LONGEST = 8
+SHOWN_MS = 0.5
+
+
+class _Measured(msgspec.Struct, frozen=True):
+    """One call.
+
+    Attributes
+    ----------
+    parts_ms : dict of str to float
+        The wall time of the named calls inside it, such as garbage collections.
+    """
+
+    cpu_ms: float
+    wall_ms: float
+    parts_ms: dict[str, float]
+
+    def __str__(self) -> str:
+        longest = sorted(self.parts_ms.items(), key=lambda part: -part[1])
+        parts = ", ".join(f"{name} {ms:.1f}" for name, ms in longest if ms >= SHOWN_MS)
+        return f"CPU {self.cpu_ms:.1f} ms, wall {self.wall_ms:.1f} ms: {parts}"
 
 
 class _Durations:
-    """CPU and wall time of calls, in milliseconds."""
+    """CPU and wall time of the calls on one thread, in milliseconds.
+
+    Attributes
+    ----------
+    parts_ms : dict of str to float
+        The parts of the present call so far.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.cpu_ms: list[float] = []
-        self.wall_ms: list[float] = []
+        self.calls: list[_Measured] = []
+        self.parts_ms: dict[str, float] = {}
+        self._thread = threading.get_ident()
+        self._collection_began = 0.0
 
     def measured(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function, with its calls measured."""
 
         def measured(*arguments: Any) -> Any:
+            self.parts_ms = {}
             cpu, wall = time.thread_time(), time.perf_counter()
             result = function(*arguments)
-            self.cpu_ms.append((time.thread_time() - cpu) * 1e3)
-            self.wall_ms.append((time.perf_counter() - wall) * 1e3)
+            cpu_ms = (time.thread_time() - cpu) * 1e3
+            wall_ms = (time.perf_counter() - wall) * 1e3
+            self.calls.append(_Measured(cpu_ms, wall_ms, self.parts_ms))
             return result
 
         return measured
 
+    def add_part(self, owner: object, name: str) -> None:
+        """Measure a method of an object as a part of the calls."""
+        function = getattr(owner, name)
+
+        def measured(*arguments: Any) -> Any:
+            begin = time.perf_counter()
+            try:
+                return function(*arguments)
+            finally:
+                self._add(name.strip("_"), begin)
+
+        setattr(owner, name, measured)
+
+    def collected(self, phase: str, about: dict[str, int]) -> None:
+        """Receive the begin and the end of a garbage collection."""
+        if threading.get_ident() == self._thread:
+            if phase == "start":
+                self._collection_began = time.perf_counter()
+            else:
+                self._add(f"collection {about['generation']}", self._collection_began)
+
+    def _add(self, name: str, begin: float) -> None:
+        ms = (time.perf_counter() - begin) * 1e3
+        self.parts_ms[name] = self.parts_ms.get(name, 0.0) + ms
+
     def __str__(self) -> str:
-        cpu_ms, wall_ms = sorted(self.cpu_ms), sorted(self.wall_ms)
+        cpu_ms = sorted(call.cpu_ms for call in self.calls)
+        wall_ms = sorted(call.wall_ms for call in self.calls)
         p99 = len(cpu_ms) * 99 // 100
-        return (
-            f"{len(cpu_ms)} {self.name}: CPU p99 {cpu_ms[p99]:.1f} ms, worst {cpu_ms[-1]:.1f} ms;"
-            f" wall p99 {wall_ms[p99]:.1f} ms, worst {wall_ms[-1]:.1f} ms"
+        longest = sorted(self.calls, key=lambda call: -call.wall_ms)[:LONGEST]
+        return "\n  ".join(
+            (
+                f"{len(cpu_ms)} {self.name}: CPU p99 {cpu_ms[p99]:.1f} ms, worst {cpu_ms[-1]:.1f}"
+                f" ms; wall p99 {wall_ms[p99]:.1f} ms, worst {wall_ms[-1]:.1f} ms; the longest:",
+                *map(str, longest),
+            )
         )
 
 
 def server_turns() -> float:
     """Milliseconds of CPU of the longest callback of the event loop, under load."""
     of_turns, of_callbacks = _Durations("turns"), _Durations("callbacks")
-    asyncio.run(_measure(of_turns, of_callbacks))
-    print(of_turns, of_callbacks, sep="\n", file=sys.stderr)
-    return max(of_callbacks.cpu_ms)
+    counts = asyncio.run(_measure(of_turns, of_callbacks))
+    print(counts, of_turns, of_callbacks, sep="\n", file=sys.stderr)
+    missing = [name for name in DISTURBANCES if not counts[name]]
+    assert not missing, f"the measurement had no {missing}"
+    return max(call.cpu_ms for call in of_callbacks.calls)
 
 
 def _pod(name: str, **resources: str) -> dict[str, Any]:
@@ -105,7 +186,7 @@ def _options() -> SchedulerOptions:
         "urlPrefix": "http://127.0.0.1:1",
         "filterVerb": "filter",
         "nodeCacheCapable": True,
-        "managedResources": [{"name": HANGING}],
+        "managedResources": [{"name": HANGING, "ignoredByScheduler": True}],
     }
     configuration = read_configuration(
         {
@@ -126,6 +207,7 @@ def _cluster() -> Cluster:
         now_ns=START_NS,
         server_options=ServerOptions(anonymous=ADMIN),
         call_extender=_hanging_extender,
+        options=ClusterOptions(log_events=LOG_EVENTS),
     )
     cluster.world.add(*generated_nodes(NODES))
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "doomed"}}
@@ -141,32 +223,44 @@ def _cluster() -> Cluster:
             if number % 50 == 49:
                 while not cluster.catch_up(now_ns, lambda: False):
                     pass
+    cluster.write_checkpoint()
     return cluster
 
 
-async def _measure(of_turns: _Durations, of_callbacks: _Durations) -> None:
+async def _measure(of_turns: _Durations, of_callbacks: _Durations) -> Counter[str]:
+    """Return how many disturbances there were, by name."""
     cluster = _cluster()
     logging.disable(logging.ERROR)  # the attempts that the extender fails
     clock = ClusterClock(start_ns=max(START_NS, cluster.world.now_ns))
     turns = TurnLoop(cluster, clock)
     application = Application(turns, AllowedHosts())
+    for name in ("_execute_queued", "_advance_long", "_wake_due", "_begin_checkpoint"):
+        of_turns.add_part(turns, name)
+    of_turns.add_part(cluster.world, "catch_up")
+    of_turns.add_part(cluster.world.log, "flush")
+    of_turns.add_part(cluster.events, "write")
     turns._turn = of_turns.measured(turns._turn)  # type: ignore[method-assign]
     run = events.Handle._run
+    counts: Counter[str] = Counter()
+    cluster.write_checkpoint = _counted(  # type: ignore[method-assign]
+        counts, "checkpoints", cluster.write_checkpoint
+    )
+    cluster.call_extender = _counted(counts, "extender calls", _hanging_extender)
     with short_collections():
         running = asyncio.create_task(turns.run())
         await turns.execute(_request("GET", "/version"))
         numbers = itertools.count()
         is_over = asyncio.Event()
-        of_turns.cpu_ms.clear()
-        of_turns.wall_ms.clear()
+        of_turns.calls.clear()
         events.Handle._run = of_callbacks.measured(run)  # type: ignore[method-assign]
+        gc.callbacks.extend((of_turns.collected, of_callbacks.collected))
         try:
             load = [
                 asyncio.create_task(each)
                 for each in (
                     *(_creating(turns, numbers, is_over) for _ in range(4)),
-                    _listing(application, "", is_over),
-                    _listing(application, "watch=true&sendInitialEvents=true", is_over),
+                    _reading(application, "", is_over, counts, "lists"),
+                    _reading(application, WATCH, is_over, counts, "watches"),
                     _hanging(turns, is_over),
                 )
             ]
@@ -175,14 +269,26 @@ async def _measure(of_turns: _Durations, of_callbacks: _Durations) -> None:
             assert reply.status == 200, reply
             await asyncio.sleep(LOAD_SECONDS * 3 / 4)
             is_over.set()
-            created = next(numbers)
-            left = cluster.store.count(("", "Pod"), "doomed")
+            counts["created pods"] = next(numbers)
+            counts["deleted pods"] = DOOMED - cluster.store.count(("", "Pod"), "doomed")
+            counts["turns"] = len(of_turns.calls)
         finally:
             events.Handle._run = run  # type: ignore[method-assign]
-        print(f"created {created} pods; {left} left of the namespace", file=sys.stderr)
+            gc.callbacks.remove(of_turns.collected)
+            gc.callbacks.remove(of_callbacks.collected)
         turns.stop()
         await running
         await asyncio.gather(*load, return_exceptions=True)
+    return counts
+
+
+def _counted(counts: Counter[str], name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def counted(*arguments: Any) -> Any:
+        result = function(*arguments)
+        counts[name] += 1
+        return result
+
+    return counted
 
 
 async def _creating(turns: TurnLoop, numbers: Iterator[int], is_over: asyncio.Event) -> None:
@@ -190,6 +296,7 @@ async def _creating(turns: TurnLoop, numbers: Iterator[int], is_over: asyncio.Ev
         body = _pod(f"load-{next(numbers)}-{time.monotonic_ns()}")
         reply = await turns.execute(_request("POST", "/api/v1/namespaces/default/pods", body))
         assert reply.status == 201, reply
+        await asyncio.sleep(PAUSE_SECONDS)
 
 
 async def _hanging(turns: TurnLoop, is_over: asyncio.Event) -> None:
@@ -201,7 +308,13 @@ async def _hanging(turns: TurnLoop, is_over: asyncio.Event) -> None:
         await asyncio.sleep(2)
 
 
-async def _listing(application: Application, query: str, is_over: asyncio.Event) -> None:
+async def _reading(
+    application: Application,
+    query: str,
+    is_over: asyncio.Event,
+    counts: Counter[str],
+    name: str,
+) -> None:
     """List all pods again and again, or watch them, through the ASGI interface."""
     while not is_over.is_set():
         scope = {
@@ -223,9 +336,12 @@ async def _listing(application: Application, query: str, is_over: asyncio.Event)
             return {"type": "http.disconnect"}
 
         async def send(message: Any) -> None:
-            del message
+            if message.get("body"):
+                counts[f"parts of {name}"] += 1
 
         await application(scope, receive, send)
+        if not is_over.is_set():
+            counts[name] += 1
 
 
 CASES = (

@@ -1,8 +1,9 @@
 """Garbage collection that never stops the turn loop for long.
 
 A full collection visits every object of the cluster: 280 ms with 10,000 pods. Nearly all objects
-of a cluster are freed by reference counting, so only the young ones are visited. Cycles that live
-longer than some thousand allocations are not freed; they are rare, such as tracebacks of errors.
+of a cluster are freed by reference counting, so only the young ones are visited, few at a time:
+55,000 took 90 ms. Cycles that live longer than some thousand allocations are not freed; they are
+rare, such as tracebacks of errors: full collections found none while 50,000 pods were created.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-_ALLOCATIONS: Final = 5_000
-_YOUNG: Final = 10
+_ALLOCATIONS: Final = 1_000
+_YOUNG: Final = 3
 _NEVER: Final = 1 << 30
 
 
@@ -29,3 +30,19 @@ def short_collections() -> Iterator[None]:
     finally:
         gc.unfreeze()
         gc.set_threshold(*thresholds)
+
+
+@contextmanager
+def frozen_creations() -> Iterator[None]:
+    """Never visit the objects that are created in the block.
+
+    After a block with very many of them, the next collection of young objects would visit them all.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if was_enabled:
+            gc.enable()

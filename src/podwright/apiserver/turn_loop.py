@@ -32,6 +32,7 @@ from podwright.apiserver.cluster_clock import ClusterClock
 from podwright.apiserver.defects import answered as answered_by
 from podwright.apiserver.extender_threads import ExtenderThreads
 from podwright.apiserver.lease_warnings import with_lease_warning
+from podwright.apiserver.short_collections import frozen_creations
 from podwright.config import ExtenderReply
 from podwright.simulation import World
 from podwright.store import UnusableStore
@@ -271,7 +272,8 @@ class TurnLoop:
         def write() -> None:
             failure: Exception | None = None
             try:
-                cluster.write_checkpoint()
+                with frozen_creations():
+                    cluster.write_checkpoint()
             except Exception as error:  # noqa: BLE001 - raised in the loop
                 failure = error
             with contextlib.suppress(RuntimeError):  # the server has ended

@@ -107,6 +107,8 @@ class DecisionLog:
         self._unwritten: tuple[FrameHead, bytes] | None = None
         self._first = 0
         self._chain: Chain | None = None
+        # The checkpoints written by this object that need no other: all of a log in memory.
+        self._whole: set[int] = set()
         self.rows = EventRows()
         self.block_events = min(pace.block_events, self._checkpoint_events)
         self._flushed = frames[-1].end if frames else 0
@@ -363,8 +365,7 @@ class DecisionLog:
         place = 0
         for index, frame in enumerate(self._frames):
             if frame.head.kind == CHECKPOINT and len(self) - frame.head.first >= kept_count:
-                is_whole = not self._read(frame, CheckpointObjects, part=1).chain.before
-                place = index if is_whole else place
+                place = index if frame.head.first in self._whole else place
         if place > 1:
             for frame in self._frames[1:place]:
                 self._medium.drop(frame)
@@ -410,6 +411,8 @@ class DecisionLog:
             block = CheckpointObjects(chain=chain, objects=writer.written(new))
             writer.keep_only(references.objects)
         self._chain = chain
+        if not chain.before:
+            self._whole.add(self._flushed)
         self._checkpoint_due = self._next_checkpoint(self._flushed, len(references.objects))
         names = machine.unrestorable
         kind, machine_part = (OBJECTS, Missing(names)) if names else (CHECKPOINT, snapshot)

@@ -28,6 +28,7 @@ import msgspec
 from podwright._version import __version__
 from podwright.machine import Action, Event
 from podwright.objects import ObjectMeta, PodSpec, PodStatus, PodwrightError
+from podwright.recording.encoding_parts import encoded_parts
 
 FORMAT: Final = 6
 """Increased by every change that older readers cannot read."""
@@ -162,7 +163,8 @@ def encode_frame(
         The compression level, 0 to 9.
     """
     # Each part is a stream of its own, so that the index is read without the rest.
-    payload = b"".join(zlib.compress(ENCODER.encode(value), level) for value in values)
+    compressed = _compressed_in_parts if kind in (CHECKPOINT, OBJECTS) else _compressed
+    payload = b"".join(compressed(value, level) for value in values)
     head = FrameHead(
         kind=kind,
         length=len(payload),
@@ -173,6 +175,17 @@ def encode_frame(
         last_ns=times[-1] if times else 0,
     )
     return head, payload
+
+
+def _compressed(value: object, level: int) -> bytes:
+    return zlib.compress(ENCODER.encode(value), level)
+
+
+def _compressed_in_parts(value: object, level: int) -> bytes:
+    """Return the same as `_compressed`; other threads are not held up."""
+    compressor = zlib.compressobj(level)
+    parts = [compressor.compress(part) for part in encoded_parts(value)]
+    return b"".join((*parts, compressor.flush()))
 
 
 def decode_payload(

@@ -54,3 +54,9 @@ class Encodings:
         """Return a stored document as JSON without keeping it, for long lists."""
         known = self._kept.get(id(document))
         return msgspec.json.encode(document) if known is None else known[1]
+
+    def forget(self, document: Document) -> None:
+        """Release a document that is not read again, and its JSON."""
+        known = self._kept.pop(id(document), None)
+        if known is not None:
+            self._bytes -= len(known[1])

@@ -466,8 +466,16 @@ class ObjectStore:
         """Discard the history before a version; older watches and pages are `Expired`."""
         assert self._batch is None, "a batch cannot be compacted"
         oldest = min(before, self._history.current)
-        if self._journal is not None and oldest > self._history.oldest:
-            self._journal.discard(oldest, self._history.until(oldest), self._times.trim())
+        if oldest > self._history.oldest:
+            discarded = self._history.until(oldest)
+            if self._journal is not None:
+                self._journal.discard(oldest, discarded, self._times.trim())
+            for change in discarded:
+                # No watch or list shows these versions any more.
+                if change.old is not None:
+                    self.encodings.forget(change.old.raw)
+                if change.new is None:
+                    self.encodings.forget(change.object.raw)
         self._history.discard_before(oldest)
         self._past_states.discard_before(oldest)
 

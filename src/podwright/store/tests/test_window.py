@@ -133,3 +133,12 @@ def test_old_marks_are_discarded_but_for_the_one_that_is_in_force():
     assert times.trim() == 3 * SECOND
     assert times.time_of(4) is None
     assert times.time_of(5) == 3 * SECOND
+
+
+def test_the_json_of_versions_outside_the_window_is_released(make):
+    store = make(window_bytes=100_000)
+    for number in range(50):
+        store.put(a_config_map("c", data={"text": "x" * 10_000 + str(number)}))
+    assert len(store.encodings._kept) <= 11
+    (last,) = store.list(CONFIG_MAP).objects
+    assert id(last.raw) in store.encodings._kept
