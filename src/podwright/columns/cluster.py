@@ -127,6 +127,7 @@ class Cluster:
         self.dry_run_cache = DryRunCache(self.nodes, self.budgets)
         self._pods_on_missing_nodes: dict[str, dict[str, Pod]] = {}
         self.numbering = 0
+        self._device_changes = 0
         self._live: tuple[int, I32Array] = (-1, np.empty(0, dtype=np.int32))
 
     @property
@@ -355,6 +356,28 @@ class Cluster:
             self._put_node(node)
         for pod, name in pods:
             self.place(pod, self.nodes.slot_of[name])
+
+    # ---------------------------------------------------------------- devices
+
+    def record_device_changes(self) -> None:
+        """Record the nodes whose devices changed since the last call in `pods_journal`.
+
+        A result per slot that reads devices is then updated as one that reads `Reads.PODS`: an
+        allocation changes the node on which the pod is placed.
+        """
+        devices, nodes = self.devices, self.nodes
+        if self._device_changes == devices.change_count:
+            return
+        names = devices.changes_since(self._device_changes)
+        self._device_changes = devices.change_count
+        if names is None:
+            nodes.pods_journal.forget()
+            return
+        for name in dict.fromkeys(names):
+            slot = nodes.slot_of.get(name)
+            # A node that is missing is evaluated when it comes.
+            if slot is not None:
+                nodes.pods_journal.record(slot)
 
     # ---------------------------------------------------------------- pods
 

@@ -191,6 +191,15 @@ class PodKeyCache:
             self._templates[id(pod.spec)] = (pod.spec, pod.metadata, own_keys, key)
         return key
 
+    def number_of(self, place: int, key: Hashable) -> int:
+        """Return the number of a key of the plugin at a position."""
+        numbers = self.numbers[place]
+        number = numbers.numbers.get(key)
+        if number is None:
+            number = numbers.add(key)
+            self._added_count += 1
+        return number
+
 
 def _may_differ_in_template(plugin: Plugin) -> bool:
     """Return whether some keys of this plugin may depend on more than the pod's template."""

@@ -217,6 +217,22 @@ class Plugin:
         """
         return KeyReads(self.preparation_reads(key), self.filter_reads, self.score_reads)
 
+    def key_in_cluster(self, cycle: Cycle) -> Hashable | None:
+        """Return a narrower key for a pod whose results read the cluster; None: there is none.
+
+        For a plugin whose results depend on the cluster by `reads_for`, but for most pods only
+        on a few other objects. Pods with equal narrower keys then share results that are updated
+        node by node; `reads_for` is called with the narrower key too and must not return
+        `Reads.CLUSTER` for it. It is called in every cycle of such a pod.
+
+        Parameters
+        ----------
+        cycle : Cycle
+            A new cycle of the pod. Call `pre_filter` with it: the state that it writes is the
+            pod's own from Reserve on. Return None unless PreFilter accepts the pod.
+        """
+        raise NotImplementedError
+
     # ------------------------------------------------------------ before the cycle
 
     def pre_enqueue(self, pod: Pod) -> Status:

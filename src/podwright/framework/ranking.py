@@ -20,6 +20,8 @@ oracle.
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import numpy as np
 
@@ -127,6 +129,9 @@ class Ranking:
         The versions of these `Reads` for which the results are valid.
     objects_version : int
         That of the cluster for which those versions were last compared.
+    own_state : dict of str to object
+        What PreFilter wrote for the pod that was ranked last, if the ranking has a key that is
+        narrower than the pod's; see `Plugin.key_in_cluster`.
     """
 
     def __init__(
@@ -149,6 +154,7 @@ class Ranking:
         self.reads = 0
         self.prepared_for: tuple[int, ...] = ()
         self.objects_version = -1
+        self.own_state: dict[str, Any] = {}
         self._local_filters = [row for row in parts.filters if isinstance(row, VerdictRow)]
         self._sweeps = [row for row in parts.filters if isinstance(row, Sweep)]
         self._requests = (

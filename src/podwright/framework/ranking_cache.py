@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable
+from typing import Any
 
 from podwright.columns import Cluster, Reads
 from podwright.framework.adapter import PluginFailure
@@ -101,6 +102,11 @@ class RankingCache:
         self._scratch = Scratch()
         self._sweeps = {plugin.name: Sweep(plugin) for plugin in profile.filter}
         largest = MAX_NODE_SCORE * sum(weight for _, weight in profile.score)
+        self._narrowing = tuple(
+            (plugin, place)
+            for place, plugin in enumerate(plugins)
+            if plugin.implements("key_in_cluster")
+        )
         self._local_filters = frozenset(p.name for p in profile.filter if is_local(p.filter_reads))
         self._local_scores = frozenset(
             p.name for p, _ in profile.score if largest < _MOST_TOTALS and _has_local_score(p)
@@ -136,15 +142,63 @@ class RankingCache:
             except UncacheableScore as error:
                 self._stop_caching(error.plugin)
 
+    def narrowed(self, pod: Pod) -> Ranking | None:
+        """Return a ranking for the pod's narrower key; None: the pod has none.
+
+        Its totals are right. Its state is that of another pod with this key, except for
+        `Ranking.own_state`, so it serves only to choose a node; see `Plugin.key_in_cluster`.
+
+        Raises
+        ------
+        PluginFailure
+            As for `of`.
+        """
+        if not self._narrowing:
+            return None
+        if self._keys.is_outdated or self._keys.is_full:
+            self._clear_all()
+        key = self._keys.key_of(pod)
+        found = self._narrower_key(pod, key)
+        if found is None:
+            return None
+        key, own_state = found
+        self._cluster.record_device_changes()
+        ranking = self._of_key(pod, key)
+        ranking.own_state = own_state
+        return ranking
+
+    def _narrower_key(self, pod: Pod, key: Key) -> tuple[Key, dict[str, Any]] | None:
+        """Return a key without a plugin that reads the cluster, and the pod's own state."""
+        cycle = None
+        narrower = list(key)
+        for plugin, place in self._narrowing:
+            numbers = self._keys.numbers[place]
+            if numbers.reads[key[place]].filter is not Reads.CLUSTER:
+                continue
+            cycle = cycle or Cycle(pod, self._cluster)
+            of_plugin = plugin.key_in_cluster(cycle)
+            if of_plugin is None:
+                return None
+            narrower[place] = self._keys.number_of(place, of_plugin)
+        if cycle is None:
+            return None
+        for numbers, number in zip(self._keys.numbers, narrower, strict=True):
+            if int(numbers.reads[number].preparation) & _CLUSTER:
+                return None
+        return tuple(narrower), cycle.state
+
     def _of(self, pod: Pod) -> Ranking:
         if self._keys.is_outdated:
             self._clear_all()
         key = self._keys.key_of(pod)
+        if self._keys.is_full and key not in self._rankings:
+            self._clear_all()
+            key = self._keys.key_of(pod)
+        return self._of_key(pod, key)
+
+    def _of_key(self, pod: Pod, key: Key) -> Ranking:
         ranking = self._rankings.get(key)
         if ranking is None:
-            if self._keys.is_full:
-                self._clear_all()
-                key = self._keys.key_of(pod)
             ranking = self._make(pod, key, keep=self._is_familiar(key))
         elif self._is_outdated(ranking):
             ranking = self._make(pod, key, keep=True)

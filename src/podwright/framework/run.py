@@ -136,30 +136,41 @@ class PluginRunner:
         """
         cluster = self.cluster
         self.scored = None
+        is_quick = (
+            self._is_plain
+            and not cluster.nominations.by_node
+            and not pod.status.nominated_node_name
+        )
         try:
+            if is_quick:
+                narrowed = self._rankings.narrowed(pod)
+                decision = None if narrowed is None else self._pick(pod, narrowed, cycle_number)
+                if decision is not None:
+                    self._last = narrowed
+                    return decision
             self._last = ranking = self._rankings.of(pod)
-            if (
-                self._is_plain
-                and ranking.is_open
-                and ranking.is_settled
-                and not cluster.nominations.by_node
-                and not pod.status.nominated_node_name
-            ):
-                slot = ranking.pick(draw(self.seed, TIE_STREAM, cycle_number))
-                if slot >= 0:
-                    feasible = ranking.feasible_count
-                    return Decision(
-                        pod=pod,
-                        node=cluster.nodes.names[slot],
-                        slot=slot,
-                        feasible_count=feasible,
-                        evaluated_count=cluster.nodes.n_alive,
-                        tie_count=ranking.tie_count,
-                        total=ranking.best_total if feasible > 1 else None,
-                    )
-            return self._decide_fully(pod, ranking, cycle_number, suggest)
+            decision = self._pick(pod, ranking, cycle_number) if is_quick else None
+            return decision or self._decide_fully(pod, ranking, cycle_number, suggest)
         except PluginFailure as failure:
             return Decision(pod=pod, error=failure.status)
+
+    def _pick(self, pod: Pod, ranking: Ranking, cycle_number: int) -> Decision | None:
+        """Choose one of the best nodes of a settled ranking; None: only a sweep can."""
+        if not (ranking.is_open and ranking.is_settled):
+            return None
+        slot = ranking.pick(draw(self.seed, TIE_STREAM, cycle_number))
+        if slot < 0:
+            return None
+        nodes, feasible = self.cluster.nodes, ranking.feasible_count
+        return Decision(
+            pod=pod,
+            node=nodes.names[slot],
+            slot=slot,
+            feasible_count=feasible,
+            evaluated_count=nodes.n_alive,
+            tie_count=ranking.tie_count,
+            total=ranking.best_total if feasible > 1 else None,
+        )
 
     @property
     def ranking(self) -> Ranking:
@@ -194,7 +205,11 @@ class PluginRunner:
 
     def own_cycle(self, pod: Pod) -> Cycle:
         """Return the cycle of the last decision as that of `pod` alone, from Reserve on."""
-        return self.ranking.cycle.own(pod)
+        ranking = self.ranking
+        cycle = ranking.cycle.own(pod)
+        if ranking.own_state:
+            cycle.take(ranking.own_state)
+        return cycle
 
     def search_position(self) -> int:
         """Return where the next search for nodes begins; valid until nodes are added or deleted."""

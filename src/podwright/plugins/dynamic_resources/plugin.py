@@ -6,7 +6,7 @@ Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -91,6 +91,20 @@ UNFIT = Status.unresolvable("cannot fit resource")
 _NOT_FOUND = Status.error("claim allocation not found for node")
 _NOTHING = KeyReads(Reads.NOTHING, Reads.NOTHING, Reads.NODE)
 _EVERYTHING = KeyReads(Reads.CLUSTER, Reads.CLUSTER, Reads.CLUSTER)
+# Changes of devices are recorded as changes of pods; see `Cluster.record_device_changes`.
+_PER_NODE = KeyReads(Reads.NOTHING, Reads.NODE | Reads.PODS, Reads.NODE)
+
+
+class _NewClaims(NamedTuple):
+    """The key of pods whose claims are all to be allocated.
+
+    Attributes
+    ----------
+    specs : tuple of int
+        The numbers of the claims' specs, in order.
+    """
+
+    specs: tuple[int, ...]
 
 
 class DynamicResources(Plugin):
@@ -168,11 +182,29 @@ class DynamicResources(Plugin):
 
     def reads_for(self, key: Hashable, cluster: Cluster) -> KeyReads:
         """Return the cluster for pods with claims, and nothing for others."""
+        if isinstance(key, _NewClaims):
+            return _PER_NODE
         if isinstance(key, tuple) and key:
             has_claims, extended, _ = key
             if has_claims or any(map(cluster.device_classes.class_of, extended)):
                 return _EVERYTHING
         return _NOTHING
+
+    def key_in_cluster(self, cycle: Cycle) -> Hashable | None:
+        """Return the specs of the claims, if all of them are to be allocated.
+
+        Then the nodes that pass depend on the specs and on each node's devices alone. None if
+        the score is not 0 on all nodes: prioritized lists have different scores.
+        """
+        if not self.pre_filter(cycle).is_success:
+            return None
+        state = cycle.read(STATE)
+        if state.special is not None or len(state.unallocated) != len(state.claims):
+            return None
+        for claim in state.claims:
+            if any(request.has_alternatives for request in requests_of(claim.spec)):
+                return None
+        return _NewClaims(tuple(map(cycle.cluster.devices.spec_number, state.claims)))
 
     # ------------------------------------------------------------ before filtering
 
