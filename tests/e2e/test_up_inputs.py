@@ -162,3 +162,51 @@ def test_missing_files_are_one_line_each(tmp_path):
         result = run(f"up --port 0 {option} {tmp_path / 'absent.json'}", status=2)
         assert "absent.json" in result.stderr
         assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_service_of_an_event_gets_an_address(tmp_path):
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"ports": [{"port": 80}], "type": "NodePort"},
+    }
+    lines = write_lines(tmp_path / "events.jsonl", {"at": "1s", "apply": service})
+    with up(tmp_path, "--events", lines) as cluster:
+        spec = cluster.eventually("/api/v1/namespaces/shop/services/web", dict)["spec"]
+        assert spec["clusterIP"].startswith("10.")
+        assert spec["ports"][0]["nodePort"] >= 30000
+
+
+def test_a_claim_without_a_class_is_bound(tmp_path):
+    claims = "/api/v1/namespaces/default/persistentvolumeclaims"
+    with up(tmp_path, "--nodes", "1") as cluster:
+        claim = {
+            "metadata": {"name": "data"},
+            "spec": {
+                "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": "1Gi"}},
+            },
+        }
+        assert cluster.send("POST", claims, claim)[0] == 201
+        web = pod("web")
+        web["spec"]["volumes"] = [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]
+        assert cluster.send("POST", PODS, web)[0] == 201
+        cluster.eventually(f"{PODS}/web", is_running)
+        found = cluster.eventually(f"{claims}/data", lambda found: found.get("status"))
+        assert found["spec"]["storageClassName"] == "standard"
+        assert found["status"]["phase"] == "Bound"
+
+
+def test_classes_of_files_are_the_only_ones(tmp_path):
+    path = tmp_path / "class.json"
+    written = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "fast"},
+        "provisioner": "example.com/fast",
+    }
+    path.write_text(json.dumps(written))
+    with up(tmp_path, str(path)) as cluster:
+        classes = cluster.send("GET", "/apis/storage.k8s.io/v1/storageclasses")[1]
+        assert [each["metadata"]["name"] for each in classes["items"]] == ["fast"]

@@ -49,7 +49,7 @@ from podwright.objects import (
 )
 from podwright.simulation import Apply, Observer, Operation, World, with_scheduler
 from podwright.stages import Stage
-from podwright.store import NAMESPACE, ObjectStore, kind_of
+from podwright.store import NAMESPACE, ObjectStore, UnusableStore, kind_of
 
 LOGS_MAX: Final = 10
 """How many schedulers back, counting the present one, decisions can be explained."""
@@ -191,10 +191,37 @@ class Cluster:
         else:
             self.world.do(operation)
 
+    def add_inputs(
+        self,
+        inputs: Iterable[tuple[int, Operation]],
+        rejected: Callable[[Operation, PodwrightError], None],
+    ) -> None:
+        """Add operations of users with their times, in order of time.
+
+        Parameters
+        ----------
+        inputs : iterable of (int, Operation)
+        rejected : callable
+            Receives the operations that the API rejects.
+        """
+
+        def operate(operation: Operation) -> None:
+            try:
+                if isinstance(operation, Apply) and kind_of(operation.obj) == SERVICE:
+                    self._apply_service(operation.obj)
+                else:
+                    self.world.operate(operation)
+            except UnusableStore:
+                raise
+            except PodwrightError as error:
+                rejected(operation, error)
+
+        self.world.add_inputs(inputs, operate=operate)
+
     def _apply_service(self, service: KubernetesObject) -> None:
         namespace = service.namespace
         if self.store.get(NAMESPACE, namespace) is None:
-            self.world.add(Namespace(metadata=ObjectMeta(name=namespace)))
+            self.world.operate(Apply(Namespace(metadata=ObjectMeta(name=namespace))))
         document = encode(service)
         document["metadata"] = {
             key: value for key, value in document["metadata"].items() if key not in _SET_BY_SERVER

@@ -9,7 +9,7 @@ from itertools import chain
 
 import msgspec
 
-from podwright.apiserver import Cluster, generated_nodes
+from podwright.apiserver import Cluster, generated_nodes, standard_storage_class
 from podwright.cli.console import print_message, print_warnings
 from podwright.cli.inputs import Inputs as ReadInputs
 from podwright.cli.options import Setup
@@ -30,6 +30,7 @@ DEMO = str(files("podwright.cli").joinpath("demo.yaml"))
 """The manifests of `--demo`."""
 
 _STAGE = (api_group(API_VERSION), "Stage")
+_STORAGE_CLASS = ("storage.k8s.io", "StorageClass")
 
 
 def event_files(paths: Sequence[str]) -> list[EventFile]:
@@ -52,6 +53,7 @@ def inputs_of(
     setup: Setup,
     *,
     nodes: int,
+    has_storage_class: bool,
     store: ObjectStore,
     start_ns: int,
 ) -> Inputs:
@@ -64,6 +66,8 @@ def inputs_of(
     events : sequence of EventFile
     nodes : int
         How many equal nodes to create besides.
+    has_storage_class : bool
+        Whether to create a default StorageClass at the first start, unless the files have classes.
     store : ObjectStore
         Of the cluster; empty at its first start.
     start_ns : int
@@ -76,9 +80,12 @@ def inputs_of(
     """
     loaded = read.loaded
     is_new = not store.kinds()
+    has_classes = any(kind_of(obj) == _STORAGE_CLASS for obj in loaded.objects)
+    classes = [standard_storage_class()] if has_storage_class and is_new and not has_classes else []
     sourced = [
         entry
         for entry in (
+            *(Sourced("podwright up", each) for each in classes),
             *(Sourced("--nodes", node) for node in generated_nodes(nodes)),
             *loaded.sourced,
         )
@@ -142,7 +149,7 @@ def add_inputs(cluster: Cluster, inputs: Inputs, start_ns: int) -> None:
                 later = chain([(due_ns, operation)], timed)
                 break
             cluster.do(operation)
-    cluster.world.add_inputs(later, rejected=_report_rejected)
+    cluster.add_inputs(later, _report_rejected)
 
 
 def _report_rejected(operation: Operation, error: PodwrightError) -> None:

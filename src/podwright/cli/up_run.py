@@ -116,7 +116,13 @@ def run_up(options: UpOptions, setup: Setup) -> None:
         clock.pause()  # until the cluster is served
         start_ns = clock.now_ns()
         timed = inputs_of(
-            inputs, events, setup, nodes=options.nodes, store=store, start_ns=start_ns
+            inputs,
+            events,
+            setup,
+            nodes=options.nodes,
+            has_storage_class=options.has_controllers,
+            store=store,
+            start_ns=start_ns,
         )
         check_parts(
             timed, has_controllers=options.has_controllers, has_lifecycle=options.has_lifecycle

@@ -62,18 +62,11 @@ def provisioned(
     """Return the provisioned volume of a claim, with a claimRef to it."""
     written = section(claim, "spec")
     capacity = (written.get("resources") or {}).get("requests") or {}
-    source: Document = {
-        "driver": storage_class.provisioner,
-        "fsType": "ext4",
-        "volumeHandle": f"vol-{_digest(claim.uid)[:17]}",
-    }
-    if storage_class.parameters:
-        source["volumeAttributes"] = dict(storage_class.parameters)
     spec: Document = {
         "accessModes": list(claim.spec.access_modes),
         "capacity": {"storage": capacity.get("storage", "0")},
         "claimRef": reference_to(claim),
-        "csi": source,
+        **_source(claim, storage_class),
         "persistentVolumeReclaimPolicy": storage_class.reclaim_policy or "Delete",
         "storageClassName": storage_class.name,
         "volumeMode": claim.spec.volume_mode or "Filesystem",
@@ -96,6 +89,24 @@ def provisioned(
         "status": {"phase": "Pending", "lastPhaseTransitionTime": timestamp_text(now_ns)},
     }
     return decode(volume, source=f"the volume of PersistentVolumeClaim {claim.key}")
+
+
+def _source(claim: PersistentVolumeClaim, storage_class: StorageClass) -> Document:
+    """Return the source of a volume: of CSI, or a directory if the name is not one of a driver.
+
+    The provisioners of kind (`rancher.io/local-path`) and minikube (`k8s.io/minikube-hostpath`)
+    make directories, and the names of CSI drivers have no slash.
+    """
+    if "/" in storage_class.provisioner:
+        return {"hostPath": {"path": f"/{volume_name(claim)}", "type": "DirectoryOrCreate"}}
+    source: Document = {
+        "driver": storage_class.provisioner,
+        "fsType": "ext4",
+        "volumeHandle": f"vol-{_digest(claim.uid)[:17]}",
+    }
+    if storage_class.parameters:
+        source["volumeAttributes"] = dict(storage_class.parameters)
+    return {"csi": source}
 
 
 def reference_to(claim: PersistentVolumeClaim) -> Document:

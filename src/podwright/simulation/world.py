@@ -91,7 +91,6 @@ from podwright.machine import (
 )
 from podwright.objects import (
     KubernetesObject,
-    PodwrightError,
     Time,
     read_time,
     require_objects,
@@ -139,7 +138,7 @@ from podwright.simulation.world_reading import WorldReading
 from podwright.simulation.world_requests import WorldRequests
 from podwright.simulation.world_review import WorldReview
 from podwright.stages import ScheduleStage, Stage, StageDue
-from podwright.store import ObjectStore, UnusableStore, kind_of
+from podwright.store import ObjectStore, kind_of
 
 ROUND_MAX: Final = 32
 """The maximum number of events of one type that start a round."""
@@ -319,7 +318,7 @@ class World(WorldReading):
         self._count_at_once = 0
         self._changes_max = sys.maxsize
         self._is_slice_over: Callable[[], bool] = _never
-        self._input_rejected: Callable[[Operation, PodwrightError], None] | None = None
+        self._operate_input: Callable[[Operation], None] = self.operate
         self._handlers = self._action_handlers()
         if is_new:
             for document in BOOTSTRAP_OBJECTS:
@@ -390,7 +389,7 @@ class World(WorldReading):
                 self._review.add(operation.obj)
             if at_ns is None:
                 self.unproductive_cycles = 0
-                self._operate(operation)
+                self.operate(operation)
                 self._process_actions()
             else:
                 self._heap.push(at_ns, Turn.INPUT, operation)
@@ -399,7 +398,7 @@ class World(WorldReading):
         self,
         inputs: Iterable[tuple[int, Operation]],
         *,
-        rejected: Callable[[Operation, PodwrightError], None] | None = None,
+        operate: Callable[[Operation], None] | None = None,
     ) -> None:
         """Add operations with their times, in order of time.
 
@@ -408,11 +407,11 @@ class World(WorldReading):
         Parameters
         ----------
         inputs : iterable of (int, Operation)
-        rejected : callable, optional
-            Receives the operations that the API rejects; without it the error is raised.
+        operate : callable, optional
+            Executes them, in place of `operate`.
         """
         self.inputs = iter(inputs)
-        self._input_rejected = rejected
+        self._operate_input = operate or self.operate
         self._take_input()
 
     def _take_input(self) -> None:
@@ -678,19 +677,10 @@ class World(WorldReading):
                 self._operate_input(operation)
                 self._take_input()
             case _:
-                self._operate(event)
+                self.operate(event)
 
-    def _operate_input(self, operation: Operation) -> None:
-        try:
-            self._operate(operation)
-        except UnusableStore:
-            raise
-        except PodwrightError as error:
-            if self._input_rejected is None:
-                raise
-            self._input_rejected(operation, error)
-
-    def _operate(self, operation: Operation) -> None:
+    def operate(self, operation: Operation) -> None:
+        """Execute an operation while an event is processed; `do` is for all other times."""
         now_ns = self._heap.now_ns
         match operation:
             case Drain(node):
