@@ -138,7 +138,10 @@ class Application:
         except asyncio.CancelledError:
             if not self._turns.is_stopping:
                 raise
-            await _send_reply(send, _UNAVAILABLE)
+            from podwright.apiserver.control.problems import Problem, problem_response
+
+            stopping = problem_response(Problem(503, "the server is stopping"))
+            await stopping(scope, receive, send)
 
 
 def _headers(pairs: Any) -> Mapping[str, str]:

@@ -31,13 +31,11 @@ from podwright.cli.options import RuleName, Setup
 from podwright.cli.schedule_run import (
     NO_NODE,
     NothingToSchedule,
-    document_of,
-    nomination_of,
-    outcome_of,
 )
 from podwright.cli.workloads import expand_workloads
 from podwright.config import KubeSchedulerConfiguration, KubeSchedulerProfile
 from podwright.framework import Decision
+from podwright.recording import decision_document, nomination_of, outcome_of
 
 _SIDES = ("modern", "classic")
 """The rule sets in documents, named as the values of ``--rules``."""
@@ -122,7 +120,7 @@ def _pod_document(pod: ComparedPod) -> dict[str, Any]:
     if not pod.is_same:
         document["by"] = kind_of(pod)
     for side, decision, because in zip(_SIDES, pod.decisions, pod.because, strict=True):
-        side_document = document_of(decision)
+        side_document = decision_document(decision)
         side_document.pop("pod")
         side_document["because"] = (
             None if because is None else reason_document(because, limit=SHOWN_SCORES)

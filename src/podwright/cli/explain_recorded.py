@@ -4,42 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
-from podwright.advice import nearest_nodes, rejection_groups
+import msgspec
+
 from podwright.assembly import UnknownPod
 from podwright.cli.console import announce_compilation
 from podwright.cli.explanation_output import print_view
-from podwright.cli.explanation_view import ExplanationView, RecordedOutcome
 from podwright.cli.inputs import find_key, find_node, load_plugins
 from podwright.cli.recorded_run import RecordedRun, open_for_command
 from podwright.cli.workloads import kind_named
-from podwright.config import Gates, format_duration
 from podwright.framework import Plugin
-from podwright.objects import NamespacedName, Pod, shortest_time_text, workload_of
+from podwright.objects import NamespacedName, Pod, workload_of
 from podwright.queueing import QueueName
 from podwright.recording import (
-    AttemptOutcome,
     Cycles,
     DecisionLog,
-    OutcomeKind,
-    PastCycle,
-    camel_case,
     find_cycle,
-    find_outcome,
-    past_advice,
+    recorded_view,
 )
 from podwright.recording.replay import replay
-
-QUEUE_LABELS = {
-    "active": "active",
-    "backoff": "backoff",
-    "error_backoff": "backoff after an error",
-    "unschedulable": "unschedulable",
-    "gated": "gated",
-    "in_flight": "in flight",
-}
-"""The printed name of each subqueue of the scheduling queue."""
 
 
 def run_explain_recorded(  # noqa: PLR0913 - the options of the command
@@ -63,7 +46,12 @@ def run_explain_recorded(  # noqa: PLR0913 - the options of the command
         key = find_recorded_pod(text, run.log, cycles, namespace=namespace, plugins=own)
         at_ns = run.moment(at) if at else None
         past = find_cycle(run.log, key, attempt or -1, at=at_ns, plugins=own, cycles=cycles)
-        view = recorded_view(run, past, nodes=nodes)
+        requested = [
+            find_node(name, past.machine.cluster.nodes.slot_of, where="in the cluster at that time")
+            for name in nodes
+        ]
+        view = recorded_view(past, run.log, start_ns=run.start_ns, end_ns=run.end_ns)
+        view = msgspec.structs.replace(view, nodes=tuple(requested))
         return print_view(view, shown=shown, output=output)
 
 
@@ -133,95 +121,3 @@ def _pod_of_workload(
     where = "with a scheduling attempt in this run"
     key = find_key(name, of_kind, namespace=namespace, what=kind, where=where)
     return min(of_kind[key], key=lambda pod: bool(pod.spec.node_name)).key
-
-
-def recorded_view(
-    run: RecordedRun, past: PastCycle, *, nodes: Sequence[str] = ()
-) -> ExplanationView:
-    """Explain a recorded cycle, and replay the events after it to find its outcome."""
-    setup, cluster = run.log.setup, past.machine.cluster
-    known = cluster.nodes.slot_of
-    requested = tuple(find_node(name, known, where="in the cluster at that time") for name in nodes)
-    explanation = past.explain()
-    # Before the replay continues: these read the cluster as it was in the cycle.
-    gates = Gates(setup.gates)
-    near = nearest_nodes(explanation, cluster, limit=None, gates=gates)
-    advice = past_advice(
-        past,
-        explanation,
-        gates=gates,
-        custom_plugins={plugin.name for plugin in setup.plugins},
-    )
-    return ExplanationView(
-        explanation=explanation,
-        reasons=rejection_groups(explanation),
-        advice=advice,
-        near=near,
-        seed=setup.seed,
-        tie_rule=setup.tie_rule,
-        nodes=requested,
-        past=_recorded_outcome(run, past, find_outcome(past)),
-    )
-
-
-def _recorded_outcome(run: RecordedRun, past: PastCycle, after: AttemptOutcome) -> RecordedOutcome:
-    began_ns, count, number = past.entry.now_ns, len(past.ends), past.attempt
-    next_ns = run.log.time_of(past.ends[number]) if number < count else None
-    then = _then(after, began_ns)
-    if next_ns is not None:
-        then += f"; attempt {number + 1} followed {_later(next_ns - began_ns)}"
-    elif after.kind is OutcomeKind.QUEUED:
-        then += f"; no further attempt before the end of the run, {_later(run.end_ns - began_ns)}"
-    document: dict[str, Any] = {
-        "event": past.end + 1,
-        "time": shortest_time_text(began_ns),
-        "sinceStart": run.since_start(began_ns),
-        "attempt": number,
-        "attempts": count,
-        "then": {
-            "fate": after.kind.value,
-            "time": shortest_time_text(after.now_ns),
-            "node": after.node or None,
-            "error": after.error or None,
-            "queue": camel_case(after.place) or None,
-            "waitsFor": list(after.waits_for),
-            "backoffEnd": None
-            if after.backoff_end_ns < 0
-            else shortest_time_text(after.backoff_end_ns),
-            "nominatedNode": after.nominated_node or None,
-        },
-        "nextAttempt": None if next_ns is None else shortest_time_text(next_ns),
-    }
-    text = f"{number} of {count}, {run.describe(began_ns)}, event {past.end + 1}"
-    return RecordedOutcome(when=text, then=then, document=document)
-
-
-def _then(after: AttemptOutcome, began_ns: int) -> str:
-    later = _later(after.now_ns - began_ns)
-    match after.kind:
-        case OutcomeKind.BOUND:
-            return f"bound to {after.node} {later}"
-        case OutcomeKind.GONE:
-            return f"the pod was deleted {later}"
-        case OutcomeKind.BINDING:
-            where = f" to {after.node}" if after.node else ""
-            return f"binding{where} had not completed {later}"
-        case OutcomeKind.QUEUED:
-            return _requeued(after, began_ns)
-
-
-def _requeued(after: AttemptOutcome, began_ns: int) -> str:
-    text = f"requeued as {QUEUE_LABELS.get(after.place, after.place)}"
-    if after.error:
-        text = f"the attempt on {after.node} failed: {after.error}; {text}"
-    if after.waits_for:
-        text += f", waiting for {', '.join(after.waits_for)}"
-    if after.backoff_end_ns > began_ns:
-        text += f", with a backoff of {format_duration(after.backoff_end_ns - began_ns)}"
-    if after.nominated_node:
-        text += f", nominated to {after.nominated_node}"
-    return text
-
-
-def _later(duration_ns: int) -> str:
-    return f"{format_duration(duration_ns)} later" if duration_ns else "immediately"

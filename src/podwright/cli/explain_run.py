@@ -10,13 +10,13 @@ import msgspec
 from podwright.assembly import Scheduler, SchedulerState, UnknownPod
 from podwright.cli.console import announce_compilation, progress, waiting
 from podwright.cli.explanation_output import print_view
-from podwright.cli.explanation_view import ExplanationView, WorkloadView
 from podwright.cli.inputs import find_node, load_all
 from podwright.cli.options import Setup
 from podwright.cli.workloads import expand_workloads, find_pods
 from podwright.controllers import ExpandedWorkload
 from podwright.framework import Explanation
 from podwright.objects import FieldError, InputError, Pod
+from podwright.recording import ExplanationView, WorkloadView
 
 
 def run_explain(

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from rich.text import Text
 
 from podwright.cli.console import print_heading, print_paragraph, print_table, stdout
-from podwright.cli.explanation_view import ExplanationView, extender_name, nodes_by_total
+from podwright.cli.explanation_view import extender_name, nodes_by_total
 from podwright.framework import Explanation, FilterExplanation
+from podwright.recording import ExplanationView
 
 
 def print_matrix(view: ExplanationView, shown: int | None) -> None:

@@ -9,18 +9,22 @@ from rich.text import Text
 from podwright.advice import NearNode, Remedy
 from podwright.assembly import TakenPlace
 from podwright.cli.console import print_document, print_heading, print_paragraph, print_table, write
-from podwright.cli.explanation_document import explanation_document
 from podwright.cli.explanation_matrix import print_matrix
 from podwright.cli.explanation_view import (
-    ExplanationView,
-    WorkloadView,
     extender_name,
     node_list,
     nodes_by_total,
 )
 from podwright.cli.preemption_output import print_preemption
-from podwright.cli.schedule_run import NO_NODE, nomination_of, outcome_of
+from podwright.cli.schedule_run import NO_NODE
 from podwright.framework import Explanation
+from podwright.recording import (
+    ExplanationView,
+    WorkloadView,
+    explanation_document,
+    nomination_of,
+    outcome_of,
+)
 
 _CHANGES_SHOWN = 3
 _TAKERS_SHOWN = 6

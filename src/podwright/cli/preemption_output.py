@@ -3,59 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from podwright.cli.console import print_heading, print_paragraph, print_table
 from podwright.columns import priority_of
-from podwright.framework import Decision, Rejection
+from podwright.framework import Decision
 from podwright.objects import Pod
-from podwright.preemption import Candidate, Preemption
+from podwright.recording import ordered_candidates, preemption_of
 
 _PODS_SHOWN = 6
-
-
-def preemption_of(decision: Decision) -> Preemption | None:
-    """Return the result of preemption; None if it was not attempted."""
-    result = decision.post_filter
-    details = None if result is None else result.details
-    return details if isinstance(details, Preemption) else None
-
-
-def preemption_document(decision: Decision) -> dict[str, Any] | None:
-    """Return the result of preemption as a plain document; None if it was not attempted."""
-    preemption = preemption_of(decision)
-    if preemption is None:
-        return None
-    tried, choice = preemption.dry_run, preemption.choice
-    return {
-        "nodesWhereRoomMayHelp": tried.helpable_count,
-        "triedNodes": tried.visited_count,
-        "rejections": [_rejection(rejection) for rejection in tried.rejections],
-        "candidates": [_candidate(candidate) for candidate in _ordered(preemption)],
-        "chosen": None if choice is None else choice.candidate.node,
-        "criterion": None
-        if choice is None or choice.criterion is None
-        else choice.criterion.description,
-        "equallyGood": [] if choice is None else list(choice.acceptable),
-        "losingNomination": [pod.key for pod in preemption.cleared_nominations],
-    }
-
-
-def _rejection(rejection: Rejection) -> dict[str, Any]:
-    return {"reasons": list(rejection.status.reasons), "nodeCount": rejection.count}
-
-
-def _candidate(candidate: Candidate) -> dict[str, Any]:
-    return {
-        "node": candidate.node,
-        "victims": [_pod(pod) for pod in candidate.victims],
-        "spared": [_pod(pod) for pod in candidate.spared],
-        "violatedBudgets": candidate.pdb_violations,
-    }
-
-
-def _pod(pod: Pod) -> dict[str, Any]:
-    return {"pod": pod.key, "priority": priority_of(pod)}
 
 
 def print_preemption(decision: Decision, shown: int | None) -> None:
@@ -83,7 +38,7 @@ def print_preemption(decision: Decision, shown: int | None) -> None:
     for rejection in tried.rejections:
         reason = rejection.status.message
         print_paragraph(f"{_count(rejection.count, 'node')}: {reason}", indent=2, hanging=2)
-    candidates = _ordered(preemption)
+    candidates = ordered_candidates(preemption)
     if len(candidates) < count:
         print_paragraph(f"extenders kept {len(candidates)} of them", indent=2)
     if preemption.choice is None:
@@ -107,12 +62,6 @@ def print_preemption(decision: Decision, shown: int | None) -> None:
     if preemption.cleared_nominations:
         names = _named(preemption.cleared_nominations, shown)
         print_paragraph(f"clears the nomination of {names}", indent=2, hanging=2)
-
-
-def _ordered(preemption: Preemption) -> list[Candidate]:
-    """Return the candidates sorted by node name, the chosen one first."""
-    chosen = "" if preemption.choice is None else preemption.choice.candidate.node
-    return sorted(preemption.candidates, key=lambda one: (one.node != chosen, one.node))
 
 
 def _named(pods: Sequence[Pod], shown: int | None) -> str:

@@ -22,13 +22,13 @@ from podwright.cli.console import (
     write,
 )
 from podwright.cli.duration_text import duration_text
-from podwright.cli.explain_recorded import QUEUE_LABELS
 from podwright.cli.inputs import load_plugins
 from podwright.cli.recorded_run import RecordedRun, open_for_command
 from podwright.columns import PODS, NodeColumns
 from podwright.machine import Machine
 from podwright.objects import NamespacedName, Node, Pod, shortest_time_text
 from podwright.recording import (
+    QUEUE_LABELS,
     ClusterAt,
     PendingPod,
     QueueAt,

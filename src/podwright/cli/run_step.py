@@ -11,14 +11,13 @@ import typer
 from podwright.assembly import UnknownPod
 from podwright.cli.console import announce_compilation, print_paragraph, print_table, write
 from podwright.cli.event_text import describe_action, describe_event
-from podwright.cli.explain_recorded import recorded_view
 from podwright.cli.explanation_output import print_view
 from podwright.cli.inputs import find_key, load_plugins
 from podwright.cli.recorded_run import RecordedRun, open_for_command
 from podwright.cli.run_show import MomentView, queue_sizes_text
 from podwright.machine import ObjectPut
 from podwright.objects import Pod, PodwrightError
-from podwright.recording import Stepper, find_cycle
+from podwright.recording import Stepper, find_cycle, recorded_view
 
 _PROMPT = "step> "
 _NODES_SHOWN = 5
@@ -185,7 +184,9 @@ class Prompt:
         past = find_cycle(
             self._run.log, key, attempt, plugins=self._run.plugins, cycles=self._stepper.cycles
         )
-        print_view(recorded_view(self._run, past), shown=_NODES_SHOWN, output="table")
+        run = self._run
+        view = recorded_view(past, run.log, start_ns=run.start_ns, end_ns=run.end_ns)
+        print_view(view, shown=_NODES_SHOWN, output="table")
 
     def _shown(self) -> MomentView:
         moment, position = self._stepper.moment, self._stepper.position

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rich.text import Text
@@ -24,7 +24,7 @@ from podwright.cli.console import (
 from podwright.cli.inputs import load_all, warn_of_missing_resources
 from podwright.cli.options import Setup
 from podwright.cli.workloads import expand_workloads, find_pods
-from podwright.framework import Decision, Rejection
+from podwright.framework import Decision
 from podwright.objects import (
     Condition,
     Node,
@@ -34,7 +34,12 @@ from podwright.objects import (
     with_condition,
     with_node_name,
 )
-from podwright.preemption import Preemption
+from podwright.recording import (
+    decision_document,
+    nomination_of,
+    outcome_of,
+    rejections_of,
+)
 
 NO_NODE = "<none>"
 _PODS_SHOWN = 4
@@ -120,26 +125,6 @@ def _nothing_to_do(scheduler: Scheduler, pod_count: int, namespace: str) -> str:
 _UNFIT = frozenset({"Unschedulable", "SchedulerError"})
 
 
-def outcome_of(decision: Decision) -> str:
-    """Return the outcome of a decision; the reason of the PodScheduled condition if it has one."""
-    if decision.node:
-        return "Scheduled"
-    if decision.ignored:
-        return "Ignored"
-    if decision.held_back is not None:
-        return "SchedulingGated"
-    return "SchedulerError" if decision.error is not None else "Unschedulable"
-
-
-def nomination_of(decision: Decision) -> tuple[str, tuple[Pod, ...]]:
-    """Return the node that preemption nominates for a pod ("" if none), and its victims."""
-    result = decision.post_filter
-    if result is None or not result.nominated_node:
-        return "", ()
-    victims = result.details.victims if isinstance(result.details, Preemption) else ()
-    return result.nominated_node, victims
-
-
 def message_of(decision: Decision) -> str:
     """Return the message of a decision, with the effect of preemption."""
     node, victims = nomination_of(decision)
@@ -178,7 +163,7 @@ def _count(number: int, noun: str) -> str:
 
 def _print(decisions: Sequence[Decision], output: str, *, with_messages: bool) -> None:
     if output in ("json", "yaml"):
-        print_document({"decisions": [document_of(d) for d in decisions]}, output)
+        print_document({"decisions": [decision_document(d) for d in decisions]}, output)
     elif output == "pods":
         items = [_pod_document(decision) for decision in decisions]
         print_document({"apiVersion": "v1", "kind": "List", "items": items}, "yaml")
@@ -221,46 +206,6 @@ def _wide(decision: Decision) -> tuple[str | Text, ...]:
     )
 
 
-def document_of(decision: Decision) -> dict[str, Any]:
-    """Return a decision as a plain document."""
-    document: dict[str, Any] = {
-        "pod": decision.pod.key,
-        "outcome": outcome_of(decision),
-        "node": decision.node or None,
-        "message": decision.message,
-        "priority": decision.pod.spec.priority or 0,
-        "feasibleNodes": decision.feasible_count,
-        "examinedNodes": decision.evaluated_count,
-        "tiedNodes": decision.tie_count,
-        "score": decision.total,
-    }
-    node, victims = nomination_of(decision)
-    if node:
-        document |= {"nominatedNode": node, "victims": [pod.key for pod in victims]}
-    if decision.diagnosis is not None:
-        document["rejections"] = [_rejection(r) for r in _rejections_of(decision)]
-    return document
-
-
-def _rejections_of(decision: Decision) -> Iterator[Rejection]:
-    diagnosis = decision.diagnosis
-    if diagnosis is None:
-        return
-    if diagnosis.pre_filter is not None:
-        yield Rejection(diagnosis.pre_filter, diagnosis.node_count)
-    yield from diagnosis.rejections
-
-
-def _rejection(rejection: Rejection) -> dict[str, Any]:
-    status = rejection.status
-    return {
-        "plugin": status.plugin or None,
-        "code": status.code.label,
-        "reasons": list(status.reasons),
-        "nodeCount": rejection.count,
-    }
-
-
 def _pod_document(decision: Decision) -> dict[str, Any]:
     pod = decision.pod
     if decision.node:
@@ -293,7 +238,7 @@ def _print_reasons(decisions: Sequence[Decision]) -> None:
 def _reasons(decision: Decision) -> tuple[str, ...]:
     """Return why a pod is unscheduled, one line per reason; pods with equal lines are grouped."""
     counts: dict[str, int] = {}
-    for rejection in _rejections_of(decision):
+    for rejection in rejections_of(decision):
         # Statuses that differ only in their code have the same text.
         text = f"{rejection.status.message} ({rejection.status.plugin or 'PreFilter'})"
         counts[text] = counts.get(text, 0) + rejection.count

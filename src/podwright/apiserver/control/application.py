@@ -17,6 +17,7 @@ from podwright._version import __version__
 from podwright.api.endpoints import HttpRequest
 from podwright.apiserver.control.clock import clock_endpoints
 from podwright.apiserver.control.endpoints import JSON, Endpoint, routes_of
+from podwright.apiserver.control.explanation import explanation_endpoints
 from podwright.apiserver.control.latency import latency_endpoints
 from podwright.apiserver.control.metrics import metrics_endpoints
 from podwright.apiserver.control.openapi import openapi_document
@@ -66,6 +67,7 @@ def endpoints_of(turns: TurnLoop, latency: ApiLatency) -> list[Endpoint]:
         *latency_endpoints(latency),
         *queue_endpoints(turns),
         *metrics_endpoints(turns),
+        *explanation_endpoints(turns),
     ]
 
     async def show_document(_: Request) -> Response:

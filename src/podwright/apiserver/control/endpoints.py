@@ -61,8 +61,9 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
         found = {
             400: "the query has unknown or repeated parameters",
             401: "the user is not authenticated",
-            403: "the user may not access the path",
+            403: "the user may not access the path, or the Host or Origin is not allowed",
             413: "the body is too long, or its length is not given",
+            500: "the server failed; its log has the reason",
             503: "the server is stopping",
         }
         if self.body is not None:

@@ -57,6 +57,8 @@ def _operation(endpoint: Endpoint, schema_of: dict[Any, Any]) -> Document:
     }
     for status, meaning in endpoint.statuses.items():
         answers[str(status)] = {"description": meaning, "content": problem}
+    # Hosts and origins are rejected with the error of the Kubernetes API, before the path is read.
+    answers["403"]["content"] = {**problem, "application/json": {"schema": {"type": "object"}}}
     words = re.findall(r"[a-z0-9]+", endpoint.path)
     operation: Document = {
         "operationId": "-".join([endpoint.method.lower(), *words]),

@@ -1,6 +1,7 @@
 """The table of endpoints, its OpenAPI document, the queue and the metrics."""
 
 import contextlib
+import json
 
 import pytest
 
@@ -8,6 +9,7 @@ from podwright.api.endpoints import ServerOptions
 from podwright.apiserver import ClusterClock, new_cluster
 from podwright.apiserver.tests.conftest import START_NS, cluster_of, pod
 from podwright.machine import SchedulerOptions
+from podwright.recording import explanation_document, find_cycle, recorded_view
 
 V1 = "/podwright/v1"
 PODS = "/api/v1/namespaces/default/pods"
@@ -31,7 +33,7 @@ def test_the_document_describes_every_endpoint_and_its_problems(serve):
     assert step["requestBody"]["content"]["application/json"]["schema"] == {
         "$ref": "#/components/schemas/ClockStep"
     }
-    assert set(step["responses"]) == {"200", "400", "401", "403", "413", "415", "422", "503"}
+    assert set(step["responses"]) == {"200", "400", "401", "403", "413", "415", "422", "500", "503"}
     place, limit = found["paths"][f"{V1}/queue"]["get"]["parameters"]
     assert (place["name"], limit["name"]) == ("place", "limit")
     assert (limit["schema"]["minimum"], limit["schema"]["maximum"]) == (0, 1000)
@@ -79,6 +81,55 @@ def test_the_metrics_have_the_names_of_upstream(serve):
         text = response.read().decode()
     assert response.getheader("content-type").startswith("text/plain; version=0.0.4")
     assert 'scheduler_pending_pods{queue="unschedulable"} 1' in text
+
+
+def test_an_explanation_is_the_document_of_the_command(serve):
+    served = paused(serve)
+    served.send("POST", PODS, large("large"))
+    served.eventually(f"{V1}/queue", lambda found: found["counts"]["unschedulable"] == 1)
+    path = f"{V1}/pods/default/large/explanation"
+    status, full = served.send("GET", f"{path}?view=full")
+    assert status == 200, full
+    cluster = served.cluster
+    log = cluster.logs[-1]
+    view = recorded_view(
+        find_cycle(log, "default/large"), log, start_ns=START_NS, end_ns=served.clock.now_ns()
+    )
+    assert full == json.loads(json.dumps(explanation_document(view)))
+    assert full["message"].startswith("0/2 nodes are available: 2 Insufficient cpu.")
+    assert full["remedies"]
+    _, summary = served.send("GET", path)
+    assert {key: full[key] for key in summary} == summary
+    assert set(full) - set(summary) >= {"filters", "scores", "rejected"}
+    _, first = served.send("GET", f"{path}?attempt=1")
+    assert first == summary
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("?attempt=7", 404),
+        ("?at=2001-01-01T00:00:00Z", 404),
+        ("?attempt=0", 422),
+        ("?at=tomorrow", 422),
+        ("?attempt=1&at=1s", 422),
+        ("?view=matrix", 422),
+        ("?now=true", 400),
+    ],
+)
+def test_wrong_requests_for_an_explanation_are_problems(serve, query, status):
+    served = paused(serve)
+    served.send("POST", PODS, large("large"))
+    served.eventually(f"{V1}/queue", lambda found: found["counts"]["unschedulable"] == 1)
+    found_status, found = served.send("GET", f"{V1}/pods/default/large/explanation{query}")
+    assert (found_status, found["status"]) == (status, status), found
+    assert found["detail"]
+
+
+def test_a_pod_that_does_not_exist_is_not_explained(serve):
+    status, found = paused(serve).send("GET", f"{V1}/pods/default/none/explanation")
+    assert (status, found["status"]) == (404, 404)
+    assert "default/none has no scheduling attempt" in found["detail"]
 
 
 def test_users_without_access_see_nothing(serve):

@@ -1,19 +1,19 @@
-"""An explanation as a plain document, for ``-o json`` and ``-o yaml``."""
+"""An explanation as a plain document."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from podwright.advice import ReasonGroup, Remedy
-from podwright.cli.explanation_view import ExplanationView, WorkloadView
-from podwright.cli.preemption_output import preemption_document
-from podwright.cli.schedule_run import document_of
+from podwright.recording.explanations.decision import decision_document
+from podwright.recording.explanations.preemption import preemption_document
+from podwright.recording.explanations.view import ExplanationView, WorkloadView
 
 
 def explanation_document(view: ExplanationView) -> dict[str, Any]:
     """Return the explanation as a plain document, with all nodes."""
     explanation = view.explanation
-    decision = document_of(explanation.decision)
+    decision = decision_document(explanation.decision)
     decision.pop("rejections", None)
     restricted = explanation.restricted_to
     if view.past is not None:

@@ -1,0 +1,27 @@
+"""Explanations as structs and plain documents, for commands and for the HTTP API alike."""
+
+from podwright.recording.explanations.decision import (
+    decision_document,
+    nomination_of,
+    outcome_of,
+    rejections_of,
+)
+from podwright.recording.explanations.document import explanation_document
+from podwright.recording.explanations.preemption import ordered_candidates, preemption_of
+from podwright.recording.explanations.recorded import QUEUE_LABELS, recorded_view
+from podwright.recording.explanations.view import ExplanationView, RecordedOutcome, WorkloadView
+
+__all__ = [
+    "QUEUE_LABELS",
+    "ExplanationView",
+    "RecordedOutcome",
+    "WorkloadView",
+    "decision_document",
+    "explanation_document",
+    "nomination_of",
+    "ordered_candidates",
+    "outcome_of",
+    "preemption_of",
+    "recorded_view",
+    "rejections_of",
+]
