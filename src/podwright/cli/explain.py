@@ -57,6 +57,7 @@ class ExplainFormat(StrEnum):
         "podwright explain deployment/web examples/simulate",
         "podwright explain pod/checkout-0 -n shop examples/quickstart -o json",
         "podwright explain batch --run RUN --attempt 1 || true",
+        "podwright explain web --run RUN --save-case test_web.py",
         "podwright explain web --run RUN -o kss",
     )
 )
@@ -97,6 +98,16 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
         ),
     ] = None,
     at: At = "",
+    save_case: Annotated[
+        Path | None,
+        typer.Option(
+            "--save-case",
+            metavar="FILE",
+            help="With --run: also write the attempt to this new file, as a test for pytest that "
+            "runs it again offline and checks its outcome.",
+            show_default=False,
+        ),
+    ] = None,
     config: Config = None,
     plugin: Plugins = None,
     namespace: Namespace = "",
@@ -178,6 +189,7 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
             nodes=node or [],
             shown=shown,
             output=output.value,
+            case=save_case,
         )
         raise typer.Exit(0 if fitted else 1)
     from podwright.cli.explain_run import run_explain
@@ -216,6 +228,8 @@ def _check_nodes(given: frozenset[str], output: ExplainFormat) -> None:
     for name in ("nodes", "node"):
         if name in given and output in (ExplainFormat.json, ExplainFormat.yaml):
             reject_idle(f"--{name}", f"with --output {output.value}", "it includes all nodes")
+    if output is ExplainFormat.kss and "save_case" in given:
+        reject_idle("--save-case", "with --output kss", "it prints annotations only")
     if output is ExplainFormat.kss and {"node", "nodes"} & given:
         raise typer.BadParameter("kss always includes all nodes.", param_hint="'--node'")
     if output is ExplainFormat.name and {"node", "nodes"} & given:
@@ -225,7 +239,7 @@ def _check_nodes(given: frozenset[str], output: ExplainFormat) -> None:
         reject_idle("--nodes", "with --output wide", "it includes all nodes")
 
 
-_ONLY_WITH_RUN = ("attempt", "at")
+_ONLY_WITH_RUN = ("attempt", "at", "save_case")
 _ONLY_WITH_FILES = (
     "config", "alone", "rules", "algorithm_provider", "policy", "workers", "seed", "tie_rule",
     "preemption_offset", "feature_gates", "validate", "openb_gpus",

@@ -36,8 +36,12 @@ def run_explain_recorded(  # noqa: PLR0913 - the options of the command
     nodes: Sequence[str],
     shown: int | None,
     output: str,
+    case: Path | None = None,
 ) -> bool:
-    """Explain one recorded attempt and print it; return whether the pod fit."""
+    """Explain one recorded attempt and print it; return whether the pod fit.
+
+    With `case`, the attempt is also written there as a test.
+    """
     run = RecordedRun(folder, load_plugins(plugins))
     own = run.plugins
     announce_compilation()
@@ -46,6 +50,11 @@ def run_explain_recorded(  # noqa: PLR0913 - the options of the command
         key = find_recorded_pod(text, run.log, cycles, namespace=namespace, plugins=own)
         at_ns = run.moment(at) if at else None
         past = find_cycle(run.log, key, attempt or -1, at=at_ns, plugins=own, cycles=cycles)
+        if case is not None:
+            from podwright.cli.save_case import save_case
+
+            # First: a view replays the run beyond the cycle.
+            save_case(run, past, case, plugins)
         requested = [
             find_node(name, past.machine.cluster.nodes.slot_of, where="in the cluster at that time")
             for name in nodes

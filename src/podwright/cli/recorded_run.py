@@ -37,6 +37,8 @@ class RecordedRun:
     Attributes
     ----------
     log : DecisionLog
+    given_plugins : tuple of type
+        The custom plugin classes given by the user.
     plugins : tuple of type
         The given ones, and the installed ones with which the run was recorded.
     status : str
@@ -60,7 +62,8 @@ class RecordedRun:
             folder.check_begun()
         inner = path / "log"
         self.log = DecisionLog.open(inner if inner.is_dir() else path)
-        self.plugins = self._with_installed(tuple(plugins))
+        self.given_plugins = tuple(plugins)
+        self.plugins = self._with_installed(self.given_plugins)
         count = len(self.log)
         self.status: str = "" if folder is None else folder.manifest.status
         self.start_ns = start_of_run(path, self.log)

@@ -89,6 +89,7 @@ from podwright.recording.run_tables import (
     joined,
     tables_of_log,
 )
+from podwright.recording.saved_case import decode_case, encode_case, save_cycle
 from podwright.recording.scenario import Scenario
 from podwright.recording.stepping import Moment, Stepper
 from podwright.recording.timelines import Timeline, timeline_of_log
@@ -144,10 +145,12 @@ __all__ = [
     "class_name",
     "cluster_of",
     "decision_document",
+    "decode_case",
     "decode_objects",
     "diff_runs",
     "diff_scenarios",
     "encode_actions",
+    "encode_case",
     "encode_objects",
     "explain_cycle",
     "explain_cycles",
@@ -173,6 +176,7 @@ __all__ = [
     "rejections_of",
     "require_arrow",
     "resume",
+    "save_cycle",
     "select_cycles",
     "sha256_of",
     "sha256_of_file",
