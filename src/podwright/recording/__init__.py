@@ -92,7 +92,13 @@ from podwright.recording.run_tables import (
 from podwright.recording.saved_case import decode_case, encode_case, save_cycle
 from podwright.recording.scenario import Scenario
 from podwright.recording.stepping import Moment, Stepper
-from podwright.recording.timelines import Timeline, timeline_of_log
+from podwright.recording.timelines import (
+    TIMELINE_MEDIA_TYPE,
+    Timeline,
+    decode_chunks,
+    encode_chunks,
+    timeline_of_log,
+)
 from podwright.recording.verification import Difference
 
 __all__ = [
@@ -102,6 +108,7 @@ __all__ = [
     "QUEUE_LABELS",
     "SUFFIX",
     "TABLES",
+    "TIMELINE_MEDIA_TYPE",
     "AttemptOutcome",
     "Change",
     "Checkpoint",
@@ -146,11 +153,13 @@ __all__ = [
     "cluster_of",
     "decision_document",
     "decode_case",
+    "decode_chunks",
     "decode_objects",
     "diff_runs",
     "diff_scenarios",
     "encode_actions",
     "encode_case",
+    "encode_chunks",
     "encode_objects",
     "explain_cycle",
     "explain_cycles",

@@ -1,6 +1,7 @@
 """The table of endpoints, its OpenAPI document, the queue and the metrics."""
 
 import contextlib
+import gzip
 import json
 
 import pytest
@@ -10,6 +11,7 @@ from podwright.apiserver import ClusterClock, new_cluster
 from podwright.apiserver.tests.conftest import START_NS, cluster_of, pod
 from podwright.machine import SchedulerOptions
 from podwright.recording import explanation_document, find_cycle, recorded_view
+from podwright.recording.timelines import PLACES, TIMELINE_MEDIA_TYPE, decode_chunks
 
 V1 = "/podwright/v1"
 PODS = "/api/v1/namespaces/default/pods"
@@ -132,9 +134,28 @@ def test_a_pod_that_does_not_exist_is_not_explained(serve):
     assert "default/none has no scheduling attempt" in found["detail"]
 
 
+@pytest.mark.parametrize("encoding", ["identity", "gzip"])
+def test_the_timeline_has_the_pods_and_where_they_wait(serve, encoding):
+    served = paused(serve)
+    served.send("POST", PODS, large("large"))
+    served.eventually(f"{V1}/queue", lambda found: found["counts"]["unschedulable"] == 1)
+    with contextlib.closing(served.connection()) as connection:
+        connection.request("GET", f"{V1}/timeline", headers={"Accept-Encoding": encoding})
+        response = connection.getresponse()
+        content = response.read()
+    assert (response.status, response.getheader("content-type")) == (200, TIMELINE_MEDIA_TYPE)
+    assert response.getheader("content-encoding", "identity") == encoding
+    timeline = decode_chunks(gzip.decompress(content) if encoding == "gzip" else content)
+    state = timeline.state_at(int(timeline.times_ns[-1]))
+    place = PLACES.index("unschedulable") + 1
+    assert state[("pod", "default/large"), "queue"] == place
+    reason = state[("pod", "default/large"), "waitsFor"]
+    assert timeline.subjects[reason - 1] == ("reason", "NodeResourcesFit")
+
+
 def test_users_without_access_see_nothing(serve):
     cluster = new_cluster(SchedulerOptions(), now_ns=START_NS, server_options=ServerOptions())
     served = serve(cluster)
-    for path in ("queue", "metrics", "openapi.json"):
+    for path in ("queue", "metrics", "timeline", "openapi.json"):
         status, found = served.send("GET", f"{V1}/{path}")
         assert (status, found["status"]) == (403, 403)
