@@ -6,8 +6,9 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties.effort import effort
 
 import podwright as pw
 from podwright.recording.decision_log import DecisionLog
@@ -115,7 +116,7 @@ def test_more_operations_at_one_time_than_the_queue_keeps():
     )
 
 
-@settings(max_examples=5, deadline=None)
+@effort(5)
 @given(seed=st.integers(0, 1 << 30))
 def test_the_state_of_generated_runs_is_that_of_the_replay(seed):
     choose = random.Random(seed)
