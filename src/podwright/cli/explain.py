@@ -57,7 +57,7 @@ class ExplainFormat(StrEnum):
         "podwright explain deployment/web examples/simulate",
         "podwright explain pod/checkout-0 -n shop examples/quickstart -o json",
         "podwright explain batch --run RUN --attempt 1 || true",
-        "podwright explain web --run RUN --save-case test_web.py",
+        "podwright explain web --run RUN --save-case RUN/test_web.py",
         "podwright explain web --run RUN -o kss",
     )
 )
