@@ -25,6 +25,7 @@ from podwright.controllers.interface import (
     NodeController,
     NodeDown,
     NodeUp,
+    RejectionReporter,
     SyncAt,
     SyncDue,
     SyncNext,
@@ -179,7 +180,7 @@ class ControllerLoop:
         return [*events[:1], *([] if due_ns is None else self._requeue(item, due_ns))]
 
     def _create_rejected(self, event: CreateRejected) -> list[ControllerAction]:
-        """Record the FailedCreate Event, once per sync and owner.
+        """Record the FailedCreate Event once per sync and owner, or the controller's own Event.
 
         Upstream starts with one create and stops when it fails: controller_utils.go,
         slowStartBatch, createPods; pkg/controller/statefulset/stateful_pod_control.go,
@@ -187,7 +188,12 @@ class ControllerLoop:
         """
         obj, name = event.request.obj, event.request.user
         reference = obj.metadata.controller
-        if reference is None or reference.uid in self._rejected_owners:
+        if reference is None:
+            creator = self._controllers.get(name)
+            if creator is not None and isinstance(creator, RejectionReporter):
+                return creator.report_rejected(obj, event.message)
+            return []
+        if reference.uid in self._rejected_owners:
             return []
         self._rejected_owners.append(reference.uid)
         key = f"{obj.namespace}/{reference.name}"

@@ -56,6 +56,7 @@ __all__ = [
     "PodOwnerController",
     "PodReader",
     "PodVolumeController",
+    "RejectionReporter",
     "SyncAt",
     "SyncDue",
     "SyncNext",
@@ -298,4 +299,13 @@ class CreateRejectedController(Protocol):
 
     def on_create_rejected(self, owner: NamespacedName, message: str) -> Iterable[NamespacedName]:
         """Return the keys to sync; the controller must not retry the same create at once."""
+        ...
+
+
+@runtime_checkable
+class RejectionReporter(Protocol):
+    """A controller with its own Events about rejected objects that have no controlling owner."""
+
+    def report_rejected(self, obj: KubernetesObject, message: str) -> list[ControllerAction]:
+        """Return the actions that report the rejection of an object to users."""
         ...

@@ -246,7 +246,7 @@ class PersistentVolumeController:
         )
         volume = self._best_volume(claim, waits=waits)
         if volume is not None:
-            return self._bound(volume, claim, now_ns)
+            return [*self._succeeded(volume, claim), *self._bound(volume, claim, now_ns)]
         if waits:
             return [self._waiting_event(claim)]
         if not name:
@@ -356,12 +356,39 @@ class PersistentVolumeController:
         if self._volume(volume_name(claim)) is not None:
             return []
         begun = f'External provisioner is provisioning volume for claim "{claim.key}"'
-        done = f"Successfully provisioned volume {volume_name(claim)}"
         return [
             event_by(provisioner, claim, "Provisioning", begun),
-            CreateObject(provisioned(self._lister, claim, storage_class, now_ns), provisioner),
-            event_by(provisioner, claim, "ProvisioningSucceeded", done),
+            CreateObject(provisioned(self._lister, claim, storage_class, now_ns), self.name),
         ]
+
+    def _succeeded(
+        self, volume: PersistentVolume, claim: PersistentVolumeClaim
+    ) -> list[ControllerAction]:
+        """Return the Event about a volume that was provisioned for an unbound claim."""
+        provisioner = volume.metadata.annotations.get(PROVISIONED_BY)
+        if provisioner is None or volume.name != volume_name(claim):
+            return []
+        note = f"Successfully provisioned volume {volume.name}"
+        return [event_by(provisioner, claim, "ProvisioningSucceeded", note)]
+
+    def report_rejected(self, obj: KubernetesObject, message: str) -> list[ControllerAction]:
+        """Return the Event about a provisioned volume that the API server rejected.
+
+        Upstream: sigs.k8s.io/sig-storage-lib-external-provisioner, controller/volume_store.go,
+        doSaveVolume
+        """
+        provisioner = obj.metadata.annotations.get(PROVISIONED_BY)
+        if provisioner is None or not isinstance(obj, PersistentVolume):
+            return []
+        reference = obj.spec.claim_ref
+        assert reference is not None, "a provisioned volume is for a claim"
+        key = f"{reference.namespace}/{reference.name}"
+        claim = self._lister.get(PVC, key)
+        if claim is None:
+            return []
+        note = f"Error creating provisioned PV object for claim {key}: {message}."
+        note += " Deleting the volume."
+        return [event_by(provisioner, claim, "ProvisioningFailed", note, is_warning=True)]
 
     # -------------------------------------------------------------------------- volumes
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from typing import Any, cast
 
-from podwright.api import Api, EvictPod
+from podwright.api import Api, EvictionRejected, EvictPod
 from podwright.api.events import RecordEvent
 from podwright.api.tests.writable import WritableStore
 from podwright.controllers.controller_loop import ControllerLoop
 from podwright.controllers.interface import (
     Controller,
     CreateObject,
+    CreateRejected,
     DeleteObject,
     DrainNode,
     NodeEvent,
@@ -29,7 +29,7 @@ from podwright.simulation import EventHeap, Turn
 from podwright.stages import Lifecycle
 from podwright.stages.lifecycle import ScheduleStage
 from podwright.stages.stage import Stage
-from podwright.store import AlreadyExists, Conflict, NotFound, kind_of
+from podwright.store import AlreadyExists, Conflict, NotFound
 
 SECOND = 1_000_000_000
 NOW = 1_767_225_600 * SECOND  # 2026-01-01T00:00:00Z
@@ -82,6 +82,7 @@ class Cluster:
         self.makers = tuple(makers)
         self.stages = None if stages is None else tuple(stages)
         self.store = WritableStore(seed=1)
+        self.api = Api(self.store)
         self.life = Lifecycle(self.stages, seed=1)
         self.controllers = ControllerLoop(self.makers)
         self.start_ns = start_ns
@@ -102,7 +103,7 @@ class Cluster:
 
     def add(self, *objects: KubernetesObject) -> None:
         for obj in objects:
-            self.store.create(_admitted(obj), self.heap.now_ns)
+            self.store.create(self.api.admission.admit_new(obj), self.heap.now_ns)
         self.settle()
 
     def put(self, obj: KubernetesObject, scope: Any = "main") -> None:
@@ -235,35 +236,26 @@ class Cluster:
                     if action.type == "Warning":
                         self.warnings.add(action.reason)
                     self.events.append((self.now, about, action.reason, action.note))
-                case CreateObject():
-                    self.writes.append(action)
-                    with suppress(AlreadyExists):
-                        self.store.create(_admitted(action.obj), now_ns)
-                case UpdateObject():
-                    if not action.user.startswith("kwok:"):
-                        self.writes.append(action)
-                    # A conflict is an error: two writes of one sync contradict each other.
-                    with suppress(NotFound):
-                        self.store.update(action.obj, scope=action.scope)
-                case DeleteObject():
-                    if not action.user.startswith("kwok:"):
-                        self.writes.append(action)
-                    self._remove(action, action.grace_seconds, action.propagation)
-                case EvictPod():
-                    Api(self.store).handle(action, action.user, now_ns)
+                case CreateObject() | UpdateObject() | DeleteObject() | EvictPod():
+                    self._write(action)
                 case _:
                     raise AssertionError(f"unknown: {action}")
 
-    def _remove(self, action: Any, grace_seconds: int | None, propagation: Any) -> None:
-        with suppress(NotFound, Conflict):
-            self.store.delete(
-                (action.group, action.object_kind),
-                action.key,
-                self.heap.now_ns,
-                uid=action.uid,
-                grace_seconds=grace_seconds,
-                propagation=propagation,
-            )
+    def _write(self, request: CreateObject | UpdateObject | DeleteObject | EvictPod) -> None:
+        if not isinstance(request, EvictPod) and not request.user.startswith("kwok:"):
+            self.writes.append(request)
+        now_ns = self.heap.now_ns
+        match self.api.handle(request, request.user, now_ns).error:
+            case None | NotFound() | AlreadyExists() | EvictionRejected():
+                return
+            case Conflict() if type(request) is DeleteObject:
+                return
+            case error if type(request) is CreateObject:
+                rejection = CreateRejected(request, str(error))
+                self.do(self.controllers.handle(rejection, now_ns))
+            case error:
+                # A conflict is an error: two writes of one sync contradict each other.
+                raise error
 
     # ------------------------------------------------------------------------ checkpoints
 
@@ -284,9 +276,3 @@ def _is_open(node: Node) -> bool:
     return not node.spec.unschedulable and not any(
         taint.effect in {"NoSchedule", "NoExecute"} for taint in node.spec.taints
     )
-
-
-def _admitted(obj: KubernetesObject) -> KubernetesObject:
-    if kind_of(obj) == ("", "Pod") and not (obj.raw.get("status") or {}).get("phase"):
-        return decode(obj.raw | {"status": {"phase": "Pending"}}, source="test")
-    return obj

@@ -92,7 +92,8 @@ def test_objects_added_to_a_terminating_namespace_are_deleted():
     held = document("ConfigMap", "m", namespace="shop", metadata={"finalizers": ["x/hold"]})
     cluster = cluster_with(held)
     cluster.delete(NAMESPACE, "shop")
-    cluster.add(a_pod("late", namespace="shop"))
+    cluster.store.create(a_pod("late", namespace="shop"), cluster.heap.now_ns)
+    cluster.settle()
     assert cluster.pods() == []
 
 

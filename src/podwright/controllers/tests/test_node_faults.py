@@ -25,6 +25,8 @@ PATIENT = [
     for key in ("node.kubernetes.io/not-ready", UNREACHABLE)
 ]
 
+IMPATIENT = [{**each, "tolerationSeconds": 0} for each in PATIENT]
+
 
 def cluster_with(*objects: Any) -> Cluster:
     cluster = Cluster(MAKERS)
@@ -99,7 +101,7 @@ def test_a_node_that_returns_late_is_ready_again_and_keeps_its_pods():
 
 
 def test_pods_of_an_unreachable_node_are_deleted_after_their_toleration_and_stay_terminating():
-    cluster = cluster_with(a_pod("a", tolerations=PATIENT), a_pod("b"))
+    cluster = cluster_with(a_pod("a", tolerations=PATIENT), a_pod("b", tolerations=IMPATIENT))
     cluster.send(NodeDown("n1"))
     cluster.run(54)
     assert cluster.get(POD, "default/b").metadata.deletion_timestamp is None

@@ -270,6 +270,20 @@ def test_a_binding_of_the_scheduler_is_completed():
     assert cluster.status(PV, "v")["phase"] == "Bound"
 
 
+def test_a_rejected_volume_is_reported_and_its_claim_stays_pending():
+    # A provisioner may have an underscore in its name, but a CSI driver may not.
+    cluster = cluster_with(a_class("fast", provisioner="csi_example"))
+    cluster.add(a_claim(storageClassName="fast"))
+    key = f"pvc-{cluster.get(PVC, 'default/c').uid}"
+    assert cluster.event_notes("ProvisioningSucceeded") == []
+    (note,) = cluster.event_notes("ProvisioningFailed")
+    assert note.startswith("Error creating provisioned PV object for claim default/c: ")
+    assert note.endswith(" Deleting the volume.")
+    assert "ProvisioningFailed" in cluster.warnings
+    assert cluster.status(PVC, "default/c") == {"phase": "Pending"}
+    assert not cluster.has(PV, key)
+
+
 # ----------------------------------------------------------------------------- release
 
 
