@@ -91,6 +91,7 @@ class TurnLoop:
         self._queue: deque[tuple[HttpRequest, Waiting]] = deque()
         self._calls: deque[tuple[Callable[[int], Any], asyncio.Future[Any]]] = deque()
         self._subscriptions: set[WatchSubscription] = set()
+        self._listeners: set[asyncio.Event] = set()
         self._wake = asyncio.Event()
         self._is_stopping = False
         self._is_caught_up = False
@@ -142,6 +143,14 @@ class TurnLoop:
     def unsubscribe(self, subscription: WatchSubscription) -> None:
         """Remove a watch whose connection has ended."""
         self._subscriptions.discard(subscription)
+
+    def listen(self, turned: asyncio.Event) -> None:
+        """Set an event after each turn, and when the loop ends, until `unlisten`."""
+        self._listeners.add(turned)
+
+    def unlisten(self, turned: asyncio.Event) -> None:
+        """Set an event no more."""
+        self._listeners.discard(turned)
 
     def stop(self) -> None:
         """End `run` after the present turn, and all watches."""
@@ -376,10 +385,14 @@ class TurnLoop:
             watch = subscription.watch
             if watch.is_behind or watch.next_due_ns <= now_ns:
                 subscription.wake.set()
+        for turned in self._listeners:
+            turned.set()
 
     def _wake_all(self) -> None:
         for subscription in self._subscriptions:
             subscription.wake.set()
+        for turned in self._listeners:
+            turned.set()
 
 
 def _until(end_ns: int) -> Callable[[], bool]:

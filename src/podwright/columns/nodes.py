@@ -51,6 +51,8 @@ class NodeColumns:
         Positions in `taint_sets.values` and `feature_sets.values`.
     node_journal, pods_journal : Journal
         Slots whose Node object changed; slots whose pods changed.
+    condition_journal : Journal
+        Slots whose Node object changed only in what scheduling does not read: its conditions.
     """
 
     def __init__(self) -> None:
@@ -66,6 +68,7 @@ class NodeColumns:
         self.label_values: Interner[str] = Interner()
         self.node_journal = Journal()
         self.pods_journal = Journal()
+        self.condition_journal = Journal()
         self._tree = NodeTree()
         self._order: I32Array | None = None
         self._rows = _LEAST_ROWS
@@ -172,6 +175,7 @@ class NodeColumns:
         self.objects[slot] = node
         # Kubelets keep updating conditions, which scheduling does not read.
         if old is not None and _is_equivalent(old, node):
+            self.condition_journal.record(slot)
             return slot, False
         self._write(slot, node)
         if self._tree.put(name, node.metadata.labels):
@@ -204,6 +208,7 @@ class NodeColumns:
         self._set_views()
         self.node_journal.forget()
         self.pods_journal.forget()
+        self.condition_journal.forget()
 
     def resource_index(self, resource: str) -> int:
         """Return the column of a resource, adding one if it is new."""
@@ -244,6 +249,7 @@ class NodeColumns:
         self._set_views()
         self.node_journal.keep(self.n_slots // 4)
         self.pods_journal.keep(self.n_slots // 4)
+        self.condition_journal.keep(self.n_slots // 4)
         return slot
 
     def _add_label_column(self, key: str) -> I32Array:

@@ -94,6 +94,7 @@ from podwright.recording.scenario import Scenario
 from podwright.recording.stepping import Moment, Stepper
 from podwright.recording.timelines import (
     TIMELINE_MEDIA_TYPE,
+    PresentState,
     Timeline,
     decode_chunks,
     encode_chunks,
@@ -130,6 +131,7 @@ __all__ = [
     "PlacementDiff",
     "PodDifference",
     "PodPlacement",
+    "PresentState",
     "QueueAt",
     "Reasons",
     "RecordedOutcome",

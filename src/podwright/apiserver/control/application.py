@@ -23,6 +23,7 @@ from podwright.apiserver.control.metrics import metrics_endpoints
 from podwright.apiserver.control.openapi import openapi_document
 from podwright.apiserver.control.problems import Problem, problem_response
 from podwright.apiserver.control.queue import queue_endpoints
+from podwright.apiserver.control.state import state_endpoints
 from podwright.apiserver.control.timeline import timeline_endpoints
 from podwright.apiserver.defects import logged_defect
 from podwright.apiserver.latency import ApiLatency
@@ -70,6 +71,7 @@ def endpoints_of(turns: TurnLoop, latency: ApiLatency) -> list[Endpoint]:
         *metrics_endpoints(turns),
         *explanation_endpoints(turns),
         *timeline_endpoints(turns),
+        *state_endpoints(turns),
     ]
 
     async def show_document(_: Request) -> Response:

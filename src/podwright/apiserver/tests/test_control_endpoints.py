@@ -156,6 +156,6 @@ def test_the_timeline_has_the_pods_and_where_they_wait(serve, encoding):
 def test_users_without_access_see_nothing(serve):
     cluster = new_cluster(SchedulerOptions(), now_ns=START_NS, server_options=ServerOptions())
     served = serve(cluster)
-    for path in ("queue", "metrics", "timeline", "openapi.json"):
+    for path in ("queue", "metrics", "timeline", "state", "openapi.json"):
         status, found = served.send("GET", f"{V1}/{path}")
         assert (status, found["status"]) == (403, 403)

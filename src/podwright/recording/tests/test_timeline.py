@@ -28,6 +28,7 @@ def state_of_replay(log: DecisionLog, timeline: Timeline, at_ns: int) -> dict[An
         found = nodes.objects[slot]
         assert found is not None
         state[subject, "present"] = 1
+        state[subject, "ready"] = int(any(c.status == "True" for c in found.status.conditions))
         state[subject, "unschedulable"] = int(found.spec.unschedulable)
         state[subject, "taints"] = len(found.spec.taints)
         for resource, column in nodes.resources.items():

@@ -1,7 +1,8 @@
 """Timelines: the changes of a run as columns of deltas, made by a replay.
 
 `columns` has the columns and the state at a time, `replayed` makes them from a decision log, and
-`chunks` encodes them for other programs.
+`chunks` encodes them for other programs. `present_state` has the same fields of a machine that
+runs.
 """
 
 from podwright.recording.timelines.chunks import (
@@ -11,13 +12,16 @@ from podwright.recording.timelines.chunks import (
     encode_chunks,
 )
 from podwright.recording.timelines.columns import PLACES, State, Subject, Timeline
+from podwright.recording.timelines.present_state import PresentState, StateChanges
 from podwright.recording.timelines.replayed import timeline_of_log
 
 __all__ = [
     "CHUNK_ROWS",
     "PLACES",
     "TIMELINE_MEDIA_TYPE",
+    "PresentState",
     "State",
+    "StateChanges",
     "Subject",
     "Timeline",
     "decode_chunks",

@@ -33,9 +33,10 @@ class Timeline:
         `node`, `pod` or `reason`, and the name: `namespace/name` for pods; for reasons the plugins
         that rejected a pod, separated by commas.
     fields : tuple of str
-        Of nodes: `present`, `unschedulable`, `taints` (their number), `allocatable/RESOURCE` and
-        `requested/RESOURCE` in milli-CPU, bytes and units. Of pods: `node` and `waitsFor` (the
-        index of a subject plus 1), `queue` (see `PLACES`) and `attempts`, while in the queue.
+        Of nodes: `present`, `ready`, `unschedulable`, `taints` (their number),
+        `allocatable/RESOURCE` and `requested/RESOURCE` in milli-CPU, bytes and units. Of pods:
+        `node` and `waitsFor` (the index of a subject plus 1), `queue` (see `PLACES`) and
+        `attempts`, while in the queue.
     first_ns : int
         The time of the first state. Nothing is known of the time before it if the log has dropped
         its oldest events.

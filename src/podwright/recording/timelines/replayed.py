@@ -19,6 +19,7 @@ from podwright.recording.decision_log import DecisionLog
 from podwright.recording.node_amounts import NodeAmounts
 from podwright.recording.replay import Replay
 from podwright.recording.timelines.columns import PLACES, Subject, Timeline
+from podwright.recording.timelines.present_state import is_ready
 
 _PLACE_NUMBERS = {QueueName(place): index + 1 for index, place in enumerate(PLACES)}
 
@@ -55,6 +56,7 @@ class _Changes:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._amounts = NodeAmounts()
+        self._conditions_version = 0
         self._subjects: dict[Subject, int] = {}
         self._fields: dict[str, int] = {}
         self._name_of: dict[int, str] = {}
@@ -74,7 +76,7 @@ class _Changes:
             self._name_of.clear()
             self._pods_on.clear()
         else:
-            slots = changed.tolist()
+            slots = sorted({*changed.tolist(), *self._changed_conditions()})
             # Another node may have taken the slot within the same time.
             gone = dict.fromkeys(self._name_of.pop(s) for s in slots if s in self._name_of)
         current: dict[str, dict[str, int]] = {}
@@ -86,11 +88,20 @@ class _Changes:
             self._set(("node", name), self._nodes, current.get(name, {}), now_ns)
         self._compare_pods(slots, now_ns, is_whole=changed is None)
 
+    def _changed_conditions(self) -> list[int]:
+        """Return the slots whose conditions changed, or all, since the last comparison."""
+        nodes = self._machine.cluster.nodes
+        changed = nodes.condition_journal.since(self._conditions_version)
+        self._conditions_version = nodes.condition_journal.version
+        return list(range(nodes.n_slots)) if changed is None else changed.tolist()
+
     def _node(self, slot: int) -> dict[str, int]:
         amounts = self._amounts
         values = {"present": 1}
         node = self._machine.cluster.nodes.objects[slot]
         assert node is not None, f"slot {slot} is alive"
+        if is_ready(node):
+            values["ready"] = 1
         if node.spec.unschedulable:
             values["unschedulable"] = 1
         if node.spec.taints:
