@@ -7,16 +7,15 @@ from typing import Any
 
 import msgspec
 
-from podwright.assembly import Scheduler, SchedulerState, UnknownPod
+from podwright.assembly import Scheduler, UnknownPod
 from podwright.cli.console import announce_compilation, progress, waiting
 from podwright.cli.explanation_output import print_view
 from podwright.cli.inputs import find_node, load_all
 from podwright.cli.options import Setup
 from podwright.cli.workloads import expand_workloads, find_pods
 from podwright.controllers import ExpandedWorkload
-from podwright.framework import Explanation
 from podwright.objects import FieldError, InputError, Pod
-from podwright.recording import ExplanationView, WorkloadView
+from podwright.recording import ExplanationView, WorkloadView, present_view, view_of_pod
 
 
 def run_explain(
@@ -74,53 +73,25 @@ def _pod_of(
 
 def _explain(scheduler: Scheduler, key: str, setup: Setup, *, is_alone: bool) -> ExplanationView:
     placed = scheduler.cluster.pods.get(key)
-    if placed is not None:
+    draw: dict[str, Any] = {"seed": setup.seed, "tie_rule": setup.tie_rule.value}
+    if placed is not None and is_alone:
         node = scheduler.cluster.nodes.names[placed.slot]
-        if is_alone:
-            message = f"has no effect with POD {key}, which is on node {node}"
-            raise InputError([FieldError(source="options", path="--alone", message=message)])
-        with scheduler.freed(key) as pod:
-            explanation = scheduler.explain(pod)
-            return _view(scheduler, explanation, setup, current_node=node)
-    if key not in scheduler.pending:
+        message = f"has no effect with POD {key}, which is on node {node}"
+        raise InputError([FieldError(source="options", path="--alone", message=message)])
+    if placed is None and key not in scheduler.pending:
         raise UnknownPod(
             f"pod {key} is neither pending nor on a node of these files: "
             "it has finished, or its node is missing"
         )
-    placed_before = 0
-    before_all = scheduler.state()
-    if not is_alone:
-        before = scheduler.schedule_before(key)
-        decided = progress(before, "scheduling the pods ahead", len(scheduler.pending))
-        placed_before = sum(bool(decision.node) for decision in decided)
+    if placed is not None or is_alone:
+        with waiting("trying changes"):
+            return view_of_pod(scheduler, key, **draw)
+    since = scheduler.state()
+    before = scheduler.schedule_before(key)
+    decided = progress(before, "scheduling the pods ahead", len(scheduler.pending))
+    placed_before = sum(bool(decision.node) for decision in decided)
     explanation = scheduler.explain(key)
-    return _view(
-        scheduler,
-        explanation,
-        setup,
-        since=None if is_alone else before_all,
-        placed_before=placed_before,
-        is_alone=is_alone,
-    )
-
-
-def _view(
-    scheduler: Scheduler,
-    explanation: Explanation,
-    setup: Setup,
-    since: SchedulerState | None = None,
-    **known: Any,
-) -> ExplanationView:
     with waiting("trying changes"):
-        advice = scheduler.advice(explanation, since=since)
-        taken = None if since is None else scheduler.taken_place(explanation, since)
-    return ExplanationView(
-        explanation=explanation,
-        reasons=scheduler.rejection_groups(explanation),
-        advice=advice,
-        taken=taken,
-        near=scheduler.nearest_nodes(explanation, limit=None),
-        seed=setup.seed,
-        tie_rule=setup.tie_rule.value,
-        **known,
-    )
+        return present_view(
+            scheduler, explanation, since=since, placed_before=placed_before, **draw
+        )

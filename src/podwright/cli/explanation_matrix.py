@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from rich.text import Text
 
 from podwright.cli.console import print_heading, print_paragraph, print_table, stdout
-from podwright.cli.explanation_view import extender_name, nodes_by_total
+from podwright.cli.explanation_view import nodes_by_total
 from podwright.framework import Explanation, FilterExplanation
-from podwright.recording import ExplanationView
+from podwright.recording import ExplanationView, NodeResult, extender_name, node_results
+
+_RESULTS: Final[Mapping[NodeResult, str]] = {
+    "passed": "passed",
+    "rejected": "rejected",
+    "notEvaluated": "not evaluated",
+    "excluded": "excluded",
+}
 
 
 def print_matrix(view: ExplanationView, shown: int | None) -> None:
@@ -78,16 +86,9 @@ def _rejected_count(answer: FilterExplanation, explanation: Explanation) -> str:
 def _answers(
     answer: FilterExplanation, explanation: Explanation, nodes: Iterable[str]
 ) -> Iterable[str | Text]:
-    restricted, unseen = explanation.restricted_to, frozenset(explanation.not_examined)
-    for node in nodes:
-        if restricted is not None and node not in restricted:
-            yield "excluded"
-        elif node in unseen:
-            yield "not evaluated"
-        elif node in answer.rejected:
-            yield Text("rejected", style="red")
-        else:
-            yield "passed"
+    for result in node_results(answer, explanation, nodes):
+        text = _RESULTS[result]
+        yield Text(text, style="red") if result == "rejected" else text
 
 
 def _print_chunked(

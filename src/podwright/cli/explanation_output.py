@@ -11,7 +11,6 @@ from podwright.assembly import TakenPlace
 from podwright.cli.console import print_document, print_heading, print_paragraph, print_table, write
 from podwright.cli.explanation_matrix import print_matrix
 from podwright.cli.explanation_view import (
-    extender_name,
     node_list,
     nodes_by_total,
 )
@@ -22,6 +21,7 @@ from podwright.recording import (
     ExplanationView,
     WorkloadView,
     explanation_document,
+    extender_name,
     nomination_of,
     outcome_of,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from podwright.framework import Explanation, ExtenderAnswers
+from podwright.framework import Explanation
 
 _NAMES_SHOWN = 12
 
@@ -16,11 +16,6 @@ def nodes_by_total(explanation: Explanation) -> list[str]:
     # Extenders may name a node twice.
     feasible = dict.fromkeys(explanation.feasible)
     return sorted(feasible, key=lambda node: (node != winner, -totals.get(node, 0)))
-
-
-def extender_name(answers: ExtenderAnswers) -> str:
-    """Return the path of an extender in the configuration."""
-    return f"extenders[{answers.index}]"
 
 
 def node_list(names: Sequence[str], shown: int | None) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import select
 import socket
 import ssl
@@ -122,6 +123,8 @@ class _Connections:
         self._context = _context(settings, self._tls) if is_https else None
         # Calls of several threads each have a connection of their own.
         self._idle: list[_Connection] = []
+        self._process = os.getpid()
+        self._of_parent: list[_Connection] = []
 
     def post(self, call: ExtenderCall) -> ExtenderReply:
         """Make one call.
@@ -157,6 +160,10 @@ class _Connections:
 
     def _take(self, url: SplitResult) -> _Connection:
         """Return an idle connection that can be reused, else a new one."""
+        if self._process != os.getpid():
+            # A copy of the process: the server goes on with the connections, which stay open.
+            self._process = os.getpid()
+            self._of_parent, self._idle = self._idle, []
         with contextlib.suppress(IndexError):  # another thread may have taken the last one
             while True:
                 kept = self._idle.pop()

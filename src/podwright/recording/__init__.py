@@ -28,17 +28,26 @@ from podwright.recording.explain import (
 )
 from podwright.recording.explanations import (
     QUEUE_LABELS,
+    Attempt,
+    ExplanationMatrix,
     ExplanationView,
+    NodeResult,
     RecordedOutcome,
     WorkloadView,
+    attempts_of,
     decision_document,
     explanation_document,
+    explanation_matrix,
+    extender_name,
+    node_results,
     nomination_of,
     ordered_candidates,
     outcome_of,
     preemption_of,
+    present_view,
     recorded_view,
     rejections_of,
+    view_of_pod,
 )
 from podwright.recording.field_names import camel_case
 from podwright.recording.gc_pause import gc_paused
@@ -57,7 +66,7 @@ from podwright.recording.placement_diff import (
     ResourceUse,
 )
 from podwright.recording.placements import PodPlacement
-from podwright.recording.record import class_name, new_machine, record
+from podwright.recording.record import class_name, new_machine, options_of, record
 from podwright.recording.record_writing import (
     initial_lines,
     record_line,
@@ -110,6 +119,7 @@ __all__ = [
     "SUFFIX",
     "TABLES",
     "TIMELINE_MEDIA_TYPE",
+    "Attempt",
     "AttemptOutcome",
     "Change",
     "Checkpoint",
@@ -119,11 +129,13 @@ __all__ = [
     "DecisionLog",
     "Difference",
     "Entry",
+    "ExplanationMatrix",
     "ExplanationView",
     "InputFile",
     "LogError",
     "Manifest",
     "Moment",
+    "NodeResult",
     "Objects",
     "OutcomeKind",
     "PastCycle",
@@ -150,6 +162,7 @@ __all__ = [
     "UnknownCycle",
     "WorkloadView",
     "arrow_table",
+    "attempts_of",
     "camel_case",
     "class_name",
     "cluster_of",
@@ -166,6 +179,8 @@ __all__ = [
     "explain_cycle",
     "explain_cycles",
     "explanation_document",
+    "explanation_matrix",
+    "extender_name",
     "find_cycle",
     "find_outcome",
     "gc_paused",
@@ -173,12 +188,15 @@ __all__ = [
     "initial_lines",
     "joined",
     "new_machine",
+    "node_results",
     "nomination_of",
+    "options_of",
     "ordered_candidates",
     "outcome_of",
     "past_advice",
     "placements_of_run",
     "preemption_of",
+    "present_view",
     "queue_of",
     "record",
     "record_line",
@@ -193,5 +211,6 @@ __all__ = [
     "sha256_of_file",
     "tables_of_log",
     "timeline_of_log",
+    "view_of_pod",
     "write_record",
 ]

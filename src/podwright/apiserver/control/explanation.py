@@ -1,6 +1,7 @@
-"""Explanation of a pod's scheduling attempts: the document of `podwright explain -o json`.
+"""Explanation of a pod, now and in past attempts: the document of `podwright explain -o json`.
 
-A copy of the process replays the decision log, so the cluster goes on meanwhile.
+A copy of the process replays the decision log, or schedules the pod in the cluster as it is, so the
+cluster goes on meanwhile.
 """
 
 from __future__ import annotations
@@ -12,19 +13,27 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from podwright.apiserver.cluster import Cluster
-from podwright.apiserver.control.endpoints import JSON, Endpoint
+from podwright.apiserver.control.endpoints import JSON, Endpoint, json_response
 from podwright.apiserver.control.problems import Problem
+from podwright.apiserver.present_scheduler import present_scheduler
 from podwright.apiserver.readers import Readers
 from podwright.apiserver.turn_loop import TurnLoop
+from podwright.assembly import UnknownPod
 from podwright.objects import InputError, NamespacedName, read_time
 from podwright.recording import (
+    Attempt,
     DecisionLog,
+    ExplanationView,
     LogError,
     UnknownCycle,
+    attempts_of,
     explanation_document,
+    explanation_matrix,
     find_cycle,
     recorded_view,
+    view_of_pod,
 )
+from podwright.store import POD
 
 _BY_NODE: Final = ("totals", "rejected", "nearest", "filters", "scores", "restrictedTo")
 """The parts of the document that have an entry per node, besides the nodes of each reason."""
@@ -35,18 +44,35 @@ class ExplanationParameters(msgspec.Struct, frozen=True):
 
     Attributes
     ----------
-    attempt : int, optional
+    attempt : int or "now", optional
         Which attempt since the configuration of the scheduler was last changed; the first is 1.
-        The last one if left out.
+        The last one if left out. `now`: what would be decided if the pod were scheduled next; a
+        pod on a node is evaluated as if it were not placed yet.
     at : str, optional
         Instead: the last attempt that had ended at this time, in RFC 3339 or since the start.
     view : str
-        `summary`, or `full` with the results of each plugin for each node.
+        `summary`, `full` with the results of each plugin for each node, or `matrix`: these
+        results as columns (`ExplanationMatrix`).
     """
 
-    attempt: Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)] | None = None
+    attempt: Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)] | Literal["now"] | None = None
     at: str | None = None
-    view: Literal["summary", "full"] = "summary"
+    view: Literal["summary", "full", "matrix"] = "summary"
+
+
+class Attempts(msgspec.Struct, frozen=True, kw_only=True):
+    """The scheduling attempts of a pod.
+
+    Attributes
+    ----------
+    pod : str
+        Its `namespace/name`.
+    attempts : list of Attempt
+        Those since the configuration of the scheduler was last changed, in their order.
+    """
+
+    pod: str
+    attempts: list[Attempt]
 
 
 def explanation_endpoints(turns: TurnLoop) -> list[Endpoint]:
@@ -56,7 +82,7 @@ def explanation_endpoints(turns: TurnLoop) -> list[Endpoint]:
 
     async def show(request: Request) -> Response:
         parameters: ExplanationParameters = request.state.query
-        key = f"{request.path_params['namespace']}/{request.path_params['name']}"
+        key = _pod_of(request)
         if parameters.attempt is not None and parameters.at is not None:
             raise Problem(422, "attempt and at: one of them is expected, not both", field="at")
         at_ns = None
@@ -65,28 +91,55 @@ def explanation_endpoints(turns: TurnLoop) -> list[Endpoint]:
                 at_ns = read_time(parameters.at, "at", start_ns=cluster.logs[0].start_ns)
             except InputError as error:
                 raise Problem(422, error.errors[0].message, field="at") from error
+        if parameters.attempt == "now" and cluster.store.get(POD, key) is None:
+            raise Problem(404, f"there is no pod {key}")
         now_ns = turns.clock.now_ns()
         try:
             body = await readers.call(lambda _: _explained(cluster, key, parameters, at_ns, now_ns))
+        except UnknownPod as error:
+            raise Problem(409, str(error)) from error
         except UnknownCycle as error:
             raise Problem(404, str(error)) from error
         except LogError as error:
             raise Problem(409, str(error)) from error
         return Response(body, media_type=JSON)
 
+    async def show_attempts(request: Request) -> Response:
+        key = _pod_of(request)
+        try:
+            found = await readers.call(lambda _: attempts_of(_log_of(cluster, key, None), key))
+        except LogError as error:
+            raise Problem(409, str(error)) from error
+        if not found and cluster.store.get(POD, key) is None:
+            raise Problem(404, f"there is no pod {key}, and none in the log of the scheduler")
+        return json_response(Attempts(pod=key, attempts=found))
+
     return [
         Endpoint(
             method="GET",
             path="/pods/{namespace}/{name}/explanation",
-            summary="Explain a scheduling attempt of a pod, with verified remedies",
+            summary="Explain a pod now or in a scheduling attempt, with verified remedies",
             handler=show,
             query=ExplanationParameters,
             problems={
-                404: "the pod has no such scheduling attempt",
-                409: "the decision log cannot be replayed, for example because of a plugin",
+                404: "there is no such pod, or it has no such scheduling attempt",
+                409: "the decision log cannot be replayed, for example because of a plugin, or a "
+                "pod to explain now has finished",
             },
-        )
+        ),
+        Endpoint(
+            method="GET",
+            path="/pods/{namespace}/{name}/attempts",
+            summary="List the scheduling attempts of a pod with their outcomes",
+            handler=show_attempts,
+            reply=Attempts,
+            problems={404: "there is no such pod", 409: "the decision log cannot be read"},
+        ),
     ]
+
+
+def _pod_of(request: Request) -> NamespacedName:
+    return f"{request.path_params['namespace']}/{request.path_params['name']}"
 
 
 def _explained(
@@ -96,16 +149,29 @@ def _explained(
     at_ns: int | None,
     now_ns: int,
 ) -> bytes:
-    plugins = cluster.world.components.options.plugins
-    log = _log_of(cluster, pod, at_ns)
-    past = find_cycle(log, pod, parameters.attempt or -1, at=at_ns, plugins=plugins)
-    end_ns = now_ns if log is cluster.logs[-1] else log.time_of(len(log) - 1)
-    view = recorded_view(past, log, start_ns=log.start_ns, end_ns=end_ns)
+    if parameters.attempt == "now":
+        setup = cluster.world.log.setup
+        scheduler = present_scheduler(cluster)
+        view = view_of_pod(scheduler, pod, seed=setup.seed, tie_rule=setup.tie_rule)
+    else:
+        view = _recorded(cluster, pod, parameters.attempt or -1, at_ns, now_ns)
+    if parameters.view == "matrix":
+        return msgspec.json.encode(explanation_matrix(view.explanation)) + b"\n"
     document: dict[str, Any] = explanation_document(view)
     if parameters.view == "summary":
         for key in _BY_NODE:
             del document[key]
     return msgspec.json.encode(document) + b"\n"
+
+
+def _recorded(
+    cluster: Cluster, pod: NamespacedName, attempt: int, at_ns: int | None, now_ns: int
+) -> ExplanationView:
+    plugins = cluster.world.components.options.plugins
+    log = _log_of(cluster, pod, at_ns)
+    past = find_cycle(log, pod, attempt, at=at_ns, plugins=plugins)
+    end_ns = now_ns if log is cluster.logs[-1] else log.time_of(len(log) - 1)
+    return recorded_view(past, log, start_ns=log.start_ns, end_ns=end_ns)
 
 
 def _log_of(cluster: Cluster, pod: NamespacedName, at_ns: int | None) -> DecisionLog:

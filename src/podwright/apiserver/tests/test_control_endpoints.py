@@ -115,7 +115,7 @@ def test_an_explanation_is_the_document_of_the_command(serve):
         ("?attempt=0", 422),
         ("?at=tomorrow", 422),
         ("?attempt=1&at=1s", 422),
-        ("?view=matrix", 422),
+        ("?view=table", 422),
         ("?now=true", 400),
     ],
 )

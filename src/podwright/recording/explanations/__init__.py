@@ -1,5 +1,6 @@
 """Explanations as structs and plain documents, for commands and for the HTTP API alike."""
 
+from podwright.recording.explanations.attempts import Attempt, attempts_of
 from podwright.recording.explanations.decision import (
     decision_document,
     nomination_of,
@@ -7,21 +8,38 @@ from podwright.recording.explanations.decision import (
     rejections_of,
 )
 from podwright.recording.explanations.document import explanation_document
+from podwright.recording.explanations.matrix import (
+    ExplanationMatrix,
+    NodeResult,
+    explanation_matrix,
+    extender_name,
+    node_results,
+)
 from podwright.recording.explanations.preemption import ordered_candidates, preemption_of
+from podwright.recording.explanations.present import present_view, view_of_pod
 from podwright.recording.explanations.recorded import QUEUE_LABELS, recorded_view
 from podwright.recording.explanations.view import ExplanationView, RecordedOutcome, WorkloadView
 
 __all__ = [
     "QUEUE_LABELS",
+    "Attempt",
+    "ExplanationMatrix",
     "ExplanationView",
+    "NodeResult",
     "RecordedOutcome",
     "WorkloadView",
+    "attempts_of",
     "decision_document",
     "explanation_document",
+    "explanation_matrix",
+    "extender_name",
+    "node_results",
     "nomination_of",
     "ordered_candidates",
     "outcome_of",
     "preemption_of",
+    "present_view",
     "recorded_view",
     "rejections_of",
+    "view_of_pod",
 ]

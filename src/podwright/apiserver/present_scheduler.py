@@ -1,0 +1,57 @@
+"""A `Scheduler` with the objects of a cluster as they are now, for explanations and comparisons.
+
+It has the configuration of the cluster's scheduler and draws as its next cycle does, but is another
+one: what it decides changes nothing in the cluster. Reader processes use it.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from podwright.apiserver.cluster import Cluster
+from podwright.assembly import Scheduler
+from podwright.machine import NOT_READ, SchedulerOptions
+from podwright.objects import Object, Pod, with_node_name
+from podwright.recording import options_of
+
+
+def present_options(cluster: Cluster) -> SchedulerOptions:
+    """Return the options of the scheduler of a cluster."""
+    world = cluster.world
+    return options_of(world.log.setup, plugins=world.components.options.plugins)
+
+
+def present_objects(cluster: Cluster) -> list[Object]:
+    """Return the objects that the scheduler of a cluster reads, in the order of their arrival.
+
+    Pods that are being bound have their nodes.
+    """
+    world = cluster.world
+    if not world.components.options.has_scheduler:
+        # Another scheduler runs, and the machine receives nothing.
+        store = cluster.store
+        read = [kind for kind in store.kinds() if kind not in NOT_READ]
+        return cast(list[Object], [obj for kind in read for obj in store.list(kind).objects])
+    machine = world.machine
+    assumed = machine.assumed()
+    received = [
+        with_node_name(obj, assumed[obj.key])
+        if isinstance(obj, Pod) and obj.key in assumed
+        else obj
+        for obj in machine.objects()
+    ]
+    # A pod that was created in this turn is delivered in the next slice.
+    return [*received, *(pod for pod in world.pods if machine.pod(pod.key) is None)]
+
+
+def present_scheduler(cluster: Cluster) -> Scheduler:
+    """Return a scheduler with the objects of a cluster, and the draw of its next cycle.
+
+    Extenders are called by the caller of the cluster.
+    """
+    scheduler = Scheduler(present_options(cluster), call_extender=cluster.call_extender)
+    scheduler.add(*present_objects(cluster))
+    kept = scheduler.bookkeeping()
+    cycle = cluster.world.machine.queue.scheduling_cycle
+    scheduler.restore_bookkeeping(kept._replace(cycle_number=cycle))
+    return scheduler

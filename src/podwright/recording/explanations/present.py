@@ -1,0 +1,69 @@
+"""Explanation of a pod in a cluster as it is: what a `Scheduler` would decide."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podwright.assembly import Scheduler, SchedulerState, UnknownPod
+from podwright.framework import Explanation
+from podwright.objects import NamespacedName
+from podwright.recording.explanations.view import ExplanationView
+
+
+def present_view(
+    scheduler: Scheduler,
+    explanation: Explanation,
+    *,
+    since: SchedulerState | None = None,
+    **known: Any,
+) -> ExplanationView:
+    """Return an explanation with the reasons, and changes after which the pod fits.
+
+    Call it before anything else is scheduled: it reads the cluster as it is.
+
+    Parameters
+    ----------
+    scheduler : Scheduler
+        In the state of the explanation.
+    since : SchedulerState, optional
+        The state before the pods ahead in the queue were scheduled.
+    **known
+        Further fields of the view.
+    """
+    return ExplanationView(
+        explanation=explanation,
+        reasons=scheduler.rejection_groups(explanation),
+        advice=scheduler.advice(explanation, since=since),
+        taken=None if since is None else scheduler.taken_place(explanation, since),
+        near=scheduler.nearest_nodes(explanation, limit=None),
+        **known,
+    )
+
+
+def view_of_pod(scheduler: Scheduler, pod: NamespacedName, **known: Any) -> ExplanationView:
+    """Explain a pod as the next one to be scheduled; one with a node as if not yet placed.
+
+    Parameters
+    ----------
+    pod : str
+        `namespace/name`.
+    **known
+        Further fields of the view.
+
+    Raises
+    ------
+    UnknownPod
+        The pod is neither pending nor on a node.
+    """
+    placed = scheduler.cluster.pods.get(pod)
+    if placed is not None:
+        node = scheduler.cluster.nodes.names[placed.slot]
+        with scheduler.freed(pod) as freed:
+            explanation = scheduler.explain(freed)
+            return present_view(scheduler, explanation, current_node=node, **known)
+    if pod not in scheduler.pending:
+        raise UnknownPod(
+            f"pod {pod} is neither pending nor on a node: it has finished, or its node is missing"
+        )
+    explanation = scheduler.explain(pod)
+    return present_view(scheduler, explanation, is_alone=True, **known)
