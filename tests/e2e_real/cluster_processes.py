@@ -92,13 +92,17 @@ def controller_manager(folder: Path, kubeconfig: Path, controllers: str = "*") -
 
 
 @contextmanager
-def scheduler(folder: Path, kubeconfig: Path, *, config: Path | None = None) -> Iterator[Path]:
-    """Run kube-scheduler for the time of a block.
+def scheduler(
+    folder: Path, kubeconfig: Path, *, config: Path | None = None, verbosity: int = 0
+) -> Iterator[Path]:
+    """Run kube-scheduler for the time of a block; yields its log.
 
     Parameters
     ----------
     config : Path, optional
         Its configuration, which also has the kubeconfig; default: the default configuration.
+    verbosity : int
+        That of its log.
     """
     options = (
         f"--kubeconfig={kubeconfig}",
@@ -110,6 +114,7 @@ def scheduler(folder: Path, kubeconfig: Path, *, config: Path | None = None) -> 
         find("kube-scheduler"),
         *(options if config is None else (f"--config={config}",)),
         "--secure-port=0",
+        f"-v={verbosity}",
         folder=folder,
         name="kube-scheduler",
     ) as log:

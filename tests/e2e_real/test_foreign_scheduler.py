@@ -20,8 +20,10 @@ SECONDS_MAX = 300
 PLUGIN = "NodeResourcesBalancedAllocation"
 
 
-def schedule(folder: Path, node_count: int, weights: dict[str, int] | None = None) -> Path:
-    """Let kube-scheduler schedule mixed pods; return the record of the cluster."""
+def schedule(
+    folder: Path, node_count: int, weights: dict[str, int] | None = None
+) -> tuple[Path, Path]:
+    """Let kube-scheduler schedule mixed pods; return the record of the cluster and its log."""
     record = folder / "record.jsonl"
     with embedded(folder, "--no-scheduler", "--record", str(record)) as kubeconfig:
         create(kubeconfig, nodes_manifest(node_count))
@@ -29,10 +31,10 @@ def schedule(folder: Path, node_count: int, weights: dict[str, int] | None = Non
         if weights is not None:
             config = folder / "scheduler.yaml"
             config.write_text(yaml.safe_dump(configuration(kubeconfig, weights)))
-        with scheduler(folder, kubeconfig, config=config):
+        with scheduler(folder, kubeconfig, config=config, verbosity=3) as log:
             create(kubeconfig, pods_manifest(node_count))
             wait_until_steady(kubeconfig)
-    return record
+    return record, log
 
 
 def create(kubeconfig: Path, manifest: str) -> None:
@@ -74,8 +76,10 @@ def configuration(kubeconfig: Path, weights: dict[str, int]) -> dict[str, Any]:
     }
 
 
-def compare(record: Path, *options: str) -> dict[str, Any]:
-    result = run(f"shadow {record} -o json --allow 100 {' '.join(options)}")
+def compare(record: Path, log: Path, *options: str) -> dict[str, Any]:
+    # Its log has the order of its decisions, and what it had observed before each.
+    command = f"shadow {record} --scheduler-log {log} -o json --allow 100"
+    result = run(" ".join([command, *options]))
     compared: dict[str, Any] = json.loads(result.stdout)
     return compared
 
@@ -84,24 +88,25 @@ def compare(record: Path, *options: str) -> dict[str, Any]:
     "node_count", [pytest.param(20, id="share", marks=pytest.mark.share), pytest.param(100)]
 )
 def test_kube_scheduler_chooses_one_of_the_best_nodes(tmp_path, node_count):
-    compared = compare(schedule(tmp_path, node_count))
+    compared = compare(*schedule(tmp_path, node_count))
     assert compared["bindings"]["total"] > 7 * node_count
     assert compared["preemptions"]["total"] > 0
     unexplained = [one for one in compared["differences"] if one["outcome"] == "unexplained"]
     assert not unexplained
+    assert compared["bindings"]["agreed"] > 0.9 * compared["bindings"]["total"]
 
 
 @pytest.mark.share
 def test_differences_name_the_plugin_whose_weight_differs(tmp_path):
-    record = schedule(tmp_path, 20, {PLUGIN: 30})
+    record, log = schedule(tmp_path, 20, {PLUGIN: 30})
     differences = [
         one
-        for one in compare(record)["differences"]
+        for one in compare(record, log)["differences"]
         if one["what"] == "binding" and one["outcome"] == "unexplained"
     ]
     assert differences
     for one in differences:
         given = {each["plugin"]: each["node"] - each["ourNode"] for each in one["scores"]}
         assert given[PLUGIN] > 0, one
-    same = compare(record, "--config", str(tmp_path / "scheduler.yaml"))
+    same = compare(record, log, "--config", str(tmp_path / "scheduler.yaml"))
     assert same["bindings"]["unexplained"] == 0, same["differences"]

@@ -57,7 +57,7 @@ class ChangeRecord:
         Parameters
         ----------
         now_ns : int
-            The time of the turn that made them, in nanoseconds since 1970.
+            When they become visible to clients, in nanoseconds since 1970.
 
         Raises
         ------

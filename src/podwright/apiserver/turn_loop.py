@@ -248,7 +248,8 @@ class TurnLoop:
                 is_over = _until(time.perf_counter_ns() + WORLD_NS)
                 is_caught_up = self.cluster.catch_up(now_ns, is_over)
             if self.record is not None:
-                self.record.append(now_ns)
+                # Clients see the changes from now on, not from the start of the turn.
+                self.record.append(self.clock.now_ns())
             is_committed = True
         finally:
             if not is_committed:

@@ -47,8 +47,8 @@ def shadow(  # noqa: PLR0913, PLR0917 - the options of the command
         typer.Option(
             "--scheduler-log",
             metavar="FILE",
-            help="The log of the real scheduler, one JSON object per line. Defaults to "
-            "scheduler.jsonl next to the record, if it exists.",
+            help="The log of the real scheduler: one JSON object per line, or the output of "
+            "kube-scheduler -v=3. Defaults to scheduler.jsonl next to the record, if it exists.",
         ),
     ] = None,
     no_scheduler_log: Annotated[

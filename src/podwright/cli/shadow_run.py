@@ -57,7 +57,8 @@ def run_shadow(  # noqa: PLR0913 - the options of the command
             file = _record_in(path)
             record = load_record(file, watch=watch)
         with collected:
-            log = _log_of(path, log_path, uses_log=uses_log)
+            near_ns = record.lines[0].seen_ns if record.lines else 0
+            log = _log_of(path, log_path, near_ns, uses_log=uses_log)
             if has_delay and log is not None:
                 message = (
                     f"has no effect with {log.source}, which has the times; add --no-scheduler-log"
@@ -110,7 +111,9 @@ def _record_in(path: Path) -> Path:
     return _packed_or_not(path / _RECORD) if path.is_dir() else path
 
 
-def _log_of(path: Path, log_path: Path | None, *, uses_log: bool) -> SchedulerLog | None:
+def _log_of(
+    path: Path, log_path: Path | None, near_ns: int, *, uses_log: bool
+) -> SchedulerLog | None:
     """Read the given scheduler log, or the one next to the record."""
     if log_path is not None and not uses_log:
         message = "--scheduler-log cannot be combined with --no-scheduler-log"
@@ -119,7 +122,7 @@ def _log_of(path: Path, log_path: Path | None, *, uses_log: bool) -> SchedulerLo
         log_path = _packed_or_not((path if path.is_dir() else path.parent) / _LOG)
         if not uses_log or not log_path.exists():
             return None
-    return load_scheduler_log(log_path)
+    return load_scheduler_log(log_path, near_ns=near_ns)
 
 
 def _packed_or_not(path: Path) -> Path:

@@ -12,18 +12,23 @@ One JSON object per line, in a file that may be compressed with gzip:
 | preempt | node | preemption chose this node |
 | victim | preemptor, victim, node | this pod is deleted; `preemptor` instead of `pod` |
 | condition | nominatedNodeName, nominatingMode | the pod's nomination is written, if mode is 1 |
+| condition | conditionType, conditionStatus | a condition of the pod is written |
 | queue | event, queue | the pod was moved because of this event |
 
 Other lines are ignored, and so is a last line without a line feed, as in a record.
+
+The file may also be the output of kube-scheduler itself (`kube_scheduler_log`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
+from podwright.files.kube_scheduler_log import is_json_line, is_text_line, json_line, text_line
 from podwright.files.record import numbered_lines
 from podwright.objects import (
     FieldError,
@@ -61,6 +66,9 @@ class LogLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         "namespace/name".
     is_nominating : bool
         Whether a `condition` sets or clears the nomination.
+    is_failure : bool
+        Whether a `condition` ends an attempt that failed. A nomination without a condition is of a
+        pod that has been placed, and waits for its volumes or for a plugin before it is bound.
     event : str
         The event that moved the pod.
     message : str
@@ -76,6 +84,7 @@ class LogLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     feasible_count: int = 0
     victim: NamespacedName = ""
     is_nominating: bool = False
+    is_failure: bool = False
     event: str = ""
     message: str = ""
 
@@ -101,12 +110,22 @@ _REQUIRED: dict[str, tuple[str, ...]] = {
     "victim": ("preemptor", "victim", "node"),
 }
 _NUMBERS = ("evaluatedNodes", "feasibleNodes", "nominatingMode")
-_TEXTS = ("pod", "node", "preemptor", "victim", "nominatedNodeName", "event", "err")
+_TEXTS = (
+    "pod",
+    "node",
+    "preemptor",
+    "victim",
+    "nominatedNodeName",
+    "conditionType",
+    "conditionStatus",
+    "event",
+    "err",
+)
 _KNOWN = frozenset(get_args(What))
 
 
-def load_scheduler_log(path: str | Path) -> SchedulerLog:
-    """Read a scheduler's log from a file, compressed or not.
+def load_scheduler_log(path: str | Path, *, near_ns: int = 0) -> SchedulerLog:
+    """Read a scheduler's log from a file, compressed or not; see `read_scheduler_log`.
 
     Raises
     ------
@@ -118,11 +137,17 @@ def load_scheduler_log(path: str | Path) -> SchedulerLog:
     except OSError as error:
         message = f"cannot be read: {error.strerror}"
         raise InputError([FieldError(source=str(path), path="", message=message)]) from None
-    return read_scheduler_log(data, source=str(path))
+    return read_scheduler_log(data, source=str(path), near_ns=near_ns)
 
 
-def read_scheduler_log(data: bytes, *, source: str) -> SchedulerLog:
+def read_scheduler_log(data: bytes, *, source: str, near_ns: int = 0) -> SchedulerLog:
     """Read a scheduler's log.
+
+    Parameters
+    ----------
+    near_ns : int
+        A time of the record, in nanoseconds since 1970. Dates without a year, in kube-scheduler's
+        text format, are of the year that brings them nearest to it.
 
     Raises
     ------
@@ -131,25 +156,55 @@ def read_scheduler_log(data: bytes, *, source: str) -> SchedulerLog:
     """
     lines: list[LogLine] = []
     errors: list[FieldError] = []
-    for number, text, is_terminated in numbered_lines(data, source=source):
-        if not is_terminated or not text.strip():
-            continue
+    unread: list[FieldError] = []
+    is_of_process = False
+    for number, text in _entries(data, source):
         place = f"{source}: line {number}"
+        is_text = is_text_line(text)
         try:
-            value = msgspec.json.decode(text)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            errors.append(FieldError(source=place, path="", message=f"not JSON: {error}"))
+            value: Any = text_line(text, near_ns) if is_text else msgspec.json.decode(text)
+            is_json = is_json_line(value)
+            value = json_line(value) if is_json else value
+        except (ValueError, SyntaxError, RecursionError) as error:
+            kind, found = ("not a line of a log", errors) if is_text else ("not JSON", unread)
+            found.append(FieldError(source=place, path="", message=f"{kind}: {error}"))
+            continue
+        is_of_process |= is_text or is_json
+        if value is None:
             continue
         found = _problems(value, place)
         errors += found
         if not found and value["what"] in _KNOWN:
             lines.append(_line(number, value))
+    if not is_of_process:
+        # A process may also write other text, such as the usage of its flags.
+        errors = sorted([*errors, *unread], key=lambda error: int(error.source.split()[-1]))
     if not errors and not any(line.what == "attempt" for line in lines):
-        message = 'no attempts in this file: no line has "what": "attempt"'
+        message = (
+            'no attempts in this file: no line has "what": "attempt", or is of kube-scheduler '
+            "with -v=3 or more"
+        )
         errors.append(FieldError(source=source, path="", message=message))
     if errors:
         raise InputError(errors)
     return SchedulerLog(source, tuple(lines))
+
+
+def _entries(data: bytes, source: str) -> Iterator[tuple[int, bytes]]:
+    """Yield the complete lines; lines that continue a text line are joined to it."""
+    first, entry = 0, b""
+    for number, text, is_terminated in numbered_lines(data, source=source):
+        if not is_terminated:
+            continue
+        is_continued = text.startswith((b"\t", b" >")) and is_text_line(entry)
+        if is_continued:
+            entry += b"\n" + text
+            continue
+        if entry.strip():
+            yield first, entry
+        first, entry = number, text
+    if entry.strip():
+        yield first, entry
 
 
 def _problems(value: Any, place: str) -> list[FieldError]:
@@ -196,6 +251,8 @@ def _line(number: int, value: dict[str, Any]) -> LogLine:
         feasible_count=value.get("feasibleNodes") or 0,
         victim=value.get("victim") or "",
         is_nominating=value.get("nominatingMode") == 1,
+        is_failure=value.get("conditionType") == "PodScheduled"
+        and value.get("conditionStatus") == "False",
         event=value.get("event") or "",
         message=value.get("err") or "",
     )

@@ -78,6 +78,8 @@ class Attempt(msgspec.Struct):
         "namespace/name".
     node : str
         The chosen node; "" if there is none.
+    assumed_node : str
+        The chosen node of a pod that waited before it was bound, or rejected; "" if it did not.
     evaluated_count : int
         How many nodes were evaluated; 0 if unknown.
     is_over : bool
@@ -96,6 +98,7 @@ class Attempt(msgspec.Struct):
     time_ns: int
     pod: NamespacedName
     node: str = ""
+    assumed_node: str = ""
     evaluated_count: int = 0
     is_over: bool = False
     message: str = ""
@@ -142,6 +145,9 @@ def _fill_in(attempt: Attempt, line: LogLine) -> None:
     elif line.what == "unschedulable" and not attempt.is_over:
         attempt.message = line.message
         attempt.is_over = True
+    elif line.what == "condition":
+        if line.is_nominating and not line.is_failure and not attempt.is_over:
+            attempt.assumed_node = line.node
     elif line.what == "preempt":
         attempt.preempted_node = line.node
     elif line.what == "victim":
@@ -239,10 +245,8 @@ class LoggedAttempts:
         for index, line in enumerate(self._log.lines):
             while arrived < len(self._arrivals) and self._arrivals[arrived][0] < index:
                 arrived += 1
-            if line.what == "condition" and line.is_nominating:
-                pod = self._view.pods.get(line.pod)
-                if pod is not None and not pod.spec.node_name:
-                    self._view.nominate(pod, line.node)
+            if line.what == "condition":
+                self._write_nomination(line)
             if upcoming is None or index != upcoming.index:
                 continue
             # The state of an attempt before the record began is unknown.
@@ -251,6 +255,15 @@ class LoggedAttempts:
                 yield upcoming
                 self._apply_own_effects(upcoming)
             upcoming = next(attempts, None)
+
+    def _write_nomination(self, line: LogLine) -> None:
+        pod = self._view.pods.get(line.pod)
+        if pod is None or pod.spec.node_name:
+            return
+        if line.is_failure:
+            self._view.forget(pod)
+        if line.is_nominating:
+            self._view.nominate(pod, line.node)
 
     def _go_to_attempt(self, attempt: Attempt, arrived: int) -> None:
         self._least = self._arrivals[arrived - 1][1] + 1 if arrived else 0
@@ -294,8 +307,8 @@ class LoggedAttempts:
         pod = self._view.pods.get(attempt.pod)
         if pod is None or pod.spec.node_name:
             return
-        if attempt.node:
-            self._view.assume(pod, attempt.node)
+        if node := attempt.node or attempt.assumed_node:
+            self._view.assume(pod, node)
         elif attempt.preempted_node:
             self._view.nominate(pod, attempt.preempted_node)
 

@@ -26,7 +26,7 @@ from podwright.shadow.attempts import (
     nearest_positions,
     waiting_claims,
 )
-from podwright.shadow.recorded_cluster import RecordedCluster, Track
+from podwright.shadow.recorded_cluster import RecordedCluster, Track, waits_to_be_bound
 from podwright.store import POD, GroupKind
 
 _MOST_STATES = 600
@@ -76,7 +76,9 @@ class RecordedAttempts:
 
     def _first_result(self, binding: RecordLine, pod: Pod) -> RecordLine:
         """Return the first line that is a result of the decision."""
-        if not claim_uses(pod):
+        old = binding.old
+        was_nominated = isinstance(old, Pod) and bool(old.status.nominated_node_name)
+        if not claim_uses(pod) and not was_nominated:
             return binding
         first = binding
         for index in range(self._index_of[binding.line] - 1, -1, -1):
@@ -89,8 +91,10 @@ class RecordedAttempts:
                 if line.old is None:
                     break
                 # The scheduler nominates a pod to its chosen node if binding volumes takes time.
-                is_at_once = _apart_ns(line, first) <= self._delay_ns
-                if first is not binding and is_at_once and _is_nomination(line, pod.spec.node_name):
+                if not _is_nomination(line, pod.spec.node_name):
+                    continue
+                is_at_once = first is not binding and _apart_ns(line, first) <= self._delay_ns
+                if is_at_once or waits_to_be_bound(obj):
                     first = line
             elif is_result(line, pod, (), self._waiting):
                 first = line
@@ -105,7 +109,8 @@ class RecordedAttempts:
             if not isinstance(new, Pod) or not isinstance(old, Pod) or line.event == "Delete":
                 continue
             node = new.status.nominated_node_name
-            if node and not new.spec.node_name and _is_nomination(line, node):
+            is_new = not new.spec.node_name and _is_nomination(line, node)
+            if node and is_new and not waits_to_be_bound(new):
                 nominations[node].append(line)
             elif _is_preempted(new) and not _is_preempted(old):
                 leaving[new.spec.node_name].append(line)
@@ -188,14 +193,13 @@ class RecordedAttempts:
         for line in self._pods.lines[position:]:
             if line.seen_ns > attempt.time_ns + self._delay_ns:
                 break
-            if is_binding(line) and line.object.key != attempt.pod:
-                there = self._view.pods.get(line.object.key)
-                if (
-                    there is not None
-                    and there.uid == line.object.uid
-                    and isinstance(line.object, Pod)
-                ):
-                    found.append((there, line.object.spec.node_name))
+            placed = line.object
+            if not isinstance(placed, Pod) or placed.key == attempt.pod:
+                continue
+            there = self._view.pods.get(placed.key)
+            node = placed.spec.node_name if is_binding(line) else _awaited_node(line)
+            if node and there is not None and there.uid == placed.uid:
+                found.append((there, node))
         return tuple(found)
 
     def _placed_between(self, position: int, here: int) -> tuple[tuple[Pod, str], ...]:
@@ -220,6 +224,15 @@ def _is_nomination(line: RecordLine, node: str) -> bool:
         and new.status.nominated_node_name == node
         and old.status.nominated_node_name != node
     )
+
+
+def _awaited_node(line: RecordLine) -> str:
+    """Return the node to which this change nominates a pod that was placed there."""
+    pod = line.object
+    if not isinstance(pod, Pod) or not waits_to_be_bound(pod):
+        return ""
+    node = pod.status.nominated_node_name
+    return node if _is_nomination(line, node) else ""
 
 
 def _apart_ns(one: RecordLine, other: RecordLine) -> int:

@@ -13,23 +13,28 @@ Upstream: pkg/scheduler/eventhandlers.go, pkg/scheduler/backend/cache/cache.go, 
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import accumulate
 from typing import TypeAlias
 
-from podwright.columns import Cluster
+from podwright.columns import Cluster, claim_uses
 from podwright.files import RecordLine
 from podwright.objects import (
     NamespacedName,
     Node,
+    Object,
+    PersistentVolume,
     Pod,
     Unknown,
     with_node_name,
     with_nominated_node_name,
 )
-from podwright.store import GroupKind, kind_of
+from podwright.store import GroupKind, group_kind, kind_of
+
+_VOLUME = group_kind(PersistentVolume)
 
 Positions: TypeAlias = Mapping[GroupKind, int]
 """Per kind, how many changes were observed; the positions of other kinds stay."""
@@ -94,6 +99,10 @@ class RecordedCluster:
         self.pods: dict[NamespacedName, Pod] = {}
         self.touched: dict[str, None] = {}
         self._assumed: dict[str, str] = {}
+        self._volumes: dict[str, PersistentVolume] = {}
+        self._assumed_volumes: dict[str, PersistentVolume] = {}
+        self._volume_lines = self.tracks.get(_VOLUME) or Track([])
+        self._positions_of_claim = _positions_by_claim(self._volume_lines.lines)
         self._nominations: dict[str, str] = {}
         self._speculative: dict[str, tuple[Pod, str]] = {}
         self._is_speculating = False
@@ -160,10 +169,9 @@ class RecordedCluster:
             return
         if isinstance(obj, Node) and not self._is_speculating:
             self.touched[obj.name] = None
-        if line.event == "Delete":
-            self.cluster.delete(obj)
-        else:
-            self.cluster.put(obj)
+        if isinstance(obj, PersistentVolume) and not self._is_speculating and _claim_of(obj):
+            self._assumed_volumes.pop(obj.name, None)
+        self._show(obj, None if line.event == "Delete" else obj)
 
     def _revert(self, line: RecordLine) -> None:
         obj, old = line.object, line.old
@@ -173,10 +181,21 @@ class RecordedCluster:
             else:
                 self.pods.pop(obj.key, None)
             self._update_cluster(obj)
-        elif old is None:
-            self.cluster.delete(obj)
         else:
-            self.cluster.put(old)
+            self._show(obj, old)
+
+    def _show(self, any_version: Object, obj: Object | None) -> None:
+        """Show another version of an object, or that there is none."""
+        if isinstance(any_version, PersistentVolume):
+            if isinstance(obj, PersistentVolume):
+                self._volumes[obj.name] = obj
+                obj = self._assumed_volumes.get(obj.name, obj)
+            else:
+                self._volumes.pop(any_version.name, None)
+        if obj is None:
+            self.cluster.delete(any_version)
+        else:
+            self.cluster.put(obj)
 
     def _mark_touched(self, line: RecordLine) -> None:
         """Mark the node of a changed pod: the scheduler copies it before the next cycle."""
@@ -189,11 +208,43 @@ class RecordedCluster:
     # ---------------------------------------------------------------- own decisions
 
     def assume(self, pod: Pod, node: str) -> None:
-        """Assume a pod on a node until the API shows its binding."""
+        """Assume a pod on a node, with its volumes, until the API shows its binding.
+
+        Notes
+        -----
+        Upstream: pkg/scheduler/framework/plugins/volumebinding/binder.go, `AssumePodVolumes`
+        """
         self._assumed[pod.uid] = node
         self._nominations.pop(pod.uid, None)
         self.touched[node] = None
         self._update_cluster(pod)
+        for volume in self._volumes_that_will_bind(pod):
+            self._assumed_volumes[volume.name] = volume
+            self.cluster.put(volume)
+
+    def _volumes_that_will_bind(self, pod: Pod) -> Iterator[PersistentVolume]:
+        """Yield existing volumes as the record shows them later, bound to claims of a pod."""
+        for use in claim_uses(pod):
+            positions = self._positions_of_claim.get(f"{pod.namespace}/{use.name}", [])
+            coming = bisect_left(positions, self._volume_lines.position)
+            if coming < len(positions):
+                volume = self._volume_lines.lines[positions[coming]].object
+                if isinstance(volume, PersistentVolume) and volume.name in self._volumes:
+                    yield volume
+
+    def forget(self, pod: Pod) -> None:
+        """Take back the assumption of a pod that was not bound."""
+        node = self._assumed.pop(pod.uid, "")
+        if not node:
+            return
+        self.touched[node] = None
+        self._update_cluster(pod)
+        claims = {f"{pod.namespace}/{use.name}" for use in claim_uses(pod)}
+        for name in [
+            name for name, one in self._assumed_volumes.items() if _claim_of(one) in claims
+        ]:
+            del self._assumed_volumes[name]
+            self.cluster.put(self._volumes[name])
 
     def nominate(self, pod: Pod, node: str) -> None:
         """Nominate a pod to a node, or to none, until the API shows the same."""
@@ -228,5 +279,40 @@ class RecordedCluster:
         if not pod.spec.node_name:
             speculative = self._speculative.get(pod.uid)
             node = self._assumed.get(pod.uid) if speculative is None else speculative[1]
+            if node is None and pod.uid not in self._nominations and waits_to_be_bound(pod):
+                node = pod.status.nominated_node_name
             pod = self._nominated(pod) if node is None else with_node_name(pod, node)
         self.cluster.put(pod)
+
+
+def waits_to_be_bound(pod: Pod) -> bool:
+    """Whether a pod is nominated to the node on which its scheduler has placed it.
+
+    Notes
+    -----
+    Upstream: pkg/scheduler/schedule_one.go, `bindingCycle`; a nomination by preemption is written
+    together with the condition of the failed attempt.
+    """
+    if pod.spec.node_name or not pod.status.nominated_node_name:
+        return False
+    failed = ("PodScheduled", "False")
+    return all((one.type, one.status) != failed for one in pod.status.conditions)
+
+
+def _claim_of(volume: PersistentVolume) -> NamespacedName:
+    """Return the claim to which a volume is bound or being bound; "" if there is none."""
+    claim = volume.spec.claim_ref
+    return "" if claim is None else f"{claim.namespace}/{claim.name}"
+
+
+def _positions_by_claim(lines: list[RecordLine]) -> dict[NamespacedName, list[int]]:
+    """Return the positions at which a volume is first bound to each claim."""
+    found: dict[NamespacedName, list[int]] = defaultdict(list)
+    for position, line in enumerate(lines):
+        new, old = line.object, line.old
+        if not isinstance(new, PersistentVolume) or line.event == "Delete":
+            continue
+        claim = _claim_of(new)
+        if claim and not (isinstance(old, PersistentVolume) and _claim_of(old) == claim):
+            found[claim].append(position)
+    return found

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from podwright.columns import Cluster as Columns
 from podwright.objects import Pod
 from podwright.shadow.recorded_cluster import RecordedCluster
-from podwright.shadow.tests.test_shadow import Cluster, node, pod, with_status
+from podwright.shadow.tests.test_shadow import UNSCHEDULABLE, Cluster, node, pod, with_status
 from podwright.store.kinds import POD
 
 
@@ -14,7 +14,7 @@ def busy_record():
     cluster = Cluster(node("n1"), node("n2"), pod("p1", "1", "n1"))
     waiting = pod("p2")
     cluster.add(100, waiting)
-    cluster.update(110, with_status(waiting, nominatedNodeName="n2"))
+    cluster.update(110, with_status(waiting, nominatedNodeName="n2", conditions=[UNSCHEDULABLE]))
     cluster.update(120, node("n1", "8", {"app:1": 1 << 30}))
     cluster.add(130, node("n3"))
     cluster.update(140, pod("p2", "1", "n2"))

@@ -17,6 +17,7 @@ from podwright.shadow.findings import agreement
 from podwright.shadow.shadow import Shadow
 
 START_NS = timestamp_ns("2026-03-02T10:00:00Z") or 0
+UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
 PREEMPTED = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
 MIB = 1 << 20
 
@@ -443,13 +444,22 @@ def preemption(
     cluster.log_line(
         1003, "unschedulable", name, err="0/2 nodes are available: 2 Insufficient cpu."
     )
-    cluster.log_line(1004, "condition", name, nominatedNodeName=on, nominatingMode=1)
-    cluster.update(1010, with_status(urgent, nominatedNodeName=on))
+    cluster.log_line(
+        1004,
+        "condition",
+        name,
+        conditionType="PodScheduled",
+        conditionStatus="False",
+        nominatedNodeName=on,
+        nominatingMode=1,
+    )
+    nominated = with_status(urgent, nominatedNodeName=on, conditions=[UNSCHEDULABLE])
+    cluster.update(1010, nominated)
     for victim in victims:
         cluster.log_line(1005, "victim", preemptor=f"a/{name}", victim=f"a/{victim}", node=on)
         cluster.update(1012, terminating(by_name[victim]))
         cluster.delete(1500, terminating(by_name[victim]))
-    cluster.bind(1510, with_status(urgent, nominatedNodeName=on), on)
+    cluster.bind(1510, nominated, on)
     return cluster
 
 
