@@ -17,8 +17,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from podwright.apiserver import ApiLatency, ClusterClock, TurnLoop, new_cluster
-from podwright.apiserver.control import endpoints_of
+from podwright.apiserver import (
+    ApiLatency,
+    ClusterClock,
+    RunningScheduler,
+    TurnLoop,
+    new_cluster,
+)
+from podwright.apiserver.control import ControlledCluster, endpoints_of
 from podwright.assembly.registry import _MODULES
 from podwright.config import (
     ARGS_TYPES,
@@ -170,18 +176,25 @@ def shown_bounds(bounds: tuple[float, ...]) -> str:
 
 
 def endpoints_page() -> str:
-    clock = ClusterClock(start_ns=0)
-    turns = TurnLoop(new_cluster(SchedulerOptions(), now_ns=0), clock)
+    turns = TurnLoop(new_cluster(SchedulerOptions(), now_ns=0), ClusterClock(start_ns=0))
+    cluster = ControlledCluster(turns, ApiLatency(), RunningScheduler(turns))
     lines = ["| request | | parameters | body | reply |", "|---|---|---|---|---|"]
-    for each in endpoints_of(turns, ApiLatency()):
-        query, body = (
-            ", ".join(f"`{f.encode_name}`" for f in msgspec.structs.fields(cls)) if cls else ""
-            for cls in (each.query, each.body)
-        )
-        reply = f"`{each.reply.__name__}`" if each.reply else f"`{each.media_type}`"
+    for each in endpoints_of(cluster):
+        query, body = map(fields_of, (each.query, each.body))
+        reply = f"`{each.reply.__name__}`" if is_struct(each.reply) else f"`{each.media_type}`"
         request = f"`{each.method} /podwright/v1{each.path}`"
         lines.append(f"| {request} | {each.summary} | {query} | {body} | {reply} |")
     return "\n".join([*lines, ""])
+
+
+def fields_of(cls):
+    if is_struct(cls):
+        return ", ".join(f"`{field.encode_name}`" for field in msgspec.structs.fields(cls))
+    return "" if cls is None else "a document"
+
+
+def is_struct(cls):
+    return isinstance(cls, type) and issubclass(cls, msgspec.Struct)
 
 
 # ---------------------------------------------------------------- comparing

@@ -111,5 +111,6 @@ def test_a_configuration_that_cannot_be_used_is_an_error(tmp_path, text, message
     assert message in run(f"up --kss-config {file}", status=2).stderr
 
 
-def test_allowed_extenders_without_the_api_have_no_effect():
-    assert "--allow-extender" in run("up --allow-extender 10.0.0.1", status=2).stderr
+@pytest.mark.parametrize("option", ["--no-scheduler", "--bare"])
+def test_allowed_extenders_without_a_scheduler_have_no_effect(option):
+    assert "--allow-extender" in run(f"up --allow-extender 10.0.0.1 {option}", status=2).stderr

@@ -21,6 +21,7 @@ from podwright.api.endpoints import (
 )
 from podwright.apiserver.hosts import AllowedHosts
 from podwright.apiserver.latency import ApiLatency
+from podwright.apiserver.running_scheduler import RunningScheduler
 from podwright.apiserver.sending import (
     STALL_SECONDS,
     Connection,
@@ -66,6 +67,9 @@ class Application:
         How long a client may take none of what is sent, or send nothing of a body.
     latency : ApiLatency, optional
         How long requests of the Kubernetes API are delayed; not at all if left out.
+    scheduler : RunningScheduler, optional
+        The scheduler, whose configuration podwright's own API changes; the one of the cluster if
+        left out.
     """
 
     def __init__(
@@ -75,8 +79,10 @@ class Application:
         *,
         stall_seconds: float = STALL_SECONDS,
         latency: ApiLatency | None = None,
+        scheduler: RunningScheduler | None = None,
     ) -> None:
         self._turns = turns
+        self._scheduler = scheduler or RunningScheduler(turns)
         self._latency = latency or ApiLatency()
         self._stall_seconds = stall_seconds
         self._control_application: Any = None
@@ -130,9 +136,11 @@ class Application:
         """Serve a request of podwright's own API."""
         if self._control_application is None:
             # Starlette takes a tenth of a second to import.
-            from podwright.apiserver.control import control_application
+            from podwright.apiserver.control import ControlledCluster, control_application
 
-            self._control_application = control_application(self._turns, self._latency)
+            self._control_application = control_application(
+                ControlledCluster(self._turns, self._latency, self._scheduler)
+            )
         try:
             await self._control_application(scope, receive, send)
         except asyncio.CancelledError:

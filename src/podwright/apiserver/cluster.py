@@ -129,6 +129,8 @@ class Cluster:
         Over the same store.
     events : EventObjects
         An observer of the world.
+    scheduler : SchedulerOptions
+        Of the scheduler of the world.
     call_extender : callable, optional
         Makes the calls of `extender_calls`.
     extender_calls : list of (int, ExtenderCall), optional
@@ -149,6 +151,7 @@ class Cluster:
         server: ApiServer,
         events: EventObjects,
         *,
+        scheduler: SchedulerOptions,
         call_extender: CallExtender | None = None,
         extender_calls: list[tuple[int, ExtenderCall]] | None = None,
         log_events: int = LOG_EVENTS,
@@ -156,6 +159,7 @@ class Cluster:
         self.world = world
         self.server = server
         self.events = events
+        self.scheduler = scheduler
         self.call_extender = call_extender
         self.extender_calls = [] if extender_calls is None else extender_calls
         self.store: ObjectStore = world.store
@@ -305,7 +309,13 @@ class Cluster:
         self.logs.append(self.world.log)
         del self.logs[:-LOGS_MAX]
         self.extender_calls.clear()
+        self.scheduler = scheduler
         self.call_extender = call_extender
+
+    @property
+    def has_scheduler(self) -> bool:
+        """Whether podwright schedules the pods."""
+        return self.world.components.options.has_scheduler
 
     @property
     def next_due_ns(self) -> int | None:
@@ -389,6 +399,7 @@ def new_cluster(
         world,
         api_server,
         events,
+        scheduler=scheduler,
         call_extender=call_extender,
         extender_calls=extender_calls,
         log_events=options.log_events,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from podwright.apiserver.cluster import Cluster
-from podwright.framework import CallExtender
-from podwright.machine import SchedulerOptions
 from podwright.store import kind_of
 
 
@@ -14,21 +12,12 @@ class InitialState:
     Parameters
     ----------
     cluster : Cluster
-    scheduler : SchedulerOptions
-        Of its scheduler.
-    call_extender : callable, optional
-        Makes the calls to the extenders of the configuration.
     """
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        scheduler: SchedulerOptions,
-        call_extender: CallExtender | None = None,
-    ) -> None:
+    def __init__(self, cluster: Cluster) -> None:
         store = cluster.store
-        self.scheduler = scheduler
-        self._call_extender = call_extender
+        self.scheduler = cluster.scheduler
+        self._call_extender = cluster.call_extender
         self._objects = {
             (kind, obj.key): obj for kind in store.kinds() for obj in store.list(kind).objects
         }

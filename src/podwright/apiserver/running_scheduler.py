@@ -1,37 +1,36 @@
-"""The scheduler of a served cluster: its configuration, changes of it, and the way back.
-
-A configuration that comes over HTTP is not trusted as one on the command line is: it cannot name
-files, and it cannot make the server call hosts that were not allowed at its start.
-"""
+"""The scheduler of a served cluster: its configuration, changes of it, and the way back."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from typing import Final, TypeAlias
-from urllib.parse import urlsplit
 
 import msgspec
 
 from podwright.apiserver.initial_state import InitialState
+from podwright.apiserver.received_configuration import (
+    called_extenders,
+    check_options,
+    host_of,
+    read_received,
+)
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.config import (
-    Extender,
-    ExtenderTLSConfig,
+    EffectiveConfiguration,
     KubeSchedulerConfiguration,
-    read_configuration,
+    PartialConfiguration,
     to_document,
 )
 from podwright.files import DEFAULT_CONFIGURATION
 from podwright.framework import CallExtender
 from podwright.machine import SchedulerOptions
-from podwright.objects import Document, FieldError, InputError, PodwrightError
+from podwright.objects import Document, FieldError, PodwrightError
 
 NewCaller: TypeAlias = Callable[[KubeSchedulerConfiguration, str], CallExtender | None]
 """Makes the function that calls the extenders of a configuration, which has a source."""
 
 _TAKEN: Final = ("profiles", "extenders")
-_FILES: Final = ("certFile", "keyFile", "caFile")
 
 
 class ExternalScheduler(PodwrightError):  # noqa: N818 - named for what it is
@@ -45,44 +44,41 @@ class RunningScheduler:
     ----------
     turns : TurnLoop
         Of the cluster.
-    options : SchedulerOptions
-        Of the scheduler at the start.
-    new_caller : callable
-        Makes the function that calls extenders.
+    new_caller : callable, optional
+        Makes the function that calls the extenders of a configuration. Without it, no extender is
+        called.
     allowed_hosts : collection of str
         The hosts of extenders, each with a port or without, that a later configuration may name
         besides those of the configuration at the start.
-    has_scheduler : bool
-        Whether podwright schedules the pods.
+
+    Attributes
+    ----------
+    turns : TurnLoop
     """
 
     def __init__(
         self,
         turns: TurnLoop,
-        options: SchedulerOptions,
-        new_caller: NewCaller,
+        new_caller: NewCaller | None = None,
         *,
         allowed_hosts: Collection[str] = (),
-        has_scheduler: bool = True,
     ) -> None:
-        self._turns = turns
-        self._options = options
+        self.turns = turns
         self._new_caller = new_caller
-        self._has_scheduler = has_scheduler
         cluster = turns.cluster
-        self._initial = InitialState(cluster, options, cluster.call_extender)
-        started = _written(options).extenders
-        written = options.configuration
+        self._initial = InitialState(cluster)
+        written = cluster.scheduler.configuration
         self._document: Document = dict(
             DEFAULT_CONFIGURATION if written is None else to_document(written)
         )
         self._initial_document = self._document
-        self._allowed = {*allowed_hosts, *(_host(each) for each in started)}
+        started = called_extenders(written or KubeSchedulerConfiguration())
+        self._allowed = {*allowed_hosts, *(host_of(each) for _, each in started)}
 
     @property
     def options(self) -> SchedulerOptions:
         """The options of the present scheduler."""
-        return self._options
+        return self.turns.cluster.scheduler
 
     def configuration(self) -> Document:
         """Return the KubeSchedulerConfiguration as it was written.
@@ -91,8 +87,42 @@ class RunningScheduler:
         ------
         ExternalScheduler
         """
-        self._require_own()
+        self.require_own()
         return self._document
+
+    def read(
+        self, document: Document | bytes, *, source: str = "configuration"
+    ) -> tuple[SchedulerOptions, EffectiveConfiguration]:
+        """Return the present options with another configuration, and that with all defaults.
+
+        Parameters
+        ----------
+        document : Document or bytes
+            The decoded document, or its JSON.
+        source : str
+            The source of the configuration, for errors.
+
+        Raises
+        ------
+        InputError
+            The configuration is not valid, names files, or extenders that are not allowed; with
+            all errors.
+        """
+        errors: Collection[FieldError] = ()
+        try:
+            given = read_received(document, allowed_hosts=self._allowed, source=source)
+        except PartialConfiguration as error:
+            given, errors = error.configuration, error.errors
+        options = self._options_with(given, source)
+        return options, check_options(options, errors)
+
+    def new_caller(self, options: SchedulerOptions) -> CallExtender | None:
+        """Return a function that calls the extenders of options; None if there are none."""
+        if self._new_caller is None:
+            return None
+        return self._new_caller(
+            options.configuration or KubeSchedulerConfiguration(), options.source
+        )
 
     async def apply(self, document: Document, *, source: str = "configuration") -> None:
         """Continue with the profiles and extenders of another configuration.
@@ -103,68 +133,57 @@ class RunningScheduler:
         ------
         ExternalScheduler
         InputError
-            The configuration is not valid, names files, or extenders that are not allowed. The
-            present one stays.
+            As for `read`. The present configuration stays.
         """
-        self._require_own()
-        given = read_configuration(document, source=source)
-        problems = list(self._rejected(given, source))
-        if problems:
-            raise InputError(problems)
+        self.require_own()
+        given = read_received(document, allowed_hosts=self._allowed, source=source)
+        present = self.options.configuration or KubeSchedulerConfiguration()
         changed = msgspec.structs.replace(
-            _written(self._options), profiles=given.profiles, extenders=given.extenders
+            present, profiles=given.profiles, extenders=given.extenders
         )
-        options = msgspec.structs.replace(self._options, configuration=changed, source=source)
-        # Certificates are read and connections are prepared outside the loop.
-        caller = await asyncio.to_thread(self._new_caller, changed, source)
-        cluster = self._turns.cluster
-        await self._turns.call(lambda _: cluster.change_scheduler(options, caller))
-        self._options = options
+        options = self._options_with(changed, source)
+        check_options(options)
         taken = {key: document[key] for key in _TAKEN if key in document}
-        self._document = {k: v for k, v in self._document.items() if k not in _TAKEN} | taken
+        rest = {k: v for k, v in self._document.items() if k not in _TAKEN}
+        await self._continue_with(options, rest | taken)
+
+    async def replace(self, document: Document, *, source: str = "configuration") -> None:
+        """Continue with another configuration.
+
+        Raises
+        ------
+        ExternalScheduler
+        InputError
+            As for `read`. The present configuration stays.
+        """
+        self.require_own()
+        options, _ = self.read(document, source=source)
+        await self._continue_with(options, dict(document))
 
     async def reset(self) -> None:
         """Restore the objects and the configuration of the start."""
-        cluster = self._turns.cluster
-        await self._turns.call(lambda _: self._initial.restore(cluster))
-        self._options = self._initial.scheduler
+        cluster = self.turns.cluster
+        await self.turns.call(lambda _: self._initial.restore(cluster))
         self._document = self._initial_document
 
-    def _require_own(self) -> None:
-        if not self._has_scheduler:
+    def require_own(self) -> None:
+        """Check that podwright schedules the pods.
+
+        Raises
+        ------
+        ExternalScheduler
+        """
+        if not self.turns.cluster.has_scheduler:
             raise ExternalScheduler("an external scheduler is used, so it has no configuration")
 
-    def _rejected(self, given: KubeSchedulerConfiguration, source: str) -> Iterator[FieldError]:
-        for index, extender in enumerate(given.extenders):
-            path = f"extenders[{index}]"
-            tls = extender.tls_config or ExtenderTLSConfig()
-            named = msgspec.to_builtins(tls)
-            for field in _FILES:
-                if named[field]:
-                    yield FieldError(
-                        source=source,
-                        path=f"{path}.tlsConfig.{field}",
-                        message="a configuration that is sent over HTTP cannot name files; "
-                        f"use {field.removesuffix('File')}Data",
-                    )
-            host = _host(extender)
-            if host not in self._allowed and host.rpartition(":")[0] not in self._allowed:
-                yield FieldError(
-                    source=source,
-                    path=f"{path}.urlPrefix",
-                    message=f"{host} is not allowed; start the server with --allow-extender {host}",
-                )
+    def _options_with(
+        self, configuration: KubeSchedulerConfiguration, source: str
+    ) -> SchedulerOptions:
+        return msgspec.structs.replace(self.options, configuration=configuration, source=source)
 
-
-def _written(options: SchedulerOptions) -> KubeSchedulerConfiguration:
-    return options.configuration or KubeSchedulerConfiguration()
-
-
-def _host(extender: Extender) -> str:
-    """Return the host and port of an extender."""
-    try:
-        parts = urlsplit(extender.url_prefix)
-        port = parts.port or (443 if parts.scheme == "https" or extender.enable_https else 80)
-    except ValueError:
-        return extender.url_prefix
-    return f"{parts.hostname}:{port}"
+    async def _continue_with(self, options: SchedulerOptions, document: Document) -> None:
+        # Certificates are read and connections are prepared outside the loop.
+        caller = await asyncio.to_thread(self.new_caller, options)
+        cluster = self.turns.cluster
+        await self.turns.call(lambda _: cluster.change_scheduler(options, caller))
+        self._document = document

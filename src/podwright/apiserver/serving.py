@@ -20,6 +20,7 @@ from podwright.apiserver.application import Application
 from podwright.apiserver.cors import with_cors
 from podwright.apiserver.hosts import AllowedHosts
 from podwright.apiserver.latency import ApiLatency
+from podwright.apiserver.running_scheduler import RunningScheduler
 from podwright.apiserver.short_collections import short_collections
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.apiserver.wire_protocol import WireProtocol
@@ -114,7 +115,8 @@ def serve(
     started: Callable[[], None] = lambda: None,
     tls: ssl.SSLContext | None = None,
     hosts: AllowedHosts | None = None,
-    sites: Callable[[TurnLoop], Sequence[Site]] = lambda _: (),
+    scheduler: Callable[[TurnLoop], RunningScheduler] = RunningScheduler,
+    sites: Callable[[RunningScheduler], Sequence[Site]] = lambda _: (),
     latency: ApiLatency | None = None,
 ) -> None:
     """Serve a cluster until the process is interrupted or terminated.
@@ -130,8 +132,10 @@ def serve(
         The context of TLS; HTTP without TLS if left out.
     hosts : AllowedHosts, optional
         Which Host and Origin headers are served; those of loopback if left out.
+    scheduler : callable, optional
+        Makes the scheduler of the turn loop, whose configuration can be changed over HTTP.
     sites : callable, optional
-        Makes further sites of the turn loop.
+        Makes further sites of that scheduler's cluster.
     latency : ApiLatency, optional
         How long requests of the Kubernetes API are delayed.
 
@@ -142,7 +146,7 @@ def serve(
     """
     with short_collections(), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         allowed = hosts or AllowedHosts()
-        runner.run(_serve(turns, listening, started, tls, allowed, sites, latency))
+        runner.run(_serve(turns, listening, started, tls, allowed, scheduler, sites, latency))
 
 
 async def _serve(
@@ -151,17 +155,19 @@ async def _serve(
     started: Callable[[], None],
     tls: ssl.SSLContext | None,
     hosts: AllowedHosts,
-    make_sites: Callable[[TurnLoop], Sequence[Site]],
+    make_scheduler: Callable[[TurnLoop], RunningScheduler],
+    make_sites: Callable[[RunningScheduler], Sequence[Site]],
     latency: ApiLatency | None,
 ) -> None:
     turns = make_turns()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, turns.stop)
-    application: Any = Application(turns, hosts, latency=latency)
+    scheduler = make_scheduler(turns)
+    application: Any = Application(turns, hosts, latency=latency, scheduler=scheduler)
     if hosts.origins:
         application = with_cors(application, hosts.origins)
-    sites = make_sites(turns)
+    sites = make_sites(scheduler)
     await serving(application, turns, listening, started, tls=tls, sites=sites)
 
 

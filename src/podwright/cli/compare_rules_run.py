@@ -20,7 +20,7 @@ from podwright.cli.console import (
     progress,
     write,
 )
-from podwright.cli.difference_text import SHOWN_SCORES, reason_document, reason_text
+from podwright.cli.difference_text import SHOWN_SCORES, reason_text
 from podwright.cli.inputs import (
     Inputs,
     read_inputs,
@@ -35,7 +35,7 @@ from podwright.cli.schedule_run import (
 from podwright.cli.workloads import expand_workloads
 from podwright.config import KubeSchedulerConfiguration, KubeSchedulerProfile
 from podwright.framework import Decision
-from podwright.recording import decision_document, nomination_of, outcome_of
+from podwright.recording import decision_document, nomination_of, outcome_of, reason_document
 
 _SIDES = ("modern", "classic")
 """The rule sets in documents, named as the values of ``--rules``."""

@@ -28,16 +28,15 @@ from podwright.config import (
     EffectiveConfiguration,
     Gates,
     KubeSchedulerConfiguration,
-    KubeSchedulerProfile,
     PartialConfiguration,
     args_to_document,
     effective,
+    effective_document,
     has_more_documents,
     parse_document,
     parse_gates,
     read_configuration,
     tls_errors,
-    to_document,
 )
 from podwright.framework import Plugin
 from podwright.machine import SchedulerOptions
@@ -52,7 +51,7 @@ def show_configuration(setup: Setup, *, output: str) -> None:
     text = None if file is None else read_text(file)
     configuration = _effective(text, own, gates, source, setup, set())
     if output in ("yaml", "json"):
-        print_document(_document(configuration), output)
+        print_document(effective_document(configuration), output)
     elif output == "name":
         for name in dict.fromkeys(row[2] for row in _rows(configuration)):
             write(name)
@@ -150,19 +149,6 @@ def _checked_policy(text: str, source: str) -> str:
     words = ("predicate", "predicates"), ("priority", "priorities"), ("extender", "extenders")
     parts = [f"{n} {word[n != 1]}" for n, word in zip(counts, words, strict=True)]
     return f"v1.16 Policy, {', '.join(parts)}"
-
-
-def _document(configuration: EffectiveConfiguration) -> dict[str, object]:
-    """Return the configuration with its defaults, without the plugins that classic rules ignore."""
-    return to_document(_PRINTING_OF[configuration.rules_name].used_part(configuration))
-
-
-def _without_plugins(configuration: EffectiveConfiguration) -> KubeSchedulerConfiguration:
-    shown = configuration.configuration
-    profiles = tuple(
-        KubeSchedulerProfile(scheduler_name=profile.scheduler_name) for profile in shown.profiles
-    )
-    return msgspec.structs.replace(shown, profiles=profiles)
 
 
 def _surroundings(plugins: Sequence[Path], feature_gates: str) -> tuple[list[type[Plugin]], Gates]:
@@ -270,19 +256,16 @@ class _Printing(NamedTuple):
     ----------
     prefix : str
         Before the summary of a valid configuration.
-    used_part : callable
-        Returns the configuration without what the rules ignore.
     rows : callable
         Yields the rows of the table.
     """
 
     prefix: str
-    used_part: Callable[[EffectiveConfiguration], KubeSchedulerConfiguration]
     rows: Callable[[EffectiveConfiguration], _Rows]
 
 
 _PRINTING_OF: Final[Mapping[str, _Printing]] = {
-    "modern": _Printing("", lambda configuration: configuration.configuration, _rows_of_v136),
-    "classic": _Printing("v1.16 rules, ", _without_plugins, _rows_of_v116),
+    "modern": _Printing("", _rows_of_v136),
+    "classic": _Printing("v1.16 rules, ", _rows_of_v116),
 }
 """By the name of the rules in a configuration."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import typer
 from rich.text import Text
@@ -20,7 +19,7 @@ from podwright.cli.console import (
     waiting,
     write,
 )
-from podwright.cli.difference_text import SHOWN_SCORES, reason_document, reason_text
+from podwright.cli.difference_text import SHOWN_SCORES, reason_text
 from podwright.cli.input_errors import ErrorCollector
 from podwright.cli.inputs import (
     Inputs,
@@ -37,13 +36,13 @@ from podwright.cli.workloads import report_expansion
 from podwright.framework import Decision
 from podwright.objects import Pod
 from podwright.recording import (
+    SIDES,
     SUFFIX,
     PlacementDiff,
     PodDifference,
     PodPlacement,
-    ResourceUse,
     Scenario,
-    camel_case,
+    diff_document,
     diff_runs,
     diff_scenarios,
     placements_of_run,
@@ -51,7 +50,6 @@ from podwright.recording import (
 
 NO_NODE = "<none>"
 _NAMES_SHOWN = 10
-_SIDES = ("before", "after")
 
 
 def run_diff(
@@ -81,7 +79,7 @@ def run_diff(
     if files[0] == files[1]:
         report_expansion(scenarios[0].expansion)
     else:
-        for side, scenario in zip(_SIDES, scenarios, strict=True):
+        for side, scenario in zip(SIDES, scenarios, strict=True):
             report_expansion(scenario.expansion, side=side)
     announce_compilation()
     found = diff_scenarios(*scenarios, watch=_watch)
@@ -152,81 +150,14 @@ def run_diff_of_runs(before: Path, after: Path, *, plugins: Sequence[Path], outp
     return found.is_same
 
 
-# ---------------------------------------------------------------- documents
-
-
 def _print(diff: PlacementDiff, output: str) -> None:
     if output in ("json", "yaml"):
-        print_document(_document(diff), output)
+        print_document(diff_document(diff), output)
     elif output == "name":
         for one in diff.differences:
             write(one.pod)
     else:
         _print_tables(diff, is_wide=output == "wide")
-
-
-def _document(diff: PlacementDiff) -> dict[str, Any]:
-    nodes = diff.nodes
-    return {
-        "pods": [_pod_document(one) for one in diff.differences],
-        "nodes": {
-            "used": dict(zip(_SIDES, nodes.used, strict=True)),
-            "emptied": list(nodes.emptied),
-            "newlyUsed": list(nodes.newly_used),
-            "added": list(nodes.added),
-            "removed": list(nodes.removed),
-        },
-        "resources": [
-            {"resource": use.resource}
-            | {side: _use_document(use, i) for i, side in enumerate(_SIDES)}
-            for use in diff.resources
-        ],
-        "zones": [
-            {"zone": zone or None, "pods": dict(zip(_SIDES, counts, strict=True))}
-            for zone, counts in diff.zones.items()
-        ],
-        "summary": {
-            "pods": len(diff.placements),
-            "different": len(diff.differences),
-            "followOthers": sum(one.follows for one in diff.differences),
-            "changes": {camel_case(change): count for change, count in diff.counts.items()},
-            "same": diff.is_same,
-        },
-    }
-
-
-def _pod_document(one: PodDifference) -> dict[str, Any]:
-    return {
-        "pod": one.pod,
-        "counterpart": one.counterpart or None,
-        "change": camel_case(one.change),
-        "before": _placement_document(one.before),
-        "after": _placement_document(one.after),
-        "reasons": {
-            side: None if because is None else reason_document(because)
-            for side, because in zip(_SIDES, one.reasons, strict=True)
-        },
-        "followsOther": one.follows,
-    }
-
-
-def _placement_document(placement: PodPlacement | None) -> dict[str, Any] | None:
-    if placement is None:
-        return None
-    return {
-        "node": placement.node or None,
-        "nominatedNode": placement.nominated or None,
-        "message": placement.message or None,
-    }
-
-
-def _use_document(use: ResourceUse, side: int) -> dict[str, Any]:
-    return {
-        "requested": use.requested[side],
-        "allocatable": use.allocatable[side],
-        "share": use.share[side],
-        "spread": use.spread[side],
-    }
 
 
 # ---------------------------------------------------------------- text
@@ -262,7 +193,7 @@ def _wide_rows(diff: PlacementDiff) -> list[tuple[str | Text, ...]]:
 def _row(one: PodDifference, *, limit: int | None = SHOWN_SCORES) -> tuple[str | Text, ...]:
     reasons = [
         f"{side}: {reason_text(because, limit=limit)}"
-        for side, because in zip(_SIDES, one.reasons, strict=True)
+        for side, because in zip(SIDES, one.reasons, strict=True)
         if because is not None
     ]
     change = one.change + "*" * one.follows

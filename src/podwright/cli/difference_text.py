@@ -1,8 +1,6 @@
-"""Renders the reason of a different decision as text and as a document."""
+"""Renders the reason of a different decision as text."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from podwright.assembly import Because
 
@@ -32,14 +30,3 @@ def reason_text(because: Because, *, limit: int | None = SHOWN_SCORES) -> str:
                 if because.rule and reasons
                 else (because.rule or reasons)
             )
-
-
-def reason_document(because: Because, *, limit: int | None = None) -> dict[str, Any]:
-    """Return the reason as a plain document; `limit` as in `reason_text`."""
-    return {
-        "kind": because.kind,
-        "rule": because.rule or None,
-        "reasons": list(because.reasons),
-        "scores": [{"rule": one.rule, "weighted": one.weighted} for one in because.scores[:limit]],
-        "margin": because.margin,
-    }

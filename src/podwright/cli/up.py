@@ -268,8 +268,12 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
     from podwright.cli.up_simulator import SimulatorOptions, read_simulator_file
 
     given = given_on(ctx)
-    if allow_extender and kss_port is None and kss_config is None:
-        reject_idle("--allow-extender", "without --kss-port", "no configuration is received")
+    if allow_extender and (bare or not has_scheduler):
+        reject_idle(
+            "--allow-extender",
+            f"with --{'bare' if bare else 'no-scheduler'}",
+            "podwright calls no extenders",
+        )
     simulator = SimulatorOptions(
         port=kss_port,
         origins=tuple(cors_origin or ()),

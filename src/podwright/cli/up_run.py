@@ -7,6 +7,7 @@ import shlex
 import sys
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from podwright.api.endpoints import (
@@ -25,6 +26,7 @@ from podwright.apiserver import (
     ClusterClock,
     ClusterOptions,
     LatencyRule,
+    RunningScheduler,
     TurnLoop,
     bound_socket,
     kubeconfig,
@@ -131,13 +133,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
         if options.is_bare:
             bare_store(start_ns, store=store)
         scheduler = scheduler_options(inputs, setup)
-        sites, simulator = simulator_sites(
-            options.simulator,
-            stack,
-            scheduler=scheduler,
-            token=token,
-            has_scheduler=options.has_scheduler,
-        )
+        sites, simulator = simulator_sites(options.simulator, stack, token=token)
         cluster = new_cluster(
             scheduler,
             now_ns=start_ns,
@@ -172,6 +168,11 @@ def run_up(options: UpOptions, setup: Setup) -> None:
             started=lambda: _announce(options, address, simulator),
             tls=endpoint.context,
             hosts=endpoint.hosts,
+            scheduler=partial(
+                RunningScheduler,
+                new_caller=extender_caller,
+                allowed_hosts=options.simulator.allowed_hosts,
+            ),
             sites=sites,
             latency=ApiLatency(options.latency),
         )

@@ -9,10 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from podwright.apiserver import RunningScheduler, Site, TurnLoop, bound_socket
+from podwright.apiserver import RunningScheduler, Site, bound_socket
 from podwright.cli.console import print_message
-from podwright.cli.inputs import extender_caller
-from podwright.machine import SchedulerOptions
 from podwright.objects import FieldError, InputError
 
 HOST = "127.0.0.1"
@@ -99,23 +97,17 @@ def simulator_sites(
     options: SimulatorOptions,
     stack: ExitStack,
     *,
-    scheduler: SchedulerOptions,
     token: str,
-    has_scheduler: bool,
-) -> tuple[Callable[[TurnLoop], Sequence[Site]], str]:
-    """Return what makes the sites of a turn loop, and the address of the API; "" without it.
+) -> tuple[Callable[[RunningScheduler], Sequence[Site]], str]:
+    """Return what makes the sites of a scheduler, and the address of the API; "" without it.
 
     Parameters
     ----------
     options : SimulatorOptions
     stack : ExitStack
         Closes the socket.
-    scheduler : SchedulerOptions
-        Of the scheduler at the start.
     token : str
         Of the administrator.
-    has_scheduler : bool
-        Whether podwright schedules the pods.
 
     Raises
     ------
@@ -128,15 +120,8 @@ def simulator_sites(
 
     listening = stack.enter_context(bound_socket(HOST, options.port))
 
-    def sites(turns: TurnLoop) -> Sequence[Site]:
-        running = RunningScheduler(
-            turns,
-            scheduler,
-            extender_caller,
-            allowed_hosts=options.allowed_hosts,
-            has_scheduler=has_scheduler,
-        )
-        client = ClusterClient(turns, token)
+    def sites(running: RunningScheduler) -> Sequence[Site]:
+        client = ClusterClient(running.turns, token)
         application = simulator_application(client, running, cors_origins=options.origins)
         return [Site(application, listening)]
 

@@ -13,6 +13,7 @@ from typing import Annotated, get_args, get_origin, get_type_hints
 import msgspec
 from msgspec.structs import fields
 
+from podwright.config.defaults import EffectiveConfiguration
 from podwright.config.schema import (
     API_VERSION,
     KIND,
@@ -20,6 +21,7 @@ from podwright.config.schema import (
     ExtenderManagedResource,
     ExtenderTLSConfig,
     KubeSchedulerConfiguration,
+    KubeSchedulerProfile,
     PluginConfig,
 )
 from podwright.objects import format_duration
@@ -35,6 +37,18 @@ def to_document(configuration: KubeSchedulerConfiguration) -> dict[str, object]:
     if not configuration.delay_cache_until_active:
         del document["delayCacheUntilActive"]
     return _sorted(document | {"apiVersion": API_VERSION, "kind": KIND})
+
+
+def effective_document(configuration: EffectiveConfiguration) -> dict[str, object]:
+    """Return a configuration with its defaults, without the plugins that classic rules ignore."""
+    shown = configuration.configuration
+    if configuration.rules_name == "classic":
+        profiles = tuple(
+            KubeSchedulerProfile(scheduler_name=profile.scheduler_name)
+            for profile in shown.profiles
+        )
+        shown = msgspec.structs.replace(shown, profiles=profiles)
+    return to_document(shown)
 
 
 def args_to_document(args: object) -> object:

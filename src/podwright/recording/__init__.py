@@ -17,6 +17,7 @@ the log with the machine as it was before it. A *placement* is the node of a pod
 
 from podwright.recording.decision_log import DecisionLog, Recorder
 from podwright.recording.diff import RecordedRun, diff_runs, diff_scenarios
+from podwright.recording.diff_documents import SIDES, diff_document, reason_document
 from podwright.recording.explain import (
     Cycles,
     PastCycle,
@@ -116,6 +117,7 @@ __all__ = [
     "FOREIGN",
     "GATED",
     "QUEUE_LABELS",
+    "SIDES",
     "SUFFIX",
     "TABLES",
     "TIMELINE_MEDIA_TYPE",
@@ -170,6 +172,7 @@ __all__ = [
     "decode_case",
     "decode_chunks",
     "decode_objects",
+    "diff_document",
     "diff_runs",
     "diff_scenarios",
     "encode_actions",
@@ -198,6 +201,7 @@ __all__ = [
     "preemption_of",
     "present_view",
     "queue_of",
+    "reason_document",
     "record",
     "record_line",
     "record_of_log",

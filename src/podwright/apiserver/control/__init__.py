@@ -8,5 +8,6 @@ are made. Start with `application.py`.
 """
 
 from podwright.apiserver.control.application import PREFIX, control_application, endpoints_of
+from podwright.apiserver.control.controlled_cluster import ControlledCluster
 
-__all__ = ["PREFIX", "control_application", "endpoints_of"]
+__all__ = ["PREFIX", "ControlledCluster", "control_application", "endpoints_of"]

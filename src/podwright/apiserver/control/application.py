@@ -16,36 +16,30 @@ from starlette.routing import Mount
 from podwright._version import __version__
 from podwright.api.endpoints import HttpRequest
 from podwright.apiserver.control.clock import clock_endpoints
+from podwright.apiserver.control.configuration import configuration_endpoints
+from podwright.apiserver.control.controlled_cluster import ControlledCluster
 from podwright.apiserver.control.endpoints import JSON, Endpoint, routes_of
 from podwright.apiserver.control.explanation import explanation_endpoints
 from podwright.apiserver.control.latency import latency_endpoints
 from podwright.apiserver.control.metrics import metrics_endpoints
 from podwright.apiserver.control.openapi import openapi_document
+from podwright.apiserver.control.plugins import plugins_endpoints
 from podwright.apiserver.control.problems import Problem, problem_response
 from podwright.apiserver.control.queue import queue_endpoints
 from podwright.apiserver.control.state import state_endpoints
 from podwright.apiserver.control.timeline import timeline_endpoints
 from podwright.apiserver.defects import logged_defect
-from podwright.apiserver.latency import ApiLatency
 from podwright.apiserver.turn_loop import TurnLoop
 
 PREFIX: Final = "/podwright/"
 BODY_MAX: Final = 1 << 20
 
 
-def control_application(turns: TurnLoop, latency: ApiLatency) -> Starlette:
-    """Return the application that controls a cluster.
-
-    Parameters
-    ----------
-    turns : TurnLoop
-        Of the cluster.
-    latency : ApiLatency
-        Of its Kubernetes API.
-    """
+def control_application(cluster: ControlledCluster) -> Starlette:
+    """Return the application that controls a cluster."""
     return Starlette(
-        routes=[Mount("/podwright/v1", routes=routes_of(endpoints_of(turns, latency)))],
-        middleware=[Middleware(_Authorized, turns=turns)],
+        routes=[Mount("/podwright/v1", routes=routes_of(endpoints_of(cluster)))],
+        middleware=[Middleware(_Authorized, turns=cluster.turns)],
         exception_handlers={
             Problem: _problem,
             HTTPException: _http_exception,
@@ -54,19 +48,14 @@ def control_application(turns: TurnLoop, latency: ApiLatency) -> Starlette:
     )
 
 
-def endpoints_of(turns: TurnLoop, latency: ApiLatency) -> list[Endpoint]:
-    """Return all endpoints of a cluster; routes and documents are made from this table.
-
-    Parameters
-    ----------
-    turns : TurnLoop
-        Of the cluster.
-    latency : ApiLatency
-        Of its Kubernetes API.
-    """
+def endpoints_of(cluster: ControlledCluster) -> list[Endpoint]:
+    """Return all endpoints of a cluster; routes and documents are made from this table."""
+    turns = cluster.turns
     table = [
         *clock_endpoints(turns),
-        *latency_endpoints(latency),
+        *latency_endpoints(cluster.latency),
+        *configuration_endpoints(cluster),
+        *plugins_endpoints(cluster),
         *queue_endpoints(turns),
         *metrics_endpoints(turns),
         *explanation_endpoints(turns),

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from podwright.apiserver.control.problems import Problem
+from podwright.objects import Document
 
 Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
@@ -34,11 +35,11 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     handler : callable
         Answers the request.
     reply : type, optional
-        The struct of the reply, if it is JSON.
+        The type of the reply, if it is JSON.
     media_type : str
         Of the reply.
     body : type, optional
-        The struct of the request's body; None for no body.
+        The type of the request's body; None for no body.
     query : type, optional
         The struct of the query parameters; None for no parameters.
     problems : dict of int to str
@@ -49,9 +50,9 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     summary: str
     handler: Handler
-    reply: type[msgspec.Struct] | None = None
+    reply: Any = None
     media_type: str = JSON
-    body: type[msgspec.Struct] | None = None
+    body: Any = None
     query: type[msgspec.Struct] | None = None
     problems: dict[int, str] = {}
 
@@ -113,8 +114,8 @@ def read_query(request: Request, cls: type[Any] | None) -> Any:
     return cls(**found)
 
 
-def json_response(reply: msgspec.Struct) -> Response:
-    """Return a struct as a response in JSON."""
+def json_response(reply: msgspec.Struct | Document) -> Response:
+    """Return a struct or a document as a response in JSON."""
     return Response(msgspec.json.encode(reply) + b"\n", media_type=JSON)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Final, TypeVar
 
@@ -9,7 +10,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from podwright.objects import PodwrightError
+from podwright.objects import InputError, PodwrightError
 
 Body = TypeVar("Body", bound=msgspec.Struct)
 
@@ -27,13 +28,53 @@ class Problem(PodwrightError):  # noqa: N818 - the name of the RFC
         What is wrong, and what to do.
     field : str
         The field of the body, or the parameter, that is wrong; "" for none.
+    errors : list of FieldProblem
+        All fields that are wrong, if there can be several.
     """
 
-    def __init__(self, status: int, detail: str, *, field: str = "") -> None:
+    def __init__(
+        self, status: int, detail: str, *, field: str = "", errors: Sequence[FieldProblem] = ()
+    ) -> None:
         super().__init__(detail)
         self.status = status
         self.detail = detail
         self.field = field
+        self.errors = list(errors)
+
+
+class FieldProblem(msgspec.Struct, frozen=True):
+    """One error of a document.
+
+    Attributes
+    ----------
+    field : str
+        The path of the field; "" for the whole document.
+    detail : str
+        What is wrong, and what to do.
+    """
+
+    field: str
+    detail: str
+
+
+def field_problems(error: InputError, *, prefix: str = "") -> list[FieldProblem]:
+    """Return the errors of an input.
+
+    Parameters
+    ----------
+    error : InputError
+    prefix : str
+        The field of the body that has the input, with a dot; "" for the whole body.
+    """
+    return [FieldProblem((prefix + each.path).rstrip("."), each.message) for each in error.errors]
+
+
+def input_problem(error: InputError, *, prefix: str = "") -> Problem:
+    """Return the errors of an input as a problem; `prefix` as for `field_problems`."""
+    found = field_problems(error, prefix=prefix)
+    first = found[0]
+    more = f", and {len(found) - 1} more errors" if len(found) > 1 else ""
+    return Problem(422, first.detail + more, field=first.field, errors=found)
 
 
 class ProblemDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -49,6 +90,8 @@ class ProblemDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
         What is wrong, and what to do.
     field : str
         The field of the body, or the parameter, that is wrong; left out for none.
+    errors : list of FieldProblem
+        All fields that are wrong; left out if there can be only one.
     """
 
     type: str
@@ -56,6 +99,7 @@ class ProblemDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     status: int
     detail: str
     field: str = ""
+    errors: list[FieldProblem] = []
 
 
 def problem_response(problem: Problem, headers: dict[str, str] | None = None) -> Response:
@@ -66,6 +110,7 @@ def problem_response(problem: Problem, headers: dict[str, str] | None = None) ->
         status=problem.status,
         detail=problem.detail,
         field=problem.field,
+        errors=problem.errors,
     )
     return Response(
         msgspec.json.encode(document),
@@ -83,13 +128,40 @@ async def read_body(request: Request, cls: type[Body]) -> Body:
     Problem
         The body is not such JSON, or its content type is not.
     """
-    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if content_type != "application/json":
-        raise Problem(415, "the body must be JSON, with Content-Type: application/json")
+    _require_json(request)
     try:
         return msgspec.json.decode(await request.body(), type=cls)
+    except RecursionError as error:
+        raise Problem(400, "the body is nested too deeply") from error
     except msgspec.ValidationError as error:
         text, _, path = str(error).partition(" - at `$.")
         raise Problem(422, text, field=path.rstrip("`")) from error
     except msgspec.DecodeError as error:
         raise Problem(400, f"the body is not JSON: {error}") from error
+
+
+async def read_json_object(request: Request) -> bytes:
+    """Return the body of a request, which is a JSON object, as it is.
+
+    Raises
+    ------
+    Problem
+        The body is no JSON object, or its content type is not JSON.
+    """
+    _require_json(request)
+    body = await request.body()
+    try:
+        found = msgspec.json.decode(body)
+    except RecursionError as error:
+        raise Problem(400, "the body is nested too deeply") from error
+    except msgspec.DecodeError as error:
+        raise Problem(400, f"the body is not JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise Problem(422, "the body must be a JSON object")
+    return body
+
+
+def _require_json(request: Request) -> None:
+    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content_type != "application/json":
+        raise Problem(415, "the body must be JSON, with Content-Type: application/json")

@@ -95,18 +95,12 @@ def simulator():
             async def main():
                 turns = TurnLoop(cluster, clock)
                 loops.append((asyncio.get_running_loop(), turns))
-                scheduler = RunningScheduler(
-                    turns,
-                    options,
-                    caller,
-                    allowed_hosts=allowed_hosts,
-                    has_scheduler=has_scheduler,
-                )
+                scheduler = RunningScheduler(turns, caller, allowed_hosts=allowed_hosts)
                 application = simulator_application(
                     ClusterClient(turns, "secret"), scheduler, cors_origins=(ORIGIN,)
                 )
                 await serving(
-                    Application(turns, AllowedHosts()),
+                    Application(turns, AllowedHosts(), scheduler=scheduler),
                     turns,
                     sockets[0],
                     ready.set,

@@ -1,0 +1,27 @@
+"""What the endpoints show and change."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from podwright.apiserver.latency import ApiLatency
+from podwright.apiserver.running_scheduler import RunningScheduler
+from podwright.apiserver.turn_loop import TurnLoop
+
+
+class ControlledCluster(NamedTuple):
+    """A served cluster with the parts that its own API shows and changes.
+
+    Attributes
+    ----------
+    turns : TurnLoop
+        Of the cluster.
+    latency : ApiLatency
+        Of its Kubernetes API.
+    scheduler : RunningScheduler
+        Of the cluster.
+    """
+
+    turns: TurnLoop
+    latency: ApiLatency
+    scheduler: RunningScheduler
