@@ -146,7 +146,8 @@ METRICS: Final[tuple[Metric, ...]] = (
         labels=("extension_point", "status", "profile"),
         bounds=_POINT_BOUNDS,
         help="Latency of all plugins of one extension point.",
-        note=_COUNTED_AS_ZERO,
+        note="The count is exact. The duration is that of the calls of plugins, if a driver "
+        "observes them, and 0 otherwise; cached results take no time.",
     ),
     Metric(
         name="scheduler_plugin_execution_duration_seconds",
@@ -154,7 +155,8 @@ METRICS: Final[tuple[Metric, ...]] = (
         labels=("plugin", "extension_point", "status"),
         bounds=_PLUGIN_BOUNDS,
         help="Latency of one plugin at one extension point, in a sample of the cycles.",
-        note=_FROM_DRIVER,
+        note="Counts every call, if a driver observes the plugins. Cached results, and filters "
+        "and scores that one kernel computes for several plugins, are no calls.",
     ),
     Metric(
         name="scheduler_plugin_evaluation_total",

@@ -32,6 +32,7 @@ from podwright.machine.extension_path import BOUND, ExtensionPath, path_through
 from podwright.machine.metric_counts import Counts, DecisionCount, PathCount, Points
 from podwright.machine.metric_snapshot import Labels, Levels, MetricsSnapshot, Value
 from podwright.machine.metric_table import METRIC_BY_NAME
+from podwright.machine.plugin_timings import EXECUTION_TIME, PluginTimings
 from podwright.machine.snapshot_builder import BOUNDS, Histogram, SnapshotBuilder
 from podwright.queueing import QueuedPod, QueueMetrics
 
@@ -72,6 +73,11 @@ class Metrics:
     ----------
     profiles : mapping of str to Profile
         By schedulerName; they determine the plugins of each extension point.
+
+    Attributes
+    ----------
+    plugin_timings : PluginTimings, optional
+        The durations of plugin calls, if a driver measures them.
     """
 
     __slots__ = (
@@ -89,6 +95,7 @@ class Metrics:
         "_scheduled",
         "_spent",
         "_subject",
+        "plugin_timings",
     )
 
     def __init__(self, profiles: Mapping[str, Profile]) -> None:
@@ -114,6 +121,7 @@ class Metrics:
         """Corrections of `report_spent` to other histograms; counts may be negative."""
         self._subject = ""
         """The subject of the time spent in this event: a histogram's name, or an event's label."""
+        self.plugin_timings: PluginTimings | None = None
         self._ended_at_once: Labels | None = None
         """Result and profile of the attempt that began and ended in this event."""
 
@@ -440,11 +448,24 @@ class Metrics:
         for name, times in bound.items():
             for point, status in BOUND.points:
                 times_of[point, status, name] += times
-        for labels, times in times_of.items():
-            if times:
-                builder.histogram(_POINT_TIME, labels).observe(0, times)
+        self._expand_durations(builder, times_of)
         for evaluated, times in evaluations.items():
             builder.put("scheduler_plugin_evaluation_total", evaluated, times)
+
+    def _expand_durations(
+        self, builder: SnapshotBuilder, times_of: Mapping[tuple[str, str, str], int]
+    ) -> None:
+        timings = self.plugin_timings
+        if timings is not None:
+            for labels, histogram in timings.executions.items():
+                builder.merge(EXECUTION_TIME, labels, histogram)
+            for labels, histogram in timings.points().items():
+                builder.merge(_POINT_TIME, labels, histogram)
+        for labels, times in times_of.items():
+            if times:
+                # A run without a call, because all results were cached, took no time.
+                histogram = builder.histogram(_POINT_TIME, labels)
+                histogram.observe(0, max(times - sum(histogram.counts), 0))
 
 
 def _check(name: str, kind: str, labels: Labels) -> None:

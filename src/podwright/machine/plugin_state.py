@@ -28,7 +28,7 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from podwright.framework import Plugin
+from podwright.framework import ObservedMethod, Plugin
 from podwright.objects import KubernetesObject
 
 _ATOMS: Final = (
@@ -152,7 +152,9 @@ class _Walk:
         return tuple(
             (name, self.plain(value))
             for name, value in variables.items()
-            if name not in _NOT_STATE and (not _is_special(name) or isinstance(value, FunctionType))
+            if name not in _NOT_STATE
+            and (not _is_special(name) or isinstance(value, FunctionType))
+            and not isinstance(value, ObservedMethod)
         )
 
     def _class(self, cls: type) -> Hashable:
