@@ -29,6 +29,7 @@ from podwright.api.endpoints import (
 )
 from podwright.apiserver.defects import answered
 from podwright.apiserver.event_objects import EventObjects
+from podwright.apiserver.plugin_monitor import PluginMonitor
 from podwright.config import ExtenderCall
 from podwright.controllers import (
     NO_CERTIFICATE_AUTHORITY,
@@ -93,6 +94,8 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     log_events : int
         How many events of the scheduler, at least, can be looked back at. The decision log has up
         to twice as many.
+    observes_plugins : bool
+        Whether the calls of plugins are observed from the start; see `PluginMonitor`.
     """
 
     has_scheduler: bool = True
@@ -105,6 +108,7 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     port: int = 8180
     is_bare: bool = False
     log_events: int = LOG_EVENTS
+    observes_plugins: bool = False
 
 
 SERVICE: Final = ("", "Service")
@@ -143,6 +147,8 @@ class Cluster:
         and passes the replies to `World.extender_replied`.
     logs : list of DecisionLog
         The decision logs of the schedulers so far; the last one is that of the present one.
+    monitor : PluginMonitor
+        Of the plugins of the present scheduler.
     """
 
     def __init__(
@@ -165,6 +171,7 @@ class Cluster:
         self.store: ObjectStore = world.store
         world.log.block_events = LOG_BLOCK_EVENTS
         self.logs = [world.log]
+        self.monitor = PluginMonitor(world)
         self.is_resting = False
         self._log_events = log_events
         self._last_checkpoint = 0
@@ -305,6 +312,7 @@ class Cluster:
         """
         self.world = with_scheduler(self.world, scheduler, checkpoint_events=_BY_DRIVER)
         self.world.machine.watch_failures(_log_failure)
+        self.monitor.follow(self.world)
         self.world.log.block_events = LOG_BLOCK_EVENTS
         self.logs.append(self.world.log)
         del self.logs[:-LOGS_MAX]
@@ -395,7 +403,7 @@ def new_cluster(
         report_failure=_log_controller_failure,
     )
     world.machine.watch_failures(_log_failure)
-    return Cluster(
+    cluster = Cluster(
         world,
         api_server,
         events,
@@ -404,6 +412,9 @@ def new_cluster(
         extender_calls=extender_calls,
         log_events=options.log_events,
     )
+    if options.observes_plugins:
+        cluster.monitor.start()
+    return cluster
 
 
 def _log_controller_failure(controller: str, key: NamespacedName, error: Exception) -> None:

@@ -147,6 +147,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
                 certificates=endpoint.tls.authority.decode() if endpoint.tls else "",
                 is_bare=options.is_bare,
                 log_events=LOG_EVENTS if options.log_events is None else options.log_events,
+                observes_plugins=bool(scheduler.plugins),
                 stages=stages_of(inputs, timed, has_lifecycle=options.has_lifecycle),
             ),
             server_options=_server_options(options, token),

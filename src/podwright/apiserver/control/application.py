@@ -23,6 +23,7 @@ from podwright.apiserver.control.explanation import explanation_endpoints
 from podwright.apiserver.control.latency import latency_endpoints
 from podwright.apiserver.control.metrics import metrics_endpoints
 from podwright.apiserver.control.openapi import openapi_document
+from podwright.apiserver.control.plugin_calls import plugin_call_endpoints
 from podwright.apiserver.control.plugins import plugins_endpoints
 from podwright.apiserver.control.problems import Problem, problem_response
 from podwright.apiserver.control.queue import queue_endpoints
@@ -58,6 +59,7 @@ def endpoints_of(cluster: ControlledCluster) -> list[Endpoint]:
         *plugins_endpoints(cluster),
         *queue_endpoints(turns),
         *metrics_endpoints(turns),
+        *plugin_call_endpoints(turns),
         *explanation_endpoints(turns),
         *timeline_endpoints(turns),
         *state_endpoints(turns),

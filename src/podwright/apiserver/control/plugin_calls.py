@@ -1,0 +1,201 @@
+"""The observed calls of plugins over HTTP: durations, and failures with tracebacks."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Annotated
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from podwright.apiserver.control.endpoints import Endpoint, json_response
+from podwright.apiserver.control.problems import Problem, read_body
+from podwright.apiserver.plugin_monitor import PluginFailureRecord
+from podwright.apiserver.turn_loop import TurnLoop
+from podwright.machine import PluginTiming
+from podwright.objects import timestamp_text_nano
+
+
+class Observation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """Whether the calls of plugins are observed."""
+
+    is_observing: bool
+
+
+class PluginTimingList(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The durations of the calls of plugins.
+
+    Attributes
+    ----------
+    is_observing : bool
+    timings : list of PluginTiming
+        Per plugin and extension point.
+    """
+
+    is_observing: bool
+    timings: list[PluginTiming]
+
+
+class FailureParameters(msgspec.Struct, frozen=True):
+    """The parameters of the failures.
+
+    Attributes
+    ----------
+    plugin, pod : str, optional
+        Only the failures of this plugin, or for this pod, a `namespace/name`.
+    limit : int
+        The most failures; the last ones are shown.
+    """
+
+    plugin: str | None = None
+    pod: str | None = None
+    limit: Annotated[int, msgspec.Meta(ge=0, le=1_000)] = 100
+
+
+class ShownFailure(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A call of a plugin that raised an exception or returned an error.
+
+    Attributes
+    ----------
+    number : int
+        Counts all failures; the first is 1.
+    time : str
+        The time of the cluster.
+    pod : str
+        The `namespace/name`.
+    uid : str
+    attempt : int
+        As in the explanation of the pod; 0 before the first attempt.
+    plugin, point : str
+        The extension point has its name in upstream's metrics.
+    node : str
+        "" for a call for all nodes, or for none.
+    message : str
+    traceback : str
+        "" if the plugin returned an error.
+    """
+
+    number: int
+    time: str
+    pod: str
+    uid: str
+    attempt: int
+    plugin: str
+    point: str
+    node: str
+    message: str
+    traceback: str
+
+
+class FailureList(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Failures of plugins.
+
+    Attributes
+    ----------
+    is_observing : bool
+    failure_count : int
+        The number of all failures that were observed, also of those that are not kept any more.
+    failures : list of ShownFailure
+        The last one first.
+    """
+
+    is_observing: bool
+    failure_count: int
+    failures: list[ShownFailure]
+
+
+class _PluginCalls:
+    """The endpoints."""
+
+    def __init__(self, turns: TurnLoop) -> None:
+        self._turns = turns
+        self._monitor = turns.cluster.monitor
+
+    async def show_timings(self, _: Request) -> Response:
+        return json_response(await self._turns.call(lambda _: self._timings()))
+
+    async def clear_timings(self, _: Request) -> Response:
+        def clear(_: int) -> PluginTimingList:
+            self._monitor.clear()
+            return self._timings()
+
+        return json_response(await self._turns.call(clear))
+
+    def _timings(self) -> PluginTimingList:
+        monitor = self._monitor
+        return PluginTimingList(is_observing=monitor.is_observing, timings=monitor.timings.rows())
+
+    async def show_failures(self, request: Request) -> Response:
+        parameters: FailureParameters = request.state.query
+        return json_response(await self._turns.call(lambda _: self._failures(parameters)))
+
+    def _failures(self, parameters: FailureParameters) -> FailureList:
+        monitor = self._monitor
+        found = (
+            each
+            for each in reversed(monitor.failures)
+            if parameters.plugin in (None, each.plugin) and parameters.pod in (None, each.pod)
+        )
+        return FailureList(
+            is_observing=monitor.is_observing,
+            failure_count=monitor.failure_count,
+            failures=list(map(_shown, islice(found, parameters.limit))),
+        )
+
+    async def observe(self, request: Request) -> Response:
+        is_observing = (await read_body(request, Observation)).is_observing
+
+        def change(_: int) -> None:
+            if not self._turns.cluster.world.components.options.has_scheduler:
+                raise Problem(409, "an external scheduler is used, so no plugin is called")
+            if is_observing:
+                self._monitor.start()
+            else:
+                self._monitor.stop()
+
+        await self._turns.call(change)
+        return json_response(Observation(self._monitor.is_observing))
+
+
+def _shown(failure: PluginFailureRecord) -> ShownFailure:
+    fields = msgspec.structs.asdict(failure)
+    return ShownFailure(time=timestamp_text_nano(fields.pop("time_ns")), **fields)
+
+
+def plugin_call_endpoints(turns: TurnLoop) -> list[Endpoint]:
+    """Return the endpoints of the calls of plugins."""
+    endpoints = _PluginCalls(turns)
+    return [
+        Endpoint(
+            method="GET",
+            path="/plugins/timings",
+            summary="Show how long the calls of plugins took, per plugin and extension point",
+            handler=endpoints.show_timings,
+            reply=PluginTimingList,
+        ),
+        Endpoint(
+            method="DELETE",
+            path="/plugins/timings",
+            summary="Forget how long the calls of plugins took so far",
+            handler=endpoints.clear_timings,
+            reply=PluginTimingList,
+        ),
+        Endpoint(
+            method="GET",
+            path="/plugins/failures",
+            summary="Show the last exceptions and errors of plugins, with pod and traceback",
+            handler=endpoints.show_failures,
+            query=FailureParameters,
+            reply=FailureList,
+        ),
+        Endpoint(
+            method="PUT",
+            path="/plugins/observation",
+            summary="Start or end the observation of the calls of plugins",
+            handler=endpoints.observe,
+            body=Observation,
+            reply=Observation,
+            problems={409: "an external scheduler is used"},
+        ),
+    ]
