@@ -225,9 +225,9 @@ def _all_fields(value: Any, of: ValueType) -> Node:
         return LEAF
     found: Node = {SELF: LEAF}
     if isinstance(value, dict):
-        fields, element = (of.fields, of.element) if of.form == "map" else ({}, of)
-        for name in sorted(value):
-            found["f:" + name] = _all_fields(value[name], fields.get(name) or element or DEDUCED)
+        for name, key, child in of.parts(tuple(value)):
+            one = value[name]
+            found[key] = LEAF if child.is_leaf or not one else _all_fields(one, child)
     elif isinstance(value, list) and of.form == "list":
         assert of.element is not None
         for element_key, items in sorted(_items(value, of).items()):
@@ -276,13 +276,11 @@ def _compare_parts(old: Any, new: Any, of: ValueType, changed: Node, removed: No
 def _compare_maps(old: Any, new: Any, of: ValueType, changed: Node, removed: Node) -> None:
     before: dict[str, Any] = old if isinstance(old, dict) else {}
     after: dict[str, Any] = new if isinstance(new, dict) else {}
-    fields, element = (of.fields, of.element) if of.form == "map" else ({}, of)
-    for name in sorted(before.keys() | after.keys()):
+    names = tuple(before | after) if before and after else tuple(before or after)
+    for name, key, child in of.parts(names):
         one, other = before.get(name, ABSENT), after.get(name, ABSENT)
         if one is not other:
-            _compare(
-                "f:" + name, one, other, fields.get(name) or element or DEDUCED, changed, removed
-            )
+            _compare(key, one, other, child, changed, removed)
 
 
 def _compare_lists(old: Any, new: Any, of: ValueType, changed: Node, removed: Node) -> None:

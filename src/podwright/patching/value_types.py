@@ -34,6 +34,13 @@ _ZERO: Final[Mapping[str, Any]] = {
 """The zero values that Go writes for fields without `omitempty`."""
 
 
+_ORDERS_MAX: Final = 1_024
+"""The most combinations of names of a type whose order is kept."""
+
+MapPart: TypeAlias = "tuple[str, str, ValueType]"
+"""A name in a map, its path element, and its type."""
+
+
 class ValueType:
     """The type of a value.
 
@@ -73,11 +80,29 @@ class ValueType:
         self.element = element
         self.is_leaf = is_atomic or form == "scalar"
         self._make_fields = fields
+        self._orders: dict[tuple[str, ...], list[MapPart]] = {}
 
     @cached_property
     def fields(self) -> dict[str, ValueType]:
         """The named fields of a map."""
         return self._make_fields()
+
+    def parts(self, names: tuple[str, ...]) -> list[MapPart]:
+        """Return the parts of a map with some names, sorted.
+
+        The maps of one struct have few combinations of names, so the result is kept.
+        """
+        known = self._orders.get(names)
+        if known is None:
+            fields, element = (self.fields, self.element) if self.form == "map" else ({}, self)
+            known = [
+                (name, f"f:{name}", fields.get(name) or element or DEDUCED)
+                for name in sorted(names)
+            ]
+            if len(self._orders) >= _ORDERS_MAX:
+                self._orders.clear()
+            self._orders[names] = known
+        return known
 
 
 DEDUCED: Final = ValueType("deduced")

@@ -5,14 +5,17 @@ Upstream: pkg/api/persistentvolumeclaim/util.go; pkg/api/pod/warnings.go
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
-from podwright.objects import Document, quantity_milli_value
+from podwright.objects import Document, QuantityText, quantity_milli_value
 from podwright.schema.validation.field_errors import printed
 
 _BETA_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 _BYTES: Final = ("memory", "ephemeral-storage")
+_WHOLE: Final = re.compile(r"[0-9]+(?:[kMGTPE]i?|Ki)?")
+"""Amounts without a fraction, as nearly all are written."""
 
 
 def fraction_warnings(
@@ -23,8 +26,14 @@ def fraction_warnings(
         f"{path}[{name}]: fractional byte value {printed(amounts[name])} is invalid, must be an"
         " integer"
         for name in resources
-        if amounts and name in amounts and quantity_milli_value(amounts[name]) % 1000
+        if amounts and name in amounts and _is_fraction(amounts[name])
     ]
+
+
+def _is_fraction(amount: QuantityText) -> bool:
+    if isinstance(amount, str) and _WHOLE.fullmatch(amount):
+        return False
+    return quantity_milli_value(amount) % 1000 != 0
 
 
 def claim_warnings(claim: Document, old: Document | None) -> list[str]:

@@ -27,6 +27,8 @@ def port_warnings(containers: Sequence[tuple[str, Document]]) -> list[str]:
         for path, container in containers
         for index, port in enumerate(container.get("ports") or ())
     ]
+    if not ports:
+        return found
     for path, port in ports:
         if port.get("hostIP") and not port.get("hostPort"):
             found.append(f"{path}: hostIP set without hostPort: {_go_text(port)}")

@@ -5,7 +5,7 @@ Upstream: pkg/api/pod/warnings.go; pkg/registry/core/pod/strategy.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from podwright.objects import Document
@@ -112,35 +112,59 @@ def template_warnings(path: str, template: Document) -> list[str]:
     at = f"{path}.spec" if path else "spec"
     notes_at = f"{path}.metadata.annotations" if path else "metadata.annotations"
     containers = list(_containers(at, spec))
-    found = [
-        *_node_labels(at, spec),
-        *_spread_constraints(at, spec),
-        *[f"{notes_at}[{key}]: {text}" for key, text in _OLD_ANNOTATIONS.items() if key in notes],
-        *_volumes(at, spec),
-        *path_warnings(spec.get("volumes") or ()),
-        *_duplicates(f"{at}.hostAliases", spec.get("hostAliases") or (), "ip"),
-        *_pull_secrets(at, spec),
-        *fraction_warnings(f"{at}.overhead", spec.get("overhead")),
-        *_seccomp_of_pod(notes_at, notes, spec),
-    ]
+    found = _scheduling_and_volumes(at, spec, notes_at, notes)
     for where, container in containers:
-        found += _annotations_of(notes_at, notes, spec, container, is_template=bool(path))
-        resources: Document = container.get("resources") or {}
-        for resource in ("memory", "ephemeral-storage"):
-            for field in ("limits", "requests"):
-                amounts = resources.get(field)
-                found += fraction_warnings(f"{where}.resources.{field}", amounts, (resource,))
-        found += _environment(where, container)
-    found += port_warnings(containers)
+        if notes:
+            found += _annotations_of(notes_at, notes, spec, container, is_template=bool(path))
+        if resources := container.get("resources"):
+            found += _fractions(where, resources)
+        if variables := container.get("env"):
+            found += _environment(where, variables)
+    return [*found, *port_warnings(containers), *_affinity_and_addresses(at, spec)]
+
+
+def _scheduling_and_volumes(at: str, spec: Document, notes_at: str, notes: Document) -> list[str]:
+    """Return what upstream reports before the containers.
+
+    Most pods have few of these fields: a rule is applied only where its field is present.
+    """
+    found: list[str] = []
+    if "nodeSelector" in spec or "affinity" in spec:
+        found += _node_labels(at, spec)
+    if constraints := spec.get("topologySpreadConstraints"):
+        found += _spread_constraints(at, constraints)
+    if notes:
+        found += [
+            f"{notes_at}[{key}]: {text}" for key, text in _OLD_ANNOTATIONS.items() if key in notes
+        ]
+    if volumes := spec.get("volumes"):
+        found += _volumes(at, volumes)
+        found += path_warnings(volumes)
+    if aliases := spec.get("hostAliases"):
+        found += _duplicates(f"{at}.hostAliases", aliases, "ip")
+    if secrets := spec.get("imagePullSecrets"):
+        found += _pull_secrets(at, secrets)
+    if overhead := spec.get("overhead"):
+        found += fraction_warnings(f"{at}.overhead", overhead)
+    if notes:
+        found += _seccomp_of_pod(notes_at, notes, spec)
+    return found
+
+
+def _affinity_and_addresses(at: str, spec: Document) -> list[str]:
+    """Return what upstream reports after the containers."""
+    found: list[str] = []
     grace = spec.get("terminationGracePeriodSeconds")
     if isinstance(grace, int) and grace < 0:
         found.append(
             f"{at}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and"
             " will be treated as 1"
         )
-    found += _pod_affinity(at, spec)
-    for index, text in enumerate((spec.get("dnsConfig") or {}).get("nameservers") or ()):
-        found += ip_warnings(f"{at}.dnsConfig.nameservers[{index}]", text)
+    if "affinity" in spec:
+        found += _pod_affinity(at, spec)
+    if settings := spec.get("dnsConfig"):
+        for index, text in enumerate(settings.get("nameservers") or ()):
+            found += ip_warnings(f"{at}.dnsConfig.nameservers[{index}]", text)
     for index, alias in enumerate(spec.get("hostAliases") or ()):
         found += ip_warnings(f"{at}.hostAliases[{index}].ip", alias.get("ip") or "")
     return found
@@ -166,8 +190,8 @@ def _node_labels(at: str, spec: Document) -> Iterator[str]:
         yield from term_warnings(path, term.get("preference") or {}, checks_values=True)
 
 
-def _spread_constraints(at: str, spec: Document) -> Iterator[str]:
-    for index, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
+def _spread_constraints(at: str, constraints: Iterable[Document]) -> Iterator[str]:
+    for index, constraint in enumerate(constraints):
         path, key = f"{at}.topologySpreadConstraints[{index}]", constraint.get("topologyKey")
         if key in DEPRECATED_LABELS:
             yield f"{path}.topologyKey: {key} is {DEPRECATED_LABELS[key]}"
@@ -175,8 +199,8 @@ def _spread_constraints(at: str, spec: Document) -> Iterator[str]:
             yield f"{path}.labelSelector: {_NO_SELECTOR}"
 
 
-def _volumes(at: str, spec: Document) -> Iterator[str]:
-    for index, volume in enumerate(spec.get("volumes") or ()):
+def _volumes(at: str, volumes: Iterable[Document]) -> Iterator[str]:
+    for index, volume in enumerate(volumes):
         for field, text in _OLD_VOLUMES.items():
             if volume.get(field) is None:
                 continue
@@ -197,8 +221,8 @@ def _duplicates(path: str, items: Iterable[Document], field: str) -> Iterator[st
         seen.add(value)
 
 
-def _pull_secrets(at: str, spec: Document) -> Iterator[str]:
-    path, secrets = f"{at}.imagePullSecrets", spec.get("imagePullSecrets") or ()
+def _pull_secrets(at: str, secrets: Sequence[Document]) -> Iterator[str]:
+    path = f"{at}.imagePullSecrets"
     yield from _duplicates(path, secrets, "name")
     for index, secret in enumerate(secrets):
         if not secret.get("name"):
@@ -215,8 +239,6 @@ def _annotations_of(
     notes_at: str, notes: Document, spec: Document, container: Document, *, is_template: bool
 ) -> Iterator[str]:
     """Yield the warnings about annotations that have become fields of a container."""
-    if not notes:
-        return
     name, security = container.get("name") or "", container.get("securityContext") or {}
     key = f"{_SECCOMP_CONTAINER}{name}"
     if security.get("seccompProfile") is None and key in notes:
@@ -229,17 +251,27 @@ def _annotations_of(
             yield f"{notes_at}[{key}]: {USE_APPARMOR}"
 
 
-def _environment(where: str, container: Document) -> Iterator[str]:
+def _fractions(where: str, resources: Document) -> Iterator[str]:
+    for resource in ("memory", "ephemeral-storage"):
+        for field in ("limits", "requests"):
+            amounts = resources.get(field)
+            if amounts and resource in amounts:
+                path = f"{where}.resources.{field}"
+                yield from fraction_warnings(path, amounts, (resource,))
+
+
+def _environment(where: str, variables: Iterable[Document]) -> Iterator[str]:
     seen: set[str] = set()
-    for index, item in enumerate(container.get("env") or ()):
+    for index, item in enumerate(variables):
         name = item.get("name") or ""
-        value, reference = item.get("value") or "", f"$({name})"
-        extends = item.get("valueFrom") is None and value != reference and reference in value
-        if name in seen and not extends:
-            yield (
-                f"{where}.env[{index}]: hides previous definition of {printed(name)}, which may be"
-                " dropped when using apply"
-            )
+        if name in seen:
+            value, reference = item.get("value") or "", f"$({name})"
+            extends = item.get("valueFrom") is None and value != reference and reference in value
+            if not extends:
+                yield (
+                    f"{where}.env[{index}]: hides previous definition of {printed(name)}, which may"
+                    " be dropped when using apply"
+                )
         seen.add(name)
 
 
