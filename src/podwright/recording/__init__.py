@@ -55,6 +55,7 @@ from podwright.recording.gc_pause import gc_paused
 from podwright.recording.log_files import SUFFIX
 from podwright.recording.log_format import Entry, LogError, Objects, Setup, encode_actions
 from podwright.recording.log_objects import decode_objects, encode_objects
+from podwright.recording.log_tables import SHARE_CLASSES, NodeShares, tables_of_log
 from podwright.recording.outcome import AttemptOutcome, OutcomeKind, find_outcome
 from podwright.recording.past_advice import past_advice
 from podwright.recording.pending_reasons import held_back
@@ -97,7 +98,6 @@ from podwright.recording.run_tables import (
     RunTables,
     RunTablesState,
     joined,
-    tables_of_log,
 )
 from podwright.recording.saved_case import decode_case, encode_case, save_cycle
 from podwright.recording.scenario import Scenario
@@ -117,6 +117,7 @@ __all__ = [
     "FOREIGN",
     "GATED",
     "QUEUE_LABELS",
+    "SHARE_CLASSES",
     "SIDES",
     "SUFFIX",
     "TABLES",
@@ -138,6 +139,7 @@ __all__ = [
     "Manifest",
     "Moment",
     "NodeResult",
+    "NodeShares",
     "Objects",
     "OutcomeKind",
     "PastCycle",

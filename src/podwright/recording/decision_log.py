@@ -603,8 +603,8 @@ class DecisionLog:
 
     @property
     def start_ns(self) -> int:
-        """The start of the run: that of the setup, or else the time of the first event."""
-        return self.setup.start_ns or (self.time_of(0) if len(self) else 0)
+        """The start of the run: that of the setup, or else the time of its first event kept."""
+        return self.setup.start_ns or (self.time_of(self.first) if self.first < len(self) else 0)
 
     def read_time(self, at: Time, what: str = "at") -> int:
         """Return a time in nanoseconds since 1970; durations are relative to the start.

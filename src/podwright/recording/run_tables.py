@@ -13,26 +13,23 @@ are in the next sample.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
 from podwright.columns import NodeColumns
-from podwright.framework import Decision, Plugin
-from podwright.machine import Failure, Machine, ObjectDeleted, ObjectPut
+from podwright.framework import Decision
+from podwright.machine import Failure, Machine
 from podwright.objects import KubernetesObject, NamespacedName, Node, Pod
 from podwright.preemption import Preemption
-from podwright.recording.decision_log import DecisionLog
 from podwright.recording.fragmentation import TypicalPods, TypicalPodsState
 from podwright.recording.fragmentation_meter import FragmentationMeter
 from podwright.recording.node_amounts import NodeAmounts
 from podwright.recording.pending_reasons import FAILED, held_back, main_reason
-from podwright.recording.replay import Replay
 from podwright.recording.table_rows import Columns, ColumnType, TableRows
 from podwright.recording.time_weighted import TimeWeightedShare
 from podwright.recording.utilization import ResourceUse, UtilizationMeter
-from podwright.store import GroupKind, kind_of
 
 TABLES: Final[Mapping[str, Mapping[str, ColumnType]]] = {
     "decisions": {
@@ -164,6 +161,8 @@ class RunTables:
     ----------
     sample_ns : int
         The minimum time between two samples.
+    sampled : callable, optional
+        Receives the time and the amounts of the nodes of each sample.
 
     Attributes
     ----------
@@ -175,8 +174,11 @@ class RunTables:
         Their means and peaks do not depend on samples.
     """
 
-    def __init__(self, sample_ns: int) -> None:
+    def __init__(
+        self, sample_ns: int, *, sampled: Callable[[int, NodeAmounts], None] | None = None
+    ) -> None:
         self._sample_ns = sample_ns
+        self._report_sample = sampled
         self._machine: Machine | None = None
         self._rows = {name: TableRows(types) for name, types in TABLES.items()}
         self.counts = Counts()
@@ -216,8 +218,25 @@ class RunTables:
         elif isinstance(obj, Node):
             self._is_changed = True
 
+    def was_there(self, pod: Pod, created_ns: int, attempts: int) -> None:
+        """Receive a pod that was created before the first event.
+
+        Parameters
+        ----------
+        created_ns : int
+        attempts : int
+            The number of its attempts so far.
+        """
+        self._add(pod, created_ns)
+        waiting = self.waiting.get(pod.key)
+        if waiting is not None:
+            waiting.attempts = attempts
+
     def _appeared(self, pod: Pod, now_ns: int) -> None:
         self.counts.created += 1
+        self._add(pod, now_ns)
+
+    def _add(self, pod: Pod, created_ns: int) -> None:
         self._typical_pods.add(pod)
         if pod.spec.node_name:
             self._is_changed = True
@@ -225,7 +244,7 @@ class RunTables:
             reason = GATED if pod.spec.scheduling_gates else NOT_TRIED
             if self._machine is not None and self._machine.runner(pod.spec.scheduler_name) is None:
                 reason = FOREIGN
-            self.waiting[pod.key] = Waiting(now_ns, pod.spec.priority or 0, reason)
+            self.waiting[pod.key] = Waiting(created_ns, pod.spec.priority or 0, reason)
 
     def _changed(self, old: Pod, new: Pod, now_ns: int) -> None:
         if new.spec is not old.spec:
@@ -408,6 +427,8 @@ class RunTables:
             lost = unusable[index]
             share = lost / left[index] if left[index] else 0.0
             self._rows["fragmentation"].add(at_ns, resource, left[index], lost, share)
+        if self._report_sample is not None:
+            self._report_sample(at_ns, amounts)
         self._sample_pending(at_ns)
 
     def _sample_pending(self, at_ns: int) -> None:
@@ -504,44 +525,4 @@ def joined(parts: Iterable[Mapping[str, Columns]]) -> dict[str, Columns]:
         for name, columns in part.items():
             for column, values in columns.items():
                 tables[name][column].extend(values)
-    return tables
-
-
-def tables_of_log(
-    log: DecisionLog, sample_ns: int, end_ns: int, *, plugins: Iterable[type[Plugin]] = ()
-) -> RunTables:
-    """Return the tables of a recorded run, by replaying it.
-
-    Parameters
-    ----------
-    end_ns : int
-        The end time of the run.
-    plugins : iterable of type
-        The user's own plugin classes that it was recorded with.
-    """
-    tables = RunTables(sample_ns)
-    run = Replay(log, until=0, plugins=plugins)
-    tables.attach(run.machine)
-    known: dict[tuple[GroupKind, NamespacedName], KubernetesObject] = {}
-    before_ns: int | None = None
-    while (entry := run.peek()) is not None:
-        now_ns, event = entry.now_ns, entry.event
-        if before_ns is not None and now_ns != before_ns:
-            tables.passed(before_ns, now_ns)
-        before_ns = now_ns
-        decided = run.machine.last_decisions
-        run.step()
-        if isinstance(event, ObjectPut):
-            key = kind_of(event.obj), event.obj.key
-            tables.changed(known.get(key), event.obj, now_ns)
-            known[key] = event.obj
-        elif isinstance(event, ObjectDeleted):
-            gone = known.pop((kind_of(event.obj), event.obj.key), None)
-            if gone is not None:
-                tables.changed(gone, None, now_ns)
-        if run.machine.last_decisions is not decided:
-            tables.decided(run.machine.last_decisions, now_ns)
-    if before_ns is not None and end_ns != before_ns:
-        tables.passed(before_ns, end_ns)
-    tables.end(end_ns)
     return tables

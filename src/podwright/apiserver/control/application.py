@@ -28,6 +28,7 @@ from podwright.apiserver.control.plugins import plugins_endpoints
 from podwright.apiserver.control.problems import Problem, problem_response
 from podwright.apiserver.control.queue import queue_endpoints
 from podwright.apiserver.control.state import state_endpoints
+from podwright.apiserver.control.tables import table_endpoints
 from podwright.apiserver.control.timeline import timeline_endpoints
 from podwright.apiserver.defects import logged_defect
 from podwright.apiserver.turn_loop import TurnLoop
@@ -63,6 +64,7 @@ def endpoints_of(cluster: ControlledCluster) -> list[Endpoint]:
         *explanation_endpoints(turns),
         *timeline_endpoints(turns),
         *state_endpoints(turns),
+        *table_endpoints(turns),
     ]
 
     async def show_document(_: Request) -> Response:

@@ -31,7 +31,9 @@ def timeline_endpoints(turns: TurnLoop) -> list[Endpoint]:
         is_compressed = "gzip" in request.headers.get("accept-encoding", "")
 
         def encoded() -> bytes:
-            chunks = b"".join(encode_chunks(timeline_of_log(turns.cluster.world.log)))
+            world = turns.cluster.world
+            timeline = timeline_of_log(world.log, plugins=world.components.options.plugins)
+            chunks = b"".join(encode_chunks(timeline))
             return gzip.compress(chunks, compresslevel=_FAST) if is_compressed else chunks
 
         try:
