@@ -22,6 +22,9 @@ class InitialState:
             (kind, obj.key): obj for kind in store.kinds() for obj in store.list(kind).objects
         }
 
+    def __len__(self) -> int:
+        return len(self._objects)
+
     def restore(self, cluster: Cluster) -> None:
         """Put back the objects, remove all others, and start the scheduler anew.
 

@@ -160,11 +160,12 @@ class RunningScheduler:
         options, _ = self.read(document, source=source)
         await self._continue_with(options, dict(document))
 
-    async def reset(self) -> None:
-        """Restore the objects and the configuration of the start."""
+    async def reset(self) -> int:
+        """Restore the objects and the configuration of the start; return the number of objects."""
         cluster = self.turns.cluster
         await self.turns.call(lambda _: self._initial.restore(cluster))
         self._document = self._initial_document
+        return len(self._initial)
 
     def require_own(self) -> None:
         """Check that podwright schedules the pods.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from podwright.apiserver import RunningScheduler, Site, bound_socket
+from podwright.apiserver import ClusterClient, RunningScheduler, Site, bound_socket
 from podwright.cli.console import print_message
 from podwright.objects import FieldError, InputError
 
@@ -116,12 +116,12 @@ def simulator_sites(
     """
     if options.port is None:
         return (lambda _: ()), ""
-    from podwright.apiserver.kss_api import ClusterClient, simulator_application
+    from podwright.apiserver.kss_api import simulator_application
 
     listening = stack.enter_context(bound_socket(HOST, options.port))
 
     def sites(running: RunningScheduler) -> Sequence[Site]:
-        client = ClusterClient(running.turns, token)
+        client = ClusterClient(running.turns, {"authorization": f"Bearer {token}"})
         application = simulator_application(client, running, cors_origins=options.origins)
         return [Site(application, listening)]
 

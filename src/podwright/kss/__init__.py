@@ -32,7 +32,6 @@ from podwright.kss.simulator_configuration import (
     SimulatorConfiguration,
     read_simulator_configuration,
 )
-from podwright.kss.snapshot_export import snapshot
 from podwright.kss.snapshot_import import (
     SnapshotImport,
     UndecodableSnapshot,
@@ -71,7 +70,6 @@ __all__ = [
     "listed",
     "proxied_configuration",
     "read_simulator_configuration",
-    "snapshot",
     "snapshot_kinds",
     "watch_request",
     "with_claim",

@@ -27,6 +27,7 @@ from podwright.apiserver.control.plugin_calls import plugin_call_endpoints
 from podwright.apiserver.control.plugins import plugins_endpoints
 from podwright.apiserver.control.problems import Problem, problem_response
 from podwright.apiserver.control.queue import queue_endpoints
+from podwright.apiserver.control.snapshot import snapshot_endpoints
 from podwright.apiserver.control.state import state_endpoints
 from podwright.apiserver.control.tables import table_endpoints
 from podwright.apiserver.control.timeline import timeline_endpoints
@@ -34,7 +35,6 @@ from podwright.apiserver.defects import logged_defect
 from podwright.apiserver.turn_loop import TurnLoop
 
 PREFIX: Final = "/podwright/"
-BODY_MAX: Final = 1 << 20
 
 
 def control_application(cluster: ControlledCluster) -> Starlette:
@@ -58,6 +58,7 @@ def endpoints_of(cluster: ControlledCluster) -> list[Endpoint]:
         *latency_endpoints(cluster.latency),
         *configuration_endpoints(cluster),
         *plugins_endpoints(cluster),
+        *snapshot_endpoints(cluster),
         *queue_endpoints(turns),
         *metrics_endpoints(turns),
         *plugin_call_endpoints(turns),
@@ -94,7 +95,6 @@ class _Authorized:
         headers = {
             name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
         }
-        length = headers.get("content-length", "0")
         sent = HttpRequest(
             method=scope["method"],
             path=scope["path"],
@@ -103,15 +103,10 @@ class _Authorized:
         )
         turns = self._turns
         error = turns.cluster.server.path_rejection(sent, turns.clock.now_ns())
-        problem: Problem | None = None
-        if error is not None:
-            problem = Problem(error.code, str(error))
-        elif "transfer-encoding" in headers or int(length) > BODY_MAX:
-            problem = Problem(413, f"the body must have a Content-Length of at most {BODY_MAX}")
-        if problem is None:
+        if error is None:
             await self._application(scope, receive, send)
         else:
-            await problem_response(problem)(scope, receive, send)
+            await problem_response(Problem(error.code, str(error)))(scope, receive, send)
 
 
 async def _problem(_: Request, error: Exception) -> Response:

@@ -20,6 +20,7 @@ Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 JSON: Final = "application/json"
+BODY_MAX: Final = 1 << 20
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +41,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
         Of the reply.
     body : type, optional
         The type of the request's body; None for no body.
+    body_max : int
+        The longest body, in bytes.
     query : type, optional
         The struct of the query parameters; None for no parameters.
     problems : dict of int to str
@@ -53,6 +56,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     reply: Any = None
     media_type: str = JSON
     body: Any = None
+    body_max: int = BODY_MAX
     query: type[msgspec.Struct] | None = None
     problems: dict[int, str] = {}
 
@@ -77,11 +81,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def routes_of(endpoints: Iterable[Endpoint]) -> list[Route]:
-    """Return the routes of endpoints; each checks its query parameters first."""
-    return [
-        Route(each.path, _checked(each.handler, each.query), methods=[each.method])
-        for each in endpoints
-    ]
+    """Return the routes of endpoints; each checks its query parameters and the length first."""
+    return [Route(each.path, _checked(each), methods=[each.method]) for each in endpoints]
 
 
 def read_query(request: Request, cls: type[Any] | None) -> Any:
@@ -119,9 +120,12 @@ def json_response(reply: msgspec.Struct | Document) -> Response:
     return Response(msgspec.json.encode(reply) + b"\n", media_type=JSON)
 
 
-def _checked(handler: Handler, query: type[Any] | None) -> Handler:
+def _checked(endpoint: Endpoint) -> Handler:
     async def serve(request: Request) -> Response:
-        request.state.query = read_query(request, query)
-        return await handler(request)
+        headers, longest = request.headers, endpoint.body_max
+        if "transfer-encoding" in headers or int(headers.get("content-length", "0")) > longest:
+            raise Problem(413, f"the body must have a Content-Length of at most {longest}")
+        request.state.query = read_query(request, endpoint.query)
+        return await endpoint.handler(request)
 
     return serve

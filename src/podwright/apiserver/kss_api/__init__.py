@@ -8,6 +8,5 @@ Start with `application.py`.
 """
 
 from podwright.apiserver.kss_api.application import simulator_application
-from podwright.apiserver.kss_api.cluster_client import ClusterClient
 
-__all__ = ["ClusterClient", "simulator_application"]
+__all__ = ["simulator_application"]

@@ -21,13 +21,13 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from podwright.apiserver.checked_hosts import CheckedHosts
+from podwright.apiserver.cluster_client import ClusterClient
 from podwright.apiserver.cors import with_cors
 from podwright.apiserver.hosts import AllowedHosts
-from podwright.apiserver.kss_api.cluster_client import ClusterClient
-from podwright.apiserver.kss_api.exchange import exported, imported
 from podwright.apiserver.kss_api.scheduler_results import SchedulerResults
 from podwright.apiserver.kss_api.stream import change_lines
 from podwright.apiserver.running_scheduler import ExternalScheduler, RunningScheduler
+from podwright.apiserver.snapshots import Snapshots
 from podwright.kss import VERBS, SnapshotImport, UndecodableSnapshot, UnknownExtender
 from podwright.objects import Document, PodwrightError
 
@@ -71,12 +71,7 @@ class _Routes:
         self._client = client
         self._scheduler = scheduler
         self._results = SchedulerResults(client.turns, scheduler)
-
-    def _configuration(self) -> Document | None:
-        try:
-            return self._scheduler.configuration()
-        except ExternalScheduler:
-            return None
+        self._snapshots = Snapshots(scheduler)
 
     async def get_configuration(self, _: Request) -> Response:
         try:
@@ -94,17 +89,14 @@ class _Routes:
         return Response(status_code=HTTPStatus.ACCEPTED)
 
     async def export(self, _: Request) -> Response:
-        body = await exported(self._client, self._configuration())
-        return Response(body, media_type=_JSON)
+        return Response(await self._snapshots.export(), media_type=_JSON)
 
     async def import_snapshot(self, request: Request) -> Response:
         try:
             given = SnapshotImport(await request.body())
         except UndecodableSnapshot as error:
             return _failure(HTTPStatus.BAD_REQUEST, error)
-        if given.configuration is not None and self._configuration() is not None:
-            await self._scheduler.apply(given.configuration)
-        await imported(self._client, given)
+        await self._snapshots.load(self._client, given)
         return Response(status_code=HTTPStatus.OK)
 
     async def stream(self, request: Request) -> Response:

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from podwright.apiserver.kss_api.cluster_client import ClusterClient
+from podwright.apiserver.cluster_client import ClusterClient
 from podwright.apiserver.kss_api.scheduler_results import SchedulerResults
 from podwright.kss import (
     Change,

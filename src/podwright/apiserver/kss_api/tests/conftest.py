@@ -11,9 +11,10 @@ import pytest
 from podwright.api.endpoints import ServerOptions, User, static_tokens
 from podwright.apiserver import Application, ClusterClock, ClusterOptions, TurnLoop
 from podwright.apiserver.cluster import new_cluster
+from podwright.apiserver.cluster_client import ClusterClient
 from podwright.apiserver.generated_nodes import generated_nodes
 from podwright.apiserver.hosts import AllowedHosts
-from podwright.apiserver.kss_api import ClusterClient, simulator_application
+from podwright.apiserver.kss_api import simulator_application
 from podwright.apiserver.running_scheduler import RunningScheduler
 from podwright.apiserver.serving import Site, bound_socket, serving
 from podwright.client import ExtenderClient
@@ -97,7 +98,9 @@ def simulator():
                 loops.append((asyncio.get_running_loop(), turns))
                 scheduler = RunningScheduler(turns, caller, allowed_hosts=allowed_hosts)
                 application = simulator_application(
-                    ClusterClient(turns, "secret"), scheduler, cors_origins=(ORIGIN,)
+                    ClusterClient(turns, {"authorization": "Bearer secret"}),
+                    scheduler,
+                    cors_origins=(ORIGIN,),
                 )
                 await serving(
                     Application(turns, AllowedHosts(), scheduler=scheduler),

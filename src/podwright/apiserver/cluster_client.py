@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 
 import msgspec
 
-from podwright.api.endpoints import HttpReply, HttpRequest, Watch
+from podwright.api.endpoints import HttpReply, HttpRequest, User, Watch
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.objects import PodwrightError
 
@@ -20,18 +20,27 @@ class RequestFailed(PodwrightError):  # noqa: N818 - named for what happened
 
 
 class ClusterClient:
-    """Executes requests with the rights of an administrator.
+    """Executes requests with the rights of a user.
 
     Parameters
     ----------
     turns : TurnLoop
-    token : str
-        The bearer token of the administrator.
+    headers : mapping of str to str
+        The headers that say who the user is.
+    certified : User, optional
+        The user of a client certificate.
+
+    Attributes
+    ----------
+    turns : TurnLoop
     """
 
-    def __init__(self, turns: TurnLoop, token: str) -> None:
+    def __init__(
+        self, turns: TurnLoop, headers: Mapping[str, str], *, certified: User | None = None
+    ) -> None:
         self.turns = turns
-        self._authorization = f"Bearer {token}"
+        self._headers = headers
+        self._certified = certified
 
     async def body_of(self, request: HttpRequest) -> bytes:
         """Execute a request and return the body of the reply.
@@ -71,8 +80,10 @@ class ClusterClient:
             turns.unsubscribe(subscription)
 
     async def _execute(self, request: HttpRequest) -> HttpReply | Watch:
-        headers = {**request.headers, "authorization": self._authorization}
-        return await self.turns.execute(msgspec.structs.replace(request, headers=headers))
+        headers = {**request.headers, **self._headers}
+        return await self.turns.execute(
+            msgspec.structs.replace(request, headers=headers, certified=self._certified)
+        )
 
 
 def _message(reply: HttpReply) -> str:

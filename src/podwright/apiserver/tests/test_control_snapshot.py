@@ -1,0 +1,126 @@
+"""Snapshots and the reset of a cluster, over podwright's own API."""
+
+import pytest
+
+from podwright.api.endpoints import ServerOptions, User, static_tokens
+from podwright.apiserver import ClusterClock
+from podwright.apiserver.cluster import new_cluster
+from podwright.apiserver.generated_nodes import generated_nodes
+from podwright.apiserver.tests.conftest import START_NS, cluster_of, pod
+from podwright.machine import SchedulerOptions
+
+V1 = "/podwright/v1"
+PODS = "/api/v1/namespaces/default/pods"
+CONFIGURATION = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "profiles": [{"schedulerName": "mine"}],
+}
+
+
+def paused(serve, cluster=None):
+    clock = ClusterClock(start_ns=START_NS)
+    clock.pause()
+    return serve(cluster or cluster_of(), clock)
+
+
+def is_bound(found):
+    return bool(found["spec"].get("nodeName"))
+
+
+def places(snapshot):
+    """Return the nodes, and the node of each pod."""
+    nodes = [each["metadata"]["name"] for each in snapshot["nodes"]]
+    return nodes, {each["metadata"]["name"]: each["spec"]["nodeName"] for each in snapshot["pods"]}
+
+
+def test_an_exported_snapshot_makes_the_same_cluster_elsewhere(serve):
+    first = paused(serve)
+    first.send("POST", PODS, pod("web"))
+    first.eventually(f"{PODS}/web", is_bound)
+    first.send("PUT", f"{V1}/configuration", CONFIGURATION)
+    status, exported = first.send("GET", f"{V1}/snapshot")
+    assert status == 200
+    assert [each["metadata"]["name"] for each in exported["pods"]] == ["web"]
+    assert exported["schedulerConfig"] == CONFIGURATION
+    # As the Kubernetes API returns it.
+    _, listed = first.send("GET", "/api/v1/pods")
+    assert exported["pods"] == listed["items"]
+
+    second = paused(serve, cluster_of(nodes=0))
+    status, imported = second.send("POST", f"{V1}/snapshot", exported)
+    assert (status, imported) == (200, {"objects": 3, "hasConfiguration": True})
+    _, again = second.send("GET", f"{V1}/snapshot")
+    assert again["schedulerConfig"] == CONFIGURATION
+    assert places(again) == places(exported)
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"pods": {}}, ""),
+        ({"pod": []}, "pod"),
+        ({"pods": [{"metadata": {}}]}, ""),
+        ({"schedulerConfig": {**CONFIGURATION, "profiles": [{"name": "x"}]}}, "schedulerConfig"),
+        ({"pods": [{"metadata": {"name": "No_Name"}, "spec": {"containers": []}}]}, ""),
+    ],
+)
+def test_a_wrong_snapshot_is_a_problem(serve, body, field):
+    status, found = paused(serve).send("POST", f"{V1}/snapshot", body)
+    assert (status, found["status"]) == (422, 422), found
+    assert found.get("field", "").startswith(field)
+
+
+def test_a_snapshot_is_imported_with_the_rights_of_the_user(serve):
+    users = {
+        "admin": User("admin", groups=("system:masters", "system:authenticated")),
+        "importer": User("importer", groups=("system:authenticated",)),
+    }
+    cluster = new_cluster(
+        SchedulerOptions(),
+        now_ns=START_NS,
+        server_options=ServerOptions(tokens=(static_tokens(users),)),
+    )
+    cluster.world.add(*generated_nodes(1))
+    served = paused(serve, cluster)
+    admin = {"Authorization": "Bearer admin"}
+    rbac = "rbac.authorization.k8s.io"
+    head = {"apiVersion": f"{rbac}/v1", "metadata": {"name": "importer"}}
+    rule = {"nonResourceURLs": ["/podwright/v1/snapshot"], "verbs": ["get", "post"]}
+    role = {**head, "kind": "ClusterRole", "rules": [rule]}
+    binding = {
+        **head,
+        "kind": "ClusterRoleBinding",
+        "subjects": [{"kind": "User", "name": "importer", "apiGroup": rbac}],
+        "roleRef": {"kind": "ClusterRole", "name": "importer", "apiGroup": rbac},
+    }
+    for resource, document in (("clusterroles", role), ("clusterrolebindings", binding)):
+        status, found = served.send("POST", f"/apis/{rbac}/v1/{resource}", document, admin)
+        assert status == 201, found
+    body = {"nodes": [{"metadata": {"name": "planted"}}]}
+    importer = {"Authorization": "Bearer importer"}
+    impersonated = {**admin, "Impersonate-User": "importer"}
+    for headers in (importer, impersonated):
+        status, found = served.send("POST", f"{V1}/snapshot", body, headers)
+        assert (status, found["status"]) == (403, 403), found
+        assert "planted" in found["detail"]
+    assert served.send("GET", "/api/v1/nodes/planted", headers=admin)[0] == 404
+    assert served.send("POST", f"{V1}/snapshot", body, admin)[0] == 200
+    assert served.send("GET", "/api/v1/nodes/planted", headers=admin)[0] == 200
+
+
+def test_a_reset_restores_the_objects_and_the_configuration_of_the_start(serve):
+    served = paused(serve)
+    served.send("PUT", f"{V1}/configuration", CONFIGURATION)
+    served.send("POST", PODS, pod("web", schedulerName="mine"))
+    served.eventually(f"{PODS}/web", is_bound)
+    served.send("DELETE", "/api/v1/nodes/node-1")
+    status, found = served.send("POST", f"{V1}/reset")
+    assert status == 200
+    assert found["objects"] > 2
+    assert served.send("GET", f"{PODS}/web")[0] == 404
+    assert served.send("GET", "/api/v1/nodes/node-1")[0] == 200
+    _, shown = served.send("GET", f"{V1}/configuration")
+    assert shown["written"]["profiles"] == [{"schedulerName": "default-scheduler"}]
+    served.send("POST", PODS, pod("again"))
+    served.eventually(f"{PODS}/again", is_bound)
