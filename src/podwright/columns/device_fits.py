@@ -26,6 +26,8 @@ from podwright.devices import (
     Pool,
     Refused,
     Search,
+    Solution,
+    Solutions,
 )
 from podwright.objects import ResourceClaim
 
@@ -58,9 +60,11 @@ class FitColumn:
         `FITS` and so on.
     scores : (n_slots,) int64
         How good the chosen alternatives are; 0 where the claims do not fit.
+    solutions : Solutions
+        What the searches found.
     """
 
-    __slots__ = ("change_count", "codes", "node_version", "numbering", "scores")
+    __slots__ = ("change_count", "codes", "node_version", "numbering", "scores", "solutions")
 
     def __init__(self) -> None:
         self.codes: NDArray[np.int8] = np.empty(0, dtype=np.int8)
@@ -68,6 +72,7 @@ class FitColumn:
         self.change_count = -1
         self.node_version = -1
         self.numbering = -1
+        self.solutions = Solutions()
 
 
 class DeviceFits:
@@ -107,23 +112,27 @@ class DeviceFits:
             The cluster's.
         """
         devices = self._devices
-        key = (tuple(devices.spec_number(claim) for claim in claims), settings)
-        column = self._columns.get(key)
-        if column is None:
-            column = self._columns[key] = FitColumn()
-            if len(self._columns) > _MOST_COLUMNS:
-                self._columns.popitem(last=False)
-        self._columns.move_to_end(key)
+        column = self._column_of(claims, settings)
         slots = self._changed_slots(column, live, numbering)
         nodes = self._nodes
         if len(column.codes) != nodes.n_slots:
             column.codes = _fitting(column.codes, nodes.n_slots, np.dtype(np.int8))
             column.scores = _fitting(column.scores, nodes.n_slots, np.dtype(np.int64))
         for slot in slots.tolist():
-            column.codes[slot], column.scores[slot] = self._evaluate(slot, claims, settings)
+            column.codes[slot], column.scores[slot] = self._evaluate(slot, claims, settings, column)
         column.change_count = devices.change_count
         column.node_version = nodes.node_journal.version
         column.numbering = numbering
+        return column
+
+    def _column_of(self, claims: Sequence[ResourceClaim], settings: SearchSettings) -> FitColumn:
+        key = (tuple([self._devices.spec_number(claim) for claim in claims]), settings)
+        column = self._columns.get(key)
+        if column is None:
+            column = self._columns[key] = FitColumn()
+            if len(self._columns) > _MOST_COLUMNS:
+                self._columns.popitem(last=False)
+        self._columns.move_to_end(key)
         return column
 
     def _changed_slots(self, column: FitColumn, live: I32Array, numbering: int) -> I32Array:
@@ -146,15 +155,52 @@ class DeviceFits:
         return np.array(alive, dtype=np.int32)
 
     def _evaluate(
-        self, slot: int, claims: Sequence[ResourceClaim], settings: SearchSettings
+        self,
+        slot: int,
+        claims: Sequence[ResourceClaim],
+        settings: SearchSettings,
+        column: FitColumn,
     ) -> tuple[int, int]:
         try:
-            solution = self.search(slot, claims, settings).run()
+            solution = self._solve(slot, claims, settings, column)
         except AllocationError:
             return FAILS, 0
         if solution is not None:
             return FITS, solution.score
         return (INVALID_POOLS if self._has_invalid_pool(slot, settings) else NO_DEVICES), 0
+
+    def solve(
+        self, slot: int, claims: Sequence[ResourceClaim], settings: SearchSettings
+    ) -> Solution | None:
+        """Return the devices that a node would give to some claims; None if they do not fit.
+
+        Raises
+        ------
+        AllocationError
+            As for `Search.run`.
+        """
+        return self._solve(slot, claims, settings, self._column_of(claims, settings))
+
+    def _solve(
+        self,
+        slot: int,
+        claims: Sequence[ResourceClaim],
+        settings: SearchSettings,
+        column: FitColumn,
+    ) -> Solution | None:
+        devices, solutions = self._devices, column.solutions
+        if solutions.classes_version != devices.classes_version:
+            solutions.clear()
+            solutions.classes_version = devices.classes_version
+        name, labels = self._nodes.names[slot], self._labels(slot)
+        with_partitions = settings.features.partitionable_devices
+        state = devices.state_of(name, labels, with_partitions=with_partitions)
+        if state is not None and state in solutions:
+            return solutions.of(state, self._pools(slot, settings))
+        solution = self.search(slot, claims, settings).run()
+        if state is not None:
+            solutions.add(state, self._pools(slot, settings), solution)
+        return solution
 
     def _has_invalid_pool(self, slot: int, settings: SearchSettings) -> bool:
         return any(pool.invalid_reason for pool in self._pools(slot, settings))

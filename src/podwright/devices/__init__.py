@@ -5,6 +5,7 @@ The room knows nodes by name and labels only. It does not know pods, columns or 
 - `slices`, `pools`: what drivers publish, and which pools a node can reach.
 - `requests`, `constraints`, `capacity`, `selection`: what a claim requests of a device.
 - `allocator`: the search for devices of all claims of a pod, on one node.
+- `solutions`: what searches found, for all nodes with the same devices in the same state.
 - `results`: what a solution writes into the claims.
 - `allocated`, `index`: what is allocated already, kept up with the objects.
 - `conditions`: whether allocated devices are ready for the pod to be bound.
@@ -51,6 +52,7 @@ from podwright.devices.results import (
 )
 from podwright.devices.selection import AllocationError, Selection
 from podwright.devices.slices import DeviceId, PoolId, SliceDevice
+from podwright.devices.solutions import NodeState, Solutions
 
 __all__ = [
     "CONSTRAINT",
@@ -70,6 +72,7 @@ __all__ = [
     "FindClaim",
     "MissingClaimError",
     "NodeDevices",
+    "NodeState",
     "Pool",
     "PoolId",
     "Readiness",
@@ -79,6 +82,7 @@ __all__ = [
     "Selection",
     "SliceDevice",
     "Solution",
+    "Solutions",
     "UnsupportedSelectorError",
     "allocation_results",
     "claim_name",

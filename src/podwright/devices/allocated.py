@@ -22,12 +22,14 @@ class AllocatedDevices:
         Devices in use, with the number of allocations that have them.
     consumed : dict of DeviceId to dict of str to int
         Per shared device, what its allocations consume, in units of 10^-9.
+    shared : dict of DeviceId to int
+        Devices that allocations share, with their number.
     """
 
     def __init__(self) -> None:
         self.dedicated: dict[DeviceId, int] = {}
         self.consumed: dict[DeviceId, dict[str, int]] = {}
-        self._share_counts: dict[DeviceId, int] = {}
+        self.shared: dict[DeviceId, int] = {}
 
     def count(self, allocation: AllocationResult, sign: int) -> Iterator[DeviceId]:
         """Count (1) or stop counting (-1) an allocation; yield the devices that it changes."""
@@ -38,22 +40,22 @@ class AllocatedDevices:
             if result.share_id is None:
                 _add(self.dedicated, device, sign)
             else:
-                _add(self._share_counts, device, sign)
+                _add(self.shared, device, sign)
                 if result.consumed_capacity:
                     amounts = self.consumed.setdefault(device, {})
                     for name, text in result.consumed_capacity.items():
                         amounts[name] = amounts.get(name, 0) + sign * parse_quantity(text).nano
-                if device not in self._share_counts:
+                if device not in self.shared:
                     self.consumed.pop(device, None)
             yield device
 
     def is_shared(self, device: DeviceId) -> bool:
         """Return whether allocations share a device."""
-        return device in self._share_counts
+        return device in self.shared
 
     def all_used(self) -> Iterable[DeviceId]:
         """Return every device that is allocated in any way."""
-        return self.dedicated.keys() | self._share_counts.keys()
+        return self.dedicated.keys() | self.shared.keys()
 
 
 def _add(counts: dict[DeviceId, int], device: DeviceId, sign: int) -> None:

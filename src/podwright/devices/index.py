@@ -9,7 +9,7 @@ Upstream: pkg/scheduler/framework/plugins/dynamicresources/dra_manager.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 
 import msgspec
 
@@ -17,6 +17,7 @@ from podwright.devices.allocated import AllocatedDevices
 from podwright.devices.pools import Pool, gather_pools, problem_of_counters
 from podwright.devices.selection import Selection
 from podwright.devices.slices import DeviceSlice, PoolId, SliceDevice
+from podwright.devices.solutions import NodeState, in_use, shape_of
 from podwright.objects import (
     AllocationResult,
     DeviceClass,
@@ -36,16 +37,25 @@ EVERY_NODE = ""
 
 _MOST_CHANGES = 65_536
 _MOST_SPECS = 65_536
+_MOST_SHAPES = 65_536
 
 
 class _NodePools:
     """The pools of one node, and what they were gathered from."""
 
-    __slots__ = ("labels", "local_version", "pools", "shared_version", "with_partitions")
+    __slots__ = (
+        "labels",
+        "local_version",
+        "pools",
+        "shape",
+        "shared_version",
+        "with_partitions",
+    )
 
     def __init__(self, found_for: tuple[dict[str, str], int, int, bool], pools: tuple[Pool, ...]):
         self.labels, self.local_version, self.shared_version, self.with_partitions = found_for
         self.pools = pools
+        self.shape = -1
 
 
 class DeviceIndex:
@@ -89,6 +99,8 @@ class DeviceIndex:
         self._changes: list[str] = []
         self._first_change = 0
         self._spec_numbers: dict[bytes, int] = {}
+        self._shapes: dict[Hashable, int] = {}
+        self._next_shape = 0
         self._known_specs: dict[int, tuple[ResourceClaimSpec, int]] = {}
 
     # ---------------------------------------------------------------- objects
@@ -238,6 +250,29 @@ class DeviceIndex:
         with_partitions : bool
             Feature gate DRAPartitionableDevices.
         """
+        return self._pools_of(node_name, labels, with_partitions=with_partitions).pools
+
+    def state_of(
+        self, node_name: str, labels: dict[str, str], *, with_partitions: bool = True
+    ) -> NodeState | None:
+        """Return what a search reads of a node; None if it has too many allocated devices."""
+        known = self._pools_of(node_name, labels, with_partitions=with_partitions)
+        if known.shape < 0:
+            if len(self._shapes) >= _MOST_SHAPES:
+                self._shapes.clear()
+            shape = shape_of(node_name, labels, known.pools)
+            number = self._shapes.get(shape)
+            if number is None:
+                # A number is not given again, also after the shapes were cleared.
+                number = self._shapes[shape] = self._next_shape
+                self._next_shape += 1
+            known.shape = number
+        used = in_use(known.pools, self.allocated)
+        return None if used is None else NodeState(known.shape, used)
+
+    def _pools_of(
+        self, node_name: str, labels: dict[str, str], *, with_partitions: bool
+    ) -> _NodePools:
         local_version = self._local_versions.get(node_name, 0)
         known = self._pools.get(node_name)
         if (
@@ -247,7 +282,7 @@ class DeviceIndex:
             and known.with_partitions == with_partitions
             and (known.labels is labels or known.labels == labels)
         ):
-            return known.pools
+            return known
         slices = [*self._local.get(node_name, {}).values(), *self._shared.values()]
         near = {of.pool for of in slices}
         for pool in near:
@@ -262,8 +297,8 @@ class DeviceIndex:
             problems=[pool for pool_id, pool in problems.items() if pool_id not in near],
         )
         found_for = labels, local_version, self._shared_version, with_partitions
-        self._pools[node_name] = _NodePools(found_for, pools)
-        return pools
+        known = self._pools[node_name] = _NodePools(found_for, pools)
+        return known
 
     def devices_near(self, node_name: str) -> Iterable[SliceDevice]:
         """Return the devices of all slices that may be for a node, whatever their generation."""

@@ -63,7 +63,7 @@ class RequestTotals:
     ) -> RequestTotals | None:
         """Return the totals of local rows; None if requests alone do not determine them.
 
-        Rows that do not read pods are not touched.
+        Rows that do not read pods, and filters that do not add up, are not touched.
 
         Parameters
         ----------
@@ -72,13 +72,14 @@ class RequestTotals:
         cycle : Cycle
             Prepared.
         """
-        looking = [row for row in filters if row.reads_pods]
-        if len(looking) != 1:
+        adding = [
+            (row, sums)
+            for row in filters
+            if row.reads_pods and (sums := row.plugin.filter_as_sums(cycle)) is not None
+        ]
+        if len(adding) != 1:
             return None
-        (filter_row,) = looking
-        sums = filter_row.plugin.filter_as_sums(cycle)
-        if sums is None:
-            return None
+        ((filter_row, sums),) = adding
         shares: RequestScore | None = None
         balance: RequestScore | None = None
         share_weight = balance_weight = 0

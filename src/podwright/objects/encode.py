@@ -6,6 +6,7 @@ pod copies two small dictionaries, not the pod.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -55,8 +56,9 @@ def with_fields(obj: T, section: str, /, **changes: Any) -> T:
     if not obj.raw:
         return msgspec.structs.replace(obj, **{section: part})
     raw_part = dict(obj.raw.get(section) or {})
-    names = dict(zip(part.__struct_fields__, part.__struct_encode_fields__, strict=True))
-    written = _plain(part)  # omits defaults
+    kind: type[msgspec.Struct] = type(part)
+    names = _names_in_documents(kind)
+    written = _plain(kind(**changes))  # omits defaults
     for name in changes:
         key = names[name]
         if key in written:
@@ -64,6 +66,12 @@ def with_fields(obj: T, section: str, /, **changes: Any) -> T:
         else:
             raw_part.pop(key, None)
     return msgspec.structs.replace(obj, raw=obj.raw | {section: raw_part}, **{section: part})
+
+
+@cache
+def _names_in_documents(kind: type[msgspec.Struct]) -> dict[str, str]:
+    """Return the names of fields in documents, by their Python names."""
+    return dict(zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True))
 
 
 def with_node_name(pod: Pod, name: str) -> Pod:

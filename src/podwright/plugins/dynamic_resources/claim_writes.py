@@ -272,10 +272,9 @@ def with_user(claim: ResourceClaim, pod: Pod, allocation: AllocationResult | Non
         resource="pods", name=pod.metadata.name, uid=pod.metadata.uid
     )
     users = (*claim.status.reserved_for, user)
-    updated = with_fields(claim, "status", reserved_for=users)
-    if allocation is not claim.status.allocation:
-        updated = with_fields(updated, "status", allocation=allocation)
-    return updated
+    if allocation is claim.status.allocation:
+        return with_fields(claim, "status", reserved_for=users)
+    return with_fields(claim, "status", reserved_for=users, allocation=allocation)
 
 
 WORK: StateKey[ClaimWrites] = StateKey("DynamicResources/Work")

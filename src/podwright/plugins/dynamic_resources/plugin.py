@@ -484,7 +484,7 @@ class DynamicResources(Plugin):
         if not group.claims:
             return None
         try:
-            solution = cluster.device_fits.search(slot, group.claims, self.settings).run()
+            solution = cluster.device_fits.solve(slot, group.claims, self.settings)
             if solution is None:
                 return _NOT_FOUND
             results = allocation_results(
@@ -501,7 +501,7 @@ class DynamicResources(Plugin):
 
         Notes
         -----
-        Nothing that the filter read has changed since, so a new search finds the same devices.
+        Nothing that the filter read has changed since, so the solution is the filter's.
         """
         state = cycle.read(STATE)
         if not state.claims:
