@@ -17,6 +17,7 @@ CHANGED_IN_PLACE = {
     "api.admission.attributes.Attributes",
     "api.endpoints.calls.Call",
     "api.endpoints.prepared_creates._Template",
+    "apiserver.breakpoints.Breakpoint",
     "apiserver.event_objects._Recent",
     "cel.declarations.Function",
     "cel.schema_rules.RuleNode",

@@ -24,6 +24,7 @@ def commands_with_help() -> list[list[str]]:
         [],
         *([name] for name in COMMANDS),
         *(["clock", name] for name in ("show", "pause", "resume", "step", "speed", "run-to")),
+        *(["debug", name] for name in ("timings", "failures", "breakpoints", "break", "unbreak")),
         ["config", "show"],
         ["config", "check"],
         ["run", "show"],
@@ -84,7 +85,9 @@ def examples() -> list[str]:
         text = CliRunner().invoke(app, [*command, "--help"], prog_name="podwright").stdout
         joined = re.sub(r"\\\n\s+", "", text)
         found = re.findall(r"^\s*\$ podwright (.*)$", joined, re.MULTILINE)
-        assert found or command in (["clock"], ["config"], ["run"]), f"{command}: no example"
+        assert found or command in (["clock"], ["config"], ["debug"], ["run"]), (
+            f"{command}: no example"
+        )
         lines += found
     reference = (ROOT / "docs/reference/cli.md").read_text()
     lines += re.findall(r"^    \$ podwright (.*)$", reference, re.MULTILINE)
@@ -93,7 +96,7 @@ def examples() -> list[str]:
 
 def ends_by_itself(line: str) -> bool:
     """Whether a command ends and needs no cluster; `tests/e2e/test_up.py` runs the others."""
-    return not line.startswith(("up ", "clock "))
+    return not line.startswith(("up ", "clock ", "debug "))
 
 
 @pytest.mark.parametrize("line", [line for line in examples() if ends_by_itself(line)])

@@ -44,7 +44,7 @@ ENDLESS = (f"up {QUICKSTART} --port 0 --kubeconfig RUN-kubeconfig",)
 """Commands that go on after their output."""
 SILENT = ("warm-up",)
 """Commands that print nothing on stdout."""
-SERVED = ("clock show",)
+SERVED = ("clock show", "debug timings")
 """Commands whose output comes from a running cluster."""
 HELPS = (
     "--help",
@@ -70,6 +70,7 @@ REFUSED = (
     "run step no-such-folder",
     "parity no-such-file",
     "clock speed fast",
+    "debug unbreak one",
 )
 """Commands that print only an error on stderr."""
 NO_SPACE = "error: the output cannot be written: No space left on device"

@@ -27,6 +27,7 @@ from podwright.api.endpoints import (
     put_objects,
     server_objects,
 )
+from podwright.apiserver.breakpoints import BreakCondition, Breakpoint, Breakpoints
 from podwright.apiserver.defects import answered
 from podwright.apiserver.event_objects import EventObjects
 from podwright.apiserver.plugin_monitor import PluginMonitor
@@ -139,6 +140,8 @@ class Cluster:
         Makes the calls of `extender_calls`.
     extender_calls : list of (int, ExtenderCall), optional
         The list to which the world adds calls to extenders.
+    breakpoints : Breakpoints, optional
+        An observer of the world; without it, there are no breakpoints.
 
     Attributes
     ----------
@@ -147,6 +150,8 @@ class Cluster:
         and passes the replies to `World.extender_replied`.
     logs : list of DecisionLog
         The decision logs of the schedulers so far; the last one is that of the present one.
+    breakpoints : Breakpoints
+        While the cluster has stopped at one, the world does not go on.
     monitor : PluginMonitor
         Of the plugins of the present scheduler.
     """
@@ -161,6 +166,7 @@ class Cluster:
         call_extender: CallExtender | None = None,
         extender_calls: list[tuple[int, ExtenderCall]] | None = None,
         log_events: int = LOG_EVENTS,
+        breakpoints: Breakpoints | None = None,
     ) -> None:
         self.world = world
         self.server = server
@@ -171,7 +177,8 @@ class Cluster:
         self.store: ObjectStore = world.store
         world.log.block_events = LOG_BLOCK_EVENTS
         self.logs = [world.log]
-        self.monitor = PluginMonitor(world)
+        self.breakpoints = Breakpoints() if breakpoints is None else breakpoints
+        self.monitor = PluginMonitor(world, self.breakpoints)
         self.is_resting = False
         self._log_events = log_events
         self._last_checkpoint = 0
@@ -264,11 +271,31 @@ class Cluster:
             self.events.write(self.server, self.store, is_over)
             if is_over():
                 return False
-        is_done = self.world.catch_up(now_ns, is_over)
+        if self.breakpoints.hit is not None:
+            return True
+        is_done = self.world.catch_up(now_ns, self.breakpoints.until_hit(is_over))
         if self.events.has_pending:
             self.events.write(self.server, self.store, is_over)
             return False  # the Events are changes, which the components receive
         return is_done
+
+    def add_breakpoint(self, condition: BreakCondition) -> Breakpoint:
+        """Add a breakpoint; one on the calls of plugins begins to observe them.
+
+        Raises
+        ------
+        ValueError
+            There are too many breakpoints.
+        """
+        added = self.breakpoints.add(condition)
+        if condition.is_about_calls:
+            self.monitor.start()
+        return added
+
+    def plugin_names(self) -> set[str]:
+        """Return the names of the plugins that a profile of the scheduler enables."""
+        profiles = self.world.machine.profiles.values()
+        return {plugin.name for profile in profiles for plugin in profile.all_plugins()}
 
     @property
     def is_checkpoint_due(self) -> bool:
@@ -328,7 +355,8 @@ class Cluster:
     @property
     def next_due_ns(self) -> int | None:
         """When there is something to do next without a request; None for never."""
-        world_ns = None if self.is_resting else self.world.next_due_ns
+        is_held = self.is_resting or self.breakpoints.hit is not None
+        world_ns = None if is_held else self.world.next_due_ns
         due = (world_ns, self.server.next_due_ns)
         return min((each for each in due if each is not None), default=None)
 
@@ -361,7 +389,7 @@ def new_cluster(
         The objects of the cluster; an empty store in memory if left out.
     """
     options = options or ClusterOptions()
-    events = EventObjects()
+    events, breakpoints = EventObjects(), Breakpoints()
     if store is None:
         store = ObjectStore(seed=scheduler.seed, **HISTORY)
     server_options = msgspec.structs.replace(
@@ -393,7 +421,7 @@ def new_cluster(
         msgspec.structs.replace(scheduler, start_ns=now_ns),
         controllers=controllers,
         stages=options.stages if options.has_lifecycle else (),
-        observers=(events, *observers),
+        observers=(events, breakpoints, *observers),
         begin_extender_call=lambda number, call: extender_calls.append((number, call)),
         checkpoint_events=_BY_DRIVER,
         store=store,
@@ -411,6 +439,7 @@ def new_cluster(
         call_extender=call_extender,
         extender_calls=extender_calls,
         log_events=options.log_events,
+        breakpoints=breakpoints,
     )
     if options.observes_plugins:
         cluster.monitor.start()

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from podwright.apiserver.breakpoints import Breakpoints
 from podwright.framework import (
     Code,
     ObservedMethod,
@@ -24,6 +25,7 @@ from podwright.framework import (
     status_of,
 )
 from podwright.machine import PluginTimings
+from podwright.objects import Pod
 from podwright.simulation import World
 
 FAILURES_MAX: Final = 200
@@ -75,6 +77,8 @@ class PluginMonitor:
     ----------
     world : World
         Whose scheduler has the plugins.
+    breakpoints : Breakpoints
+        Those about calls of plugins receive each call.
     read_ns : callable
         Returns the reading of the clock that measures calls.
 
@@ -88,12 +92,19 @@ class PluginMonitor:
         The number of all failures.
     """
 
-    def __init__(self, world: World, read_ns: Callable[[], int] = time.perf_counter_ns) -> None:
+    def __init__(
+        self,
+        world: World,
+        breakpoints: Breakpoints,
+        read_ns: Callable[[], int] = time.perf_counter_ns,
+    ) -> None:
         self.calls: list[ObservedMethod] = []
         self.read_ns = read_ns
         self.timings = PluginTimings()
         self.failures: deque[PluginFailureRecord] = deque(maxlen=FAILURES_MAX)
         self.failure_count = 0
+        self._breakpoints = breakpoints
+        breakpoints.attempt_of = self.attempt_of
         self._world = world
         self._ends: list[Callable[[], None]] = []
 
@@ -138,6 +149,8 @@ class PluginMonitor:
         """Receive a call that returned."""
         status = status_of(method, answer)
         self._add(method, arguments, status, duration_ns)
+        if self._breakpoints.has_call_conditions:
+            self._breakpoints.called(method, arguments, status, answer)
         if status.code == Code.ERROR:
             self._failed(method, arguments, status.message, "")
 
@@ -149,8 +162,15 @@ class PluginMonitor:
         error: Exception,
     ) -> None:
         """Receive a call that raised an exception."""
-        self._add(method, arguments, Status.error(), duration_ns)
-        self._failed(method, arguments, raised(error), _traceback_text(error))
+        status = Status.error(raised(error))
+        self._add(method, arguments, status, duration_ns)
+        if self._breakpoints.has_call_conditions:
+            self._breakpoints.called(method, arguments, status, None)
+        self._failed(method, arguments, status.message, _traceback_text(error))
+
+    def attempt_of(self, pod: Pod) -> int:
+        """Return the number of the present attempt of a pod, or of the last one."""
+        return self._world.machine.attempts_of(pod)
 
     def _add(
         self, method: ObservedMethod, arguments: tuple[Any, ...], status: Status, duration_ns: int
@@ -162,16 +182,14 @@ class PluginMonitor:
         self, method: ObservedMethod, arguments: tuple[Any, ...], message: str, text: str
     ) -> None:
         pod = pod_of(arguments)
-        queue, uid = self._world.machine.queue, pod.metadata.uid
-        attempts = [queued.attempts for queued in queue.in_flight() if queued.uid == uid]
         self.failure_count += 1
         self.failures.append(
             PluginFailureRecord(
                 number=self.failure_count,
                 time_ns=self._world.now_ns,
                 pod=pod.key,
-                uid=uid,
-                attempt=attempts[-1] if attempts else 0,
+                uid=pod.metadata.uid,
+                attempt=self.attempt_of(pod),
                 plugin=method.plugin,
                 point=method.point,
                 node=node_of(arguments),

@@ -163,6 +163,12 @@ class TurnLoop:
         has_calls = self._calls and not self.cluster.is_resting
         return self._is_caught_up and not self._queue and not has_calls
 
+    def go_on(self) -> None:
+        """Let a cluster that has stopped at a breakpoint go on with the next turn."""
+        self.cluster.breakpoints.release()
+        self._is_caught_up = False
+        self._wake.set()
+
     def wake(self) -> None:
         """Begin a turn, for example because the clock has changed."""
         self._wake.set()
@@ -247,6 +253,8 @@ class TurnLoop:
                 # The world has its time in every turn, however much the requests took.
                 is_over = _until(time.perf_counter_ns() + WORLD_NS)
                 is_caught_up = self.cluster.catch_up(now_ns, is_over)
+            if self.cluster.breakpoints.hit is not None:
+                self.clock.pause()
             if self.record is not None:
                 # Clients see the changes from now on, not from the start of the turn.
                 self.record.append(self.clock.now_ns())

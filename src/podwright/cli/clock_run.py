@@ -47,9 +47,15 @@ def _row(state: Any) -> tuple[str, str, str, str]:
     return (
         state["time"],
         f"{state['speed']:g}",
-        "paused" if state["isPaused"] else "running",
+        _state_text(state),
         "nothing" if state["isCaughtUp"] else "being processed",
     )
+
+
+def _state_text(state: Any) -> str:
+    if state["stoppedAt"] is not None:
+        return f"at breakpoint {state['stoppedAt']}"
+    return "paused" if state["isPaused"] else "running"
 
 
 def cluster_access(kubeconfig: Path | None, server: str) -> ClusterAccess:

@@ -28,7 +28,7 @@ from podwright.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from podwright.apiserver import LatencyRule
+    from podwright.apiserver import BreakCondition, LatencyRule
 
 app = command_app()
 
@@ -248,6 +248,16 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
             show_default=False,
         ),
     ] = None,
+    breakpoints: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--break",
+            metavar="CONDITION",
+            help="Stop after each scheduling cycle that matches, for example pod=default/web, "
+            "label=app=web, plugin=NAME or on=error; as for podwright debug break. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
     bare: Annotated[
         bool,
         typer.Option(
@@ -299,6 +309,9 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
             f"with --{'bare' if bare else 'no-scheduler'}",
             "no decision is recorded",
         )
+    if breakpoints and (bare or not has_scheduler):
+        option = "--bare" if bare else "--no-scheduler"
+        reject_idle("--break", f"with {option}", "there are no scheduling cycles")
     has_tls = tls or tls_cert is not None or tls_key is not None
     _check_address(ctx, address, has_tls=has_tls, is_bare=bare)
     setup = Setup(
@@ -316,6 +329,7 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
         raise typer.BadParameter("must be a positive number.", param_hint="'--speed'")
     options = UpOptions(
         latency=_latency(api_latency or ()),
+        breakpoints=_conditions(breakpoints or ()),
         files=(
             *(files or ()),
             *(() if snapshot is None else (str(snapshot),)),
@@ -361,6 +375,16 @@ def _latency(texts: Sequence[str]) -> tuple[LatencyRule, ...]:
         return tuple(map(read_latency_rule, texts))
     except ValueError as error:
         raise typer.BadParameter(f"{error}.", param_hint="'--api-latency'") from None
+
+
+def _conditions(texts: Sequence[str]) -> tuple[BreakCondition, ...]:
+    """Read the conditions of --break."""
+    from podwright.apiserver import read_condition
+
+    try:
+        return tuple(map(read_condition, texts))
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}.", param_hint="'--break'") from None
 
 
 def _check_address(ctx: typer.Context, address: str, *, has_tls: bool, is_bare: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import shlex
 import sys
+from collections.abc import Iterable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +23,9 @@ from podwright.api.endpoints import (
 from podwright.apiserver import (
     LOG_EVENTS,
     ApiLatency,
+    BreakCondition,
     ChangeRecord,
+    Cluster,
     ClusterClock,
     ClusterOptions,
     LatencyRule,
@@ -31,6 +34,7 @@ from podwright.apiserver import (
     bound_socket,
     kubeconfig,
     new_cluster,
+    read_condition,
     serve,
     write_kubeconfig,
 )
@@ -41,6 +45,7 @@ from podwright.cli.up_address import AddressOptions, endpoint_of
 from podwright.cli.up_inputs import add_inputs, check_parts, event_files, inputs_of, stages_of
 from podwright.cli.up_simulator import SimulatorOptions, simulator_sites
 from podwright.cli.warm_up_run import warm_up
+from podwright.objects import FieldError, InputError
 from podwright.store import ObjectStore, open_store
 
 _BARE_TOKEN = "admin-token"
@@ -81,6 +86,7 @@ class UpOptions:
     is_bare: bool
     simulator: SimulatorOptions
     latency: tuple[LatencyRule, ...]
+    breakpoints: tuple[BreakCondition, ...]
 
 
 def run_up(options: UpOptions, setup: Setup) -> None:
@@ -154,6 +160,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
             call_extender=extender_caller(inputs.configuration, inputs.source),
             store=store,
         )
+        _add_breakpoints(cluster, options.breakpoints)
         if options.has_scheduler:
             announce_compilation()
             warm_up()
@@ -178,6 +185,16 @@ def run_up(options: UpOptions, setup: Setup) -> None:
             latency=ApiLatency(options.latency),
         )
     print_message("stopped" if options.db is None else f"stopped; {options.db} has all objects")
+
+
+def _add_breakpoints(cluster: Cluster, conditions: Iterable[BreakCondition]) -> None:
+    for condition in conditions:
+        try:
+            cluster.add_breakpoint(read_condition(condition.text, cluster.plugin_names()))
+        except ValueError as error:
+            raise InputError(
+                [FieldError(source="options", path="--break", message=str(error))]
+            ) from error
 
 
 def _store(options: UpOptions, setup: Setup) -> ObjectStore:

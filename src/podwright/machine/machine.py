@@ -319,6 +319,21 @@ class Machine:
         """Return the last version of a pod that the machine received; None if there is none."""
         return self._state.pods.get(name)
 
+    def attempts_of(self, pod: Pod) -> int:
+        """Return how often a pod was attempted that waits, is attempted or is being bound.
+
+        0 for other pods.
+        """
+        queue, uid = self.queue, pod.metadata.uid
+        binding = self._state.bindings_by_uid.get(uid)
+        if binding is not None:
+            return binding.queued.attempts
+        waiting = queue.get(pod.key)
+        if waiting is not None and waiting.uid == uid:
+            return waiting.attempts
+        attempts = [queued.attempts for queued in queue.in_flight() if queued.uid == uid]
+        return attempts[-1] if attempts else 0
+
     def objects(self) -> tuple[Object, ...]:
         """Return the last version of every object that the machine received, pods last."""
         return (*self._state.objects.values(), *self._state.pods.values())

@@ -624,7 +624,7 @@ class World(WorldReading):
             self._count_at_once += 1
             self.unproductive_cycles += 1
             self._handle_decision_event(_CYCLE_DUE)
-            if not machine.has_next:
+            if not machine.has_next or self._is_slice_over():
                 break
 
     @property

@@ -15,6 +15,7 @@ from starlette.routing import Mount
 
 from podwright._version import __version__
 from podwright.api.endpoints import HttpRequest
+from podwright.apiserver.control.breakpoints import breakpoint_endpoints
 from podwright.apiserver.control.clock import clock_endpoints
 from podwright.apiserver.control.configuration import configuration_endpoints
 from podwright.apiserver.control.controlled_cluster import ControlledCluster
@@ -62,6 +63,7 @@ def endpoints_of(cluster: ControlledCluster) -> list[Endpoint]:
         *queue_endpoints(turns),
         *metrics_endpoints(turns),
         *plugin_call_endpoints(turns),
+        *breakpoint_endpoints(turns),
         *explanation_endpoints(turns),
         *timeline_endpoints(turns),
         *state_endpoints(turns),

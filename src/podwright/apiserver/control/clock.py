@@ -33,12 +33,15 @@ class ClockState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     is_paused : bool
     is_caught_up : bool
         Whether everything that is due by now has been processed.
+    stopped_at : int, optional
+        The number of the breakpoint at which the cluster has stopped; null while it runs.
     """
 
     time: str
     speed: float
     is_paused: bool
     is_caught_up: bool
+    stopped_at: int | None
 
 
 class ClockStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,12 +70,13 @@ class _Clock:
         self._clock = turns.clock
 
     def _state(self) -> Response:
-        clock = self._clock
+        clock, hit = self._clock, self._turns.cluster.breakpoints.hit
         found = ClockState(
             time=timestamp_text_nano(clock.now_ns()),
             speed=clock.speed,
             is_paused=clock.is_paused,
-            is_caught_up=self._turns.is_caught_up,
+            is_caught_up=self._turns.is_caught_up and hit is None,
+            stopped_at=None if hit is None else hit.breakpoint,
         )
         return json_response(found)
 
@@ -86,7 +90,7 @@ class _Clock:
 
     async def resume(self, _: Request) -> Response:
         self._clock.resume()
-        self._turns.wake()
+        self._turns.go_on()
         return self._state()
 
     async def set_speed(self, request: Request) -> Response:
@@ -123,6 +127,7 @@ class _Clock:
 
     async def _advance(self, time_ns: int) -> Response:
         self._clock.run_to(max(time_ns, self._clock.now_ns()))
+        self._turns.go_on()
         await self._turns.reach(time_ns)
         return self._state()
 

@@ -25,7 +25,7 @@ def test_the_clock_is_shown(serve):
     assert status == 200
     assert found.pop("isCaughtUp") in (True, False)
     assert found.pop("time").startswith(START)
-    assert found == {"speed": 1.0, "isPaused": True}
+    assert found == {"speed": 1.0, "isPaused": True, "stoppedAt": None}
 
 
 def test_a_step_is_answered_when_everything_due_is_done(serve):
