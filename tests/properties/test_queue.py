@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from tests.properties.effort import effort
 
-from podwright.framework.events import NODE, POD, ActionType, ClusterEvent, EventHint, Hint
+from podwright.framework.events import (
+    NODE,
+    POD,
+    WILDCARD,
+    ActionType,
+    ClusterEvent,
+    EventHint,
+    Hint,
+)
 from podwright.objects import ObjectMeta, Pod, PodSchedulingGate, PodSpec, PodStatus
 from podwright.queueing import (
     SECOND_NS,
@@ -160,8 +168,14 @@ class QueueHistory(RuleBasedStateMachine):
     @rule(event=st.sampled_from(NODE_EVENTS))
     def move(self, event: ClusterEvent) -> None:
         before = set(self.names_in(QueueName.UNSCHEDULABLE))
+        waiting = [self.queue.get(name) for name in before]
+        events_of = {
+            queued.key: self.queue.moving_events(queued) for queued in waiting if queued is not None
+        }
         moved = self.queue.move(event, self.now_ns)
         assert set(moved) == before - set(self.names_in(QueueName.UNSCHEDULABLE))
+        for name in moved:
+            assert event.label in events_of[name] or WILDCARD in events_of[name]
 
     @precondition(lambda self: self.waiting)
     @rule(data=st.data())
@@ -198,6 +212,14 @@ class QueueHistory(RuleBasedStateMachine):
     @invariant()
     def every_pod_is_in_exactly_one_place(self) -> None:
         self.queue.validate()
+
+    @invariant()
+    def the_first_pods_are_those_of_the_whole_order(self) -> None:
+        for place in QueueName:
+            pods = self.queue.pods_in(place)
+            assert self.queue.count_in(place) == len(pods)
+            for limit_count in (0, 1, 3, 1_000):
+                assert self.queue.first_in(place, limit_count) == pods[:limit_count]
         places = [place for place in QueueName if place is not QueueName.IN_FLIGHT]
         waiting = [name for place in places for name in self.names_in(place)]
         assert sorted(waiting) == sorted(self.waiting)

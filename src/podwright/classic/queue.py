@@ -35,13 +35,22 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
 
 from podwright.classic.affinity import Term, compile_terms, required_affinity
 from podwright.classic.backoff import BackoffRecord, BackoffRecords
-from podwright.framework import ASSIGNED_POD, NODE, POD, UNSCHEDULABLE_POD, ActionType, ClusterEvent
+from podwright.framework import (
+    ASSIGNED_POD,
+    NODE,
+    POD,
+    UNSCHEDULABLE_POD,
+    WILDCARD,
+    ActionType,
+    ClusterEvent,
+)
 from podwright.objects import Pod
 from podwright.queueing import (
     SECOND_NS,
@@ -424,6 +433,33 @@ class ClassicQueue:
                 return self.in_flight()
             case _:
                 return []
+
+    def first_in(self, place: QueueName, limit_count: int) -> list[QueuedPod]:
+        """Return the first pods of `pods_in`; the cost of the others is small."""
+        match place:
+            case QueueName.ACTIVE:
+                return self._active.first(limit_count)
+            case QueueName.BACKOFF:
+                return self._backoff.first(limit_count)
+            case QueueName.UNSCHEDULABLE:
+                return list(islice(self._unschedulable.values(), limit_count))
+            case QueueName.IN_FLIGHT:
+                return list(islice(self._in_flight.values(), limit_count))
+            case _:
+                return []
+
+    def count_in(self, place: QueueName) -> int:
+        """Return the number of pods of one queue."""
+        return {
+            QueueName.ACTIVE: len(self._active),
+            QueueName.BACKOFF: len(self._backoff),
+            QueueName.UNSCHEDULABLE: len(self._unschedulable),
+            QueueName.IN_FLIGHT: len(self._in_flight),
+        }.get(place, 0)
+
+    def moving_events(self, queued: QueuedPod) -> dict[str, tuple[str, ...]]:
+        """Return `WILDCARD` for an unschedulable pod: every move request moves it."""
+        return {WILDCARD: ()} if queued.place is QueueName.UNSCHEDULABLE else {}
 
     def backoff_end_ns(self, queued: QueuedPod) -> int:
         """Return when the pod's backoff ends; -1 if it has no record."""

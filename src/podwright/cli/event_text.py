@@ -18,6 +18,7 @@ from podwright.machine import (
     PatchExtendedClaim,
     PatchPodGroupStatus,
     PatchPodStatus,
+    PodActivated,
     PodAllowed,
     PodRejected,
     TimerFired,
@@ -56,6 +57,8 @@ def describe_event(moment: Moment) -> str:  # noqa: PLR0911 - one return for eac
             pods = ", ".join(moment.entry.pods)
             ended = f"; completes the cycle for {pods}" if pods else ""
             return f"result of {_call_text(call, moment.request)}: {result}{ended}"
+        case PodActivated(pod):
+            return f"pod {pod} moved to the active queue by hand"
         case PodAllowed(pod, plugin):
             return f"{plugin} allows waiting pod {pod}"
         case PodRejected(pod, plugin, message):

@@ -94,6 +94,15 @@ class PodRejected(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=Fa
     message: str
 
 
+class PodActivated(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+    """A user moves a waiting pod to the active queue; ignored if it is not in the queue.
+
+    PreEnqueue still gates it. Upstream only lets plugins do this, by `Handle.Activate`.
+    """
+
+    pod: NamespacedName
+
+
 Event: TypeAlias = (
     ObjectPut
     | ObjectDeleted
@@ -105,4 +114,5 @@ Event: TypeAlias = (
     | ExtenderReplied
     | PodAllowed
     | PodRejected
+    | PodActivated
 )

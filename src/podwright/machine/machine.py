@@ -42,6 +42,7 @@ from podwright.machine.events import (
     FlushUnschedulable,
     ObjectDeleted,
     ObjectPut,
+    PodActivated,
     PodAllowed,
     PodRejected,
     TimerFired,
@@ -186,12 +187,22 @@ class Machine:
                 state.queue.flush_backoff(state.now_ns)
             case FlushUnschedulable():
                 state.queue.flush_unschedulable(state.now_ns)
+            case PodAllowed() | PodRejected() | PodActivated():
+                self._dispatch_to_pod(event)
+            case _:
+                raise AssertionError(f"no handler for {event}")
+
+    def _dispatch_to_pod(self, event: PodAllowed | PodRejected | PodActivated) -> None:
+        match event:
             case PodAllowed(pod, plugin):
                 self._bindings.allow(self._uid_of(pod), plugin)
             case PodRejected(pod, plugin, message):
                 self._bindings.reject(self._uid_of(pod), plugin, message)
-            case _:
-                raise AssertionError(f"no handler for {event}")
+            case PodActivated(pod):
+                state = self._state
+                found = state.pods.get(pod)
+                if found is not None:
+                    state.queue.activate((found,), state.now_ns)
 
     def _resume_cycle(self) -> None:
         """Resume the suspended cycle if its reply came last, then handle the held events."""

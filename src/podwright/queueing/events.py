@@ -9,6 +9,7 @@ Upstream: pkg/scheduler/framework/events.go, pkg/scheduler/eventhandlers.go
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 from podwright.framework import (
@@ -55,7 +56,7 @@ from podwright.objects import (
     parse_quantity,
 )
 
-__all__ = ["derive_events", "derive_node_update", "derive_pod_update"]
+__all__ = ["derive_events", "derive_node_update", "derive_pod_update", "possible_events"]
 
 # Hint tables recognize a repeated event by identity.
 _PLAIN_UPDATES: Final = {
@@ -78,6 +79,40 @@ _RESOURCE_OF: Final[dict[type[KubernetesObject], str]] = {
     PodGroup: POD_GROUP,
     CoschedulingPodGroup: COSCHEDULING_POD_GROUP,
 }
+
+
+_ADD_OR_DELETE: Final = (ActionType.ADD, ActionType.DELETE)
+_OF_NODES: Final = (
+    ActionType.UPDATE_NODE_ALLOCATABLE,
+    ActionType.UPDATE_NODE_LABEL,
+    ActionType.UPDATE_NODE_TAINT,
+    ActionType.UPDATE_NODE_CONDITION,
+    ActionType.UPDATE_NODE_ANNOTATION,
+    ActionType.UPDATE_NODE_DECLARED_FEATURE,
+)
+_OF_PODS: Final = (
+    ActionType.UPDATE,
+    ActionType.UPDATE_POD_LABEL,
+    ActionType.UPDATE_POD_SCALE_DOWN,
+    ActionType.UPDATE_POD_TOLERATION,
+    ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED,
+    ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM,
+)
+
+
+@cache
+def possible_events() -> tuple[ClusterEvent, ...]:
+    """Return every event that a change can have."""
+    actions_of = dict.fromkeys(_RESOURCE_OF.values(), (*_ADD_OR_DELETE, ActionType.UPDATE)) | {
+        NODE: (*_ADD_OR_DELETE, *_OF_NODES),
+        ASSIGNED_POD: (*_ADD_OR_DELETE, *_OF_PODS),
+        UNSCHEDULABLE_POD: (ActionType.ADD, *_OF_PODS),
+    }
+    return tuple(
+        ClusterEvent(resource, action)
+        for resource, actions in actions_of.items()
+        for action in actions
+    )
 
 
 def derive_events(

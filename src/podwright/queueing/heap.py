@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
+from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar
 
 __all__ = ["LazyHeap", "Sortable"]
@@ -128,6 +129,17 @@ class LazyHeap(Generic[Item]):
             if item.sort_key is sort_key
         }
         return [there[sort_key] for sort_key in sorted(there)]
+
+    def first(self, limit_count: int) -> list[Item]:
+        """Return the first items of `ordered`; it does not order the others."""
+        current = (
+            (sort_key, item)
+            for item, sort_key in zip(self._run, self._run_keys, strict=True)
+            if item.sort_key is sort_key
+        )
+        of_run = dict(islice(current, limit_count))
+        keys = heapq.nsmallest(limit_count, (*of_run, *self._heaped))
+        return [of_run[key] if key in of_run else self._heaped[key] for key in keys]
 
     def _rebuild(self) -> None:
         """Drop the stale entries."""

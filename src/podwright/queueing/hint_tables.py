@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podwright.framework import ClusterEvent
+from podwright.framework import WILDCARD, ClusterEvent
 from podwright.queueing.hints import HintTable, Requeue
 from podwright.queueing.in_flight import InFlight
 from podwright.queueing.pod import QueuedPod
@@ -88,6 +88,21 @@ class HintTables:
             )
         rejectors = self._last_rejectors
         return unschedulable.rejected_by(rejectors) if rejectors else None
+
+    def moving_events(self, queued: QueuedPod) -> dict[str, tuple[str, ...]]:
+        """Return the labels of the events for which hints of a pod's rejectors are run.
+
+        Of a gated pod, only the plugin that gates it counts. `WILDCARD` is every event.
+        """
+        table = self.tables.get(queued.pod.spec.scheduler_name)
+        rejectors = {queued.gating_plugin} if queued.is_gated else queued.rejectors
+        if table is None or not rejectors:
+            return {WILDCARD: ()}
+        found: dict[str, tuple[str, ...]] = {}
+        for plugin in sorted(rejectors):
+            for label in table.labels_of(plugin):
+                found[label] = (*found.get(label, ()), plugin)
+        return dict(sorted(found.items()))
 
     def can_ungate(self, queued: QueuedPod, event: ClusterEvent) -> bool:
         """Whether the plugin that gates the pod registered the event."""

@@ -24,6 +24,7 @@ from podwright.framework import (
     HintFunction,
 )
 from podwright.objects import Pod
+from podwright.queueing.events import possible_events
 from podwright.queueing.pod import QueuedPod
 
 __all__ = ["HintTable", "Registered", "Requeue"]
@@ -56,6 +57,7 @@ class HintTable:
     def __init__(self, registrations: Mapping[str, Sequence[EventHint]]) -> None:
         self._registrations = {plugin: tuple(hints) for plugin, hints in registrations.items()}
         self._registered: dict[ClusterEvent, Registered] = {}
+        self._labels: dict[str, tuple[str, ...]] = {}
         # An event is looked up for every waiting pod in turn, and hashing it costs more than
         # most hints, so a repeated event is recognized by identity.
         self._last_event: ClusterEvent | None = None
@@ -80,6 +82,19 @@ class HintTable:
         added before they are ready, and keeps it although the cause is fixed.
         """
         return cls({plugin: _complete(hints) for plugin, hints in registrations.items()})
+
+    def labels_of(self, plugin: str) -> tuple[str, ...]:
+        """Return the labels of the events that a plugin registered."""
+        found = self._labels.get(plugin)
+        if found is None:
+            hints = self._registrations.get(plugin, ())
+            events = [
+                event
+                for event in possible_events()
+                if any(hint.event.matches(event) for hint in hints)
+            ]
+            found = self._labels[plugin] = tuple(dict.fromkeys(event.label for event in events))
+        return found
 
     def concerns(self, plugin: str, event: ClusterEvent) -> bool:
         """Whether the plugin registered the event."""

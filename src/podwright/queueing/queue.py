@@ -417,6 +417,29 @@ class SchedulingQueue:
             return self.in_flight()
         return self._subqueues.pods_in(place)
 
+    def first_in(self, place: QueueName, limit_count: int) -> list[QueuedPod]:
+        """Return the first pods of `pods_in`; the cost of the others is small."""
+        if place is QueueName.IN_FLIGHT:
+            return self.in_flight()[:limit_count]
+        return self._subqueues.first_in(place, limit_count)
+
+    def count_in(self, place: QueueName) -> int:
+        """Return the number of pods in one place."""
+        if place is QueueName.IN_FLIGHT:
+            return len(self._in_flight)
+        return self._subqueues.count_in(place)
+
+    def moving_events(self, queued: QueuedPod) -> dict[str, tuple[str, ...]]:
+        """Return the events that may move an unschedulable or gated pod; none for other pods.
+
+        Returns
+        -------
+        dict of str to tuple of str
+            By the label of an event, the plugins that registered it and rejected or gate the pod;
+            their hints decide then. `WILDCARD` is every event: no plugin rejected the pod.
+        """
+        return self._hints.moving_events(queued) if queued.place in UNSCHEDULABLE else {}
+
     def backoff_end_ns(self, queued: QueuedPod) -> int:
         """Return when the pod's backoff ends; -1 if it never failed."""
         return self._subqueues.backoff.end_ns(queued)

@@ -101,6 +101,15 @@ class PodQueue(Protocol):
     def pods_in(self, place: QueueName) -> list[QueuedPod]:
         """Return the pods in one place, in order."""
 
+    def first_in(self, place: QueueName, limit_count: int) -> list[QueuedPod]:
+        """Return the first pods in one place."""
+
+    def count_in(self, place: QueueName) -> int:
+        """Return the number of pods in one place."""
+
+    def moving_events(self, queued: QueuedPod) -> dict[str, tuple[str, ...]]:
+        """Return the events that may move a pod, and the plugins that registered them."""
+
     def backoff_end_ns(self, queued: QueuedPod) -> int:
         """Return when the pod's backoff ends; -1 if it has none."""
 

@@ -127,6 +127,31 @@ class SubQueues:
             case QueueName.IN_FLIGHT | QueueName.NOWHERE:
                 return []
 
+    def first_in(self, place: QueueName, limit_count: int) -> list[QueuedPod]:
+        """Return the first pods in one place, in the order in which they leave it."""
+        match place:
+            case QueueName.ACTIVE:
+                return self.active.first(limit_count)
+            case QueueName.BACKOFF:
+                return self.backoff.regular.first(limit_count)
+            case QueueName.ERROR_BACKOFF:
+                return self.backoff.errors.first(limit_count)
+            case QueueName.UNSCHEDULABLE | QueueName.GATED:
+                return self.unschedulable.first(place, limit_count)
+            case QueueName.IN_FLIGHT | QueueName.NOWHERE:
+                return []
+
+    def count_in(self, place: QueueName) -> int:
+        """Return the number of pods in one place."""
+        gated_count = self.unschedulable.gated_count
+        return {
+            QueueName.ACTIVE: len(self.active),
+            QueueName.BACKOFF: len(self.backoff.regular),
+            QueueName.ERROR_BACKOFF: len(self.backoff.errors),
+            QueueName.UNSCHEDULABLE: len(self.unschedulable) - gated_count,
+            QueueName.GATED: gated_count,
+        }.get(place, 0)
+
     def pending_counts(self) -> dict[str, int]:
         """Return the number of pods per place, named as in `scheduler_pending_pods`."""
         gated_count = self.unschedulable.gated_count

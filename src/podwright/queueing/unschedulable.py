@@ -8,6 +8,7 @@ Upstream: pkg/scheduler/backend/queue/scheduling_queue.go (unschedulablePods)
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable, Iterator
 
 from podwright.queueing.heap import LazyHeap
@@ -82,6 +83,11 @@ class UnschedulablePods:
     def in_order(self) -> list[QueuedPod]:
         """Return all pods in the order in which they entered the queue."""
         return sorted(self._pods.values(), key=_entered)
+
+    def first(self, place: QueueName, limit_count: int) -> list[QueuedPod]:
+        """Return the first pods of one place in the order in which they entered the queue."""
+        pods = (queued for queued in self._pods.values() if queued.place is place)
+        return heapq.nsmallest(limit_count, pods, key=_entered)
 
     def terms_of(self, queued: QueuedPod) -> tuple[tuple[tuple[str, str], ...], bool]:
         """Return `watched` and `can_time_out` of a pod."""

@@ -36,7 +36,7 @@ class Turn(IntEnum):
     TIMER = 3
     """Timers of the scheduler."""
     EXTENDER = 4
-    """Replies of extenders to calls that took real time."""
+    """Replies of extenders to calls that took real time, and pods that users activate."""
 
 
 class Due(msgspec.Struct, Generic[T], frozen=True):

@@ -85,12 +85,14 @@ from podwright.machine import (
     FlushBackoff,
     FlushUnschedulable,
     MachineKeywords,
+    PodActivated,
     SchedulerOptions,
     TimerFired,
     WakeAt,
 )
 from podwright.objects import (
     KubernetesObject,
+    NamespacedName,
     Time,
     read_time,
     require_objects,
@@ -424,6 +426,10 @@ class World(WorldReading):
         """Receive the reply to a call that was passed to `begin_extender_call`."""
         self._heap.push(self.now_ns, Turn.EXTENDER, ExtenderReplied(call, reply))
 
+    def activate(self, pod: NamespacedName) -> None:
+        """Move a waiting pod to the active queue, as `PodActivated`."""
+        self._heap.push(self.now_ns, Turn.EXTENDER, PodActivated(pod))
+
     # ------------------------------------------------------------------------------ the run
 
     def run(self, until: Time | None = None, *, progress: bool | None = None) -> Run:
@@ -671,7 +677,7 @@ class World(WorldReading):
                 self._actions.extend(self._lifecycle.handle(event, now_ns))
             case SyncDue():
                 self._actions.extend(self._controllers.handle(event, now_ns))
-            case TimerFired() | ExtenderReplied():
+            case TimerFired() | ExtenderReplied() | PodActivated():
                 self._handle_decision_event(event)
             case InputOperation(operation):
                 self._operate_input(operation)

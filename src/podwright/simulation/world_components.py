@@ -18,7 +18,7 @@ from podwright.controllers import (
     SyncDue,
 )
 from podwright.framework import CallExtender, Plugin
-from podwright.machine import ExtenderReplied, TimerFired
+from podwright.machine import ExtenderReplied, PodActivated, TimerFired
 from podwright.recording import Recorder
 from podwright.simulation.clock import EventHeap
 from podwright.simulation.input_review import InputReview
@@ -27,7 +27,9 @@ from podwright.simulation.operations import InputOperation, Operation
 from podwright.stages import Lifecycle, Stage, StageDue
 from podwright.store import Change, ObjectStore, change_of, kind_of
 
-DueEvent: TypeAlias = Operation | InputOperation | StageDue | SyncDue | TimerFired | ExtenderReplied
+DueEvent: TypeAlias = (
+    Operation | InputOperation | StageDue | SyncDue | TimerFired | ExtenderReplied | PodActivated
+)
 """An event that is due at a time of the virtual clock."""
 
 # Few, so that replaced versions are released soon.

@@ -1,20 +1,26 @@
-"""The scheduling queue: which pods wait where, why, and until when."""
+"""The scheduling queue: which pods wait where, why, until when, and moves by hand."""
 
 from __future__ import annotations
 
-from itertools import islice
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from podwright.apiserver.cluster import Cluster
 from podwright.apiserver.control.endpoints import Endpoint, json_response
+from podwright.apiserver.control.problems import Problem
 from podwright.apiserver.turn_loop import TurnLoop
-from podwright.objects import timestamp_text_nano
+from podwright.objects import NamespacedName, Pod, timestamp_text_nano
 from podwright.queueing import PodQueue, QueuedPod, QueueName
+from podwright.store import POD
 
-_PLACES: Final = {
+Place: TypeAlias = Literal[
+    "active", "backoff", "errorBackoff", "unschedulable", "gated", "inFlight"
+]
+
+_PLACES: Final[dict[Place, QueueName]] = {
     "active": QueueName.ACTIVE,
     "backoff": QueueName.BACKOFF,
     "errorBackoff": QueueName.ERROR_BACKOFF,
@@ -23,7 +29,7 @@ _PLACES: Final = {
     "inFlight": QueueName.IN_FLIGHT,
 }
 
-Place = Literal["active", "backoff", "errorBackoff", "unschedulable", "gated", "inFlight"]
+_NAMES: Final[dict[QueueName, Place]] = {place: name for name, place in _PLACES.items()}
 
 
 class QueueParameters(msgspec.Struct, frozen=True):
@@ -39,6 +45,21 @@ class QueueParameters(msgspec.Struct, frozen=True):
 
     place: Place | None = None
     limit: Annotated[int, msgspec.Meta(ge=0, le=1_000)] = 100
+
+
+class MovingEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """An event that may move a pod, if a hint of one of the plugins says so.
+
+    Attributes
+    ----------
+    event : str
+        Its label, as in the metric `scheduler_queue_incoming_pods_total`; `*` is every event.
+    plugins : list of str
+        The plugins that rejected or gate the pod and registered the event.
+    """
+
+    event: str
+    plugins: list[str]
 
 
 class WaitingPod(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -61,6 +82,10 @@ class WaitingPod(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         The plugin that gates it; "" for none.
     reasons : list of str
         Why it is gated.
+    message : str
+        Why it was not scheduled, from its condition PodScheduled; "" if it was not tried.
+    moved_by : list of MovingEvent
+        The events that may move it, if it is unschedulable or gated.
     """
 
     pod: str
@@ -71,6 +96,35 @@ class WaitingPod(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     rejected_by: list[str]
     gated_by: str
     reasons: list[str]
+    message: str
+    moved_by: list[MovingEvent]
+
+
+class QueueMove(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What became of a pod that was moved by hand.
+
+    Attributes
+    ----------
+    pod : str
+        Its `namespace/name`.
+    time : str
+        The time of the cluster.
+    place_before : str
+        The subqueue that it was in.
+    place : str, optional
+        The subqueue that it is in after everything that was due; None if it left the queue.
+    node : str
+        The node that it was bound to; "" for none.
+    waiting : WaitingPod, optional
+        Why it waits, if it is in the queue.
+    """
+
+    pod: str
+    time: str
+    place_before: Place
+    place: Place | None
+    node: str
+    waiting: WaitingPod | None
 
 
 class QueueState(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,6 +156,16 @@ def queue_endpoints(turns: TurnLoop) -> list[Endpoint]:
             )
         )
 
+    async def move(request: Request) -> Response:
+        pod = f"{request.path_params['namespace']}/{request.path_params['name']}"
+        # A pod that was created just now is in the queue after that.
+        await turns.reach(turns.clock.now_ns())
+        before = await turns.call(lambda _: _activated(turns.cluster, pod))
+        await turns.reach(turns.clock.now_ns())
+        return json_response(
+            await turns.call(lambda now_ns: _moved(turns.cluster, pod, before, now_ns))
+        )
+
     return [
         Endpoint(
             method="GET",
@@ -110,18 +174,65 @@ def queue_endpoints(turns: TurnLoop) -> list[Endpoint]:
             handler=show,
             query=QueueParameters,
             reply=QueueState,
-        )
+        ),
+        Endpoint(
+            method="POST",
+            path="/queue/{namespace}/{name}/move",
+            summary="Move a pod to the active queue, whatever rejected it",
+            handler=move,
+            reply=QueueMove,
+            problems={
+                404: "there is no such pod",
+                409: "the pod is not in the scheduling queue",
+            },
+        ),
     ]
+
+
+def _activated(cluster: Cluster, pod: NamespacedName) -> QueueName:
+    """Let the scheduler move a pod, and return its place before."""
+    if cluster.store.get(POD, pod) is None:
+        raise Problem(404, f"there is no pod {pod}")
+    queued = _find(cluster.world.machine.queue, pod)
+    if queued is None:
+        raise Problem(
+            409,
+            f"pod {pod} is not in the scheduling queue: it has a node, has finished, or uses"
+            " another scheduler",
+        )
+    cluster.world.activate(pod)
+    return queued.place
+
+
+def _moved(
+    cluster: Cluster, pod: NamespacedName, place_before: QueueName, now_ns: int
+) -> QueueMove:
+    queue = cluster.world.machine.queue
+    queued = _find(queue, pod)
+    found = cluster.store.get(POD, pod)
+    return QueueMove(
+        pod=pod,
+        time=timestamp_text_nano(now_ns),
+        place_before=_NAMES[place_before],
+        place=None if queued is None else _NAMES[queued.place],
+        node=found.spec.node_name if isinstance(found, Pod) else "",
+        waiting=None if queued is None else _waiting(queue, queued),
+    )
+
+
+def _find(queue: PodQueue, pod: NamespacedName) -> QueuedPod | None:
+    waiting = queue.get(pod)
+    return waiting or next((each for each in queue.in_flight() if each.key == pod), None)
 
 
 def _state(queue: PodQueue, parameters: QueueParameters, now_ns: int) -> QueueState:
     counts: dict[str, int] = {}
     shown: dict[str, list[WaitingPod]] = {}
     for name, place in _PLACES.items():
-        pods = queue.pods_in(place)
-        counts[name] = len(pods)
+        counts[name] = queue.count_in(place)
         if parameters.place in (None, name):
-            shown[name] = [_waiting(queue, each) for each in islice(pods, parameters.limit)]
+            first = queue.first_in(place, parameters.limit)
+            shown[name] = [_waiting(queue, each) for each in first]
     return QueueState(time=timestamp_text_nano(now_ns), counts=counts, pods=shown)
 
 
@@ -138,4 +249,14 @@ def _waiting(queue: PodQueue, queued: QueuedPod) -> WaitingPod:
         rejected_by=sorted(queued.rejectors),
         gated_by=queued.gating_plugin,
         reasons=list(queued.gating_reasons),
+        message=_message(queued.pod),
+        moved_by=[
+            MovingEvent(event=label, plugins=list(plugins))
+            for label, plugins in queue.moving_events(queued).items()
+        ],
     )
+
+
+def _message(pod: Pod) -> str:
+    found = (each.message for each in pod.status.conditions if each.type == "PodScheduled")
+    return next(found, None) or ""

@@ -67,3 +67,35 @@ def test_a_plugin_that_gated_a_pod_stays_a_rejector_until_the_next_attempt():
     assert queue.metrics().unschedulable_pods["Hold", "default-scheduler"] == 1
     queue.pop(at(2))
     assert queue.metrics().unschedulable_pods["Hold", "default-scheduler"] == 0
+
+
+def test_the_events_that_may_move_a_pod_are_those_of_its_rejectors():
+    queue = make_queue_of_two_plugins()
+    fail(queue, "both", unschedulable_plugins=["OnAdd", "OnLabel"])
+    fail(queue, "add", unschedulable_plugins=["Hold", "OnAdd"])
+    fail(queue, "failed")
+    both, added, failed = (queue.get(f"default/{name}") for name in ("both", "add", "failed"))
+    # A plugin that registers new nodes is also consulted for taints, see `from_plugins`.
+    assert queue.moving_events(both) == {"NodeAdd": ("OnAdd",), "NodeUpdateNodeLabel": ("OnLabel",)}
+    assert queue.moving_events(added) == {"NodeAdd": ("Hold", "OnAdd")}
+    assert failed.place is QueueName.ERROR_BACKOFF
+    assert queue.moving_events(failed) == {}
+    assert queue.activate([both.pod], at(1)) == ["default/both"]
+    assert queue.moving_events(both) == {}
+
+
+def test_a_gated_pod_waits_for_the_events_of_the_plugin_that_gates_it():
+    queue = make_queue()
+    queue.add(make_pod("p", gates=["a"]), at(0))
+    gated = queue.get("default/p")
+    label = "UpdatePodSchedulingGatesEliminated"
+    assert queue.moving_events(gated) == {
+        f"AssignedPod{label}": ("SchedulingGates",),
+        f"UnschedulablePod{label}": ("SchedulingGates",),
+    }
+
+
+def test_a_pod_of_a_profile_without_hints_is_moved_by_every_event():
+    queue = make_queue(hints={})
+    fail(queue, "p", unschedulable_plugins=["Fit"])
+    assert queue.moving_events(queue.get("default/p")) == {"*": ()}
