@@ -302,6 +302,11 @@ class Machine:
         """Whether `CycleDue` would schedule a pod now."""
         return self._cycles.suspended is None and self.queue.has_next
 
+    @property
+    def is_suspended(self) -> bool:
+        """Whether the scheduling cycle waits for a reply, so that other events are held."""
+        return self._cycles.suspended is not None
+
     def holds_back(self, event: Event) -> bool:
         """Report whether an event would be held until the suspended cycle is resumed."""
         return self._cycles.suspended is not None and not self._cycles.waits_for(event)

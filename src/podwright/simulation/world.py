@@ -72,9 +72,7 @@ from podwright.controllers import (
 )
 from podwright.files import FieldValidation
 from podwright.framework import CallExtender as ExtenderCaller
-from podwright.framework import Decision
 from podwright.machine import (
-    Action,
     Bind,
     CallDone,
     CallExtender,
@@ -103,11 +101,13 @@ from podwright.schema import decode
 from podwright.simulation.added_objects import check_added
 from podwright.simulation.change_dispatch import ChangeDispatcher, WorldAction
 from podwright.simulation.clock import START_NS, Turn
+from podwright.simulation.decision_delivery import DecisionDelivery
 from podwright.simulation.endless_work import (
     check_time_advances,
     has_many_unproductive_cycles,
     is_retry_loop,
 )
+from podwright.simulation.held_events import HeldEvents
 from podwright.simulation.input_review import InputReview
 from podwright.simulation.observers import (
     ChangeObserver,
@@ -280,7 +280,6 @@ class World(WorldReading):
         self.api = components.api
         self.inputs_taken = components.inputs_taken
         self.unproductive_cycles = components.unproductive_cycles
-        self._handle_machine_event = components.recorder.handle
         self._lifecycle = components.lifecycle
         self._controllers = components.controllers
         self._call_extender = components.options.call_extender
@@ -294,7 +293,16 @@ class World(WorldReading):
         )
         self.report_observers.attach(self)
         all_observers = (*components.options.observers, *self.report_observers.observers)
-        self._decision_observers = [e for e in all_observers if isinstance(e, DecisionObserver)]
+        recorder = components.recorder
+        self._decisions = DecisionDelivery(
+            recorder.machine,
+            recorder.handle,
+            (each for each in all_observers if isinstance(each, DecisionObserver)),
+        )
+        self._held = held = HeldEvents(recorder.machine, self._decisions.handle)
+        is_waiting = self._begin_extender_call is None  # nothing happens during a call
+        self._handle_machine_event = recorder.handle if is_waiting else held.handle
+        self._handle_reply = self._decisions.handle if is_waiting else held.handle
         self._node_observers = [e for e in all_observers if isinstance(e, NodeEventObserver)]
         self._dispatcher = ChangeDispatcher(
             lifecycle=self._lifecycle,
@@ -316,7 +324,6 @@ class World(WorldReading):
             self._handle_rejection,
             self._lifecycle.rejected,
         )
-        self._new_decisions: list[tuple[Decision, ...]] = []
         self._count_at_once = 0
         self._changes_max = sys.maxsize
         self._is_slice_over: Callable[[], bool] = _never
@@ -518,7 +525,7 @@ class World(WorldReading):
     def next_due_ns(self) -> int | None:
         """When there is something to do next: the present time if there is now; None for never."""
         is_due = self._changes or self._actions or self._heap.due_turn is not None
-        if is_due or self._controllers.has_next or self._has_cycle:
+        if is_due or self._held.has_next or self._controllers.has_next or self._has_cycle:
             return self.now_ns
         due = (self._heap.next_ns, self._next_flush_ns(is_over=False))
         return min((each for each in due if each is not None), default=None)
@@ -546,6 +553,8 @@ class World(WorldReading):
         turn = heap.due_turn
         if self._changes or self._actions:
             pass  # A caller wrote to the store directly, or a slice ended: process that first.
+        elif self._held.has_next:
+            self._process_held()
         elif turn is not None:
             self._process_due(turn)
         elif self._has_cycle:
@@ -623,6 +632,15 @@ class World(WorldReading):
             if heap.due_turn != turn:
                 break
 
+    def _process_held(self) -> None:
+        """Process events that the scheduler received while it was suspended."""
+        held = self._held
+        for _ in range(ROUND_MAX):
+            self._actions.extend(held.process_next(self._heap.now_ns))
+            if not held.has_next:
+                break
+        self._decisions.deliver(self._heap.now_ns)
+
     def _run_cycles(self) -> None:
         """Run scheduling cycles, as many as a round allows."""
         machine = self.machine
@@ -650,25 +668,7 @@ class World(WorldReading):
     def _handle_decision_event(self, event: Event) -> None:
         """Let the machine handle an event that may end a scheduling cycle."""
         self._actions.extend(self._handle_reply(event, self._heap.now_ns))
-        self._deliver_decisions()
-
-    def _handle_reply(self, event: Event, now_ns: int) -> list[Action]:
-        """Let the machine handle an event, and keep the decisions of a cycle that it ends."""
-        machine = self.machine
-        before = machine.last_decisions
-        actions = self._handle_machine_event(event, now_ns)
-        decisions = machine.last_decisions
-        if decisions is not before:
-            self._new_decisions.append(decisions)
-        return actions
-
-    def _deliver_decisions(self) -> None:
-        """Deliver the decisions of cycles that ended to observers."""
-        if self._new_decisions:
-            new, self._new_decisions = self._new_decisions, []
-            for decisions in new:
-                for observer in self._decision_observers:
-                    observer.decided(decisions, self._heap.now_ns)
+        self._decisions.deliver(self._heap.now_ns)
 
     def _process_event(self, event: DueEvent) -> None:
         now_ns = self._heap.now_ns
@@ -736,7 +736,7 @@ class World(WorldReading):
         self._actions.extend(self._dispatcher.dispatch(changes, replies, self._heap.now_ns))
         # With the gate SchedulerAsyncPreemption off, the reply to the last call of a preemption
         # ends the scheduling cycle.
-        self._deliver_decisions()
+        self._decisions.deliver(self._heap.now_ns)
 
     def _action_handlers(self) -> dict[type, Callable[[Any], object]]:
         """Return the method that executes each type of action."""
