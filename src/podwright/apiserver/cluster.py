@@ -392,6 +392,7 @@ def new_cluster(
     events, breakpoints = EventObjects(), Breakpoints()
     if store is None:
         store = ObjectStore(seed=scheduler.seed, **HISTORY)
+    store.order_keys()
     server_options = msgspec.structs.replace(
         server_options or ServerOptions(), sends_lists_in_parts=True
     )

@@ -78,6 +78,8 @@ class ControllerLoop:
     report_failure : callable, optional
         Receives the exceptions of controllers; what failed is then tried again later, with an
         increasing delay. Without it, exceptions pass.
+    indexes_namespaces : bool
+        See `Lister`.
 
     Attributes
     ----------
@@ -90,8 +92,9 @@ class ControllerLoop:
         makers: Iterable[Callable[[Lister], Controller]],
         *,
         report_failure: ReportFailure | None = None,
+        indexes_namespaces: bool = False,
     ) -> None:
-        self.lister = Lister()
+        self.lister = Lister(has_namespaces=indexes_namespaces)
         self._report_failure = report_failure
         self._failures = Failures()
         self._controllers: dict[str, Controller] = {}

@@ -29,11 +29,17 @@ class Lister:
 
     The indexes hold keys only, so that a new version of an object, which seldom moves between
     index entries, updates one dictionary.
+
+    Parameters
+    ----------
+    has_namespaces : bool
+        Whether the index of namespaces is built with the first objects of each kind. Otherwise it
+        is built on the first lookup, which takes 30 ms with 50,000 pods.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_namespaces: bool = False) -> None:
+        self._has_namespaces = has_namespaces
         self._objects: dict[GroupKind, Objects] = {}
-        # Built for a kind on its first lookup: most kinds are never looked up by namespace.
         self._in_namespace: dict[GroupKind, dict[str, Keys]] = {}
         self._controlled_by: dict[tuple[str, GroupKind], Keys] = {}
         self._pods_on: dict[str, Keys] = {}
@@ -112,6 +118,8 @@ class Lister:
         objects = self._objects.get(kind)
         if objects is None:
             objects = self._objects[kind] = {}
+            if self._has_namespaces:
+                self._in_namespace[kind] = {}
         objects[key] = obj
         names = self._in_namespace.get(kind)
         if names is not None:

@@ -122,7 +122,12 @@ def build_components(
             has_heartbeats=options.is_served,
             report_failure=options.report_failure,
         ),
-        controllers=ControllerLoop(makers, report_failure=options.report_failure),
+        controllers=ControllerLoop(
+            makers,
+            report_failure=options.report_failure,
+            # A driver with a real clock must not wait for the first lookup.
+            indexes_namespaces=options.report_failure is not None,
+        ),
         heap=EventHeap(start_ns),
     )
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final, TypeAlias, TypeVar, overload
+from weakref import WeakSet
 
 from podwright.objects import (
     EVERYTHING,
@@ -39,9 +40,10 @@ from podwright.store.errors import (
 )
 from podwright.store.history import Change, History, change_of
 from podwright.store.kinds import GroupKind, KindLike, group_kind, kind_of
+from podwright.store.object_reader import ObjectReader
 from podwright.store.pages import NEWEST, Page, read_page, read_token, token_for
 from podwright.store.past_states import PastState, PastStates
-from podwright.store.query import NO_FIELDS, query_for
+from podwright.store.query import NO_FIELDS, Query, query_for
 from podwright.store.stored import Journal, Stored
 from podwright.store.table import KindTable
 from podwright.store.versions import at_version, with_document, with_metadata
@@ -113,6 +115,8 @@ class ObjectStore:
         self._tables: dict[GroupKind, KindTable] = {}
         self._history = History(FIRST_VERSION)
         self._past_states = PastStates()
+        self._orders_keys = False
+        self._readers: WeakSet[ObjectReader] = WeakSet()
         self._batch: list[Change] | None = None
         self._batch_marks: list[Mark] = []
         self._followers: list[Changes] = []
@@ -292,7 +296,19 @@ class ObjectStore:
         table = self._tables.get(kind)
         if table is None:
             table = self._tables[kind] = KindTable(kind)
+            if self._orders_keys:
+                table.order_keys()
         return table
+
+    def order_keys(self) -> None:
+        """Keep the keys of all kinds in order from now on.
+
+        Otherwise the first list or count in a namespace sorts those of its kind, which takes 60 ms
+        for 50,000 objects.
+        """
+        self._orders_keys = True
+        for table in self._tables.values():
+            table.order_keys()
 
     # ------------------------------------------------------------------------- reads
 
@@ -377,6 +393,38 @@ class ObjectStore:
             self._table(kind), query, version=version, past=past, after=after, limit=limit
         )
 
+    def reader(
+        self,
+        kind: KindLike,
+        *,
+        namespace: str | None = None,
+        labels: Selector = EVERYTHING,
+        fields: FieldSelector = NO_FIELDS,
+    ) -> ObjectReader:
+        """Return a reader of the objects of a kind as they are now, which are read later.
+
+        Parameters
+        ----------
+        kind : KindLike
+            The kind.
+        namespace, labels, fields
+            Conditions that must all hold.
+
+        Raises
+        ------
+        SelectorError
+            The kind does not support a field.
+        """
+        kind = group_kind(kind)
+        return self._reader(
+            kind, query_for(kind, namespace=namespace, labels=labels, fields=fields)
+        )
+
+    def _reader(self, kind: GroupKind, query: Query) -> ObjectReader:
+        reader = ObjectReader(self._table(kind), kind, query, self._history)
+        self._readers.add(reader)
+        return reader
+
     def _past_state(self, kind: GroupKind, version: int) -> PastState | None:
         """Return the state of a kind at a version; None if it is the current one.
 
@@ -437,12 +485,8 @@ class ObjectStore:
                 raise Expired(since, oldest=self._history.oldest, current=self._history.current)
             return Cursor(self._history, watched, query, since, reads_batch=reads_batch)
         version = self._history.current
-        objects = [
-            obj
-            for each in ([watched] if watched is not None else self.kinds())
-            for obj in read_page(self._table(each), query, version=version).objects
-        ]
-        initial = InitialEvents(objects, version)
+        kinds = [watched] if watched is not None else self.kinds()
+        initial = InitialEvents([self._reader(each, query) for each in kinds], version)
         return Cursor(self._history, watched, query, version, initial, reads_batch=reads_batch)
 
     def follow(self, *kinds: GroupKind) -> Changes:
@@ -467,6 +511,9 @@ class ObjectStore:
         assert self._batch is None, "a batch cannot be compacted"
         oldest = min(before, self._history.current)
         if oldest > self._history.oldest:
+            for reader in self._readers:
+                if reader.until < oldest:
+                    reader.take_up()
             discarded = self._history.until(oldest)
             if self._journal is not None:
                 self._journal.discard(oldest, discarded, self._times.trim())

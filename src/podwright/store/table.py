@@ -73,6 +73,10 @@ class KindTable:
             self._followers.append(index.move)
         return index
 
+    def order_keys(self) -> None:
+        """Keep the keys in order from now on, instead of sorting them for the first query."""
+        self._by_namespace()
+
     def _by_namespace(self) -> Names:
         if self._names is None:
             self._names = Names(self.objects)

@@ -11,12 +11,12 @@ Upstream: staging/src/k8s.io/apiserver/pkg/storage/etcd3/watcher.go, transform
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
-from typing import overload
 
-from podwright.objects import KubernetesObject
 from podwright.store.history import Change, History, WatchEvent
 from podwright.store.kinds import GroupKind
+from podwright.store.object_reader import ObjectReader
 from podwright.store.query import Query
 from podwright.store.versions import at_version
 
@@ -36,7 +36,7 @@ class Cursor:
         The conditions.
     since : int
         The version after which the watch begins.
-    initial : sequence of WatchEvent
+    initial : InitialEvents, optional
         The events that `poll` returns first.
     reads_batch : bool
         Whether changes are read before they are durable.
@@ -48,7 +48,7 @@ class Cursor:
         kind: GroupKind | None,
         query: Query,
         since: int,
-        initial: Sequence[WatchEvent] = (),
+        initial: InitialEvents | None = None,
         *,
         reads_batch: bool = False,
     ) -> None:
@@ -57,7 +57,6 @@ class Cursor:
         self._query = query
         self._version = since
         self._initial = initial
-        self._initial_read = 0
         self._reads_batch = reads_batch
 
     @property
@@ -90,14 +89,12 @@ class Cursor:
         Expired
             The next changes were discarded; list again and watch from there.
         """
-        if self.has_initial_events:
+        if self._initial is not None:
             if self._version > self.horizon:
                 return []  # objects of a batch that has not ended
-            begin = self._initial_read
-            events = list(self._initial[begin : None if limit is None else begin + limit])
-            self._initial_read += len(events)
-            if self._initial_read == len(self._initial):
-                self._initial, self._initial_read = (), 0
+            events = self._initial.read(limit)
+            if self._initial.is_done:
+                self._initial = None
             return events
         horizon = self.horizon
         changes = self._history.after(self._version, self._kind, horizon, limit)
@@ -114,7 +111,7 @@ class Cursor:
     @property
     def has_initial_events(self) -> bool:
         """Whether `poll` returns initial events next."""
-        return self._initial_read < len(self._initial)
+        return self._initial is not None
 
     def skip_to(self, version: int) -> None:
         """Take what another cursor with the same query has read as read, up to its version."""
@@ -142,35 +139,43 @@ def event_for(change: Change, query: Query) -> WatchEvent | None:
     return change.event if did_match or does_match else None
 
 
-class InitialEvents(Sequence[WatchEvent]):
+class InitialEvents:
     """The current objects as ADDED events, followed by the bookmark that ends them.
-
-    Each event is made when it is read, since there may be many.
 
     Parameters
     ----------
-    objects : sequence of KubernetesObject
+    readers : sequence of ObjectReader
+        Of the present state, one for each kind.
     version : int
         The version of the state.
+
+    Attributes
+    ----------
+    is_done : bool
+        Whether all events were read.
     """
 
-    def __init__(self, objects: Sequence[KubernetesObject], version: int) -> None:
-        self._objects = objects
+    def __init__(self, readers: Sequence[ObjectReader], version: int) -> None:
+        self._readers = deque(readers)
         self._version = version
+        self.is_done = False
 
-    def __len__(self) -> int:
-        return len(self._objects) + 1
+    def read(self, limit: int | None = None) -> list[WatchEvent]:
+        """Return the next events, all without a limit; there may be none yet."""
+        version, events = self._version, list[WatchEvent]()
+        while self._readers:
+            reader = self._readers[0]
+            found = reader.read(_PART_OBJECTS if limit is None else limit)
+            if reader.is_done:
+                self._readers.popleft()
+            events += [
+                WatchEvent("ADDED", int(obj.metadata.resource_version or version), obj)
+                for obj in found
+            ]
+            if limit is not None and (found or self._readers):
+                return events
+        self.is_done = True
+        return [*events, WatchEvent("BOOKMARK", version, ends_initial=True)]
 
-    @overload
-    def __getitem__(self, index: int) -> WatchEvent: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[WatchEvent]: ...
-    def __getitem__(self, index: int | slice) -> WatchEvent | list[WatchEvent]:
-        """Return one event, or those of a range."""
-        if isinstance(index, slice):
-            return [self[each] for each in range(*index.indices(len(self)))]
-        version = self._version
-        if index == len(self._objects):
-            return WatchEvent("BOOKMARK", version, ends_initial=True)
-        obj = self._objects[index]
-        return WatchEvent("ADDED", int(obj.metadata.resource_version or version), obj)
+
+_PART_OBJECTS = 1_000

@@ -6,6 +6,8 @@ pkg/registry/rest/delete.go; pkg/registry/generic/registry/store.go, Delete
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import chain
 from typing import Any, Final, cast
 
 import msgspec
@@ -22,7 +24,7 @@ from podwright.api.endpoints.custom_resources import (
 from podwright.api.endpoints.long_requests import Steps
 from podwright.api.endpoints.options import DeleteOptions, delete_options, list_options
 from podwright.api.endpoints.query import is_true
-from podwright.api.endpoints.read import page_of
+from podwright.api.endpoints.read import is_whole_list, page_of, reader_of
 from podwright.api.endpoints.request import HttpReply
 from podwright.api.endpoints.resources import Resource
 from podwright.api.endpoints.responses import (
@@ -30,6 +32,7 @@ from podwright.api.endpoints.responses import (
     list_in_parts,
     list_reply,
     object_reply,
+    parts_of,
 )
 from podwright.api.endpoints.status_errors import bad_request, conflict, success
 from podwright.api.endpoints.write import attributes_of
@@ -197,17 +200,23 @@ def delete_collection(backend: Backend, call: Call) -> Steps:
     _warn_about_pods(call, deleting)
     is_watch = is_true(call.request.parameters.get("watch"))
     options = list_options(call.request, is_watch=is_watch)
-    page = page_of(backend, call, options)
     resource = call.resource
+    found: Iterable[KubernetesObject]
+    if is_whole_list(options):
+        reader = reader_of(backend, call, options)
+        found, version = chain.from_iterable(reader.parts(PART_OBJECTS)), reader.version
+    else:
+        page = page_of(backend, call, options)
+        found, version = page.objects, page.resource_version
     items: list[KubernetesObject] = []
-    for obj in page.objects:
+    for obj in found:
         current = backend.store.get(resource.storage, obj.key)
         if current is None:
             continue
         delete_object(backend, call, current, deleting)
         items.append(obj)
         yield
-    metadata = {"resourceVersion": str(page.resource_version)}
+    metadata = {"resourceVersion": str(version)}
     if backend.sends_lists_in_parts and len(items) > PART_OBJECTS:
-        return list_in_parts(call, items, metadata)
+        return list_in_parts(call, parts_of(items), metadata)
     return list_reply(call, [resource.served(obj.raw) for obj in items], metadata)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import binascii
 from base64 import b64decode
+from collections.abc import Sequence
+from itertools import chain
 from typing import Final
 
 from podwright.api.endpoints.calls import Backend, Call, find, served
@@ -18,11 +20,12 @@ from podwright.api.endpoints.responses import (
     list_in_parts,
     list_reply,
     object_reply,
+    parts_of,
 )
 from podwright.api.endpoints.selectable import stored_fields
 from podwright.api.endpoints.status_errors import ApiError, bad_request, expired, version_too_large
-from podwright.objects import Document, SelectorError
-from podwright.store import Expired, FutureVersion, InvalidContinue, Page
+from podwright.objects import Document, KubernetesObject, SelectorError
+from podwright.store import Expired, FutureVersion, InvalidContinue, ObjectReader, Page
 
 _CONTINUE_EXPIRED: Final = (
     "The provided continue parameter is too old to display a consistent list result. You can start"
@@ -46,14 +49,59 @@ def get(backend: Backend, call: Call) -> HttpReply:
 def list_objects(backend: Backend, call: Call) -> HttpReply:
     """Return the objects of a collection, or one page of them."""
     options = list_options(call.request, is_watch=False)
-    page = page_of(backend, call, options)
     resource = call.resource
     # A conversion by a webhook can fail, which a reply that has begun cannot say.
     can_fail = resource.is_custom and resource.from_storage is not None
-    if backend.sends_lists_in_parts and len(page.objects) > PART_OBJECTS and not can_fail:
-        return list_in_parts(call, page.objects, list_metadata(page))
-    items = [resource.served(each.raw) for each in page.objects]
-    return list_reply(call, items, list_metadata(page))
+    has_parts = backend.sends_lists_in_parts and not can_fail
+    objects: Sequence[KubernetesObject]
+    if has_parts and _is_long(backend, call) and is_whole_list(options):
+        reader = reader_of(backend, call, options)
+        objects = reader.read(PART_OBJECTS)
+        metadata: Document = {"resourceVersion": str(reader.version)}
+        if not reader.is_done:
+            return list_in_parts(call, chain([objects], reader.parts(PART_OBJECTS)), metadata)
+    else:
+        page = page_of(backend, call, options)
+        objects, metadata = page.objects, list_metadata(page)
+        if has_parts and len(objects) > PART_OBJECTS:
+            return list_in_parts(call, parts_of(objects), metadata)
+    return list_reply(call, [resource.served(each.raw) for each in objects], metadata)
+
+
+def _is_long(backend: Backend, call: Call) -> bool:
+    """Whether a list of the collection can have more than one part."""
+    count = backend.store.count(call.resource.storage, call.info.namespace or None)
+    return count > PART_OBJECTS
+
+
+def is_whole_list(options: ListOptions) -> bool:
+    """Whether a list shows the present state, without pages."""
+    if options.continue_token or options.version_match == "Exact":
+        return False
+    return options.resource_version == "0" or not options.limit
+
+
+def reader_of(backend: Backend, call: Call, options: ListOptions) -> ObjectReader:
+    """Return a reader of the selected objects of a collection, as they are now.
+
+    Raises
+    ------
+    ApiError
+        A version is too large or not valid, or a selector has an unknown field.
+    """
+    store, resource = backend.store, call.resource
+    version = _list_version(options.resource_version)
+    if version > store.resource_version:
+        raise version_too_large(version, store.resource_version)
+    try:
+        return store.reader(
+            resource.storage,
+            namespace=call.info.namespace or None,
+            labels=options.labels,
+            fields=stored_fields(resource, options.fields),
+        )
+    except SelectorError as error:
+        raise bad_request(str(error)) from None
 
 
 def list_metadata(page: Page) -> Document:

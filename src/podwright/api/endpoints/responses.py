@@ -157,13 +157,15 @@ PART_OBJECTS: Final = 100
 """The number of objects of a part of a long list: about a millisecond of work."""
 
 
-def list_in_parts(call: Call, objects: Sequence[KubernetesObject], metadata: Document) -> HttpReply:
+def list_in_parts(
+    call: Call, parts: Iterable[Sequence[KubernetesObject]], metadata: Document
+) -> HttpReply:
     """Return a list as `list_reply` does, with a body that is made while it is sent.
 
     Parameters
     ----------
-    objects : sequence of KubernetesObject
-        As they are stored.
+    parts : iterable of sequence of KubernetesObject
+        The objects as they are stored; parts may be empty.
     metadata : dict
         The metadata of the list.
 
@@ -173,27 +175,37 @@ def list_in_parts(call: Call, objects: Sequence[KubernetesObject], metadata: Doc
         The transformation is not possible.
     """
     served = call.resource.served
-    is_whole = call.media.format == "yaml" or call.media.is_pretty
-    length = len(objects) if is_whole else PART_OBJECTS
-    parts = (
-        list_reply(call, [served(each.raw) for each in objects[i : i + length]], metadata)
-        for i in range(0, len(objects), length)
-    )
-    first = next(parts)
-    if is_whole:
-        return first
+    if call.media.format == "yaml" or call.media.is_pretty:
+        return list_reply(call, [served(obj.raw) for part in parts for obj in part], metadata)
+    left = iter(parts)
+    begun = next(left, ())
+    first = list_reply(call, [served(obj.raw) for obj in begun], metadata)
     # Each part is a list with the same head; its items are the last field.
-    field = b'"rows":[' if call.media.transformation == "Table" else b'"items":['
-    begin = first.body.index(field) + len(field)
-    end = -len(_LIST_END)
-    assert first.body.endswith(_LIST_END), first.body[-80:]
+    field = b'"rows":' if call.media.transformation == "Table" else b'"items":'
+    items_at = first.body.rindex(field) if not begun else first.body.index(field + b"[")
 
     def rest() -> Iterator[bytes]:
-        for part in parts:
-            yield b"," + part.body[begin:end]
-        yield _LIST_END
+        is_empty = not begun
+        for part in left:
+            if part:
+                body = list_reply(call, [served(obj.raw) for obj in part], metadata).body
+                assert body.endswith(_LIST_END), body[-80:]
+                begin = body.index(field + b"[")
+                if not is_empty:
+                    begin += len(field) + 1
+                yield (b"" if is_empty else b",") + body[begin : -len(_LIST_END)]
+                is_empty = False
+        # A list without items has its own form of them, such as null.
+        yield first.body[items_at:] if is_empty else _LIST_END
 
+    end = items_at if not begun else len(first.body) - len(_LIST_END)
     return msgspec.structs.replace(first, body=first.body[:end], rest=rest())
+
+
+def parts_of(objects: Sequence[KubernetesObject]) -> Iterator[Sequence[KubernetesObject]]:
+    """Yield parts of a long list."""
+    for begin in range(0, len(objects), PART_OBJECTS):
+        yield objects[begin : begin + PART_OBJECTS]
 
 
 _LIST_END: Final = b"]}\n"

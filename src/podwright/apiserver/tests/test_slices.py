@@ -10,9 +10,11 @@ import pytest
 from podwright.api.endpoints import HttpReply, HttpRequest, LongRequest
 from podwright.apiserver import ClusterClock, TurnLoop
 from podwright.apiserver.tests.conftest import START_NS, cluster_of, pod, request
+from podwright.store import object_reader
 
 PODS = "/api/v1/namespaces/default/pods"
 COUNT = 250
+PARTIAL = ";as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +64,15 @@ def test_a_list_in_parts_is_the_whole_list(full, accept, field):
     assert {name: part for name, part in found.items() if name not in (field, "metadata")} == {
         name: part for name, part in pages[0].items() if name not in (field, "metadata")
     }
+
+
+@pytest.mark.parametrize("as_", ["", ";as=Table;v=v1;g=meta.k8s.io", PARTIAL])
+@pytest.mark.parametrize("selector", ["none!=x", "app!=web"])
+def test_a_list_with_conditions_that_begins_without_objects(full, monkeypatch, as_, selector):
+    monkeypatch.setattr(object_reader, "EXAMINED_MAX", 20)
+    accept = f"application/json{as_}"
+    found = listed(full, accept, f"labelSelector={selector}")
+    assert found == listed(full, accept, f"labelSelector={selector}&limit=1000")
 
 
 def test_a_list_shows_one_state_although_objects_change_while_it_is_sent(full):

@@ -162,19 +162,19 @@ def owner_uid(pod: Pod) -> str:
 @pytest.mark.property
 @given(st.lists(st.tuples(NAMES, NAMES, NODES, OWNERS, IS_THERE)))
 def test_a_lister_returns_the_stored_objects_after_any_history(history):
-    asked, unasked = Lister(), Lister()
+    asked, unasked, indexed = Lister(), Lister(), Lister(has_namespaces=True)
     there: dict[str, Pod] = {}
     asked.in_namespace(POD, "a")
     for namespace, name, node, owner, is_there in history:
         pod = owned_pod(namespace, name, node, owner)
-        for lister in (asked, unasked):
+        for lister in (asked, unasked, indexed):
             was = lister.put(pod) if is_there else lister.delete(pod)
             assert was is there.get(pod.key)
         if is_there:
             there[pod.key] = pod
         else:
             there.pop(pod.key, None)
-    for lister in (asked, unasked):
+    for lister in (asked, unasked, indexed):
         assert lister.all(POD) == there
         for each in "abc":
             found = {key: pod for key, pod in there.items() if pod.namespace == each}

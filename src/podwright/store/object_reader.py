@@ -1,0 +1,107 @@
+"""Reading very many objects part by part, all in their state of one version.
+
+A copy of 50,000 references takes 20 ms, and as long again in each garbage collection while it is
+young. So a reader keeps only its place, and the objects that have changed since its version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from podwright.objects import KubernetesObject, NamespacedName
+from podwright.store.history import History
+from podwright.store.kinds import GroupKind
+from podwright.store.pages import read_page
+from podwright.store.past_states import PastState
+from podwright.store.query import Query
+from podwright.store.table import KindTable
+
+EXAMINED_MAX = 1_000
+"""The largest number of objects that one read examines: about two milliseconds."""
+
+
+class ObjectReader:
+    """Reads the objects that match a query as they are now, in the order of their keys.
+
+    Created by `ObjectStore.reader`, which calls `take_up` before it discards history.
+
+    Parameters
+    ----------
+    table : KindTable
+        The current objects.
+    kind : GroupKind
+        Their kind.
+    query : Query
+        The conditions.
+    history : History
+        The changes of the store.
+
+    Attributes
+    ----------
+    version : int
+        The version of the state.
+    is_done : bool
+        Whether all objects were read.
+    """
+
+    def __init__(self, table: KindTable, kind: GroupKind, query: Query, history: History) -> None:
+        self.version = history.current
+        self.is_done = False
+        self._table = table
+        self._kind = kind
+        self._query = query
+        self._history = history
+        self._past = PastState(self.version)
+        self._last: NamespacedName | None = None
+        self._found: Iterator[KubernetesObject] | None = None
+        candidates = table.candidates(query)
+        if candidates is not None and len(candidates) <= EXAMINED_MAX:
+            self._found = iter(read_page(table, query, version=self.version).objects)
+
+    @property
+    def until(self) -> int:
+        """The version up to which the reader knows all changes."""
+        return self._past.until
+
+    def take_up(self) -> None:
+        """Take up the changes since the last call, which may then be discarded."""
+        if not self.is_done and self._found is None:
+            changes = self._history.since(self._past.until, self._kind)
+            self._past.take_up(changes, self._history.current)
+
+    def read(self, limit: int) -> list[KubernetesObject]:
+        """Return the next objects, at most a limit; with conditions there may be none yet."""
+        if self._found is not None:
+            found = list(islice(self._found, limit))
+            self.is_done = len(found) < limit
+            return found
+        if self.is_done:
+            return []
+        self.take_up()
+        has_conditions = self._query.has_conditions
+        examined_max = EXAMINED_MAX if has_conditions else limit
+        examined = list(islice(self._keys(), examined_max))
+        objects, before, matches = self._table.objects, self._past.before, self._query.matches
+        found = []
+        for key in examined:
+            self._last = key
+            self._table.examined_count += 1
+            obj = before[key] if key in before else objects[key]
+            if obj is not None and (not has_conditions or matches(obj)):
+                found.append(obj)
+                if has_conditions and len(found) == limit:
+                    return found
+        self.is_done = len(examined) < examined_max
+        return found
+
+    def parts(self, limit: int) -> Iterator[list[KubernetesObject]]:
+        """Yield the results of `read` until all objects were read."""
+        while not self.is_done:
+            yield self.read(limit)
+
+    def _keys(self) -> Iterator[NamespacedName]:
+        """Yield the keys after the last one that existed at the version, in order."""
+        namespace = self._query.namespace
+        current = self._table.after(self._last, namespace)
+        return self._past.keys(current, self._last, namespace) if self._past.before else current
