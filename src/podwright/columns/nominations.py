@@ -20,12 +20,15 @@ class Nominations:
     ----------
     by_node : dict of str to dict
         Per node name, the pods by "namespace/name".
+    version : int
+        Grows with each change.
     """
 
     def __init__(self, nodes: NodeColumns, keys: PodKeysCache) -> None:
         self._nodes = nodes
         self._keys = keys
         self.by_node: dict[str, dict[str, Pod]] = {}
+        self.version = 0
         self._row_of: dict[str, int] = {}
         self._pods: list[Pod] = []
         self._names: list[str] = []
@@ -39,6 +42,7 @@ class Nominations:
         self.remove(pod)
         key = pod.key
         self.by_node.setdefault(node_name, {})[key] = pod
+        self.version += 1
         row = len(self._pods)
         self._row_of[key] = row
         self._pods.append(pod)
@@ -59,6 +63,7 @@ class Nominations:
         row = self._row_of.pop(key, None)
         if row is None:
             return
+        self.version += 1
         name = self._names[row]
         there = self.by_node[name]
         del there[key]
@@ -74,6 +79,10 @@ class Nominations:
             self._request_rows[row] = self._request_rows[last]
         self._pods.pop()
         self._names.pop()
+
+    def node_of(self) -> dict[str, str]:
+        """Return the name of the nominated node of each pod, by "namespace/name"."""
+        return {key: self._names[row] for key, row in self._row_of.items()}
 
     def row_of(self, pod: Pod) -> int:
         """Return the row of a pod's own nomination; -1 if it has none."""

@@ -5,18 +5,22 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 
 import podwright as pw
+from podwright.config import ExtenderReply
+from podwright.machine import ExtenderReplied, Machine
+from podwright.objects import Pod
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.record import record
 from podwright.recording.recorded_state import cluster_of, queue_of
 from podwright.recording.replay import replay
-from podwright.recording.tests.recording import Recorded
-from podwright.recording.timelines import PLACES, Timeline, timeline_of_log
+from podwright.recording.tests.recording import SECOND_NS, Recorded
+from podwright.recording.timelines import PHASES, PLACES, Timeline, timeline_of_log
 from podwright.testing import make_node, make_pod
 
 
@@ -34,6 +38,7 @@ def state_of_replay(log: DecisionLog, timeline: Timeline, at_ns: int) -> dict[An
         for resource, column in nodes.resources.items():
             state[subject, f"allocatable/{resource}"] = int(nodes.allocatable[slot, column])
             state[subject, f"requested/{resource}"] = int(nodes.requested[slot, column])
+    state |= pods_of_replay(machine, timeline, at_ns)
     for pod, node in cluster_of(machine, at_ns).node_of.items():
         state[("pod", pod), "node"] = timeline.subjects.index(("node", node)) + 1
     for place, pods in queue_of(machine, at_ns).places.items():
@@ -45,6 +50,23 @@ def state_of_replay(log: DecisionLog, timeline: Timeline, at_ns: int) -> dict[An
                 reason = ("reason", ", ".join(pending.waits_for))
                 state[queued, "waitsFor"] = timeline.subjects.index(reason) + 1
     return {key: value for key, value in state.items() if value}
+
+
+def pods_of_replay(machine: Machine, timeline: Timeline, at_ns: int) -> dict[Any, int]:
+    state: dict[Any, int] = {}
+    index_of = {subject: index + 1 for index, subject in enumerate(timeline.subjects)}
+    for pod in cluster_of(machine, at_ns).objects:
+        if isinstance(pod, Pod):
+            subject = ("pod", pod.key)
+            state[subject, "phase"] = PHASES.index(pod.status.phase or "Pending") + 1
+            state[subject, "deleting"] = int(pod.metadata.deletion_timestamp is not None)
+            for each in pod.status.conditions:
+                if each.type == "DisruptionTarget" and each.status == "True":
+                    state[subject, "disruptedBy"] = index_of["reason", each.reason]
+    for node, pods in queue_of(machine, at_ns).nominated.items():
+        for name in pods:
+            state[("pod", name), "nominatedTo"] = index_of["node", node]
+    return state
 
 
 def assert_is_the_replay(log: DecisionLog, timeline: Timeline) -> None:
@@ -103,6 +125,29 @@ def test_a_log_without_its_oldest_events_begins_with_the_state_of_a_checkpoint()
     timeline = timeline_of_log(log)
     assert ("pod", "default/p00") in timeline.subjects
     assert_is_the_replay(log, timeline)
+
+
+def test_events_that_a_suspended_cycle_holds_back_are_changes_when_they_are_processed():
+    run = Recorded(
+        extenders=[
+            {"urlPrefix": "http://extender", "filterVerb": "filter", "nodeCacheCapable": True}
+        ]
+    )
+    run.holds = {"CallExtender"}
+    run.put(make_node("n1", cpu="4"), make_pod("placed", cpu="1", node="n1"))
+    run.attempt(make_pod("a", cpu="1"))
+    (call,) = run.held
+    run.now_ns += SECOND_NS
+    placed = run.pods["default/placed"]
+    started = msgspec.structs.replace(placed.status, phase="Running")
+    run.put(msgspec.structs.replace(placed, status=started))
+    run.now_ns += SECOND_NS
+    run.put(make_pod("b", cpu="1"))
+    run.now_ns += SECOND_NS
+    run.tell(ExtenderReplied(call.call, ExtenderReply(status=200, body=b'{"nodenames": ["n1"]}')))
+    run.cycle()
+    log = run.run.log
+    assert_is_the_replay(log, timeline_of_log(log))
 
 
 def test_more_operations_at_one_time_than_the_queue_keeps():

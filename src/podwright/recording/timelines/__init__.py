@@ -1,8 +1,8 @@
 """Timelines: the changes of a run as columns of deltas, made by a replay.
 
-`columns` has the columns and the state at a time, `replayed` makes them from a decision log, and
-`chunks` encodes them for other programs. `present_state` has the same fields of a machine that
-runs.
+`columns` has the columns and the state at a time. `feed` makes them from the states of a machine,
+`replayed` from a decision log, and `chunks` encodes them for other programs. `present_state` has
+the same fields of the nodes of a machine that runs.
 """
 
 from podwright.recording.timelines.chunks import (
@@ -11,12 +11,14 @@ from podwright.recording.timelines.chunks import (
     decode_chunks,
     encode_chunks,
 )
-from podwright.recording.timelines.columns import PLACES, State, Subject, Timeline
+from podwright.recording.timelines.columns import PHASES, PLACES, State, Subject, Timeline
+from podwright.recording.timelines.feed import TimelineFeed
 from podwright.recording.timelines.present_state import PresentState, StateChanges
 from podwright.recording.timelines.replayed import timeline_of_log
 
 __all__ = [
     "CHUNK_ROWS",
+    "PHASES",
     "PLACES",
     "TIMELINE_MEDIA_TYPE",
     "PresentState",
@@ -24,6 +26,7 @@ __all__ = [
     "StateChanges",
     "Subject",
     "Timeline",
+    "TimelineFeed",
     "decode_chunks",
     "encode_chunks",
     "timeline_of_log",

@@ -14,7 +14,7 @@ import numpy as np
 
 from podwright._arrays import I64Array
 from podwright.recording.log_format import LogError
-from podwright.recording.timelines.columns import Subject, Timeline
+from podwright.recording.timelines.columns import REFERENCES, Subject, Timeline
 
 TIMELINE_MEDIA_TYPE: Final = "application/vnd.podwright.timeline"
 CHUNK_ROWS: Final = 1 << 16
@@ -134,8 +134,7 @@ def decode_chunks(content: bytes) -> Timeline:
 
 def _referred_subjects(timeline: Timeline) -> I64Array:
     """Return the subject to which the value of each row refers; -1 if it refers to none."""
-    names = ("node", "waitsFor")
-    fields = [index for index, field in enumerate(timeline.fields) if field in names]
+    fields = [index for index, field in enumerate(timeline.fields) if field in REFERENCES]
     referred: I64Array = np.full(len(timeline.deltas), -1, dtype=np.int64)
     for field in fields:
         rows = np.flatnonzero(timeline.field_index == field)

@@ -154,7 +154,7 @@ class PresentState:
         alive = nodes.alive[slots]
         found[:, 0] = alive
         objects = nodes.objects
-        found[:, _READY] = [is_ready(objects[slot]) for slot in slots.tolist()]
+        found[:, _READY] = [is_node_ready(objects[slot]) for slot in slots.tolist()]
         found[:, _UNSCHEDULABLE] = nodes.unschedulable[slots] & alive
         taints = np.array([len(each) for each in nodes.taint_sets.values] or [0], dtype=np.int64)
         found[:, _TAINTS] = np.where(alive, taints[nodes.taint_set_ids[slots]], 0)
@@ -188,7 +188,7 @@ class PresentState:
         )
 
 
-def is_ready(node: Node | None) -> bool:
+def is_node_ready(node: Node | None) -> bool:
     """Return whether the condition Ready of a node is true."""
     conditions = () if node is None else node.status.conditions
     return any(each.type == "Ready" and each.status == "True" for each in conditions)

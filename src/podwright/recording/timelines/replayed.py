@@ -1,27 +1,18 @@
 """The timeline of a recorded run, by replaying it once.
 
-The state is compared at each time at which events were handled, so changes within one time are one
-row. A comparison costs as much as what changed: the journals of the columns name the nodes, and the
-operations of the queue name the pods. A log that has dropped its oldest events is replayed from
-its first checkpoint, whose state is the first of the timeline.
+A log that has dropped its oldest events is replayed from its first checkpoint, whose state is the
+first of the timeline.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-
 from podwright.framework import Plugin
-from podwright.machine import Machine
-from podwright.queueing import QueuedPod, QueueName, SchedulingQueue
 from podwright.recording.decision_log import DecisionLog
-from podwright.recording.node_amounts import NodeAmounts
 from podwright.recording.replay import Replay
-from podwright.recording.timelines.columns import PLACES, Subject, Timeline
-from podwright.recording.timelines.present_state import is_ready
-
-_PLACE_NUMBERS = {QueueName(place): index + 1 for index, place in enumerate(PLACES)}
+from podwright.recording.timelines.columns import Timeline
+from podwright.recording.timelines.feed import TimelineFeed
 
 
 def timeline_of_log(log: DecisionLog, *, plugins: Iterable[type[Plugin]] = ()) -> Timeline:
@@ -38,164 +29,14 @@ def timeline_of_log(log: DecisionLog, *, plugins: Iterable[type[Plugin]] = ()) -
         If the run cannot be replayed.
     """
     run = Replay(log, until=0, plugins=plugins)
-    changes = _Changes(run.machine)
+    feed = TimelineFeed(run.machine)
     entry = run.peek()
     first_ns = now_ns = log.start_ns if entry is None else entry.now_ns
     while (entry := run.peek()) is not None:
         if entry.now_ns != now_ns:
-            changes.compare(now_ns)
+            feed.compare(now_ns)
         now_ns = entry.now_ns
         run.step()
-    changes.compare(now_ns)
-    return changes.timeline(first_ns)
-
-
-class _Changes:
-    """Collects the differences between the states of a machine."""
-
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
-        self._amounts = NodeAmounts()
-        self._conditions_version = 0
-        self._subjects: dict[Subject, int] = {}
-        self._fields: dict[str, int] = {}
-        self._name_of: dict[int, str] = {}
-        self._pods_on: dict[int, tuple[str, set[str]]] = {}
-        self._last_touch: tuple[int, str, str, str] | None = None
-        self._nodes: dict[str, dict[str, int]] = {}
-        self._pods: dict[str, dict[str, int]] = {}
-        self._rows: list[tuple[int, int, int, int]] = []
-
-    def compare(self, now_ns: int) -> None:
-        """Add a row for each value that differs from the last comparison."""
-        nodes = self._machine.cluster.nodes
-        changed = self._amounts.update(nodes)
-        if changed is None:
-            slots = list(range(nodes.n_slots))
-            gone = dict.fromkeys(self._nodes)
-            self._name_of.clear()
-            self._pods_on.clear()
-        else:
-            slots = sorted({*changed.tolist(), *self._changed_conditions()})
-            # Another node may have taken the slot within the same time.
-            gone = dict.fromkeys(self._name_of.pop(s) for s in slots if s in self._name_of)
-        current: dict[str, dict[str, int]] = {}
-        for slot in slots:
-            if nodes.alive[slot]:
-                name = self._name_of[slot] = nodes.names[slot]
-                current[name] = self._node(slot)
-        for name in {**gone, **current}:
-            self._set(("node", name), self._nodes, current.get(name, {}), now_ns)
-        self._compare_pods(slots, now_ns, is_whole=changed is None)
-
-    def _changed_conditions(self) -> list[int]:
-        """Return the slots whose conditions changed, or all, since the last comparison."""
-        nodes = self._machine.cluster.nodes
-        changed = nodes.condition_journal.since(self._conditions_version)
-        self._conditions_version = nodes.condition_journal.version
-        return list(range(nodes.n_slots)) if changed is None else changed.tolist()
-
-    def _node(self, slot: int) -> dict[str, int]:
-        amounts = self._amounts
-        values = {"present": 1}
-        node = self._machine.cluster.nodes.objects[slot]
-        assert node is not None, f"slot {slot} is alive"
-        if is_ready(node):
-            values["ready"] = 1
-        if node.spec.unschedulable:
-            values["unschedulable"] = 1
-        if node.spec.taints:
-            values["taints"] = len(node.spec.taints)
-        for resource, column in amounts.columns.items():
-            values[f"allocatable/{resource}"] = int(amounts.allocatable[slot, column])
-            values[f"requested/{resource}"] = int(amounts.requested[slot, column])
-        return values
-
-    def _compare_pods(self, slots: list[int], now_ns: int, *, is_whole: bool) -> None:
-        machine = self._machine
-        touched = self._touched()
-        names = {}
-        if touched is None:
-            names = dict.fromkeys((*self._pods, *machine.cluster.pods))
-            for place in _PLACE_NUMBERS:
-                names.update((queued.key, None) for queued in machine.queue.pods_in(place))
-        else:
-            names = dict.fromkeys(touched)
-            if is_whole:
-                names.update(dict.fromkeys((*self._pods, *machine.cluster.pods)))
-        pods_on, nodes = machine.cluster.pods_on, machine.cluster.nodes
-        for slot in slots:
-            there = set(pods_on[slot])
-            node, before = self._pods_on.get(slot, ("", set()))
-            # All of them if another node has taken the slot.
-            moved = there ^ before if node == nodes.names[slot] else there | before
-            names.update(dict.fromkeys(sorted(moved)))
-            self._pods_on[slot] = (nodes.names[slot], there)
-        in_flight = {queued.key: queued for queued in machine.queue.in_flight()} if names else {}
-        for name in names:
-            queued = in_flight.get(name) or machine.queue.get(name)
-            self._set(("pod", name), self._pods, self._pod(name, queued), now_ns)
-
-    def _touched(self) -> list[str] | None:
-        """Return the pods that the queue operated on since the last call; None if not known."""
-        queue = self._machine.queue
-        if not isinstance(queue, SchedulingQueue):
-            return None
-        touches = queue.touches_since(self._last_touch)
-        if touches is None:
-            latest = queue.latest_touch()
-        else:
-            latest = touches[0] if touches else self._last_touch
-        self._last_touch = latest
-        return None if touches is None else [touch[1] for touch in reversed(touches)]
-
-    def _pod(self, name: str, queued: QueuedPod | None) -> dict[str, int]:
-        values: dict[str, int] = {}
-        placed = self._machine.cluster.pods.get(name)
-        if placed is not None:
-            node = self._machine.cluster.nodes.names[placed.slot]
-            values["node"] = self._index(("node", node)) + 1
-        if queued is not None:
-            values["queue"] = _PLACE_NUMBERS[queued.place]
-            values["attempts"] = queued.attempts
-            if queued.rejectors:
-                reason = ", ".join(sorted(queued.rejectors))
-                values["waitsFor"] = self._index(("reason", reason)) + 1
-        return values
-
-    def _set(
-        self,
-        subject: Subject,
-        known: dict[str, dict[str, int]],
-        values: dict[str, int],
-        now_ns: int,
-    ) -> None:
-        name = subject[1]
-        before = known.get(name, {})
-        if before == values:
-            return
-        for field in {**before, **values}:
-            delta = values.get(field, 0) - before.get(field, 0)
-            if delta:
-                column = self._fields.setdefault(field, len(self._fields))
-                self._rows.append((now_ns, self._index(subject), column, delta))
-        if values:
-            known[name] = values
-        else:
-            known.pop(name, None)
-
-    def _index(self, subject: Subject) -> int:
-        return self._subjects.setdefault(subject, len(self._subjects))
-
-    def timeline(self, first_ns: int) -> Timeline:
-        """Return the rows as columns."""
-        rows = np.array(self._rows, dtype=np.int64).reshape(-1, 4)
-        return Timeline(
-            subjects=tuple(self._subjects),
-            fields=tuple(self._fields),
-            first_ns=first_ns,
-            times_ns=rows[:, 0].copy(),
-            subject_index=rows[:, 1].astype(np.int32),
-            field_index=rows[:, 2].astype(np.int32),
-            deltas=rows[:, 3].copy(),
-        )
+        feed.handled(entry.event)
+    feed.compare(now_ns)
+    return feed.timeline(first_ns)
