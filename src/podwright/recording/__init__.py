@@ -17,7 +17,12 @@ the log with the machine as it was before it. A *placement* is the node of a pod
 
 from podwright.recording.decision_log import DecisionLog, Recorder
 from podwright.recording.diff import RecordedRun, diff_runs, diff_scenarios
-from podwright.recording.diff_documents import SIDES, diff_document, reason_document
+from podwright.recording.diff_documents import (
+    SIDES,
+    diff_document,
+    placement_document,
+    reason_document,
+)
 from podwright.recording.explain import (
     Cycles,
     PastCycle,
@@ -67,7 +72,7 @@ from podwright.recording.placement_diff import (
     Reasons,
     ResourceUse,
 )
-from podwright.recording.placements import PodPlacement
+from podwright.recording.placements import PodPlacement, is_movable_pod
 from podwright.recording.record import class_name, new_machine, options_of, record
 from podwright.recording.record_writing import (
     initial_lines,
@@ -191,6 +196,7 @@ __all__ = [
     "gc_paused",
     "held_back",
     "initial_lines",
+    "is_movable_pod",
     "joined",
     "new_machine",
     "node_results",
@@ -199,6 +205,7 @@ __all__ = [
     "ordered_candidates",
     "outcome_of",
     "past_advice",
+    "placement_document",
     "placements_of_run",
     "preemption_of",
     "present_view",

@@ -49,8 +49,8 @@ def _pod_document(one: PodDifference) -> Document:
         "pod": one.pod,
         "counterpart": one.counterpart or None,
         "change": camel_case(one.change),
-        "before": _placement_document(one.before),
-        "after": _placement_document(one.after),
+        "before": placement_document(one.before),
+        "after": placement_document(one.after),
         "reasons": {
             side: None if because is None else reason_document(because)
             for side, because in zip(SIDES, one.reasons, strict=True)
@@ -59,7 +59,8 @@ def _pod_document(one: PodDifference) -> Document:
     }
 
 
-def _placement_document(placement: PodPlacement | None) -> Document | None:
+def placement_document(placement: PodPlacement | None) -> Document | None:
+    """Return the placement of a pod as a plain document."""
     if placement is None:
         return None
     return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias, Unpack
 
 from podwright.assembly import Because, Scheduler, outcome_of, reason_of
@@ -48,6 +48,10 @@ class Scenario:
         sets, mirror pods, terminating pods and pods that no profile matches keep their nodes.
     call_extender : callable, optional
         As for `Scheduler`.
+    expands_workloads : bool
+        Whether workloads are expanded; not if their controllers have created the pods.
+    only : collection of str, optional
+        The only pods to schedule; all pending pods if left out.
     plugins, gates, seed, tie_rule, draws_preemption_offset
         As for `SchedulerOptions`.
 
@@ -71,10 +75,13 @@ class Scenario:
         *,
         reschedule: bool = False,
         call_extender: CallExtender | None = None,
+        expands_workloads: bool = True,
+        only: Collection[NamespacedName] | None = None,
         **keywords: Unpack[DecisionKeywords],
     ) -> None:
         given = tuple(objects)
-        self.expansion = expand(given)
+        self.expansion = expand(given if expands_workloads else ())
+        self.only = only
         self.objects: Sequence[Object] = (*given, *self.expansion.objects)
         self.options = SchedulerOptions.of(configuration, **keywords)
         self.reschedule = reschedule
@@ -138,6 +145,7 @@ class ScheduledScenario:
         watch: Watch | None = None,
     ) -> None:
         self._scheduler = scenario.scheduler()
+        self._only = self._scheduler.pending if scenario.only is None else scenario.only
         self._others = {} if others is None else others
         self.decisions: dict[NamespacedName, Decision] = {}
         self.reasons: dict[NamespacedName, Because | None] = {}
@@ -151,7 +159,7 @@ class ScheduledScenario:
         scheduler = self._scheduler
         for pod in scheduler.in_queue_order():
             key = pod.key
-            if key not in scheduler.pending:
+            if key not in scheduler.pending or key not in self._only:
                 continue
             # The explanation needs the position at which the search of this decision began.
             began = scheduler.visiting()

@@ -32,6 +32,7 @@ from podwright.apiserver.control.snapshot import snapshot_endpoints
 from podwright.apiserver.control.state import state_endpoints
 from podwright.apiserver.control.tables import table_endpoints
 from podwright.apiserver.control.timeline import timeline_endpoints
+from podwright.apiserver.control.what_if import what_if_endpoints
 from podwright.apiserver.defects import logged_defect
 from podwright.apiserver.turn_loop import TurnLoop
 
@@ -64,6 +65,7 @@ def endpoints_of(cluster: ControlledCluster) -> list[Endpoint]:
         *metrics_endpoints(turns),
         *plugin_call_endpoints(turns),
         *breakpoint_endpoints(turns),
+        *what_if_endpoints(cluster),
         *explanation_endpoints(turns),
         *timeline_endpoints(turns),
         *state_endpoints(turns),

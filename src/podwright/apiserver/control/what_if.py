@@ -1,0 +1,161 @@
+"""What if: the present pods scheduled with another configuration, or with changed objects.
+
+A copy of the process schedules both sides; the cluster does not change.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from podwright.apiserver.control.controlled_cluster import ControlledCluster
+from podwright.apiserver.control.endpoints import JSON, Endpoint
+from podwright.apiserver.control.problems import Problem, input_problem, read_body
+from podwright.apiserver.object_changes import (
+    NodeTaint,
+    ObjectName,
+    ObjectPatch,
+    changed_objects,
+)
+from podwright.apiserver.present_scheduler import present_objects
+from podwright.apiserver.readers import Readers
+from podwright.apiserver.weights import with_weights
+from podwright.machine import SchedulerOptions
+from podwright.objects import Document, InputError
+from podwright.recording import (
+    Scenario,
+    diff_document,
+    diff_scenarios,
+    explanation_matrix,
+    placement_document,
+)
+
+
+class WhatIf(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """What to change, and which pods to schedule.
+
+    Attributes
+    ----------
+    configuration : dict, optional
+        A KubeSchedulerConfiguration; the present one if left out.
+    weights : dict of str to int
+        New weights of score plugins in all profiles that enable them.
+    objects : list of dict
+        Manifests of new objects, or of objects that replace those of the same names.
+    patches : list of ObjectPatch
+        Strategic merge patches of objects.
+    removed : list of ObjectName
+        Objects that are taken away. Pods on a removed node are scheduled again.
+    without_taints : list of NodeTaint
+    pod : str
+        The `namespace/name` of the only pod to schedule, with a node or without one; all pending
+        pods if left out. Pods that are changed are always scheduled again, on both sides.
+    reschedule : bool
+        Whether pods that have a node are scheduled again, from an empty cluster.
+    matrix : bool
+        Whether the reply has the results of all plugins for `pod`, before and after.
+    """
+
+    configuration: dict[str, Any] | None = None
+    weights: dict[str, Annotated[int, msgspec.Meta(ge=1)]] = {}
+    objects: list[dict[str, Any]] = []
+    patches: list[ObjectPatch] = []
+    removed: list[ObjectName] = []
+    without_taints: list[NodeTaint] = []
+    pod: str = ""
+    reschedule: bool = False
+    matrix: bool = False
+
+
+class _WhatIf:
+    """The endpoint."""
+
+    def __init__(self, cluster: ControlledCluster) -> None:
+        self._turns = cluster.turns
+        self._scheduler = cluster.scheduler
+        self._readers = Readers(cluster.turns)
+
+    async def compare(self, request: Request) -> Response:
+        given = await read_body(request, WhatIf)
+        if given.pod and given.reschedule:
+            raise Problem(422, "pod and reschedule: one of them is expected, not both", field="pod")
+        if given.matrix and not given.pod:
+            raise Problem(422, "needs pod", field="matrix")
+        options = self._options(given)
+        try:
+            content = await self._readers.call(lambda _: self._differences(given, options))
+        except InputError as error:
+            raise input_problem(error) from error
+        return Response(content, media_type=JSON)
+
+    def _options(self, given: WhatIf) -> SchedulerOptions:
+        """Return the options of the scheduler after the change."""
+        scheduler = self._scheduler
+        options = scheduler.options
+        try:
+            if given.configuration is not None:
+                options, _ = scheduler.read(given.configuration)
+        except InputError as error:
+            raise input_problem(error, prefix="configuration.") from error
+        try:
+            return with_weights(options, given.weights)
+        except InputError as error:
+            raise input_problem(error, prefix="weights.") from error
+
+    def _differences(self, given: WhatIf, options: SchedulerOptions) -> bytes:
+        scheduler = self._scheduler
+        objects = changed_objects(
+            present_objects(self._turns.cluster),
+            put=given.objects,
+            patches=given.patches,
+            removed=given.removed,
+            without_taints=given.without_taints,
+            rescheduled=given.pod,
+        )
+        sides = [
+            Scenario(
+                each,
+                of_side,
+                reschedule=given.reschedule,
+                expands_workloads=False,
+                only=(given.pod,) if given.pod else None,
+                call_extender=scheduler.new_caller(of_side),
+            )
+            for each, of_side in zip(objects, (scheduler.options, options), strict=True)
+        ]
+        diff = diff_scenarios(*sides)
+        document: Document = diff_document(diff)
+        if given.pod:
+            names = ("before", "after")
+            placements = diff.placements.get(given.pod, (None, None))
+            document["pod"] = {
+                name: placement_document(each) for name, each in zip(names, placements, strict=True)
+            }
+            if given.matrix:
+                document["matrix"] = {
+                    name: _matrix(side, given.pod) for name, side in zip(names, sides, strict=True)
+                }
+        return msgspec.json.encode(document) + b"\n"
+
+
+def _matrix(side: Scenario, pod: str) -> Any:
+    scheduler = side.scheduler()
+    return explanation_matrix(scheduler.explain(pod)) if pod in scheduler.pending else None
+
+
+def what_if_endpoints(cluster: ControlledCluster) -> list[Endpoint]:
+    """Return the endpoint of what-if."""
+    endpoint = _WhatIf(cluster)
+    return [
+        Endpoint(
+            method="POST",
+            path="/what-if",
+            summary="Compare where pods are placed after a change, which is not made",
+            handler=endpoint.compare,
+            body=WhatIf,
+            reply=Document,
+        )
+    ]
