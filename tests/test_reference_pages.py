@@ -182,7 +182,7 @@ def endpoints_page() -> str:
     for each in endpoints_of(cluster):
         query, body = map(fields_of, (each.query, each.body))
         reply = f"`{each.reply.__name__}`" if is_struct(each.reply) else f"`{each.media_type}`"
-        request = f"`{each.method} /podwright/v1{each.path}`"
+        request = f"`{each.method} {each.url}`"
         lines.append(f"| {request} | {each.summary} | {query} | {body} | {reply} |")
     return "\n".join([*lines, ""])
 

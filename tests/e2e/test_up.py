@@ -274,4 +274,4 @@ def test_the_examples_of_the_clock_run(tmp_path):
 def test_options_without_effect_are_errors():
     result = run("up --bare --no-scheduler", status=2)
     assert "has no effect with --bare" in result.stderr
-    assert "positive" in run("up --speed 0", status=2).stderr
+    assert "must be a number from" in run("up --speed 0", status=2).stderr

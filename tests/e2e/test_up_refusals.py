@@ -33,7 +33,7 @@ main()
         ("--nods 3", "No such option: --nods"),
         ("--nodes -1", "must be greater than or equal to 0"),
         ("--port 99999", "must be less than or equal to 65535"),
-        ("--speed nan", "must be a positive number"),
+        ("--speed nan", "must be a number from 1e-06 to 1e+06"),
         ("--log-events 999", "must be greater than or equal to 1000"),
         ("--bare --log-events 5000", "'--log-events': has no effect with --bare"),
         ("--no-scheduler --log-events 5000", "'--log-events': has no effect with --no-scheduler"),

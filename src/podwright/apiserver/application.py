@@ -35,6 +35,9 @@ from podwright.apiserver.sending import (
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.apiserver.wire_protocol import ABORT, CERTIFIED
 
+_CONTROLLED: Final = ("/podwright/", "/metrics/")
+"""The paths of podwright's own API."""
+
 BODY_READ_MAX: Final = 3 * 1024 * 1024 + 1
 """A longer body is not read further: the API server rejects one of this length."""
 
@@ -96,7 +99,7 @@ class Application:
         if rejection is not None:
             await _send_reply(send, rejection)
             return
-        if scope["path"].startswith("/podwright/"):
+        if f"{scope['path']}/".startswith(_CONTROLLED):
             await self._control(scope, receive, send)
             return
         try:

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Final
+
+SPEED_MIN: Final = 1e-6
+SPEED_MAX: Final = 1e6
+"""Eleven days a second."""
+
+END_NS: Final = 7_258_118_400 * 1_000_000_000
+"""2200-01-01T00:00:00Z, at which the time stops; times of 64 bits end in 2262."""
 
 
 class ClusterClock:
@@ -14,7 +22,7 @@ class ClusterClock:
     start_ns : int, optional
         The initial time of the cluster; the real time if left out.
     speed : float
-        How many seconds of the cluster a real second is.
+        How many seconds of the cluster a real second is, `SPEED_MIN` to `SPEED_MAX`.
     read_ns : callable
         Returns the real time in nanoseconds since 1970.
 
@@ -53,7 +61,10 @@ class ClusterClock:
         return self._is_paused
 
     def now_ns(self) -> int:
-        """Return the time of the cluster, in nanoseconds since 1970; it never goes back."""
+        """Return the time of the cluster, in nanoseconds since 1970.
+
+        It never goes back, and never passes `END_NS`.
+        """
         if not self._is_paused:
             passed_ns = self._read_ns() - self._real_ns
             if self._speed == 1.0:
@@ -61,7 +72,7 @@ class ClusterClock:
             else:
                 now_ns = self._cluster_ns + int(passed_ns * self._speed)
             # A real clock may be set back.
-            self._last_ns = max(self._last_ns, now_ns)
+            self._last_ns = max(self._last_ns, min(now_ns, END_NS))
         return self._last_ns
 
     def pause(self) -> None:
@@ -80,7 +91,7 @@ class ClusterClock:
         Raises
         ------
         ValueError
-            If the speed is not a positive number.
+            If the speed is not between `SPEED_MIN` and `SPEED_MAX`.
         """
         speed = _checked(speed)
         self._begin()
@@ -92,10 +103,12 @@ class ClusterClock:
         Raises
         ------
         ValueError
-            If the duration is negative.
+            If the duration is negative, or leads past `END_NS`.
         """
         if duration_ns < 0:
             raise ValueError(f"a step of {duration_ns} ns would go back in time")
+        if self.now_ns() + duration_ns > END_NS:
+            raise ValueError("the time of a cluster ends at 2200-01-01T00:00:00Z")
         self._last_ns = self.now_ns() + duration_ns
         self._begin()
 
@@ -105,7 +118,7 @@ class ClusterClock:
         Raises
         ------
         ValueError
-            If that time has passed.
+            If that time has passed, or is after `END_NS`.
         """
         self.step(time_ns - self.now_ns())
 
@@ -123,6 +136,6 @@ class ClusterClock:
 
 
 def _checked(speed: float) -> float:
-    if not 0 < speed < float("inf"):
-        raise ValueError(f"a speed is a positive number, not {speed}")
+    if not SPEED_MIN <= speed <= SPEED_MAX:
+        raise ValueError(f"a speed is a number from {SPEED_MIN:g} to {SPEED_MAX:g}, not {speed:g}")
     return speed

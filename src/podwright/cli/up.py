@@ -272,6 +272,7 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
     The command serves the API on 127.0.0.1, writes a kubeconfig with a token, schedules pods, and
     simulates the controllers and the kubelets.
     """
+    from podwright.apiserver import SPEED_MAX, SPEED_MIN
     from podwright.cli.up_address import AddressOptions
     from podwright.cli.up_inputs import DEMO
     from podwright.cli.up_run import UpOptions, run_up
@@ -325,8 +326,9 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
         given=given,
         seeds_names=True,
     )
-    if not 0 < speed < float("inf"):
-        raise typer.BadParameter("must be a positive number.", param_hint="'--speed'")
+    if not SPEED_MIN <= speed <= SPEED_MAX:
+        message = f"must be a number from {SPEED_MIN:g} to {SPEED_MAX:g}."
+        raise typer.BadParameter(message, param_hint="'--speed'")
     options = UpOptions(
         latency=_latency(api_latency or ()),
         breakpoints=_conditions(breakpoints or ()),

@@ -7,7 +7,7 @@ Each endpoint is a row of one table (`endpoints_of`), from which the routes and 
 are made. Start with `application.py`.
 """
 
-from podwright.apiserver.control.application import PREFIX, control_application, endpoints_of
+from podwright.apiserver.control.application import control_application, endpoints_of
 from podwright.apiserver.control.controlled_cluster import ControlledCluster
 
-__all__ = ["PREFIX", "ControlledCluster", "control_application", "endpoints_of"]
+__all__ = ["ControlledCluster", "control_application", "endpoints_of"]

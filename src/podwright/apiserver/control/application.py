@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from starlette.applications import Starlette
@@ -11,7 +11,6 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount
 
 from podwright._version import __version__
 from podwright.api.endpoints import HttpRequest
@@ -36,13 +35,11 @@ from podwright.apiserver.control.what_if import what_if_endpoints
 from podwright.apiserver.defects import logged_defect
 from podwright.apiserver.turn_loop import TurnLoop
 
-PREFIX: Final = "/podwright/"
-
 
 def control_application(cluster: ControlledCluster) -> Starlette:
     """Return the application that controls a cluster."""
     return Starlette(
-        routes=[Mount("/podwright/v1", routes=routes_of(endpoints_of(cluster)))],
+        routes=routes_of(endpoints_of(cluster)),
         middleware=[Middleware(_Authorized, turns=cluster.turns)],
         exception_handlers={
             Problem: _problem,
@@ -124,8 +121,9 @@ async def _http_exception(request: Request, error: Exception) -> Response:
     if error.status_code == 404:
         detail = f"there is no {request.url.path}"
     elif error.status_code == 405:
-        allowed = (error.headers or {}).get("Allow", "")
+        allowed = ", ".join(sorted((error.headers or {}).get("Allow", "").split(", ")))
         detail = f"{request.method} is not possible here; use {allowed}"
+        return problem_response(Problem(405, detail), {"Allow": allowed})
     return problem_response(Problem(error.status_code, detail), dict(error.headers or {}))
 
 

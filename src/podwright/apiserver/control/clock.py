@@ -5,13 +5,13 @@ A step is answered when everything that is due until its end has been processed.
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Final
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from podwright.apiserver.cluster_clock import SPEED_MAX, SPEED_MIN
 from podwright.apiserver.control.endpoints import Endpoint, Handler, Method, json_response
 from podwright.apiserver.control.problems import Problem, read_body
 from podwright.apiserver.turn_loop import TurnLoop
@@ -53,7 +53,7 @@ class ClockStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ClockSpeed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The speed of the clock."""
 
-    speed: Annotated[float, msgspec.Meta(gt=0)]
+    speed: Annotated[float, msgspec.Meta(ge=SPEED_MIN, le=SPEED_MAX)]
 
 
 class ClockTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -95,8 +95,6 @@ class _Clock:
 
     async def set_speed(self, request: Request) -> Response:
         speed = (await read_body(request, ClockSpeed)).speed
-        if math.isinf(speed):
-            raise Problem(422, "must be finite", field="speed")
         self._clock.set_speed(speed)
         self._turns.wake()
         return self._state()
@@ -109,7 +107,7 @@ class _Clock:
             raise Problem(422, str(error), field="duration") from error
         if not 0 < duration_ns <= STEP_MAX_NS:
             raise Problem(422, "must be positive, and at most ten years", field="duration")
-        return await self._advance(self._clock.now_ns() + duration_ns)
+        return await self._advance(self._clock.now_ns() + duration_ns, field="duration")
 
     async def run_to(self, request: Request) -> Response:
         body = await read_body(request, ClockTarget)
@@ -123,10 +121,13 @@ class _Clock:
             raise Problem(422, f"has passed: it is {now} in the cluster", field="time")
         if time_ns - now_ns > STEP_MAX_NS:
             raise Problem(422, "is more than ten years ahead", field="time")
-        return await self._advance(time_ns)
+        return await self._advance(time_ns, field="time")
 
-    async def _advance(self, time_ns: int) -> Response:
-        self._clock.run_to(max(time_ns, self._clock.now_ns()))
+    async def _advance(self, time_ns: int, *, field: str) -> Response:
+        try:
+            self._clock.run_to(max(time_ns, self._clock.now_ns()))
+        except ValueError as error:
+            raise Problem(422, str(error), field=field) from error
         self._turns.go_on()
         await self._turns.reach(time_ns)
         return self._state()

@@ -20,6 +20,7 @@ Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 JSON: Final = "application/json"
+PREFIX: Final = "/podwright/v1"
 BODY_MAX: Final = 1 << 20
 
 
@@ -30,7 +31,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     ----------
     method : str
     path : str
-        Below `/podwright/v1`; parts in braces are parameters.
+        Below `/podwright/v1`, unless it is at the root; parts in braces are parameters.
     summary : str
         What it does, in one line.
     handler : callable
@@ -45,6 +46,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
         The longest body, in bytes.
     query : type, optional
         The struct of the query parameters; None for no parameters.
+    is_at_root : bool
+        Whether its path is not below `/podwright/v1`.
     problems : dict of int to str
         The statuses of the problems that are particular to this endpoint, and what they mean.
     """
@@ -58,7 +61,13 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     body: Any = None
     body_max: int = BODY_MAX
     query: type[msgspec.Struct] | None = None
+    is_at_root: bool = False
     problems: dict[int, str] = {}
+
+    @property
+    def url(self) -> str:
+        """The whole path."""
+        return self.path if self.is_at_root else f"{PREFIX}{self.path}"
 
     @property
     def statuses(self) -> dict[int, str]:
@@ -81,8 +90,24 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def routes_of(endpoints: Iterable[Endpoint]) -> list[Route]:
-    """Return the routes of endpoints; each checks its query parameters and the length first."""
-    return [Route(each.path, _checked(each), methods=[each.method]) for each in endpoints]
+    """Return a route for each path; it checks the query parameters and the length first."""
+    by_path: dict[str, dict[str, Handler]] = {}
+    for each in endpoints:
+        methods = by_path.setdefault(each.url, {})
+        methods[each.method] = _checked(each)
+        if each.method == "GET":
+            methods["HEAD"] = methods["GET"]
+    return [
+        Route(path, _by_method(methods), methods=sorted(methods))
+        for path, methods in by_path.items()
+    ]
+
+
+def _by_method(methods: dict[str, Handler]) -> Handler:
+    async def serve(request: Request) -> Response:
+        return await methods[request.method](request)
+
+    return serve
 
 
 def read_query(request: Request, cls: type[Any] | None) -> Any:

@@ -1,4 +1,7 @@
-"""The metrics of the scheduler, in Prometheus' text format."""
+"""The metrics of the scheduler, in Prometheus' text format.
+
+They are also at the paths at which kube-scheduler has them.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,42 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from podwright.apiserver.control.endpoints import Endpoint
+from podwright.apiserver.readers import Readers
 from podwright.apiserver.turn_loop import TurnLoop
-from podwright.machine import CONTENT_TYPE, render_text
+from podwright.machine import CONTENT_TYPE, render_text, resource_snapshot
+from podwright.objects import Pod
+from podwright.store import POD
 
 
 def metrics_endpoints(turns: TurnLoop) -> list[Endpoint]:
-    """Return the endpoint of the metrics."""
+    """Return the endpoints of the metrics."""
+    readers = Readers(turns)
 
     async def show(_: Request) -> Response:
         found = await turns.call(lambda _: turns.cluster.world.machine.metrics_snapshot())
         return Response(render_text(found), headers={"content-type": CONTENT_TYPE})
 
+    def resources() -> str:
+        pods = turns.cluster.store.list(POD).objects
+        return render_text(resource_snapshot(pod for pod in pods if isinstance(pod, Pod)))
+
+    async def show_resources(_: Request) -> Response:
+        text = await readers.call(lambda _: resources())
+        return Response(text, headers={"content-type": CONTENT_TYPE})
+
+    rows = (
+        ("/metrics", show, False, "Show the metrics of the scheduler, with upstream's names"),
+        ("/metrics", show, True, "Show the metrics of the scheduler, where scrapers look for them"),
+        ("/metrics/resources", show_resources, True, "Show what each pod requests, as metrics"),
+    )
     return [
         Endpoint(
             method="GET",
-            path="/metrics",
-            summary="Show the metrics of the scheduler, with upstream's names and labels",
-            handler=show,
+            path=path,
+            summary=summary,
+            handler=handler,
             media_type=CONTENT_TYPE,
+            is_at_root=is_at_root,
         )
+        for path, handler, is_at_root, summary in rows
     ]

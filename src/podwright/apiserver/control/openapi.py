@@ -33,9 +33,7 @@ def openapi_document(endpoints: Iterable[Endpoint], version: str) -> Document:
     schema_of = dict(zip(types, references, strict=True))
     paths: dict[str, dict[str, Any]] = {}
     for each in table:
-        paths.setdefault(f"/podwright/v1{each.path}", {})[each.method.lower()] = _operation(
-            each, schema_of
-        )
+        paths.setdefault(each.url, {})[each.method.lower()] = _operation(each, schema_of)
     return {
         "openapi": "3.1.0",
         "info": {"title": "podwright", "version": version},
@@ -60,6 +58,8 @@ def _operation(endpoint: Endpoint, schema_of: dict[Any, Any]) -> Document:
     # Hosts and origins are rejected with the error of the Kubernetes API, before the path is read.
     answers["403"]["content"] = {**problem, "application/json": {"schema": {"type": "object"}}}
     words = re.findall(r"[a-z0-9]+", endpoint.path)
+    if endpoint.is_at_root:
+        words.append("at-root")
     operation: Document = {
         "operationId": "-".join([endpoint.method.lower(), *words]),
         "summary": endpoint.summary,

@@ -3,6 +3,7 @@
 import pytest
 
 from podwright.apiserver import ClusterClock
+from podwright.apiserver.cluster_clock import END_NS
 
 
 class RealTime:
@@ -80,10 +81,20 @@ def test_the_real_time_until_a_time_of_the_cluster(real):
     assert clock.real_seconds_until(0) == 0.0
 
 
-@pytest.mark.parametrize("speed", [0, -1.0, float("inf"), float("nan")])
-def test_a_speed_is_positive(speed):
-    with pytest.raises(ValueError, match="positive"):
+@pytest.mark.parametrize("speed", [0, -1.0, 1e-7, 2e6, 1e307, float("inf"), float("nan")])
+def test_a_speed_is_a_positive_number_within_limits(speed):
+    with pytest.raises(ValueError, match="a speed is a number from 1e-06 to 1e"):
         ClusterClock(speed=speed)
+
+
+def test_the_time_ends(real):
+    clock = ClusterClock(start_ns=END_NS - 10, read_ns=real)
+    with pytest.raises(ValueError, match="2200"):
+        clock.step(11)
+    clock.step(5)
+    assert clock.now_ns() == END_NS - 5
+    real.ns += 100
+    assert clock.now_ns() == END_NS
 
 
 def test_time_does_not_go_back(real):

@@ -85,6 +85,35 @@ def test_the_metrics_have_the_names_of_upstream(serve):
     assert 'scheduler_pending_pods{queue="unschedulable"} 1' in text
 
 
+def test_the_metrics_are_where_scrapers_look_for_them(serve):
+    served = paused(serve)
+    served.send("POST", PODS, large("large"))
+    served.eventually(f"{V1}/queue", lambda found: found["counts"]["unschedulable"] == 1)
+    texts = {}
+    with contextlib.closing(served.connection()) as connection:
+        for path in ("/metrics", "/metrics/resources", "/metric", "/metrics/none"):
+            connection.request("GET", path)
+            response = connection.getresponse()
+            texts[path] = (response.status, response.read().decode())
+    assert texts["/metrics"][0] == 200
+    assert 'scheduler_pending_pods{queue="unschedulable"} 1' in texts["/metrics"][1]
+    assert 'kube_pod_resource_request{namespace="default"' in texts["/metrics/resources"][1]
+    assert (texts["/metric"][0], texts["/metrics/none"][0]) == (404, 404)
+
+
+@pytest.mark.parametrize(
+    ("path", "methods"), [("clock", "GET, HEAD"), ("configuration", "GET, HEAD, PUT")]
+)
+def test_a_method_that_is_not_possible_names_all_that_are(serve, path, methods):
+    served = paused(serve)
+    with contextlib.closing(served.connection()) as connection:
+        connection.request("DELETE", f"{V1}/{path}")
+        response = connection.getresponse()
+        found = json.loads(response.read())
+    assert (response.status, response.getheader("allow")) == (405, methods)
+    assert found["detail"] == f"DELETE is not possible here; use {methods}"
+
+
 def test_an_explanation_is_the_document_of_the_command(serve):
     served = paused(serve)
     served.send("POST", PODS, large("large"))
