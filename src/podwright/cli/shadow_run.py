@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from podwright.assembly import idle_choices
 from podwright.cli.console import (
@@ -28,7 +29,7 @@ from podwright.config import (
 )
 from podwright.files import Record, SchedulerLog, load_record, load_scheduler_log
 from podwright.objects import FieldError, InputError
-from podwright.shadow import Agreement, Finding, Shadow, agreement
+from podwright.shadow import Finding, Shadow, agreement, report_of
 
 _RECORD = "record.jsonl"
 _LOG = "scheduler.jsonl"
@@ -94,7 +95,12 @@ def run_shadow(  # noqa: PLR0913 - the options of the command
     preemptions = agreement(f for f in findings if f.what == "preemption")
     if output in ("json", "yaml"):
         heads = {"record": record.source, "schedulerLog": None if log is None else log.source}
-        print_document(heads | _document(shadow, findings, bindings, preemptions), output)
+        report = report_of(
+            findings,
+            failed_count=shadow.failed_count,
+            same_message_count=shadow.same_message_count,
+        )
+        print_document(heads | msgspec.to_builtins(report), output)
     elif output == "name":
         for pod in dict.fromkeys(one.pod for one in findings if one.outcome != "agreed"):
             write(pod)
@@ -131,48 +137,6 @@ def _packed_or_not(path: Path) -> Path:
 
 
 # ---------------------------------------------------------------- printing
-
-
-def _document(
-    shadow: Shadow, findings: list[Finding], bindings: Agreement, preemptions: Agreement
-) -> dict[str, Any]:
-    return {
-        "bindings": _counts(bindings),
-        "preemptions": _counts(preemptions),
-        "failedAttempts": {"total": shadow.failed_count, "sameMessage": shadow.same_message_count},
-        "differences": [_finding(one) for one in findings if one.outcome != "agreed"],
-    }
-
-
-def _counts(counted: Agreement) -> dict[str, Any]:
-    return {
-        "total": counted.total,
-        "agreed": counted.agreed,
-        "explained": counted.explained,
-        "unexplained": counted.unexplained,
-        "explainedBy": counted.by_reason,
-    }
-
-
-def _finding(finding: Finding) -> dict[str, Any]:
-    document: dict[str, Any] = {
-        "what": finding.what,
-        "line": finding.line,
-        "pod": finding.pod,
-        "node": finding.node,
-        "ourNode": finding.best,
-        "outcome": finding.outcome,
-        "reasons": list(finding.reasons),
-        "explanation": finding.explanation,
-        "rejection": finding.rejection,
-        "scores": [
-            {"plugin": one.plugin, "node": one.chosen, "ourNode": one.best}
-            for one in finding.scores
-        ],
-    }
-    if finding.what == "preemption":
-        document |= {"victims": list(finding.victims), "ourVictims": list(finding.our_victims)}
-    return document
 
 
 def _print(

@@ -15,15 +15,22 @@ Words used here:
 
 Start with `shadow.py` (the comparison of a record), then `comparison.py` (the comparison of one
 decision), `attempts.py` and `record_attempts.py` (the attempts and the states in which they were
-made), and `recorded_cluster.py` (the cluster at a position).
+made), and `recorded_cluster.py` (the cluster at a position). `live_shadow.py` compares decisions
+while they are made.
 """
 
 from podwright.shadow.findings import Agreement, Finding, agreement
+from podwright.shadow.live_shadow import Compared, LiveShadow
+from podwright.shadow.report import ShadowReport, report_of
 from podwright.shadow.shadow import Shadow
 
 __all__ = [
     "Agreement",
+    "Compared",
     "Finding",
+    "LiveShadow",
     "Shadow",
+    "ShadowReport",
     "agreement",
+    "report_of",
 ]

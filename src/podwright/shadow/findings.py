@@ -116,3 +116,15 @@ def agreement(findings: Iterable[Finding]) -> Agreement:
         unexplained=outcomes["unexplained"],
         by_reason=dict(sorted(reasons.items())),
     )
+
+
+def sum_of(one: Agreement, other: Agreement) -> Agreement:
+    """Add the counts of two sets of findings."""
+    reasons = Counter(one.by_reason) + Counter(other.by_reason)
+    return Agreement(
+        total=one.total + other.total,
+        agreed=one.agreed + other.agreed,
+        explained=one.explained + other.explained,
+        unexplained=one.unexplained + other.unexplained,
+        by_reason=dict(sorted(reasons.items())),
+    )

@@ -64,6 +64,10 @@ class Shadow:
         The configuration of the real scheduler; default: the default configuration.
     gates : Gates
         Its feature gates.
+    source : str
+        The name of the configuration, for errors.
+    checks_nodes : bool
+        Whether a record is rejected that lacks nodes to which pods are bound.
 
     Attributes
     ----------
@@ -87,6 +91,7 @@ class Shadow:
         configuration: KubeSchedulerConfiguration | None = None,
         gates: Gates = DEFAULT_GATES,
         source: str = "configuration",
+        checks_nodes: bool = True,
     ) -> None:
         scheduler = _scheduler(configuration, gates, source)
         names = frozenset(scheduler.profiles)
@@ -95,7 +100,8 @@ class Shadow:
             for line in record.lines
             if is_binding(line) and isinstance(line.object, Pod)
         ]
-        _check_nodes(record, bindings)
+        if checks_nodes:
+            _check_nodes(record, bindings)
         self._view = RecordedCluster(record.lines, scheduler.cluster)
         self._images = CopiedImageCounts(scheduler.cluster)
         self._comparers = {
@@ -119,12 +125,19 @@ class Shadow:
         self.failed_count = 0
         self.same_message_count = 0
 
-    def findings(self) -> Iterator[Finding | None]:
-        """Yield a finding per attempt; None for those that neither bound a pod nor preempted."""
+    def findings(self, lines: range | None = None) -> Iterator[Finding | None]:
+        """Yield a finding per attempt; None for those that neither bound a pod nor preempted.
+
+        Parameters
+        ----------
+        lines : range, optional
+            Only attempts whose binding or nomination is in these lines of the record are compared.
+        """
         for attempt in self._attempts:
             self._images.copy(self._view.touched)
             self._view.touched.clear()
-            yield self._compare_attempt(attempt)
+            if lines is None or attempt.line in lines:
+                yield self._compare_attempt(attempt)
         for line, pod in self._missing_from_log:
             yield Finding(
                 what="binding",
