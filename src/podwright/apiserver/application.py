@@ -32,6 +32,7 @@ from podwright.apiserver.sending import (
     send_watch,
     start_message,
 )
+from podwright.apiserver.shadow_feed import ShadowFeed
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.apiserver.wire_protocol import ABORT, CERTIFIED
 
@@ -73,6 +74,8 @@ class Application:
     scheduler : RunningScheduler, optional
         The scheduler, whose configuration podwright's own API changes; the one of the cluster if
         left out.
+    shadow : ShadowFeed, optional
+        Compares the decisions of another scheduler.
     """
 
     def __init__(
@@ -83,9 +86,11 @@ class Application:
         stall_seconds: float = STALL_SECONDS,
         latency: ApiLatency | None = None,
         scheduler: RunningScheduler | None = None,
+        shadow: ShadowFeed | None = None,
     ) -> None:
         self._turns = turns
         self._scheduler = scheduler or RunningScheduler(turns)
+        self._shadow = shadow
         self._latency = latency or ApiLatency()
         self._stall_seconds = stall_seconds
         self._control_application: Any = None
@@ -142,7 +147,7 @@ class Application:
             from podwright.apiserver.control import ControlledCluster, control_application
 
             self._control_application = control_application(
-                ControlledCluster(self._turns, self._latency, self._scheduler)
+                ControlledCluster(self._turns, self._latency, self._scheduler, self._shadow)
             )
         try:
             await self._control_application(scope, receive, send)

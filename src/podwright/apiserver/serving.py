@@ -21,6 +21,7 @@ from podwright.apiserver.cors import with_cors
 from podwright.apiserver.hosts import AllowedHosts
 from podwright.apiserver.latency import ApiLatency
 from podwright.apiserver.running_scheduler import RunningScheduler
+from podwright.apiserver.shadow_feed import ShadowFeed
 from podwright.apiserver.short_collections import short_collections
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.apiserver.wire_protocol import WireProtocol
@@ -101,6 +102,24 @@ def server_context(certificate: Path, key: Path, authority: Path) -> ssl.SSLCont
     return context
 
 
+class ControlledParts(NamedTuple):
+    """What podwright's own API shows and controls, besides the turn loop.
+
+    Parameters
+    ----------
+    scheduler : callable
+        Makes the scheduler of the turn loop, whose configuration can be changed over HTTP.
+    latency : ApiLatency, optional
+        How long requests of the Kubernetes API are delayed.
+    shadow : ShadowFeed, optional
+        Compares the decisions of another scheduler; one of the followers of the turn loop.
+    """
+
+    scheduler: Callable[[TurnLoop], RunningScheduler] = RunningScheduler
+    latency: ApiLatency | None = None
+    shadow: ShadowFeed | None = None
+
+
 class Site(NamedTuple):
     """A further application of a server, on a socket of its own."""
 
@@ -115,9 +134,8 @@ def serve(
     started: Callable[[], None] = lambda: None,
     tls: ssl.SSLContext | None = None,
     hosts: AllowedHosts | None = None,
-    scheduler: Callable[[TurnLoop], RunningScheduler] = RunningScheduler,
+    parts: ControlledParts | None = None,
     sites: Callable[[RunningScheduler], Sequence[Site]] = lambda _: (),
-    latency: ApiLatency | None = None,
 ) -> None:
     """Serve a cluster until the process is interrupted or terminated.
 
@@ -132,12 +150,10 @@ def serve(
         The context of TLS; HTTP without TLS if left out.
     hosts : AllowedHosts, optional
         Which Host and Origin headers are served; those of loopback if left out.
-    scheduler : callable, optional
-        Makes the scheduler of the turn loop, whose configuration can be changed over HTTP.
+    parts : ControlledParts, optional
+        The default ones if left out.
     sites : callable, optional
-        Makes further sites of that scheduler's cluster.
-    latency : ApiLatency, optional
-        How long requests of the Kubernetes API are delayed.
+        Makes further sites of the scheduler's cluster.
 
     Raises
     ------
@@ -146,7 +162,8 @@ def serve(
     """
     with short_collections(), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         allowed = hosts or AllowedHosts()
-        runner.run(_serve(turns, listening, started, tls, allowed, scheduler, sites, latency))
+        controlled = parts or ControlledParts()
+        runner.run(_serve(turns, listening, started, tls, allowed, controlled, sites))
 
 
 async def _serve(
@@ -155,20 +172,25 @@ async def _serve(
     started: Callable[[], None],
     tls: ssl.SSLContext | None,
     hosts: AllowedHosts,
-    make_scheduler: Callable[[TurnLoop], RunningScheduler],
+    parts: ControlledParts,
     make_sites: Callable[[RunningScheduler], Sequence[Site]],
-    latency: ApiLatency | None,
 ) -> None:
     turns = make_turns()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, turns.stop)
-    scheduler = make_scheduler(turns)
-    application: Any = Application(turns, hosts, latency=latency, scheduler=scheduler)
+    scheduler = parts.scheduler(turns)
+    application: Any = Application(
+        turns, hosts, latency=parts.latency, scheduler=scheduler, shadow=parts.shadow
+    )
     if hosts.origins:
         application = with_cors(application, hosts.origins)
     sites = make_sites(scheduler)
-    await serving(application, turns, listening, started, tls=tls, sites=sites)
+    async with contextlib.AsyncExitStack() as stack:
+        if parts.shadow is not None:
+            comparing = loop.create_task(parts.shadow.keep_up(turns))
+            stack.callback(comparing.cancel)
+        await serving(application, turns, listening, started, tls=tls, sites=sites)
 
 
 async def serving(

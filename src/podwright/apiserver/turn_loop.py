@@ -21,12 +21,11 @@ import contextlib
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from podwright.api.endpoints import HttpReply, HttpRequest, LongRequest, Watch
-from podwright.apiserver.change_record import ChangeRecord
 from podwright.apiserver.cluster import Cluster
 from podwright.apiserver.cluster_clock import ClusterClock
 from podwright.apiserver.defects import answered as answered_by
@@ -35,7 +34,7 @@ from podwright.apiserver.lease_warnings import with_lease_warning
 from podwright.apiserver.short_collections import frozen_creations
 from podwright.config import ExtenderReply
 from podwright.simulation import World
-from podwright.store import UnusableStore
+from podwright.store import ObjectStore, UnusableStore
 
 T = TypeVar("T")
 
@@ -65,6 +64,16 @@ class WatchSubscription:
         self.wake = asyncio.Event()
 
 
+class ChangeFollower(Protocol):
+    """Receives the changes of a store, for example to record them."""
+
+    def begin(self, store: ObjectStore, now_ns: int) -> None:
+        """Take the present objects, and follow the later changes."""
+
+    def append(self, now_ns: int) -> None:
+        """Take the changes since the last call, which become visible to clients now."""
+
+
 class TurnLoop:
     """Executes the requests of all connections on one cluster.
 
@@ -73,21 +82,21 @@ class TurnLoop:
     cluster : Cluster
     clock : ClusterClock
         Of the cluster.
-    record : ChangeRecord, optional
-        Receives the changes of each turn after its commit. It begins when the loop is created.
+    followers : sequence of ChangeFollower
+        Receive the changes of each turn after its commit. They begin when the loop is created.
     """
 
     def __init__(
         self,
         cluster: Cluster,
         clock: ClusterClock,
-        record: ChangeRecord | None = None,
+        followers: Sequence[ChangeFollower] = (),
     ) -> None:
         self.cluster = cluster
         self.clock = clock
-        self.record = record
-        if record is not None:
-            record.begin(cluster.store, clock.now_ns())
+        self._followers = followers
+        for each in followers:
+            each.begin(cluster.store, clock.now_ns())
         self._queue: deque[tuple[HttpRequest, Waiting]] = deque()
         self._calls: deque[tuple[Callable[[int], Any], asyncio.Future[Any]]] = deque()
         self._subscriptions: set[WatchSubscription] = set()
@@ -255,9 +264,9 @@ class TurnLoop:
                 is_caught_up = self.cluster.catch_up(now_ns, is_over)
             if self.cluster.breakpoints.hit is not None:
                 self.clock.pause()
-            if self.record is not None:
+            for each in self._followers:
                 # Clients see the changes from now on, not from the start of the turn.
-                self.record.append(self.clock.now_ns())
+                each.append(self.clock.now_ns())
             is_committed = True
         finally:
             if not is_committed:

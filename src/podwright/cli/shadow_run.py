@@ -29,9 +29,9 @@ from podwright.config import (
 )
 from podwright.files import Record, SchedulerLog, load_record, load_scheduler_log
 from podwright.objects import FieldError, InputError
-from podwright.shadow import Finding, Shadow, agreement, report_of
+from podwright.shadow import Finding, Shadow, ShadowReport, report_of
 
-_RECORD = "record.jsonl"
+RECORD = "record.jsonl"
 _LOG = "scheduler.jsonl"
 
 
@@ -91,22 +91,18 @@ def run_shadow(  # noqa: PLR0913 - the options of the command
     announce_compilation()
     looked_at = progress(shadow.findings(), "comparing decisions", shadow.attempt_count)
     findings = [finding for finding in looked_at if finding is not None]
-    bindings = agreement(f for f in findings if f.what == "binding")
-    preemptions = agreement(f for f in findings if f.what == "preemption")
+    report = report_of(
+        findings, failed_count=shadow.failed_count, same_message_count=shadow.same_message_count
+    )
     if output in ("json", "yaml"):
         heads = {"record": record.source, "schedulerLog": None if log is None else log.source}
-        report = report_of(
-            findings,
-            failed_count=shadow.failed_count,
-            same_message_count=shadow.same_message_count,
-        )
         print_document(heads | msgspec.to_builtins(report), output)
     elif output == "name":
         for pod in dict.fromkeys(one.pod for one in findings if one.outcome != "agreed"):
             write(pod)
     else:
-        _print(shadow, record, log, findings, shows_all=output == "wide")
-    counted = (bindings, preemptions)
+        _print(report, record, log, findings, shows_all=output == "wide")
+    counted = (report.bindings, report.preemptions)
     return all(100 * one.unexplained <= allowed_percent * one.total for one in counted)
 
 
@@ -114,7 +110,7 @@ def run_shadow(  # noqa: PLR0913 - the options of the command
 
 
 def _record_in(path: Path) -> Path:
-    return _packed_or_not(path / _RECORD) if path.is_dir() else path
+    return _packed_or_not(path / RECORD) if path.is_dir() else path
 
 
 def _log_of(
@@ -140,7 +136,7 @@ def _packed_or_not(path: Path) -> Path:
 
 
 def _print(
-    shadow: Shadow,
+    report: ShadowReport,
     record: Record,
     log: SchedulerLog | None,
     findings: list[Finding],
@@ -156,10 +152,13 @@ def _print(
         print_paragraph(f"line {one.line}: {one.what} of {one.pod}: {one.outcome}", indent=2)
         for text in _describe(one):
             print_paragraph(text, indent=4, hanging=2)
-    bindings = agreement(f for f in findings if f.what == "binding")
-    preemptions = agreement(f for f in findings if f.what == "preemption")
+    print_agreement(report)
+
+
+def print_agreement(report: ShadowReport) -> None:
+    """Print the counts of a report, ending with a line for scripts."""
     print_heading("Agreement:")
-    counted = {"bindings": bindings, "preemptions": preemptions}
+    counted = {"bindings": report.bindings, "preemptions": report.preemptions}
     print_table(
         ("WHAT", "TOTAL", "AGREED", "EXPLAINED", "UNEXPLAINED", "AGREED OR EXPLAINED"),
         [
@@ -177,20 +176,21 @@ def _print(
     reasons = [
         (what, reason, str(times))
         for what, one in counted.items()
-        for reason, times in one.by_reason.items()
+        for reason, times in one.explained_by.items()
     ]
     if reasons:
         print_heading("Explained by:")
         print_table(("WHAT", "REASON", "TIMES"), reasons)
-    if shadow.failed_count:
+    failed = report.failed_attempts
+    if failed.total:
         print_heading("Attempts without a feasible node:")
-        same, total = shadow.same_message_count, shadow.failed_count
+        same, total = failed.same_message, failed.total
         share = _percentage(same, total)
         print_paragraph(f"{same} of {total} failed for the same reasons in podwright ({share})")
     write("")
     write(
-        f"bindings={bindings.total} agreed={bindings.agreed} "
-        f"explained={bindings.explained} unexplained={bindings.unexplained}"
+        f"bindings={report.bindings.total} agreed={report.bindings.agreed} "
+        f"explained={report.bindings.explained} unexplained={report.bindings.unexplained}"
     )
 
 

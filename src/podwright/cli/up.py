@@ -160,6 +160,16 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
             show_default=False,
         ),
     ] = None,
+    shadow: Annotated[
+        Path | None,
+        typer.Option(
+            "--shadow",
+            metavar="FOLDER",
+            help="Compare the decisions of another scheduler with podwright's; with "
+            "--no-scheduler. The record and the agreement are written to this folder.",
+            show_default=False,
+        ),
+    ] = None,
     speed: Annotated[
         float,
         typer.Option(
@@ -304,15 +314,11 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
         for name, option in _PARTS.items():
             if name in given:
                 reject_idle(option, "with --bare", "none of these parts runs")
-    if log_events is not None and (bare or not has_scheduler):
-        reject_idle(
-            "--log-events",
-            f"with --{'bare' if bare else 'no-scheduler'}",
-            "no decision is recorded",
-        )
-    if breakpoints and (bare or not has_scheduler):
-        option = "--bare" if bare else "--no-scheduler"
-        reject_idle("--break", f"with {option}", "there are no scheduling cycles")
+    runs_scheduler = has_scheduler and not bare
+    if not runs_scheduler:
+        reason = f"with --{'bare' if bare else 'no-scheduler'}"
+        _reject_idle_decisions(reason, log_events, breakpoints or ())
+    _check_shadow(shadow, record, has_scheduler=runs_scheduler)
     has_tls = tls or tls_cert is not None or tls_key is not None
     _check_address(ctx, address, has_tls=has_tls, is_bare=bare)
     setup = Setup(
@@ -352,9 +358,10 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
         kubeconfig=kubeconfig or Path("podwright.kubeconfig"),
         db=db,
         record=record,
+        shadow=shadow,
         speed=speed,
         log_events=log_events,
-        has_scheduler=has_scheduler and not bare,
+        has_scheduler=runs_scheduler,
         has_controllers=has_controllers and not bare,
         has_lifecycle=has_lifecycle and not bare,
         is_bare=bare,
@@ -387,6 +394,25 @@ def _conditions(texts: Sequence[str]) -> tuple[BreakCondition, ...]:
         return tuple(map(read_condition, texts))
     except ValueError as error:
         raise typer.BadParameter(f"{error}.", param_hint="'--break'") from None
+
+
+def _reject_idle_decisions(reason: str, log_events: int | None, breakpoints: Sequence[str]) -> None:
+    """Reject options of decisions where no decisions are made."""
+    if log_events is not None:
+        reject_idle("--log-events", reason, "no decision is recorded")
+    if breakpoints:
+        reject_idle("--break", reason, "there are no scheduling cycles")
+
+
+def _check_shadow(shadow: Path | None, record: Path | None, *, has_scheduler: bool) -> None:
+    """Reject a shadow of podwright's own decisions, and a second record."""
+    if shadow is not None and record is not None:
+        reject_idle("--record", "with --shadow", "the folder gets a record")
+    if shadow is not None and has_scheduler:
+        raise typer.BadParameter(
+            "requires --no-scheduler: another scheduler makes the decisions.",
+            param_hint="'--shadow'",
+        )
 
 
 def _check_address(ctx: typer.Context, address: str, *, has_tls: bool, is_bare: bool) -> None:

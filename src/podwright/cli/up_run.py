@@ -28,6 +28,7 @@ from podwright.apiserver import (
     Cluster,
     ClusterClock,
     ClusterOptions,
+    ControlledParts,
     LatencyRule,
     RunningScheduler,
     TurnLoop,
@@ -43,6 +44,7 @@ from podwright.cli.inputs import extender_caller, read_inputs, scheduler_options
 from podwright.cli.options import Setup
 from podwright.cli.up_address import AddressOptions, endpoint_of
 from podwright.cli.up_inputs import add_inputs, check_parts, event_files, inputs_of, stages_of
+from podwright.cli.up_shadow import record_in, shadow_feed, write_agreement
 from podwright.cli.up_simulator import SimulatorOptions, simulator_sites
 from podwright.cli.warm_up_run import warm_up
 from podwright.objects import FieldError, InputError
@@ -78,6 +80,7 @@ class UpOptions:
     kubeconfig: Path
     db: Path | None
     record: Path | None
+    shadow: Path | None
     speed: float
     log_events: int | None
     has_scheduler: bool
@@ -115,11 +118,9 @@ def run_up(options: UpOptions, setup: Setup) -> None:
         address = endpoint.url(listening.getsockname()[1])
         token = _BARE_TOKEN if options.is_bare else secrets.token_urlsafe(24)
         store = stack.enter_context(closing(_store(options, setup)))
-        record = (
-            None
-            if options.record is None
-            else stack.enter_context(closing(ChangeRecord(options.record)))
-        )
+        shadow = None if options.shadow is None else shadow_feed(inputs, setup)
+        path = options.record if options.shadow is None else record_in(options.shadow)
+        record = None if path is None else stack.enter_context(closing(ChangeRecord(path)))
         clock = ClusterClock(speed=options.speed)
         clock.pause()  # until the cluster is served
         start_ns = clock.now_ns()
@@ -168,7 +169,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
 
         def turns() -> TurnLoop:
             clock.resume()
-            return TurnLoop(cluster, clock, record)
+            return TurnLoop(cluster, clock, [one for one in (record, shadow) if one is not None])
 
         serve(
             turns,
@@ -176,14 +177,19 @@ def run_up(options: UpOptions, setup: Setup) -> None:
             started=lambda: _announce(options, address, simulator),
             tls=endpoint.context,
             hosts=endpoint.hosts,
-            scheduler=partial(
-                RunningScheduler,
-                new_caller=extender_caller,
-                allowed_hosts=options.simulator.allowed_hosts,
+            parts=ControlledParts(
+                scheduler=partial(
+                    RunningScheduler,
+                    new_caller=extender_caller,
+                    allowed_hosts=options.simulator.allowed_hosts,
+                ),
+                latency=ApiLatency(options.latency),
+                shadow=shadow,
             ),
             sites=sites,
-            latency=ApiLatency(options.latency),
         )
+    if shadow is not None and options.shadow is not None:
+        write_agreement(options.shadow, shadow)
     print_message("stopped" if options.db is None else f"stopped; {options.db} has all objects")
 
 

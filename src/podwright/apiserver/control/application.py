@@ -27,6 +27,7 @@ from podwright.apiserver.control.plugin_calls import plugin_call_endpoints
 from podwright.apiserver.control.plugins import plugins_endpoints
 from podwright.apiserver.control.problems import Problem, problem_response
 from podwright.apiserver.control.queue import queue_endpoints
+from podwright.apiserver.control.shadow import shadow_endpoints
 from podwright.apiserver.control.snapshot import snapshot_endpoints
 from podwright.apiserver.control.state import state_endpoints
 from podwright.apiserver.control.tables import table_endpoints
@@ -67,6 +68,7 @@ def endpoints_of(cluster: ControlledCluster) -> list[Endpoint]:
         *timeline_endpoints(turns),
         *state_endpoints(turns),
         *table_endpoints(turns),
+        *shadow_endpoints(cluster),
     ]
 
     async def show_document(_: Request) -> Response:

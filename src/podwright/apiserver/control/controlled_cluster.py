@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from podwright.apiserver.latency import ApiLatency
 from podwright.apiserver.running_scheduler import RunningScheduler
+from podwright.apiserver.shadow_feed import ShadowFeed
 from podwright.apiserver.turn_loop import TurnLoop
 
 
@@ -20,8 +21,11 @@ class ControlledCluster(NamedTuple):
         Of its Kubernetes API.
     scheduler : RunningScheduler
         Of the cluster.
+    shadow : ShadowFeed, optional
+        Compares the decisions of another scheduler.
     """
 
     turns: TurnLoop
     latency: ApiLatency
     scheduler: RunningScheduler
+    shadow: ShadowFeed | None = None

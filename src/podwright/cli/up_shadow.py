@@ -1,0 +1,72 @@
+"""`podwright up --shadow`: compares the decisions of another scheduler with podwright's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from podwright.apiserver import ShadowFeed, UnwritableRecord
+from podwright.cli.console import print_message
+from podwright.cli.inputs import Inputs
+from podwright.cli.options import Setup
+from podwright.cli.shadow_run import RECORD, print_agreement
+from podwright.objects import FieldError, InputError
+from podwright.shadow import LiveShadow
+
+AGREEMENT: Final = "agreement.json"
+"""The file of a shadow's folder that has the result, as `podwright shadow -o json` prints it."""
+
+
+def record_in(folder: Path) -> Path:
+    """Return the path of the record in a folder, which is created.
+
+    Raises
+    ------
+    UnwritableRecord
+        If the folder cannot be created, or has a record.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UnwritableRecord(f"{folder}: cannot be created: {error.strerror or error}") from error
+    path = folder / RECORD
+    if path.exists():
+        raise UnwritableRecord(f"{folder}: has a record already; name another folder with --shadow")
+    return path
+
+
+def shadow_feed(inputs: Inputs, setup: Setup) -> ShadowFeed:
+    """Return the comparison with the scheduler of the command line's configuration.
+
+    Raises
+    ------
+    InputError
+        If the configuration depends on something that is not in the record.
+    """
+    if setup.plugins:
+        message = "has no effect with --shadow: decisions are compared with those of known plugins"
+        raise InputError([FieldError(source="options", path="--plugin", message=message)])
+    shadow = LiveShadow(
+        configuration=inputs.configuration, gates=inputs.gates, source=inputs.source
+    )
+    return ShadowFeed(shadow)
+
+
+def write_agreement(folder: Path, feed: ShadowFeed) -> None:
+    """Print the agreement, and write it into the folder.
+
+    Raises
+    ------
+    UnwritableRecord
+        If the file cannot be written.
+    """
+    report = feed.finish()
+    print_agreement(report)
+    path = folder / AGREEMENT
+    try:
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
+    except OSError as error:
+        raise UnwritableRecord(f"{path}: cannot be written: {error.strerror or error}") from error
+    print_message(f"{path} has the agreement; podwright shadow {folder} compares it again")
