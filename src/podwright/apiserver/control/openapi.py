@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from podwright.apiserver.control.described_schemas import describe
 from podwright.apiserver.control.endpoints import Endpoint
 from podwright.apiserver.control.problems import CONTENT_TYPE, ProblemDocument
 from podwright.objects import Document
@@ -30,6 +31,8 @@ def openapi_document(endpoints: Iterable[Endpoint], version: str) -> Document:
     for each in table:
         types += [t for t in (each.reply, each.body) if t is not None and t not in types]
     references, schemas = msgspec.json.schema_components(types, ref_template=_REFERENCE)
+    for schema in schemas.values():
+        describe(schema)
     schema_of = dict(zip(types, references, strict=True))
     paths: dict[str, dict[str, Any]] = {}
     for each in table:
@@ -83,5 +86,12 @@ def _query_parameters(endpoint: Endpoint) -> list[Document]:
     if endpoint.query is None:
         return []
     (_,), components = msgspec.json.schema_components([endpoint.query], ref_template=_REFERENCE)
-    properties = components[endpoint.query.__name__]["properties"]
-    return [{"name": name, "in": "query", "schema": schema} for name, schema in properties.items()]
+    described = components[endpoint.query.__name__]
+    describe(described)
+    return [_parameter(name, schema) for name, schema in described["properties"].items()]
+
+
+def _parameter(name: str, schema: Document) -> Document:
+    text = schema.pop("description", "")
+    parameter: Document = {"name": name, "in": "query", "schema": schema}
+    return parameter | ({"description": text} if text else {})
