@@ -43,16 +43,20 @@ class TimelineFeed:
         self._nominated: dict[str, str] = {}
         self._nominations_version = -1
         self._written: dict[str, None] = {}
-        self._held_back: dict[str, None] = {}
+        # Ended pods are no longer known to the machine.
+        self._last_versions = {obj.key: obj for obj in machine.objects() if isinstance(obj, Pod)}
         self._rows = array("q")
 
     def handled(self, event: Event) -> None:
         """Receive an event that the machine has handled."""
         match event:
-            case ObjectPut(obj) | ObjectDeleted(obj) if isinstance(obj, Pod):
+            case ObjectPut(obj) if isinstance(obj, Pod):
+                key = obj.key
+                self._last_versions[key] = obj
+                self._written[key] = None
+            case ObjectDeleted(obj) if isinstance(obj, Pod):
+                self._last_versions.pop(obj.key, None)
                 self._written[obj.key] = None
-                if self._machine.holds_back(event):
-                    self._held_back[obj.key] = None
             case _:
                 pass
 
@@ -109,7 +113,7 @@ class TimelineFeed:
         names.update(dict.fromkeys(self._changed_nominations()))
         if touched is None or is_whole:
             names.update(dict.fromkeys((*self._pods, *machine.cluster.pods)))
-            names.update((obj.key, None) for obj in machine.objects() if isinstance(obj, Pod))
+            names.update(dict.fromkeys(self._last_versions))
         pods_on, nodes = machine.cluster.pods_on, machine.cluster.nodes
         for slot in slots:
             there = set(pods_on[slot])
@@ -118,9 +122,7 @@ class TimelineFeed:
             moved = there ^ before if node == nodes.names[slot] else there | before
             names.update(dict.fromkeys(sorted(moved)))
             self._pods_on[slot] = (nodes.names[slot], there)
-        self._written = dict(self._held_back)
-        if not machine.is_suspended:
-            self._held_back.clear()
+        self._written.clear()
         in_flight = {queued.key: queued for queued in machine.queue.in_flight()} if names else {}
         for name in names:
             queued = in_flight.get(name) or machine.queue.get(name)
@@ -151,7 +153,7 @@ class TimelineFeed:
 
     def _pod(self, name: str, queued: QueuedPod | None) -> dict[str, int]:
         values: dict[str, int] = {}
-        pod = self._machine.pod(name)
+        pod = self._last_versions.get(name)
         if pod is not None:
             values["phase"] = _PHASE_NUMBERS.get(pod.status.phase, 1)
             if pod.metadata.deletion_timestamp is not None:
