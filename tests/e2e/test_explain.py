@@ -144,6 +144,7 @@ def test_too_small_nodes_are_distinguished_from_full_ones(write):
         "node": "small",
         "plugins": ["NodeResourcesFit"],
         "lacks": ["cpu: requests 4, 2 free of 2"],
+        "devices": [],
     }
 
 

@@ -16,6 +16,7 @@ nodes.
 
 from podwright.advice.advise import Advice, find_advice
 from podwright.advice.amounts import format_amount
+from podwright.advice.device_refusals import DeviceRefusal
 from podwright.advice.edits import Change
 from podwright.advice.rejections import (
     NearNode,
@@ -29,6 +30,7 @@ from podwright.advice.trial_cluster import PlacedPods, edited
 __all__ = [
     "Advice",
     "Change",
+    "DeviceRefusal",
     "NearNode",
     "Outcome",
     "PlacedPods",

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from podwright.columns import Cluster
-from podwright.objects import Node, Object, Pod, with_fields
+from podwright.objects import Node, Object, Pod, ResourceClaim, with_fields
 
 
 class Edit(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +32,10 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True):
         The node that `on_node` changes, or that the edit is about.
     on_pod, on_node : callable, optional
         Return the changed copy.
+    claim : str
+        The ResourceClaim that `on_claim` changes, as `namespace/name`.
+    on_claim : callable, optional
+        Returns the changed copy.
     put : tuple of Object
         Objects to create.
     delete : tuple of Pod
@@ -51,6 +55,8 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True):
     node: str = ""
     on_pod: Callable[[Pod], Pod] | None = None
     on_node: Callable[[Node], Node] | None = None
+    claim: str = ""
+    on_claim: Callable[[ResourceClaim], ResourceClaim] | None = None
     put: tuple[Object, ...] = ()
     delete: tuple[Pod, ...] = ()
     drop: tuple[Object, ...] = ()
@@ -99,6 +105,7 @@ def effort_of(plan: Plan) -> float:
 def apply(plan: Plan, pod: Pod, cluster: Cluster) -> Change:
     """Apply the edits of a plan to copies of the objects."""
     nodes: dict[str, Node] = {}
+    claims: dict[str, ResourceClaim] = {}
     put: list[Object] = []
     delete: list[Pod] = []
     drop: list[Object] = []
@@ -110,6 +117,10 @@ def apply(plan: Plan, pod: Pod, cluster: Cluster) -> Change:
             node = nodes.get(edit.node) or cluster.nodes.objects[cluster.nodes.slot_of[edit.node]]
             assert node is not None, f"node {edit.node} does not exist"
             nodes[edit.node] = edit.on_node(node)
+        if edit.on_claim is not None:
+            claim = claims.get(edit.claim) or cluster.devices.claim(edit.claim)
+            assert claim is not None, f"claim {edit.claim} does not exist"
+            claims[edit.claim] = edit.on_claim(claim)
         put += edit.put
         delete += edit.delete
         drop += edit.drop
@@ -117,7 +128,7 @@ def apply(plan: Plan, pod: Pod, cluster: Cluster) -> Change:
             bypassed.add(edit.extender)
     return Change(
         pod,
-        put=(*nodes.values(), *put),
+        put=(*nodes.values(), *claims.values(), *put),
         delete=tuple(delete),
         drop=tuple(drop),
         bypassed=frozenset(bypassed),

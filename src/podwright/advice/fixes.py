@@ -6,13 +6,15 @@ that a trial has to confirm, so a rule here may be simpler than that of the plug
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice, product
 from typing import TypeAlias
 
 from podwright.advice import node_edits, pod_edits
 from podwright.advice.claim_fixes import ClaimFixes
+from podwright.advice.device_fixes import DeviceFixes
+from podwright.advice.device_refusals import DeviceRefusals
 from podwright.advice.edits import Edit, Plan, distinct
 from podwright.advice.rejections import rejection_of
 from podwright.advice.volume_fixes import VolumeFixes
@@ -23,6 +25,7 @@ from podwright.objects import (
     LabelSelectorRequirement,
     Node,
     Pod,
+    ResourceClaim,
     label_selector,
     pending_requests,
     untolerated_taint,
@@ -56,6 +59,8 @@ class Fixes:
     gates : Gates
     custom_plugins : container of str
         The names of the plugins whose rules are not known.
+    changed_claims : mapping of str to ResourceClaim, optional
+        The claims of devices with which the explanation was made, if the cluster has others.
     """
 
     def __init__(
@@ -65,6 +70,7 @@ class Fixes:
         gates: Gates,
         *,
         custom_plugins: Container[str] = _NO_PLUGINS,
+        changed_claims: Mapping[str, ResourceClaim] | None = None,
     ) -> None:
         self._explanation = explanation
         self._custom_plugins = custom_plugins
@@ -74,6 +80,8 @@ class Fixes:
         self._cluster = cluster
         self.claims = ClaimFixes(explanation.pod, cluster)
         self._volumes = VolumeFixes(explanation.pod, cluster)
+        refusals = DeviceRefusals(explanation.pod, cluster, gates, changed_claims)
+        self._devices = DeviceFixes(explanation.pod, cluster, refusals)
         self._compares = "TaintTolerationComparisonOperators" in gates
         self._shrunk: dict[tuple[str, int], Edit | None] = {}
         self._used_ports: set[int] | None = None
@@ -90,6 +98,7 @@ class Fixes:
             ("node(s) didn't match pod anti-affinity rules", self._apart),
             ("node(s) didn't satisfy existing pods anti-affinity rules", self._labels),
             ("node(s) exceed max volume count", self._attach_limits),
+            ("cannot allocate all claims", self._device_claims),
             (f"{_RESTRICTED}(s) [NodeAffinity", self._affinity),
         )
         self._statuses: dict[str, list[Status]] = {}
@@ -300,6 +309,9 @@ class Fixes:
 
     def _attach_limits(self, _reason: str, node: Node) -> list[Plan]:
         return self._volumes.of_node(node)
+
+    def _device_claims(self, _reason: str, node: Node) -> list[Plan]:
+        return self._devices.of_node(node)
 
     def _guesses(self, plugin: str, node: Node) -> list[Plan]:
         """Return changes after which a node is more like those that a custom plugin accepts."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from podwright.advice.amounts import format_amount
+from podwright.advice.device_refusals import DeviceRefusal, DeviceRefusals
 from podwright.columns import Cluster
 from podwright.config import DEFAULT_GATES, Gates
 from podwright.framework import Explanation, Status
@@ -40,12 +41,21 @@ class NearNode(msgspec.Struct, frozen=True, kw_only=True):
         The plugins that reject it, also those that were not reached.
     lacks : tuple of str
         With amounts and names, not only reasons.
+    devices : tuple of DeviceRefusal
+        The devices that were tried for the claims of the pod and refused; of the nearest nodes
+        only.
     """
 
     node: str
     plugins: tuple[str, ...]
     lacks: tuple[str, ...]
+    devices: tuple[DeviceRefusal, ...] = ()
 
+
+_DEVICES = "DynamicResources"
+_NOT_ALLOCATED = "cannot allocate all claims"
+_MOST_WITH_DEVICES = 20
+"""Of so many nodes the devices are searched again; each costs a search."""
 
 _OF_RESOURCES = frozenset({"NodeResourcesFit", "GeneralPredicates", "PodFitsResources"})
 """The plugins and predicates whose reasons begin with "Insufficient", under all rules."""
@@ -139,7 +149,25 @@ def nearest_nodes(
             (len(statuses), shortage, NearNode(node=node, plugins=plugins, lacks=tuple(lacks)))
         )
     near.sort(key=lambda entry: entry[:2])
-    return [entry[2] for entry in near[:limit]]
+    nearest = [entry[2] for entry in near[:limit]]
+    if any(_DEVICES in each.plugins for each in nearest):
+        refusals = DeviceRefusals(explanation.pod, cluster, gates)
+        for index, each in enumerate(nearest[:_MOST_WITH_DEVICES]):
+            if _DEVICES in each.plugins:
+                nearest[index] = _with_devices(each, refusals)
+    return nearest
+
+
+def _with_devices(near: NearNode, refusals: DeviceRefusals) -> NearNode:
+    """Return a node with the devices that it refuses."""
+    found = refusals.of_node(near.node)
+    summary = refusals.summary(found)
+    if not summary:
+        return near
+    lacks = [text for text in near.lacks if text != _NOT_ALLOCATED]
+    return msgspec.structs.replace(
+        near, lacks=(*lacks, *summary), devices=refusals.refusals_in_words(found)
+    )
 
 
 def _lacks(

@@ -27,7 +27,7 @@ from podwright.advice.rejections import nearest_nodes
 from podwright.columns import Cluster, PlacedPod
 from podwright.config import Gates
 from podwright.framework import Explanation
-from podwright.objects import Object, Pod, PodwrightError, PriorityClass
+from podwright.objects import Object, Pod, PodwrightError, PriorityClass, ResourceClaim
 
 _MOST_REMEDIES = 8
 _MOST_TRIALS = 150
@@ -240,7 +240,14 @@ class Search:
 
     def _proposed(self, explanation: Explanation, begun: Plan) -> Iterator[Plan]:
         """Yield the plans for an explanation, each with the edits that it was made with."""
-        fixes = Fixes(explanation, self._cluster, self._gates, custom_plugins=self._custom_plugins)
+        changed = {obj.key: obj for obj in self._apply(begun).put if isinstance(obj, ResourceClaim)}
+        fixes = Fixes(
+            explanation,
+            self._cluster,
+            self._gates,
+            custom_plugins=self._custom_plugins,
+            changed_claims=changed,
+        )
         pod = explanation.pod
         if explanation.decision.held_back is not None:
             names = [gate.name for gate in pod.spec.scheduling_gates]

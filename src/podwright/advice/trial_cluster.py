@@ -11,11 +11,13 @@ from contextlib import contextmanager
 
 from podwright.columns import Cluster, PlacedPod
 from podwright.objects import (
+    DeviceClass,
     Node,
     Object,
     PersistentVolume,
     PersistentVolumeClaim,
     Pod,
+    ResourceClaim,
     StorageClass,
 )
 
@@ -130,8 +132,8 @@ def edited(
     Parameters
     ----------
     put : sequence of Object
-        Nodes, claims, volumes and storage classes, new or changed, new CSINodes, and new priority
-        classes, which no column has.
+        Nodes, claims of volumes and devices, volumes, storage classes and device classes, new or
+        changed, new CSINodes, and new priority classes, which no column has.
     delete : sequence of Pod
         Placed pods.
     drop : sequence of Object
@@ -179,5 +181,9 @@ def _current(cluster: Cluster, obj: Object) -> Object | None:
             return cluster.storage.volumes.get(obj.name)
         case StorageClass():
             return cluster.storage.classes.get(obj.name)
+        case ResourceClaim():
+            return cluster.devices.claims.get(obj.key)
+        case DeviceClass():
+            return cluster.devices.classes.get(obj.name)
         case _:
             return None

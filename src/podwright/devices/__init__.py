@@ -45,7 +45,7 @@ from podwright.devices.pod_claims import (
     is_reserved_for,
 )
 from podwright.devices.pools import Pool
-from podwright.devices.requests import claim_name, preference_score, requests_of
+from podwright.devices.requests import Choice, claim_name, preference_score, requests_of
 from podwright.devices.results import (
     UnsupportedSelectorError,
     allocation_results,
@@ -64,6 +64,7 @@ __all__ = [
     "TAINTED",
     "AllocatedDevices",
     "AllocationError",
+    "Choice",
     "Chosen",
     "DeviceId",
     "DeviceIndex",

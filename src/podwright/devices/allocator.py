@@ -16,7 +16,7 @@ allocator_incubating.go
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -49,6 +49,19 @@ class Features(msgspec.Struct, frozen=True, kw_only=True):
     device_taints: bool = True
     binding_conditions: bool = True
     consumable_capacity: bool = True
+
+    @classmethod
+    def of(cls, gates: Container[str]) -> Features:
+        """Return the features of the enabled feature gates."""
+        waits = "DRADeviceBindingConditions" in gates and "DRAResourceClaimDeviceStatus" in gates
+        return cls(
+            admin_access="DRAAdminAccess" in gates,
+            prioritized_list="DRAPrioritizedList" in gates,
+            partitionable_devices="DRAPartitionableDevices" in gates,
+            device_taints="DRADeviceTaints" in gates,
+            binding_conditions=waits,
+            consumable_capacity="DRAConsumableCapacity" in gates,
+        )
 
 
 class Chosen(NamedTuple):
@@ -166,6 +179,8 @@ class Search:
 
     Attributes
     ----------
+    pools : tuple of Pool
+        Those of the node.
     step_count : int
     """
 
@@ -179,7 +194,7 @@ class Search:
         most_steps: int = 0,
         on_refusal: Refused | None = None,
     ) -> None:
-        self._pools = node.pools
+        self.pools = node.pools
         self._devices = [
             (device, pool) for pool in node.pools if pool.is_usable for device in pool.devices
         ]
@@ -297,7 +312,7 @@ class Search:
 
     def _all_devices(self, index: int, work: _Work, where: str) -> list[tuple[SliceDevice, Pool]]:
         found: list[tuple[SliceDevice, Pool]] = []
-        for pool in self._pools:
+        for pool in self.pools:
             if not pool.is_usable:
                 state = "being updated" if pool.is_incomplete else "invalid"
                 raise AllocationError(

@@ -127,16 +127,8 @@ class DynamicResources(Plugin):
         self.args = DynamicResourcesArgs() if args is None else args
         self._is_enabled = "DynamicResourceAllocation" in gates
         self._maps_device_classes = "DRAExtendedResource" in gates
-        waits = "DRADeviceBindingConditions" in gates and "DRAResourceClaimDeviceStatus" in gates
-        self._waits_for_conditions = waits
-        features = Features(
-            admin_access="DRAAdminAccess" in gates,
-            prioritized_list="DRAPrioritizedList" in gates,
-            partitionable_devices="DRAPartitionableDevices" in gates,
-            device_taints="DRADeviceTaints" in gates,
-            binding_conditions=waits,
-            consumable_capacity="DRAConsumableCapacity" in gates,
-        )
+        features = Features.of(gates)
+        self._waits_for_conditions = features.binding_conditions
         timeout_ns = self.args.filter_timeout_ns
         if timeout_ns is None:
             timeout_ns = _FILTER_TIMEOUT_NS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from podwright.advice import ReasonGroup, Remedy
+from podwright.advice import DeviceRefusal, ReasonGroup, Remedy
 from podwright.recording.explanations.decision import decision_document
 from podwright.recording.explanations.preemption import preemption_document
 from podwright.recording.explanations.view import ExplanationView, WorkloadView
@@ -43,7 +43,12 @@ def explanation_document(view: ExplanationView) -> dict[str, Any]:
             "pods": list(view.taken.pods),
         },
         "nearest": [
-            {"node": near.node, "plugins": list(near.plugins), "lacks": list(near.lacks)}
+            {
+                "node": near.node,
+                "plugins": list(near.plugins),
+                "lacks": list(near.lacks),
+                "devices": [_device(each) for each in near.devices],
+            }
             for near in view.near
         ],
         "preemption": preemption_document(explanation.decision),
@@ -124,4 +129,15 @@ def _remedy(remedy: Remedy) -> dict[str, Any]:
         ],
         "deletedPods": list(remedy.delete),
         "deletedObjects": [{"kind": obj.kind, "name": obj.key} for obj in remedy.drop],
+    }
+
+
+def _device(refusal: DeviceRefusal) -> dict[str, str]:
+    return {
+        "claim": refusal.claim,
+        "request": refusal.request,
+        "driver": refusal.device.driver,
+        "pool": refusal.device.pool,
+        "device": refusal.device.device,
+        "reason": refusal.reason,
     }

@@ -1,0 +1,215 @@
+"""Plans for the claims of devices: selectors, constraints and tolerations to change.
+
+The spec of a claim cannot be changed, so the plans name the template that the claim was made of,
+or say that the claim has to be created anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from functools import partial
+from typing import Any, TypeAlias
+
+from msgspec.structs import replace
+
+from podwright.advice.device_refusals import (
+    DeviceRefusals,
+    RefusedRequest,
+    constraint_text,
+    selector_of,
+    taint_text,
+)
+from podwright.advice.edits import Edit, Plan
+from podwright.columns import Cluster
+from podwright.devices import (
+    CONSTRAINT,
+    NOT_SELECTED,
+    TAINTED,
+    Choice,
+    claim_name,
+    generated_claims,
+)
+from podwright.objects import (
+    DeviceClass,
+    DeviceSelector,
+    DeviceSubRequest,
+    DeviceTaint,
+    DeviceToleration,
+    ExactDeviceRequest,
+    Node,
+    Pod,
+    ResourceClaim,
+    with_fields,
+)
+
+_ChangeRequest: TypeAlias = Callable[[ExactDeviceRequest | DeviceSubRequest], dict[str, Any]]
+"""Returns the changed fields of a request."""
+
+
+class DeviceFixes:
+    """Proposes plans for nodes whose devices do not satisfy the claims of a pod.
+
+    Parameters
+    ----------
+    pod : Pod
+    cluster : Cluster
+    refusals : DeviceRefusals
+    """
+
+    def __init__(self, pod: Pod, cluster: Cluster, refusals: DeviceRefusals) -> None:
+        self._cluster = cluster
+        self._refusals = refusals
+        generated = generated_claims(pod)
+        namespace = pod.metadata.namespace
+        self._templates = {
+            f"{namespace}/{generated[entry.name]}": entry.resource_claim_template_name
+            for entry in pod.spec.resource_claims
+            if entry.resource_claim_template_name is not None and entry.name in generated
+        }
+
+    def of_node(self, node: Node) -> list[Plan]:
+        """Return plans after which devices of a node might satisfy the claims."""
+        found = self._refusals.of_node(node.name)
+        return [
+            (edit,)
+            for request in found.requests
+            if request.device_count
+            for edit in self._edits(request)
+        ]
+
+    def _edits(self, request: RefusedRequest) -> Iterator[Edit]:
+        selectors: dict[int, None] = {}
+        constraints: dict[int, None] = {}
+        taints: dict[DeviceTaint, None] = {}
+        for reason, device, place in request.refusals.values():
+            if reason == NOT_SELECTED and place:
+                selectors[place] = None
+            elif reason.startswith(CONSTRAINT):
+                constraints[place] = None
+            elif reason == TAINTED:
+                untolerated = (
+                    t for t in device.device.taints if not request.choice.tolerates((t,))
+                )
+                taints.update(dict.fromkeys(untolerated))
+        for place in selectors:
+            yield self._drop_selector(request, place)
+        for index in constraints:
+            yield self._drop_constraint(request, index)
+        for taint in taints:
+            yield self._tolerate(request, taint)
+        if 0 < request.usable_count < request.choice.count:
+            yield self._reduce(request, request.usable_count)
+
+    def _where(self, claim: ResourceClaim) -> str:
+        template = self._templates.get(claim.key)
+        if template is None:
+            return f"ResourceClaim {claim_name(claim)}, created anew"
+        return f"ResourceClaimTemplate {claim.metadata.namespace}/{template}"
+
+    def _drop_selector(self, request: RefusedRequest, place: int) -> Edit:
+        expression = selector_of(request, place, self._cluster)
+        if place < 0:
+            return _drop_class_selector(
+                self._cluster.devices.classes[request.choice.class_name], expression
+            )
+        name = request.choice.full_name
+        return self._edit(
+            request,
+            ("selector", expression),
+            f"drop the selector {expression} of request {name}",
+            1.5,
+            lambda of: {"selectors": _without(of.selectors, expression)},
+        )
+
+    def _tolerate(self, request: RefusedRequest, taint: DeviceTaint) -> Edit:
+        added = DeviceToleration(
+            key=taint.key, operator="Equal", value=taint.value, effect=taint.effect
+        )
+        return self._edit(
+            request,
+            ("toleration", taint.key, taint.value, taint.effect),
+            f"tolerate {taint_text(taint)} in request {request.choice.full_name}",
+            1.2,
+            lambda of: {"tolerations": (*of.tolerations, added)},
+        )
+
+    def _reduce(self, request: RefusedRequest, count: int) -> Edit:
+        return self._edit(
+            request,
+            ("count", count),
+            f"request {count} instead of {request.choice.count} devices in request"
+            f" {request.choice.full_name}",
+            2.0,
+            lambda _of: {"count": count},
+        )
+
+    def _edit(
+        self,
+        request: RefusedRequest,
+        what: tuple[Hashable, ...],
+        text: str,
+        effort: float,
+        change: _ChangeRequest,
+    ) -> Edit:
+        claim, choice = request.claim, request.choice
+        return Edit(
+            key=("device request", claim.key, choice.full_name, *what),
+            text=f"{text} ({self._where(claim)})",
+            effort=effort,
+            claim=claim.key,
+            on_claim=partial(_with_request, choice=choice, change=change),
+        )
+
+    def _drop_constraint(self, request: RefusedRequest, index: int) -> Edit:
+        claim = request.claim
+        constraint = claim.spec.devices.constraints[index]
+
+        def without(changed: ResourceClaim) -> ResourceClaim:
+            devices = changed.spec.devices
+            left = tuple(each for each in devices.constraints if each != constraint)
+            return with_fields(changed, "spec", devices=replace(devices, constraints=left))
+
+        text = constraint_text(claim, index)
+        return Edit(
+            key=("device constraint", claim.key, text),
+            text=f"drop the constraint {text} ({self._where(claim)})",
+            effort=1.5,
+            claim=claim.key,
+            on_claim=without,
+        )
+
+
+def _drop_class_selector(device_class: DeviceClass, expression: str) -> Edit:
+    left = _without(device_class.spec.selectors, expression)
+    return Edit(
+        key=("class selector", device_class.name, expression),
+        text=f"drop the selector {expression} from DeviceClass {device_class.name}",
+        effort=3.0,
+        put=(with_fields(device_class, "spec", selectors=left),),
+    )
+
+
+def _without(selectors: tuple[DeviceSelector, ...], expression: str) -> tuple[DeviceSelector, ...]:
+    return tuple(
+        each for each in selectors if each.cel is None or each.cel.expression != expression
+    )
+
+
+def _with_request(claim: ResourceClaim, *, choice: Choice, change: _ChangeRequest) -> ResourceClaim:
+    """Return a claim with changed fields of one request, or of one alternative of it."""
+    devices = claim.spec.devices
+    requests = []
+    for request in devices.requests:
+        if request.name != choice.request:
+            requests.append(request)
+        elif request.exactly is not None:
+            exactly = replace(request.exactly, **change(request.exactly))
+            requests.append(replace(request, exactly=exactly))
+        else:
+            alternatives = tuple(
+                replace(each, **change(each)) if each.name == choice.alternative else each
+                for each in request.first_available
+            )
+            requests.append(replace(request, first_available=alternatives))
+    changed = replace(devices, requests=tuple(requests))
+    return with_fields(claim, "spec", devices=changed)

@@ -1,0 +1,307 @@
+"""Why a node's devices do not satisfy the claims of a pod: device by device, and in short.
+
+The search for devices is repeated on the node, and each device that it refuses is recorded. It
+ends after fewer steps than the scheduler's, so that an explanation never takes long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from podwright.columns import Cluster, SearchSettings
+from podwright.devices import (
+    CONSTRAINT,
+    IN_USE,
+    NO_CAPACITY,
+    NO_COUNTERS,
+    NOT_SELECTED,
+    TAINTED,
+    AllocationError,
+    DeviceId,
+    Features,
+    MissingClaimError,
+    claim_name,
+    claims_of_pod,
+    requests_of,
+)
+from podwright.objects import DeviceTaint
+
+if TYPE_CHECKING:
+    from podwright.config import Gates
+    from podwright.devices import Choice, Pool, SliceDevice
+    from podwright.objects import Pod, ResourceClaim
+
+_MOST_STEPS = 20_000
+_ORDER = (NOT_SELECTED, TAINTED, CONSTRAINT, NO_COUNTERS, NO_CAPACITY, IN_USE)
+"""Of several reasons for one device, the first counts: a later one may depend on a choice."""
+
+
+class DeviceRefusal(msgspec.Struct, frozen=True, kw_only=True):
+    """A device that was tried for a request and refused.
+
+    Parameters
+    ----------
+    claim : str
+        `namespace/name`.
+    request : str
+        With the alternative, if it has any: ``request/alternative``.
+    device : DeviceId
+    reason : str
+    """
+
+    claim: str
+    request: str
+    device: DeviceId
+    reason: str
+
+
+class RefusedRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A request that the devices of a node do not satisfy.
+
+    Parameters
+    ----------
+    claim : ResourceClaim
+    choice : Choice
+        The request, or an alternative of it.
+    device_count : int
+        How many devices there are on the node.
+    refusals : dict of DeviceId to (str, SliceDevice, int)
+        Per refused device the reason, the device, and which selector or constraint refuses it: a
+        selector of the class counts from -1 down; 0 for other reasons.
+    """
+
+    claim: ResourceClaim
+    choice: Choice
+    device_count: int
+    refusals: dict[DeviceId, tuple[str, SliceDevice, int]]
+
+    @property
+    def usable_count(self) -> int:
+        """How many devices were not refused."""
+        return self.device_count - len(self.refusals)
+
+
+class NodeRefusals(msgspec.Struct, frozen=True, kw_only=True):
+    """What the search on one node found.
+
+    Parameters
+    ----------
+    requests : tuple of RefusedRequest
+        In the order in which they were reached.
+    problems : tuple of str
+        Why pools were not tried, and why the search ended early.
+    """
+
+    requests: tuple[RefusedRequest, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+class DeviceRefusals:
+    """Finds the refused devices of nodes.
+
+    Parameters
+    ----------
+    pod : Pod
+    cluster : Cluster
+    gates : Gates
+    changed : mapping of str to ResourceClaim
+        Claims that replace those of the cluster, by `namespace/name`.
+    """
+
+    def __init__(
+        self,
+        pod: Pod,
+        cluster: Cluster,
+        gates: Gates,
+        changed: Mapping[str, ResourceClaim] | None = None,
+    ) -> None:
+        self._cluster = cluster
+        self._settings = SearchSettings(features=Features.of(gates), most_steps=_MOST_STEPS)
+        find = cluster.devices.claim
+        replaced = changed or {}
+        try:
+            claims = claims_of_pod(pod, lambda key: replaced.get(key) or find(key))
+        except MissingClaimError:
+            claims = []
+        self._claims = [claim for claim in claims if claim.status.allocation is None]
+        self._users: dict[DeviceId, str] | None = None
+
+    def of_node(self, name: str) -> NodeRefusals:
+        """Return what a search on a node refuses; nothing if all claims are satisfied."""
+        slot = self._cluster.nodes.slot_of.get(name)
+        if slot is None or not self._claims:
+            return NodeRefusals()
+        by_choice: dict[Choice, dict[DeviceId, tuple[str, SliceDevice, int]]] = {}
+
+        def note(choice: Choice, device: SliceDevice, reason: str) -> None:
+            known = by_choice.setdefault(choice, {})
+            old = known.get(device.id)
+            if old is None or _rank(reason) < _rank(old[0]):
+                known[device.id] = reason, device, 0
+
+        search = self._cluster.device_fits.search(slot, self._claims, self._settings, note)
+        problems = [
+            f"resource pool {pool.id} is {_state_of(pool)}"
+            for pool in search.pools
+            if not pool.is_usable
+        ]
+        try:
+            if search.run() is not None:
+                return NodeRefusals()
+        except AllocationError as error:
+            problems.append(str(error))
+        count = sum(len(pool.devices) for pool in search.pools if pool.is_usable)
+        return NodeRefusals(
+            requests=tuple(self._requests(by_choice, count)), problems=tuple(problems)
+        )
+
+    def _requests(
+        self,
+        by_choice: Mapping[Choice, dict[DeviceId, tuple[str, SliceDevice, int]]],
+        device_count: int,
+    ) -> list[RefusedRequest]:
+        found = []
+        for claim in self._claims:
+            for request in requests_of(claim.spec):
+                for choice in request.choices:
+                    refusals = by_choice.get(choice, {})
+                    if device_count - len(refusals) >= max(choice.count, 1):
+                        continue
+                    located = {
+                        device: (reason, of, self._place(choice, of, reason))
+                        for device, (reason, of, _) in refusals.items()
+                    }
+                    found.append(
+                        RefusedRequest(
+                            claim=claim,
+                            choice=choice,
+                            device_count=device_count,
+                            refusals=located,
+                        )
+                    )
+        return found
+
+    def _place(self, choice: Choice, device: SliceDevice, reason: str) -> int:
+        """Return which selector or constraint refuses a device."""
+        if reason.startswith(CONSTRAINT):
+            return int(reason.removeprefix(CONSTRAINT))
+        if reason != NOT_SELECTED:
+            return 0
+        devices = self._cluster.devices
+        device_class = devices.classes.get(choice.class_name)
+        of_class = () if device_class is None else device_class.spec.selectors
+        for selectors, sign in ((of_class, -1), (choice.selectors, 1)):
+            for index, selector in enumerate(selectors, 1):
+                if not devices.selection.matches((selector,), device, ""):
+                    return sign * index
+        return 0
+
+    # ------------------------------------------------------------ in words
+
+    def refusals_in_words(self, found: NodeRefusals) -> tuple[DeviceRefusal, ...]:
+        """Return every refused device with its reason."""
+        return tuple(
+            DeviceRefusal(
+                claim=claim_name(each.claim),
+                request=each.choice.full_name,
+                device=device,
+                reason=self._text(each, device, *refusal, with_user=True),
+            )
+            for each in found.requests
+            for device, refusal in each.refusals.items()
+        )
+
+    def summary(self, found: NodeRefusals) -> list[str]:
+        """Return a sentence per request that is not satisfied, and the problems."""
+        texts = []
+        for each in found.requests:
+            where = f"claim {claim_name(each.claim)}, request {each.choice.full_name}"
+            if not each.device_count:
+                texts.append(f"{where}: the node has no devices")
+                continue
+            counts: dict[str, int] = {}
+            for device, refusal in each.refusals.items():
+                text = self._text(each, device, *refusal, with_user=False)
+                counts[text] = counts.get(text, 0) + 1
+            reasons = ", ".join(f"{count} {text}" for text, count in counts.items())
+            devices = f"{each.device_count} device{'s' * (each.device_count != 1)}"
+            usable = each.usable_count or "none"
+            needed = f"needs {each.choice.count}, " if each.choice.count > 1 else ""
+            ending = f": {reasons}" if reasons else ""
+            texts.append(f"{where}: {needed}{usable} of {devices} can be used{ending}")
+        return [*texts, *found.problems]
+
+    def _text(
+        self,
+        request: RefusedRequest,
+        device: DeviceId,
+        reason: str,
+        of: SliceDevice,
+        place: int,
+        *,
+        with_user: bool,
+    ) -> str:
+        choice = request.choice
+        if reason == TAINTED:
+            untolerated = [t for t in of.device.taints if not choice.tolerates((t,))]
+            return f"with untolerated taint {', '.join(map(taint_text, untolerated))}"
+        if reason == IN_USE:
+            if device not in self._allocated():
+                return "chosen for another request"
+            user = self._allocated()[device]
+            return f"in use by claim {user}" if with_user and user else IN_USE
+        if reason.startswith(CONSTRAINT):
+            return f"excluded by {constraint_text(request.claim, place)}"
+        if reason != NOT_SELECTED:
+            return f"without enough {reason.removeprefix('not enough ')} left"
+        if place == 0:
+            return "for other nodes"
+        expression = selector_of(request, place, self._cluster)
+        owner = f"DeviceClass {choice.class_name}" if place < 0 else "the request"
+        return f"not selected by {expression} of {owner}"
+
+    def _allocated(self) -> dict[DeviceId, str]:
+        """Return the allocated devices, with the claim of each; "" if it is pending."""
+        if self._users is None:
+            devices = self._cluster.devices
+            self._users = dict.fromkeys(devices.allocated.all_used(), "")
+            for key in devices.claims:
+                claim = devices.claim(key)
+                allocation = None if claim is None else claim.status.allocation
+                for result in () if allocation is None else allocation.devices.results:
+                    self._users[DeviceId(result.driver, result.pool, result.device)] = key
+        return self._users
+
+
+def selector_of(request: RefusedRequest, place: int, cluster: Cluster) -> str:
+    """Return the expression at the place of a refusal."""
+    selectors = request.choice.selectors
+    if place < 0:
+        selectors = cluster.devices.classes[request.choice.class_name].spec.selectors
+    cel = selectors[abs(place) - 1].cel
+    return "" if cel is None else cel.expression
+
+
+def constraint_text(claim: ResourceClaim, index: int) -> str:
+    """Return a constraint of a claim in words."""
+    constraint = claim.spec.devices.constraints[index]
+    if constraint.match_attribute is not None:
+        return f"matchAttribute {constraint.match_attribute}"
+    return f"distinctAttribute {constraint.distinct_attribute}"
+
+
+def taint_text(taint: DeviceTaint) -> str:
+    """Return a taint as kubectl writes it."""
+    value = f"={taint.value}" if taint.value else ""
+    return f"{taint.key}{value}:{taint.effect}"
+
+
+def _rank(reason: str) -> int:
+    return next(rank for rank, start in enumerate(_ORDER) if reason.startswith(start))
+
+
+def _state_of(pool: Pool) -> str:
+    return "incomplete" if pool.is_incomplete else f"invalid: {pool.invalid_reason}"

@@ -1,0 +1,223 @@
+"""Advice for pods whose claims of devices cannot be allocated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.advice import NearNode, Remedy
+from podwright.assembly import Scheduler
+from podwright.objects import Object, ResourceClaim, decode_pod
+from podwright.recording.explanations.document import explanation_document
+from podwright.recording.explanations.present import present_view
+from podwright.schema import decode
+from podwright.testing import make_node
+
+_DRIVER = "gpu.example.com"
+_NEW = f'device.attributes["{_DRIVER}"].model == "new"'
+
+Document = dict[str, Any]
+
+
+def _object(kind: str, name: str, spec: Document, **more: Any) -> Object:
+    metadata = {"name": name, "uid": name}
+    if kind == "ResourceClaim":
+        metadata["namespace"] = "default"
+    head = {"apiVersion": "resource.k8s.io/v1", "kind": kind, "metadata": metadata}
+    return decode(head | {"spec": spec} | more)
+
+
+def _devices(*models: str, **fields: Any) -> Object:
+    devices = [
+        {"name": f"d{index}", "attributes": {"model": {"string": model}}} | fields
+        for index, model in enumerate(models)
+    ]
+    pool = {"name": "n", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": _DRIVER, "nodeName": "n", "pool": pool, "devices": devices}
+    return _object("ResourceSlice", "n", spec)
+
+
+def _request(name: str = "gpu", **fields: Any) -> Document:
+    exactly = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1} | fields
+    return {"name": name, "exactly": exactly}
+
+
+def _selecting(expression: str, name: str = "gpu", **fields: Any) -> Document:
+    return _request(name, selectors=[{"cel": {"expression": expression}}], **fields)
+
+
+def _claim(*requests: Document, **devices: Any) -> Object:
+    return _object("ResourceClaim", "c", {"devices": {"requests": list(requests)} | devices})
+
+
+def _explained(
+    *objects: Object, entry: Document | None = None, gpu: Document | None = None
+) -> tuple[list[Remedy], tuple[NearNode, ...], Document]:
+    """Return the remedies, the nearest nodes and the document for a pod with claim c."""
+    scheduler = Scheduler()
+    status = {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "c"}]}
+    pod = decode_pod(
+        {
+            "metadata": {"name": "pod", "namespace": "default", "uid": "pod"},
+            "spec": {
+                "containers": [{"name": "main"}],
+                "resourceClaims": [{"name": "gpu"} | (entry or {"resourceClaimName": "c"})],
+            },
+            "status": status,
+        }
+    )
+    scheduler.add(make_node("n", cpu="4"), _object("DeviceClass", "gpu", gpu or {}), *objects, pod)
+    explanation = scheduler.explain(pod.key)
+    near = tuple(scheduler.nearest_nodes(explanation))
+    document = explanation_document(present_view(scheduler, explanation))
+    return scheduler.remedies(explanation), near, document
+
+
+_MATCH = [{"matchAttribute": f"{_DRIVER}/model"}]
+_TAINTS = [{"key": "bad", "value": "yes", "effect": "NoSchedule"}]
+_ANEW = "(ResourceClaim default/c, created anew)"
+
+
+@pytest.mark.parametrize(
+    ("objects", "remedies", "lacks"),
+    [
+        pytest.param(
+            [_devices("old", "old"), _claim(_selecting(_NEW))],
+            [f"drop the selector {_NEW} of request gpu {_ANEW}"],
+            f"request gpu: none of 2 devices can be used: 2 not selected by {_NEW} of the request",
+            id="a selector",
+        ),
+        pytest.param(
+            [_devices("new", taints=_TAINTS), _claim(_request())],
+            [f"tolerate bad=yes:NoSchedule in request gpu {_ANEW}"],
+            "request gpu: none of 1 device can be used:"
+            " 1 with untolerated taint bad=yes:NoSchedule",
+            id="a taint of a device",
+        ),
+        pytest.param(
+            [_devices("new", "old"), _claim(_request(count=2), constraints=_MATCH)],
+            [
+                f"drop the constraint matchAttribute {_DRIVER}/model {_ANEW}",
+                f"request 1 instead of 2 devices in request gpu {_ANEW}",
+            ],
+            "request gpu: needs 2, 1 of 2 devices can be used:"
+            f" 1 excluded by matchAttribute {_DRIVER}/model",
+            id="a constraint",
+        ),
+        pytest.param(
+            [_devices("new", "old"), _claim(_selecting(_NEW, count=2))],
+            [
+                f"drop the selector {_NEW} of request gpu {_ANEW}",
+                f"request 1 instead of 2 devices in request gpu {_ANEW}",
+            ],
+            "request gpu: needs 2, 1 of 2 devices can be used:"
+            f" 1 not selected by {_NEW} of the request",
+            id="a count",
+        ),
+        pytest.param(
+            [_devices("old", taints=_TAINTS), _claim(_selecting(_NEW))],
+            [
+                f"drop the selector {_NEW} of request gpu {_ANEW} and tolerate bad=yes:NoSchedule"
+                f" in request gpu {_ANEW}"
+            ],
+            f"request gpu: none of 1 device can be used: 1 not selected by {_NEW} of the request",
+            id="two changes of one request",
+        ),
+        pytest.param(
+            [_devices(), _claim(_request())],
+            [],
+            "request gpu: the node has no devices",
+            id="no devices",
+        ),
+    ],
+)
+def test_the_request_or_constraint_to_change_is_named(
+    objects: list[Object], remedies: list[str], lacks: str
+) -> None:
+    found, near, _ = _explained(*objects)
+    assert [remedy.text for remedy in found if "node" not in remedy.text] == remedies
+    assert near[0].lacks == (f"claim default/c, {lacks}",)
+
+
+def test_a_remedy_contains_the_changed_claim() -> None:
+    found, _, _ = _explained(_devices("old"), _claim(_selecting(_NEW)))
+    (claim,) = found[0].put
+    assert isinstance(claim, ResourceClaim)
+    assert claim.raw["spec"]["devices"]["requests"] == [_request()]
+
+
+def test_the_template_of_a_claim_is_named() -> None:
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "pod", "uid": "pod", "controller": True}
+    claim = _claim(_selecting(_NEW))
+    generated = decode(
+        claim.raw | {"metadata": claim.raw["metadata"] | {"ownerReferences": [owner]}}
+    )
+    entry = {"resourceClaimTemplateName": "any"}
+    found, _, _ = _explained(_devices("old"), generated, entry=entry)
+    assert found[0].text == (
+        f"drop the selector {_NEW} of request gpu (ResourceClaimTemplate default/any)"
+    )
+
+
+def test_a_selector_of_the_class_is_named_and_dropped_from_the_class() -> None:
+    selector = {"selectors": [{"cel": {"expression": _NEW}}]}
+    found, near, _ = _explained(_devices("old"), _claim(_request()), gpu=selector)
+    assert found[0].text == f"drop the selector {_NEW} from DeviceClass gpu"
+    assert near[0].lacks == (
+        "claim default/c, request gpu: none of 1 device can be used:"
+        f" 1 not selected by {_NEW} of DeviceClass gpu",
+    )
+
+
+def test_the_claim_that_uses_a_device_is_in_the_document() -> None:
+    results = [{"request": "gpu", "driver": _DRIVER, "pool": "n", "device": "d0"}]
+    allocated = _object(
+        "ResourceClaim",
+        "other",
+        {"devices": {"requests": [_request()]}},
+        status={"allocation": {"devices": {"results": results}}},
+    )
+    _, near, document = _explained(_devices("new"), allocated, _claim(_request()))
+    assert near[0].lacks == (
+        "claim default/c, request gpu: none of 1 device can be used: 1 in use",
+    )
+    assert document["nearest"][0]["devices"] == [
+        {
+            "claim": "default/c",
+            "request": "gpu",
+            "driver": _DRIVER,
+            "pool": "n",
+            "device": "d0",
+            "reason": "in use by claim default/other",
+        }
+    ]
+
+
+def test_an_incomplete_pool_is_named() -> None:
+    pool = {"name": "n", "generation": 1, "resourceSliceCount": 2}
+    spec = {"driver": _DRIVER, "nodeName": "n", "pool": pool, "devices": [{"name": "d0"}]}
+    _, near, _ = _explained(_object("ResourceSlice", "n", spec), _claim(_request()))
+    assert near[0].lacks == (
+        "claim default/c, request gpu: the node has no devices",
+        f"resource pool {_DRIVER}/n is incomplete",
+    )
+
+
+def test_alternatives_are_refused_and_changed_one_by_one() -> None:
+    alternatives = [
+        {"name": "best", "deviceClassName": "gpu", "count": 1, "allocationMode": "ExactCount"}
+        | {"selectors": [{"cel": {"expression": _NEW}}]},
+        {"name": "two", "deviceClassName": "gpu", "count": 2, "allocationMode": "ExactCount"},
+    ]
+    claim = _claim({"name": "gpu", "firstAvailable": alternatives})
+    found, near, _ = _explained(_devices("old"), claim)
+    assert [remedy.text for remedy in found if "node" not in remedy.text] == [
+        f"drop the selector {_NEW} of request gpu/best {_ANEW}",
+        f"request 1 instead of 2 devices in request gpu/two {_ANEW}",
+    ]
+    assert near[0].lacks == (
+        "claim default/c, request gpu/best: none of 1 device can be used:"
+        f" 1 not selected by {_NEW} of the request",
+        "claim default/c, request gpu/two: needs 2, 1 of 1 device can be used",
+    )
