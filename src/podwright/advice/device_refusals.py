@@ -48,13 +48,16 @@ class DeviceRefusal(msgspec.Struct, frozen=True, kw_only=True):
         `namespace/name`.
     request : str
         With the alternative, if it has any: ``request/alternative``.
-    device : DeviceId
+    driver, pool, device : str
+        What identifies the device.
     reason : str
     """
 
     claim: str
     request: str
-    device: DeviceId
+    driver: str
+    pool: str
+    device: str
     reason: str
 
 
@@ -207,7 +210,9 @@ class DeviceRefusals:
             DeviceRefusal(
                 claim=claim_name(each.claim),
                 request=each.choice.full_name,
-                device=device,
+                driver=device.driver,
+                pool=device.pool,
+                device=device.device,
                 reason=self._text(each, device, *refusal, with_user=True),
             )
             for each in found.requests

@@ -77,6 +77,12 @@ class SchedulerHandle:
     def record_event(self, pod: Pod, reason: str, note: str) -> None:
         """Do nothing: no Events are recorded."""
 
+    def count(self, metric: str, labels: tuple[str, ...]) -> None:
+        """Do nothing: no metrics are counted."""
+
+    def observe(self, metric: str, labels: tuple[str, ...], duration_ns: int) -> None:
+        """Do nothing: no metrics are counted."""
+
     def activate(self, pods: Iterable[Pod]) -> None:
         """Do nothing: all pending pods are active."""
 

@@ -87,3 +87,9 @@ class Handle(Protocol):
 
     def activate(self, pods: Iterable[Pod]) -> None:
         """Move pods into the active queue, from wherever they wait."""
+
+    def count(self, metric: str, labels: tuple[str, ...]) -> None:
+        """Add 1 to a counter of kube-scheduler, named as in docs/reference/metrics.md."""
+
+    def observe(self, metric: str, labels: tuple[str, ...], duration_ns: int) -> None:
+        """Add a duration to a histogram of kube-scheduler."""

@@ -76,3 +76,11 @@ class MachineHandle:
     def activate(self, pods: Iterable[Pod]) -> None:
         """Move pods to the active queue, whatever rejected them."""
         self._state.queue.activate(pods, self._state.now_ns)
+
+    def count(self, metric: str, labels: tuple[str, ...]) -> None:
+        """Add 1 to a counter."""
+        self._state.metrics.count(metric, labels)
+
+    def observe(self, metric: str, labels: tuple[str, ...], duration_ns: int) -> None:
+        """Add a duration to a histogram."""
+        self._state.metrics.observe(metric, labels, duration_ns)

@@ -45,6 +45,8 @@ from podwright.plugins.dynamic_resources.pod_devices import PodDevices, Reserved
 
 FINALIZER: Final = "resource.kubernetes.io/delete-protection"
 
+_WAIT_METRIC = "scheduler_dra_bindingconditions_wait_duration_seconds"
+_ALLOCATIONS_METRIC = "scheduler_dra_bindingconditions_allocations_total"
 _MOST_TRIES = 5
 _RETRY_NS = 10_000_000
 _POLL_NS = 5 * SECOND_NS
@@ -170,6 +172,9 @@ class ClaimWrites:
         spec = {"devices": {}} | document.get("spec", {})
         new = decode_as(document | {"spec": spec}, ResourceClaim)
         answer = yield from self._call(ResourceClaimWrite("create", new))
+        if self._handle is not None:
+            outcome = "success" if answer.error is None else "failure"
+            self._handle.count("scheduler_resourceclaim_creates_total", (outcome,))
         if answer.error is not None:
             return f"create claim for extended resources {claim_name(new)}: {answer.error.message}"
         assert isinstance(answer.obj, ResourceClaim), answer
@@ -233,6 +238,12 @@ class ClaimWrites:
                 "BindingConditionsPending",
                 f"waiting for binding conditions for device on node {self._node_name}",
             )
+        started_ns = self._now_ns
+        error = yield from self._poll(timeout_ns)
+        self._count_wait(error, self._now_ns - started_ns)
+        return error
+
+    def _poll(self, timeout_ns: int) -> _Steps:
         deadline_ns = self._now_ns + timeout_ns
         while True:
             outcome = self._check(timeout_ns)
@@ -241,6 +252,30 @@ class ClaimWrites:
             if self._now_ns >= deadline_ns:
                 return "device binding timeout: context deadline exceeded"
             yield Pending(delay_ns=min(_POLL_NS, deadline_ns - self._now_ns))
+
+    def _count_wait(self, error: str, waited_ns: int) -> None:
+        """Count the allocations with binding conditions, and how long all devices were waited for.
+
+        Notes
+        -----
+        As upstream, the duration counts once for each device of the claims, also for those
+        without binding conditions.
+        """
+        handle = self._handle
+        if handle is None:
+            return
+        profile = self._pod.spec.scheduler_name
+        outcome = "success"
+        if error:
+            starts = (("device binding timeout", "timeout"), ("device binding failed", "failure"))
+            outcome = next((label for start, label in starts if error.startswith(start)), "error")
+        for claim in self._reserved.claims:
+            allocation = claim.status.allocation
+            for result in () if allocation is None else allocation.devices.results:
+                labels = (profile, result.driver, outcome)
+                handle.observe(_WAIT_METRIC, labels, waited_ns)
+                if result.binding_conditions:
+                    handle.count(_ALLOCATIONS_METRIC, labels)
 
     def _check(self, timeout_ns: int) -> str | None:
         """Return "" if all claims are ready, None if they are not yet, otherwise the error."""

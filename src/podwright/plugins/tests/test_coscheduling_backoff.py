@@ -60,6 +60,12 @@ class GroupHandle:
     def record_event(self, pod: Pod, reason: str, note: str) -> None:
         raise AssertionError(f"the plugin records no Events: {pod.key} {reason} {note}")
 
+    def count(self, metric: str, labels: tuple[str, ...]) -> None:
+        raise AssertionError(f"the plugin counts nothing: {metric} {labels}")
+
+    def observe(self, metric: str, labels: tuple[str, ...], duration_ns: int) -> None:
+        raise AssertionError(f"the plugin measures nothing: {metric} {labels} {duration_ns}")
+
     def activate(self, pods: Any) -> None:
         self.activated += [pod.metadata.name for pod in pods]
 

@@ -136,8 +136,8 @@ def _device(refusal: DeviceRefusal) -> dict[str, str]:
     return {
         "claim": refusal.claim,
         "request": refusal.request,
-        "driver": refusal.device.driver,
-        "pool": refusal.device.pool,
-        "device": refusal.device.device,
+        "driver": refusal.driver,
+        "pool": refusal.pool,
+        "device": refusal.device,
         "reason": refusal.reason,
     }
