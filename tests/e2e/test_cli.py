@@ -24,7 +24,10 @@ def commands_with_help() -> list[list[str]]:
         [],
         *([name] for name in COMMANDS),
         *(["clock", name] for name in ("show", "pause", "resume", "step", "speed", "run-to")),
-        *(["debug", name] for name in ("timings", "failures", "breakpoints", "break", "unbreak")),
+        *(
+            ["debug", name]
+            for name in ("timings", "failures", "breakpoints", "break", "save-case", "unbreak")
+        ),
         ["config", "show"],
         ["config", "check"],
         ["run", "show"],

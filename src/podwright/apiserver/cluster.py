@@ -38,7 +38,7 @@ from podwright.controllers import (
     SignRequest,
     served_controllers,
 )
-from podwright.framework import CallExtender
+from podwright.framework import CallExtender, Plugin
 from podwright.machine import Failure, SchedulerOptions
 from podwright.objects import (
     KubernetesObject,
@@ -49,6 +49,7 @@ from podwright.objects import (
     PodwrightError,
     encode,
 )
+from podwright.recording import DecisionLog
 from podwright.simulation import Apply, Observer, Operation, World, with_scheduler
 from podwright.stages import Stage
 from podwright.store import NAMESPACE, ObjectStore, UnusableStore, kind_of
@@ -177,6 +178,7 @@ class Cluster:
         self.store: ObjectStore = world.store
         world.log.block_events = LOG_BLOCK_EVENTS
         self.logs = [world.log]
+        self._log_plugins = [scheduler.plugins]
         self.breakpoints = Breakpoints() if breakpoints is None else breakpoints
         self.monitor = PluginMonitor(world, self.breakpoints)
         self.is_resting = False
@@ -279,6 +281,11 @@ class Cluster:
             return False  # the Events are changes, which the components receive
         return is_done
 
+    def plugins_of(self, log: DecisionLog) -> tuple[type[Plugin], ...]:
+        """Return the user's plugin classes that one of `logs` was recorded with."""
+        found = next(index for index, each in enumerate(self.logs) if each is log)
+        return self._log_plugins[found]
+
     def add_breakpoint(self, condition: BreakCondition) -> Breakpoint:
         """Add a breakpoint; one on the calls of plugins begins to observe them.
 
@@ -342,7 +349,8 @@ class Cluster:
         self.monitor.follow(self.world)
         self.world.log.block_events = LOG_BLOCK_EVENTS
         self.logs.append(self.world.log)
-        del self.logs[:-LOGS_MAX]
+        self._log_plugins.append(scheduler.plugins)
+        del self.logs[:-LOGS_MAX], self._log_plugins[:-LOGS_MAX]
         self.extender_calls.clear()
         self.scheduler = scheduler
         self.call_extender = call_extender

@@ -6,10 +6,12 @@ The caller reads the file, or finds the entry point of the package. Every proble
 
 from __future__ import annotations
 
+import linecache
 import sys
 import traceback
 from types import ModuleType
-from typing import Protocol
+from typing import Final, NamedTuple, Protocol
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -17,6 +19,21 @@ from podwright.framework import Plugin, described, misspelt_names, raised
 from podwright.objects import FieldError, InputError
 
 _PACKAGE = "podwright_user_plugins"
+
+
+class PluginSource(NamedTuple):
+    """The text of a plugin file as it was executed."""
+
+    file: str
+    text: str
+
+
+_SOURCES: Final[WeakKeyDictionary[type[Plugin], PluginSource]] = WeakKeyDictionary()
+
+
+def source_of(plugin: type[Plugin]) -> PluginSource | None:
+    """Return the file of a plugin, and its text when it was read; None for installed packages."""
+    return _SOURCES.get(plugin)
 
 
 def plugins_from(text: str, *, source: str, folder: str = "") -> list[type[Plugin]]:
@@ -50,6 +67,8 @@ def plugins_from(text: str, *, source: str, folder: str = "") -> list[type[Plugi
     sys.modules[module.__name__] = module
     added = [folder] if folder else []
     sys.path[:0] = added
+    # Tracebacks show the executed lines, also if the file is changed later.
+    linecache.cache[source] = (len(text), None, text.splitlines(keepends=True), source)
     try:
         exec(compile(text, source, "exec"), module.__dict__)
     except SyntaxError as error:
@@ -61,7 +80,10 @@ def plugins_from(text: str, *, source: str, folder: str = "") -> list[type[Plugi
         raise _rejected(source, _line_in(error, source), raised_in_a_line(error)) from error
     finally:
         del sys.path[: len(added)]
-    return _plugins_of(module, source)
+    plugins = _plugins_of(module, source)
+    name = source.replace("\\", "/").rpartition("/")[2]
+    _SOURCES.update(dict.fromkeys(plugins, PluginSource(name, text)))
+    return plugins
 
 
 class EntryPoint(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -89,6 +90,34 @@ def add_breakpoint(
     from podwright.cli.debug_run import add_breakpoint
 
     add_breakpoint(kubeconfig, server, output.value, condition)
+
+
+@app.command(
+    "save-case", epilog=examples("podwright debug save-case web-0 test_web.py --attempt 2")
+)
+def save_case(
+    pod: Annotated[str, typer.Argument(metavar="POD", help="[NAMESPACE/]NAME.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file.")],
+    attempt: Annotated[
+        int | None,
+        typer.Option(
+            "--attempt",
+            metavar="NUMBER",
+            min=1,
+            help="The last one if left out.",
+            show_default=False,
+        ),
+    ] = None,
+    kubeconfig: Kubeconfig = None,
+    server: Server = "",
+) -> None:
+    """Write a scheduling attempt as a test that reproduces it offline.
+
+    The test has the recorded state and the plugins; `pytest FILE` runs it.
+    """
+    from podwright.cli.debug_run import save_attempt
+
+    save_attempt(kubeconfig, server, pod, file, attempt=attempt)
 
 
 @app.command(epilog=examples("podwright debug unbreak 1"))

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from podwright.cli.clock_run import cluster_access
 from podwright.cli.console import print_document, print_message, print_table, write
+from podwright.cli.save_case import write_case
 from podwright.client import send
 
 _TIMINGS: Final = "/podwright/v1/plugins/timings"
 _FAILURES: Final = "/podwright/v1/plugins/failures"
 _BREAKPOINTS: Final = "/podwright/v1/breakpoints"
+_LONG_SECONDS: Final = 600.0
+"""How long a replay may take."""
 _NOT_OBSERVED: Final = (
     "the plugins are not observed: start the cluster with --plugin, or send "
     '{"isObserving": true} to PUT /podwright/v1/plugins/observation'
@@ -103,6 +106,27 @@ def show_failures(
         for each in failures:
             text = each["traceback"] or f"{each['message']}\n"
             write(f"\n{each['number']}: pod {each['pod']}, attempt {each['attempt']}\n{text}")
+
+
+def save_attempt(
+    kubeconfig: Path | None, server: str, pod: str, file: Path, *, attempt: int | None
+) -> None:
+    """Write a scheduling attempt of a pod as a test to a new file.
+
+    Raises
+    ------
+    ClusterError
+        The cluster cannot be reached, or there is no such attempt.
+    InputError
+        The file exists, or cannot be written.
+    """
+    namespace, _, name = pod.rpartition("/")
+    path = f"/podwright/v1/pods/{quote(namespace or 'default', '')}/{quote(name, '')}/case"
+    query = "" if attempt is None else f"?attempt={attempt}"
+    access = cluster_access(kubeconfig, server)
+    found = send(access, "GET", path + query, timeout_seconds=_LONG_SECONDS)
+    write_case(file, found["text"])
+    print_message(f"{file} has attempt {found['attempt']} of pod {found['pod']}")
 
 
 def show_breakpoints(kubeconfig: Path | None, server: str, output: str) -> None:

@@ -4,27 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from podwright.cli.input_errors import read_text
 from podwright.cli.recorded_run import RecordedRun
 from podwright.objects import FieldError, InputError
-from podwright.recording import PastCycle, encode_case, save_cycle
-
-_TEXT = '''"""Attempt {attempt} of pod {pod} in a recorded run; needs podwright and pytest."""
-
-from podwright.testing import check_saved_case
-
-POD = {pod!r}
-EXPECTED = {expected!r}
-PLUGINS = {plugins}
-CASE = """
-{case}"""
-
-
-def test_the_recorded_outcome():
-    check_saved_case(CASE, pod=POD, expected=EXPECTED, plugins=PLUGINS)
-'''
+from podwright.recording import PastCycle, case_text
 
 
 def save_case(run: RecordedRun, past: PastCycle, file: Path, plugins: Sequence[Path]) -> None:
@@ -39,17 +23,18 @@ def save_case(run: RecordedRun, past: PastCycle, file: Path, plugins: Sequence[P
         names = ", ".join(sorted(plugin.name for plugin in run.plugins[len(run.given_plugins) :]))
         message = f"needs the files of the installed plugins {names}: pass them with --plugin"
         raise InputError([FieldError(source="options", path="--save-case", message=message)])
-    with TemporaryDirectory() as folder:
-        save_cycle(run.log, past, folder, plugins=run.plugins)
-        case = encode_case(Path(folder))
-    decision = past.explain().decision
-    text = _TEXT.format(
-        attempt=past.attempt,
-        pod=past.pod.key,
-        expected=decision.node or decision.message,
-        plugins={path.name: read_text(path) for path in plugins},
-        case=case,
-    )
+    sources = {path.name: read_text(path) for path in plugins}
+    write_case(file, case_text(run.log, past, plugins=run.plugins, sources=sources))
+
+
+def write_case(file: Path, text: str) -> None:
+    """Write the text of a test to a new file.
+
+    Raises
+    ------
+    InputError
+        If the file exists or cannot be written.
+    """
     try:
         with file.open("x", encoding="utf-8") as opened:
             opened.write(text)

@@ -104,7 +104,7 @@ from podwright.recording.run_tables import (
     RunTablesState,
     joined,
 )
-from podwright.recording.saved_case import decode_case, encode_case, save_cycle
+from podwright.recording.saved_case import case_text, decode_case, encode_case, save_cycle
 from podwright.recording.scenario import Scenario
 from podwright.recording.stepping import Moment, Stepper
 from podwright.recording.timelines import (
@@ -173,6 +173,7 @@ __all__ = [
     "arrow_table",
     "attempts_of",
     "camel_case",
+    "case_text",
     "class_name",
     "cluster_of",
     "decision_document",

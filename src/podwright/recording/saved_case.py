@@ -9,8 +9,10 @@ from __future__ import annotations
 import base64
 import io
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
 
 from podwright.framework import Plugin
 from podwright.machine import ObjectPut
@@ -61,6 +63,66 @@ def save_cycle(
             ended = tuple(decision.pod.key for decision in last)
         short.append(entry.now_ns, entry.event, actions, pods=ended)
     short.save(path)
+
+
+_TEXT: Final = '''\
+"""Attempt {attempt} of pod {pod} in a recorded run; needs podwright and pytest."""
+
+from podwright.testing import check_saved_case
+
+POD = {pod!r}
+EXPECTED = {expected!r}
+PLUGINS = {{
+{plugins}}}
+CASE = """
+{case}"""
+
+
+def test_the_recorded_outcome():
+    check_saved_case(CASE, pod=POD, expected=EXPECTED, plugins=PLUGINS)
+'''
+
+
+def case_text(
+    log: DecisionLog,
+    past: PastCycle,
+    *,
+    plugins: Iterable[type[Plugin]] = (),
+    sources: Mapping[str, str],
+) -> str:
+    """Return a pytest file that runs one past cycle of a log and compares its outcome.
+
+    Parameters
+    ----------
+    log, past, plugins
+        As for `save_cycle`.
+    sources : mapping of str to str
+        The source of each plugin file, by file name.
+
+    Raises
+    ------
+    LogError
+        If the run cannot be replayed.
+    """
+    with TemporaryDirectory() as folder:
+        save_cycle(log, past, folder, plugins=plugins)
+        case = encode_case(Path(folder))
+    decision = past.explain().decision
+    return _TEXT.format(
+        attempt=past.attempt,
+        pod=past.pod.key,
+        expected=decision.node or decision.message,
+        plugins="".join(f"{name!r}: {_literal(text)},\n" for name, text in sources.items()),
+        case=case,
+    )
+
+
+def _literal(text: str) -> str:
+    """Return Python source of a text, with its lines as they are if that is possible."""
+    is_plain = all(char.isprintable() or char in "\n\t" for char in text)
+    if is_plain and "'''" not in text and not text.endswith(("'", "\\")):
+        return f"r'''{text}'''"
+    return repr(text)
 
 
 def encode_case(folder: Path) -> str:

@@ -27,6 +27,7 @@ from podwright.apiserver.control.plugin_calls import plugin_call_endpoints
 from podwright.apiserver.control.plugins import plugins_endpoints
 from podwright.apiserver.control.problems import Problem, problem_response
 from podwright.apiserver.control.queue import queue_endpoints
+from podwright.apiserver.control.saved_cases import saved_case_endpoints
 from podwright.apiserver.control.shadow import shadow_endpoints
 from podwright.apiserver.control.snapshot import snapshot_endpoints
 from podwright.apiserver.control.state import state_endpoints
@@ -63,6 +64,7 @@ def endpoints_of(cluster: ControlledCluster) -> list[Endpoint]:
         *metrics_endpoints(turns),
         *plugin_call_endpoints(turns),
         *breakpoint_endpoints(turns),
+        *saved_case_endpoints(turns),
         *what_if_endpoints(cluster),
         *explanation_endpoints(turns),
         *timeline_endpoints(turns),

@@ -107,7 +107,7 @@ def explanation_endpoints(turns: TurnLoop) -> list[Endpoint]:
     async def show_attempts(request: Request) -> Response:
         key = _pod_of(request)
         try:
-            found = await readers.call(lambda _: attempts_of(_log_of(cluster, key, None), key))
+            found = await readers.call(lambda _: attempts_of(log_of(cluster, key, None), key))
         except LogError as error:
             raise Problem(409, str(error)) from error
         if not found and cluster.store.get(POD, key) is None:
@@ -167,14 +167,13 @@ def _explained(
 def _recorded(
     cluster: Cluster, pod: NamespacedName, attempt: int, at_ns: int | None, now_ns: int
 ) -> ExplanationView:
-    plugins = cluster.world.components.options.plugins
-    log = _log_of(cluster, pod, at_ns)
-    past = find_cycle(log, pod, attempt, at=at_ns, plugins=plugins)
+    log = log_of(cluster, pod, at_ns)
+    past = find_cycle(log, pod, attempt, at=at_ns, plugins=cluster.plugins_of(log))
     end_ns = now_ns if log is cluster.logs[-1] else log.time_of(len(log) - 1)
     return recorded_view(past, log, start_ns=log.start_ns, end_ns=end_ns)
 
 
-def _log_of(cluster: Cluster, pod: NamespacedName, at_ns: int | None) -> DecisionLog:
+def log_of(cluster: Cluster, pod: NamespacedName, at_ns: int | None) -> DecisionLog:
     """Return the newest log with an attempt of a pod until a time; the present one if none has."""
     for log in reversed(cluster.logs):
         found = log.cycles_of(pod)
