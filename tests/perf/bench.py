@@ -29,6 +29,7 @@ from tests.perf import (
     api_http,
     classic,
     comparing,
+    control_endpoints,
     devices,
     engine,
     files,
@@ -60,6 +61,7 @@ CASES: dict[str, Case] = {
         *api_cluster.CASES,
         *api_http.CASES,
         *server_turns.CASES,
+        *control_endpoints.CASES,
     )
 }
 FIGURES = Path(__file__).parent / "figures"
