@@ -12,6 +12,11 @@ A turn
 
 Between two turns the event loop reads and writes connections. The loop sleeps when no request has
 arrived and nothing of the world is due.
+
+A slice of the world costs little more for ten pods than for one. While several clients send
+requests at once, steps 2 and the watches therefore wait for a short time after the last slice, and
+these turns execute requests only. A single client, whose requests follow each other, finds the
+consequences of its last request as soon as without this.
 """
 
 from __future__ import annotations
@@ -43,6 +48,9 @@ LONG_REQUEST_NS: Final = 2_000_000
 WORLD_NS: Final = 6_000_000
 """How long new requests, a request that takes long, and the world may take in one turn before the
 others have their turn; each may exceed it by one step."""
+
+WORLD_PAUSE_NS: Final = 3_000_000
+"""The default of `world_pause_ns`."""
 
 PAUSED_WAIT_SECONDS: Final = 3600.0
 
@@ -84,6 +92,8 @@ class TurnLoop:
         Of the cluster.
     followers : sequence of ChangeFollower
         Receive the changes of each turn after its commit. They begin when the loop is created.
+    world_pause_ns : int
+        How long after its last slice the world waits while several clients send requests at once.
     """
 
     def __init__(
@@ -91,6 +101,8 @@ class TurnLoop:
         cluster: Cluster,
         clock: ClusterClock,
         followers: Sequence[ChangeFollower] = (),
+        *,
+        world_pause_ns: int = WORLD_PAUSE_NS,
     ) -> None:
         self.cluster = cluster
         self.clock = clock
@@ -104,6 +116,10 @@ class TurnLoop:
         self._wake = asyncio.Event()
         self._is_stopping = False
         self._is_caught_up = False
+        self._are_clients_concurrent = False
+        self._has_paused = False
+        self._world_ended_ns = 0
+        self._world_pause_ns = world_pause_ns
         self._failure: Exception | None = None
         self._reached: list[tuple[int, asyncio.Future[None]]] = []
         self._long: deque[tuple[LongRequest, HttpRequest, Waiting]] = deque()
@@ -212,6 +228,8 @@ class TurnLoop:
             while not self._is_stopping:
                 if self.is_caught_up:
                     await self._sleep()
+                elif not self._queue and self._is_world_waiting:
+                    await self._wait_for_requests()
                 self._wake.clear()
                 if self._failure is not None:
                     raise self._failure
@@ -240,6 +258,23 @@ class TurnLoop:
             async with asyncio.timeout(seconds):
                 await self._wake.wait()
 
+    @property
+    def _is_world_waiting(self) -> bool:
+        """Whether the world leaves the turn to clients; its next slice then processes more."""
+        if not self._are_clients_concurrent or self._is_stopping:
+            return False
+        if self._calls or self._reached or self._long:
+            return False
+        return time.perf_counter_ns() - self._world_ended_ns < self._world_pause_ns
+
+    async def _wait_for_requests(self) -> None:
+        """Wait for a request, or until the next slice of the world is due."""
+        waited_ns = time.perf_counter_ns() - self._world_ended_ns
+        seconds = max(self._world_pause_ns - waited_ns, 0) / 1e9
+        timer = asyncio.get_running_loop().call_later(seconds, self._wake.set)
+        await self._wake.wait()
+        timer.cancel()
+
     def _seconds_to_sleep(self) -> float | None:
         due = [sub.watch.next_due_ns for sub in self._subscriptions]
         world_ns = self.cluster.next_due_ns
@@ -257,11 +292,12 @@ class TurnLoop:
         try:
             with self.cluster.store.batch():
                 self._execute_queued(now_ns, answered, _until(begin_ns + REQUESTS_NS))
-                self._execute_calls(now_ns, called)
+                if len(answered) > 1:
+                    self._are_clients_concurrent = True
+                if not self._has_paused:  # calls see the consequences of earlier requests
+                    self._execute_calls(now_ns, called)
                 self._advance_long(now_ns, answered)
-                # The world has its time in every turn, however much the requests took.
-                is_over = _until(time.perf_counter_ns() + WORLD_NS)
-                is_caught_up = self.cluster.catch_up(now_ns, is_over)
+                is_caught_up = self._advance_world(now_ns)
             if self.cluster.breakpoints.hit is not None:
                 self.clock.pause()
             for each in self._followers:
@@ -278,10 +314,25 @@ class TurnLoop:
         for future, settle in called:
             if not future.done():
                 settle()
-        self._wake_due(now_ns)
+        if (
+            not self._has_paused
+        ):  # watches send the changes of all turns since the last slice at once
+            self._wake_due(now_ns)
         self._begin_extender_calls()
         self._begin_checkpoint()
         return is_caught_up and not self._long
+
+    def _advance_world(self, now_ns: int) -> bool:
+        """Let the world catch up unless it waits; return whether nothing that is due is left."""
+        self._has_paused = self._is_world_waiting
+        if self._has_paused:
+            return False
+        # However much the requests took.
+        is_over = _until(time.perf_counter_ns() + WORLD_NS)
+        is_caught_up = self.cluster.catch_up(now_ns, is_over)
+        self._are_clients_concurrent = False
+        self._world_ended_ns = time.perf_counter_ns()
+        return is_caught_up
 
     def _begin_checkpoint(self) -> None:
         """Write a checkpoint of the decision log in a thread, while the world rests."""

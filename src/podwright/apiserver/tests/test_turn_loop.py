@@ -60,3 +60,46 @@ def test_a_function_is_called_in_a_turn_and_its_error_is_raised():
         await running
 
     asyncio.run(main())
+
+
+def test_the_world_waits_only_while_several_clients_send_requests_at_once():
+    cluster = cluster_of()
+
+    async def main():
+        hour_ns = 3_600 * 10**9
+        turns = TurnLoop(cluster, ClusterClock(start_ns=START_NS), world_pause_ns=hour_ns)
+        running = asyncio.create_task(turns.run())
+        handled = [len(cluster.world.log)]
+        for name in ("first", "second"):
+            assert (await turns.execute(request("POST", PODS, pod(name)))).status == 201
+            handled.append(len(cluster.world.log))
+        assert handled == sorted(set(handled)), "the scheduler handles each of them at once"
+        await turns.reach(START_NS)
+        handled.append(len(cluster.world.log))
+        together = [turns.execute(request("POST", PODS, pod(name))) for name in ("third", "fourth")]
+        assert {reply.status for reply in await asyncio.gather(*together)} == {201}
+        assert (await turns.execute(request("POST", PODS, pod("fifth")))).status == 201
+        assert len(cluster.world.log) == handled[-1]
+        # A call ends the pause, and sees the consequences of the requests before it.
+        assert await turns.call(lambda _: len(cluster.world.log)) > handled[-1]
+        turns.stop()
+        await running
+
+    asyncio.run(main())
+
+
+def test_the_pause_of_the_world_ends_without_a_request():
+    cluster = cluster_of()
+
+    async def main():
+        turns = TurnLoop(cluster, ClusterClock(start_ns=START_NS), world_pause_ns=10**6)
+        running = asyncio.create_task(turns.run())
+        together = [turns.execute(request("POST", PODS, pod(name))) for name in ("a", "b")]
+        await asyncio.gather(*together)
+        while not turns.is_caught_up:  # noqa: ASYNC110 - the turn loop has no event for it
+            await asyncio.sleep(0)
+        assert len(cluster.world.log) > 0
+        turns.stop()
+        await running
+
+    asyncio.run(main())
