@@ -245,7 +245,8 @@ async def _measure(of_turns: _Durations, of_callbacks: _Durations) -> Counter[st
     cluster.write_checkpoint = _counted(  # type: ignore[method-assign]
         counts, "checkpoints", cluster.write_checkpoint
     )
-    cluster.call_extender = _counted(counts, "extender calls", _hanging_extender)
+    scheduler = cluster.schedulers[0]
+    scheduler.call_extender = _counted(counts, "extender calls", _hanging_extender)
     with short_collections():
         running = asyncio.create_task(turns.run())
         await turns.execute(_request("GET", "/version"))

@@ -6,7 +6,7 @@ Nothing here reads a clock: the driver passes the time of each request and of ea
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -31,6 +31,12 @@ from podwright.apiserver.breakpoints import BreakCondition, Breakpoint, Breakpoi
 from podwright.apiserver.defects import answered
 from podwright.apiserver.event_objects import EventObjects
 from podwright.apiserver.plugin_monitor import PluginMonitor
+from podwright.apiserver.served_scheduler import (
+    CHECKPOINT_BY_DRIVER,
+    LOG_EVENTS,
+    ServedScheduler,
+    repeated_names,
+)
 from podwright.config import ExtenderCall
 from podwright.controllers import (
     NO_CERTIFICATE_AUTHORITY,
@@ -38,9 +44,10 @@ from podwright.controllers import (
     SignRequest,
     served_controllers,
 )
-from podwright.framework import CallExtender, Plugin
-from podwright.machine import Failure, SchedulerOptions
+from podwright.framework import CallExtender
+from podwright.machine import SchedulerOptions
 from podwright.objects import (
+    InputError,
     KubernetesObject,
     Namespace,
     NamespacedName,
@@ -49,25 +56,11 @@ from podwright.objects import (
     PodwrightError,
     encode,
 )
-from podwright.recording import DecisionLog
-from podwright.simulation import Apply, Observer, Operation, World, with_scheduler
+from podwright.simulation import Apply, Observer, Operation, World
 from podwright.stages import Stage
 from podwright.store import NAMESPACE, ObjectStore, UnusableStore, kind_of
 
-LOGS_MAX: Final = 10
-"""How many schedulers back, counting the present one, decisions can be explained."""
-
-_BY_DRIVER: Final = 1 << 40
-"""The number of events after which the log itself writes a checkpoint: never."""
-
 _LOGGER: Final = logging.getLogger(__name__)
-
-
-LOG_BLOCK_EVENTS: Final = 128
-"""The number of events in a block of the decision log: encoding 1,024 takes 40 ms of a turn."""
-
-LOG_EVENTS: Final = 500_000
-"""How many events of the scheduler can be looked back at, unless an option says otherwise."""
 
 
 class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,7 +87,7 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     is_bare : bool
         Whether pods have no service accounts; see `podwright.api.endpoints.bare`.
     log_events : int
-        How many events of the scheduler, at least, can be looked back at. The decision log has up
+        How many events of each scheduler, at least, can be looked back at. A decision log has up
         to twice as many.
     observes_plugins : bool
         Whether the calls of plugins are observed from the start; see `PluginMonitor`.
@@ -125,65 +118,67 @@ class RejectedService(PodwrightError):  # noqa: N818 - named for what it is
 
 
 class Cluster:
-    """A world that is served.
+    """A world that is served, and the schedulers beside its own one.
 
     Parameters
     ----------
-    world : World
-        Whose store is served.
+    schedulers : sequence of ServedScheduler
+        The first one is that of the world whose store is served.
     server : ApiServer
         Over the same store.
     events : EventObjects
-        An observer of the world.
-    scheduler : SchedulerOptions
-        Of the scheduler of the world.
-    call_extender : callable, optional
-        Makes the calls of `extender_calls`.
-    extender_calls : list of (int, ExtenderCall), optional
-        The list to which the world adds calls to extenders.
-    breakpoints : Breakpoints, optional
-        An observer of the world; without it, there are no breakpoints.
+        An observer of all worlds.
+    breakpoints : Breakpoints
+        Another observer of all worlds.
 
     Attributes
     ----------
-    extender_calls : list of (int, ExtenderCall)
-        Calls to extenders that the driver has to begin, outside the turn loop. It removes them,
-        and passes the replies to `World.extender_replied`.
-    logs : list of DecisionLog
-        The decision logs of the schedulers so far; the last one is that of the present one.
+    is_resting : bool
+        Whether the worlds do nothing, for example while a checkpoint is written.
     breakpoints : Breakpoints
-        While the cluster has stopped at one, the world does not go on.
-    monitor : PluginMonitor
-        Of the plugins of the present scheduler.
+        While the cluster has stopped at one, the worlds do not go on.
     """
 
     def __init__(
         self,
-        world: World,
+        schedulers: Sequence[ServedScheduler],
         server: ApiServer,
         events: EventObjects,
-        *,
-        scheduler: SchedulerOptions,
-        call_extender: CallExtender | None = None,
-        extender_calls: list[tuple[int, ExtenderCall]] | None = None,
-        log_events: int = LOG_EVENTS,
-        breakpoints: Breakpoints | None = None,
+        breakpoints: Breakpoints,
     ) -> None:
-        self.world = world
+        self.schedulers = tuple(schedulers)
         self.server = server
         self.events = events
-        self.scheduler = scheduler
-        self.call_extender = call_extender
-        self.extender_calls = [] if extender_calls is None else extender_calls
-        self.store: ObjectStore = world.store
-        world.log.block_events = LOG_BLOCK_EVENTS
-        self.logs = [world.log]
-        self._log_plugins = [scheduler.plugins]
-        self.breakpoints = Breakpoints() if breakpoints is None else breakpoints
-        self.monitor = PluginMonitor(world, self.breakpoints)
+        self.store: ObjectStore = self.world.store
+        self.breakpoints = breakpoints
+        breakpoints.attempt_of = self._attempt_of
         self.is_resting = False
-        self._log_events = log_events
-        self._last_checkpoint = 0
+        self._turn = 0
+        self._is_in_round = False
+
+    @property
+    def world(self) -> World:
+        """The world with the controllers, the kubelets and the first scheduler."""
+        return self.schedulers[0].world
+
+    def scheduler_of(self, scheduler_name: str) -> ServedScheduler | None:
+        """Return the scheduler of the pods with a schedulerName; None if there is none."""
+        return next((each for each in self.schedulers if scheduler_name in each.names), None)
+
+    @property
+    def scheduler(self) -> SchedulerOptions:
+        """The options of the first scheduler."""
+        return self.schedulers[0].options
+
+    @property
+    def monitor(self) -> PluginMonitor:
+        """The monitor of the plugins of the first scheduler."""
+        return self.schedulers[0].monitor
+
+    @property
+    def scheduler_names(self) -> tuple[str, ...]:
+        """The schedulerNames of the pods that are scheduled."""
+        return tuple(name for each in self.schedulers for name in each.names)
 
     def handle(self, request: HttpRequest, now_ns: int) -> HttpReply | Watch | LongRequest:
         """Authenticate and execute a request; one that takes long is only begun.
@@ -275,16 +270,11 @@ class Cluster:
                 return False
         if self.breakpoints.hit is not None:
             return True
-        is_done = self.world.catch_up(now_ns, self.breakpoints.until_hit(is_over))
+        is_done = self._catch_up_worlds(now_ns, self.breakpoints.until_hit(is_over))
         if self.events.has_pending:
             self.events.write(self.server, self.store, is_over)
             return False  # the Events are changes, which the components receive
         return is_done
-
-    def plugins_of(self, log: DecisionLog) -> tuple[type[Plugin], ...]:
-        """Return the user's plugin classes that one of `logs` was recorded with."""
-        found = next(index for index, each in enumerate(self.logs) if each is log)
-        return self._log_plugins[found]
 
     def add_breakpoint(self, condition: BreakCondition) -> Breakpoint:
         """Add a breakpoint; one on the calls of plugins begins to observe them.
@@ -296,42 +286,67 @@ class Cluster:
         """
         added = self.breakpoints.add(condition)
         if condition.is_about_calls:
-            self.monitor.start()
+            for each in self.schedulers:
+                each.monitor.start()
         return added
 
     def plugin_names(self) -> set[str]:
-        """Return the names of the plugins that a profile of the scheduler enables."""
-        profiles = self.world.machine.profiles.values()
-        return {plugin.name for profile in profiles for plugin in profile.all_plugins()}
+        """Return the names of the plugins that a profile of a scheduler enables."""
+        return {
+            plugin.name
+            for each in self.schedulers
+            for profile in each.world.machine.profiles.values()
+            for plugin in profile.all_plugins()
+        }
+
+    def _attempt_of(self, pod: Pod) -> int:
+        scheduler = self.scheduler_of(pod.spec.scheduler_name)
+        return 0 if scheduler is None else scheduler.monitor.attempt_of(pod)
+
+    def _catch_up_worlds(self, now_ns: int, is_over: Callable[[], bool]) -> bool:
+        if len(self.schedulers) == 1:
+            return self.world.catch_up(now_ns, is_over)
+        count = len(self.schedulers)
+        is_done = True
+        for _ in range(count):
+            world = self.schedulers[self._turn % count].world
+            is_done &= world.catch_up(now_ns, self._end_of_round(world, is_over))
+            self._is_in_round = not world.is_between_steps
+            if self._is_in_round:
+                # Its bindings are not written yet: no other scheduler may use the same room.
+                return False
+            # The next slice begins with another world, so that none waits until the first is done.
+            self._turn += 1
+            if is_over():
+                return False
+        # Each world has to receive what those after it have written.
+        return is_done and all(each.world.is_between_steps for each in self.schedulers)
+
+    def _end_of_round(self, world: World, is_over: Callable[[], bool]) -> Callable[[], bool]:
+        """Return a function that also ends a slice at the end of a round that began before it."""
+        if not self._is_in_round:
+            return is_over
+        return lambda: world.is_between_steps or is_over()
 
     @property
     def is_checkpoint_due(self) -> bool:
         """Whether the driver should write a checkpoint: rest, `write_checkpoint`, and go on."""
-        log, machine = self.world.log, self.world.machine
-        if len(log) < self._last_checkpoint:  # of the scheduler before
-            self._last_checkpoint = 0
-        return (
-            len(log) - self._last_checkpoint >= self._log_events
-            and machine.can_snapshot
-            # The state of these plugins cannot be restored from a checkpoint.
-            and not machine.unrestorable
-        )
+        return any(each.is_checkpoint_due for each in self.schedulers)
 
     def write_checkpoint(self) -> None:
-        """Write a checkpoint of the scheduler, and drop what is too old before an earlier one.
+        """Write the checkpoints of schedulers that are due.
 
         It takes long, and may be called in a thread while the cluster rests (`is_resting`): the
-        scheduler does nothing then, and the API is served.
+        schedulers do nothing then, and the API is served.
         """
-        log = self.world.log
-        if log.checkpoint(self.world.machine, is_whole=True):
-            self._last_checkpoint = len(log)
-            log.drop_before_checkpoint(self._log_events)
+        for each in self.schedulers:
+            if each.is_checkpoint_due:
+                each.write_checkpoint()
 
     def change_scheduler(
         self, scheduler: SchedulerOptions, call_extender: CallExtender | None = None
     ) -> None:
-        """Continue with another configuration of the scheduler; see `with_scheduler`.
+        """Continue with another configuration of the first scheduler; see `with_scheduler`.
 
         Parameters
         ----------
@@ -342,18 +357,13 @@ class Cluster:
         Raises
         ------
         InputError
-            The configuration is not valid; the present one stays.
+            The configuration is not valid, or has a schedulerName that another scheduler of the
+            cluster has; the present one stays.
         """
-        self.world = with_scheduler(self.world, scheduler, checkpoint_events=_BY_DRIVER)
-        self.world.machine.watch_failures(_log_failure)
-        self.monitor.follow(self.world)
-        self.world.log.block_events = LOG_BLOCK_EVENTS
-        self.logs.append(self.world.log)
-        self._log_plugins.append(scheduler.plugins)
-        del self.logs[:-LOGS_MAX], self._log_plugins[:-LOGS_MAX]
-        self.extender_calls.clear()
-        self.scheduler = scheduler
-        self.call_extender = call_extender
+        repeated = repeated_names(scheduler, [each.options for each in self.schedulers[1:]])
+        if repeated:
+            raise InputError(repeated)
+        self.schedulers[0].change(scheduler, call_extender)
 
     @property
     def has_scheduler(self) -> bool:
@@ -363,15 +373,15 @@ class Cluster:
     @property
     def next_due_ns(self) -> int | None:
         """When there is something to do next without a request; None for never."""
-        is_held = self.is_resting or self.breakpoints.hit is not None
-        world_ns = None if is_held else self.world.next_due_ns
-        due = (world_ns, self.server.next_due_ns)
+        due = [self.server.next_due_ns]
+        if not self.is_resting and self.breakpoints.hit is None:
+            due += [each.world.next_due_ns for each in self.schedulers]
         return min((each for each in due if each is not None), default=None)
 
 
 def new_cluster(
     scheduler: SchedulerOptions,
-    *,
+    *more: tuple[SchedulerOptions, CallExtender | None],
     now_ns: int,
     options: ClusterOptions | None = None,
     server_options: ServerOptions | None = None,
@@ -384,6 +394,10 @@ def new_cluster(
     Parameters
     ----------
     scheduler : SchedulerOptions
+        Of the first scheduler.
+    *more : tuple of SchedulerOptions and callable
+        Of each further scheduler, with what makes the calls to its extenders. It schedules the
+        pods that have its schedulerNames.
     now_ns : int
         The present time, in nanoseconds since 1970.
     options : ClusterOptions, optional
@@ -395,7 +409,20 @@ def new_cluster(
         Makes the calls to the extenders of the configuration. The turn loop calls it in threads.
     store : ObjectStore, optional
         The objects of the cluster; an empty store in memory if left out.
+
+    Raises
+    ------
+    InputError
+        Two schedulers have the same schedulerName.
     """
+    everyone = [scheduler, *(each for each, _ in more)]
+    repeated = [
+        error
+        for index, each in enumerate(everyone)
+        for error in repeated_names(each, everyone[:index])
+    ]
+    if repeated:
+        raise InputError(repeated)
     options = options or ClusterOptions()
     events, breakpoints = EventObjects(), Breakpoints()
     if store is None:
@@ -432,27 +459,60 @@ def new_cluster(
         stages=options.stages if options.has_lifecycle else (),
         observers=(events, breakpoints, *observers),
         begin_extender_call=lambda number, call: extender_calls.append((number, call)),
-        checkpoint_events=_BY_DRIVER,
+        checkpoint_events=CHECKPOINT_BY_DRIVER,
         store=store,
         has_scheduler=options.has_scheduler,
         is_served=not options.is_bare,
         has_kubelet=options.has_lifecycle,
         report_failure=_log_controller_failure,
     )
-    world.machine.watch_failures(_log_failure)
-    cluster = Cluster(
+    first = ServedScheduler(
         world,
-        api_server,
-        events,
-        scheduler=scheduler,
+        scheduler,
+        breakpoints,
         call_extender=call_extender,
         extender_calls=extender_calls,
         log_events=options.log_events,
-        breakpoints=breakpoints,
     )
+    others = [
+        _beside(world, each, caller, (events, breakpoints), log_events=options.log_events)
+        for each, caller in more
+    ]
     if options.observes_plugins:
-        cluster.monitor.start()
-    return cluster
+        for each in (first, *others):
+            each.monitor.start()
+    return Cluster((first, *others), api_server, events, breakpoints)
+
+
+def _beside(
+    world: World,
+    scheduler: SchedulerOptions,
+    call_extender: CallExtender | None,
+    observers: tuple[EventObjects, Breakpoints],
+    *,
+    log_events: int,
+) -> ServedScheduler:
+    """Return a scheduler in a world that has nothing else, over the store of another world."""
+    calls: list[tuple[int, ExtenderCall]] = []
+    beside = World(
+        msgspec.structs.replace(scheduler, start_ns=world.now_ns),
+        controllers=(),
+        stages=(),
+        observers=observers,
+        begin_extender_call=lambda number, call: calls.append((number, call)),
+        checkpoint_events=CHECKPOINT_BY_DRIVER,
+        store=world.store,
+        is_served=world.components.options.is_served,
+        report_failure=_log_controller_failure,
+    )
+    return ServedScheduler(
+        beside,
+        scheduler,
+        observers[1],
+        call_extender=call_extender,
+        extender_calls=calls,
+        log_events=log_events,
+    )
 
 
 def _log_controller_failure(controller: str, key: NamespacedName, error: Exception) -> None:
@@ -466,15 +526,3 @@ def _log_controller_failure(controller: str, key: NamespacedName, error: Excepti
         error,
         exc_info=error if is_defect else None,
     )
-
-
-def _log_failure(pod: Pod, failure: Failure, now_ns: int) -> None:
-    """Log an attempt that failed by an error, such as that of a plugin; rejections are not errors.
-
-    Upstream: pkg/scheduler/schedule_one.go, handleSchedulingFailure
-    """
-    del now_ns
-    if not failure.is_rejected:
-        _LOGGER.error(
-            "scheduling pod %s failed, and is tried again later: %s", pod.key, failure.message
-        )

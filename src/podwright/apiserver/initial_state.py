@@ -17,7 +17,7 @@ class InitialState:
     def __init__(self, cluster: Cluster) -> None:
         store = cluster.store
         self.scheduler = cluster.scheduler
-        self._call_extender = cluster.call_extender
+        self._call_extender = cluster.schedulers[0].call_extender
         self._objects = {
             (kind, obj.key): obj for kind in store.kinds() for obj in store.list(kind).objects
         }
@@ -26,7 +26,7 @@ class InitialState:
         return len(self._objects)
 
     def restore(self, cluster: Cluster) -> None:
-        """Put back the objects, remove all others, and start the scheduler anew.
+        """Put back the objects, remove all others, and start the schedulers anew.
 
         Objects that are put back keep their uids; clients see the changes as others.
         """
@@ -38,3 +38,5 @@ class InitialState:
         for obj in self._objects.values():
             store.put(obj)
         cluster.change_scheduler(self.scheduler, self._call_extender)
+        for each in cluster.schedulers[1:]:
+            each.change(each.options, each.call_extender)

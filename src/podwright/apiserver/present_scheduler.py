@@ -9,27 +9,28 @@ from __future__ import annotations
 from typing import cast
 
 from podwright.apiserver.cluster import Cluster
+from podwright.apiserver.served_scheduler import ServedScheduler
 from podwright.assembly import Scheduler
 from podwright.machine import NOT_READ, SchedulerOptions
 from podwright.objects import Object, Pod, with_node_name
 from podwright.recording import options_of
 
 
-def present_options(cluster: Cluster) -> SchedulerOptions:
-    """Return the options of the scheduler of a cluster."""
-    world = cluster.world
+def present_options(scheduler: ServedScheduler) -> SchedulerOptions:
+    """Return the options of a scheduler of a cluster."""
+    world = scheduler.world
     return options_of(world.log.setup, plugins=world.components.options.plugins)
 
 
-def present_objects(cluster: Cluster) -> list[Object]:
-    """Return the objects that the scheduler of a cluster reads, in the order of their arrival.
+def present_objects(scheduler: ServedScheduler) -> list[Object]:
+    """Return the objects that a scheduler of a cluster reads, in the order of their arrival.
 
     Pods that are being bound have their nodes.
     """
-    world = cluster.world
+    world = scheduler.world
     if not world.components.options.has_scheduler:
         # Another scheduler runs, and the machine receives nothing.
-        store = cluster.store
+        store = world.store
         read = [kind for kind in store.kinds() if kind not in NOT_READ]
         return cast(list[Object], [obj for kind in read for obj in store.list(kind).objects])
     machine = world.machine
@@ -44,14 +45,22 @@ def present_objects(cluster: Cluster) -> list[Object]:
     return [*received, *(pod for pod in world.pods if machine.pod(pod.key) is None)]
 
 
-def present_scheduler(cluster: Cluster) -> Scheduler:
+def present_scheduler(cluster: Cluster, served: ServedScheduler | None = None) -> Scheduler:
     """Return a scheduler with the objects of a cluster, and the draw of its next cycle.
 
     Extenders are called by the caller of the cluster.
+
+    Parameters
+    ----------
+    cluster : Cluster
+    served : ServedScheduler, optional
+        The scheduler of the cluster whose configuration and draws it has; the first one if left
+        out.
     """
-    scheduler = Scheduler(present_options(cluster), call_extender=cluster.call_extender)
-    scheduler.add(*present_objects(cluster))
+    served = served or cluster.schedulers[0]
+    scheduler = Scheduler(present_options(served), call_extender=served.call_extender)
+    scheduler.add(*present_objects(served))
     kept = scheduler.bookkeeping()
-    cycle = cluster.world.machine.queue.scheduling_cycle
+    cycle = served.world.machine.queue.scheduling_cycle
     scheduler.restore_bookkeeping(kept._replace(cycle_number=cycle))
     return scheduler

@@ -36,6 +36,7 @@ from podwright.apiserver.cluster_clock import ClusterClock
 from podwright.apiserver.defects import answered as answered_by
 from podwright.apiserver.extender_threads import ExtenderThreads
 from podwright.apiserver.lease_warnings import with_lease_warning
+from podwright.apiserver.served_scheduler import ServedScheduler
 from podwright.apiserver.short_collections import frozen_creations
 from podwright.config import ExtenderReply
 from podwright.simulation import World
@@ -123,7 +124,7 @@ class TurnLoop:
         self._failure: Exception | None = None
         self._reached: list[tuple[int, asyncio.Future[None]]] = []
         self._long: deque[tuple[LongRequest, HttpRequest, Waiting]] = deque()
-        self._extenders: ExtenderThreads | None = None
+        self._extenders: dict[ServedScheduler, ExtenderThreads] = {}
 
     async def execute(self, request: HttpRequest) -> HttpReply | Watch:
         """Execute a request in the next turn, and return its reply once it is durable.
@@ -366,7 +367,8 @@ class TurnLoop:
         due_ns = self.cluster.next_due_ns
         waiting, self._reached = self._reached, []
         for time_ns, future in waiting:
-            is_reached = self.cluster.world.now_ns >= time_ns or self._is_caught_up
+            worlds_ns = min(each.world.now_ns for each in self.cluster.schedulers)
+            is_reached = worlds_ns >= time_ns or self._is_caught_up
             if is_reached and (due_ns is None or due_ns > time_ns):
                 if not future.done():
                     future.set_result(None)
@@ -375,26 +377,31 @@ class TurnLoop:
 
     def _begin_extender_calls(self) -> None:
         """Begin the calls to extenders of this turn, whose writes are durable now."""
-        calls, call_extender = self.cluster.extender_calls, self.cluster.call_extender
-        if not calls:
-            return
+        for scheduler in self.cluster.schedulers:
+            if scheduler.extender_calls:
+                self._begin_calls(scheduler)
+
+    def _begin_calls(self, scheduler: ServedScheduler) -> None:
+        call_extender, world = scheduler.call_extender, scheduler.world
         assert call_extender is not None, "a configuration with extenders and no call_extender"
-        world = self.cluster.world
-        if self._extenders is None or self._extenders.call is not call_extender:
+        threads = self._extenders.get(scheduler)
+        if threads is None or threads.call is not call_extender:
             loop = asyncio.get_running_loop()
 
             def replied(number: int, reply: ExtenderReply) -> None:
                 with contextlib.suppress(RuntimeError):  # the server has ended
-                    loop.call_soon_threadsafe(self._take_extender_reply, world, number, reply)
+                    loop.call_soon_threadsafe(self._take_reply, scheduler, world, number, reply)
 
-            self._extenders = ExtenderThreads(call_extender, replied)
-        for number, call in calls:
-            self._extenders.begin(number, call)
-        calls.clear()
+            threads = self._extenders[scheduler] = ExtenderThreads(call_extender, replied)
+        for number, call in scheduler.extender_calls:
+            threads.begin(number, call)
+        scheduler.extender_calls.clear()
 
-    def _take_extender_reply(self, world: World, number: int, reply: ExtenderReply) -> None:
-        # Replies to a scheduler that was replaced meanwhile are late.
-        if world is self.cluster.world:
+    def _take_reply(
+        self, scheduler: ServedScheduler, world: World, number: int, reply: ExtenderReply
+    ) -> None:
+        # Replies to a configuration that was replaced meanwhile are late.
+        if world is scheduler.world:
             world.extender_replied(number, reply)
             self._wake.set()
 

@@ -15,6 +15,10 @@ from starlette.responses import Response
 from podwright.apiserver.cluster import Cluster
 from podwright.apiserver.control.endpoints import JSON, Endpoint, json_response
 from podwright.apiserver.control.problems import Problem
+from podwright.apiserver.control.recorded_attempts import (
+    recorded_attempts,
+    responsible_scheduler,
+)
 from podwright.apiserver.present_scheduler import present_scheduler
 from podwright.apiserver.readers import Readers
 from podwright.apiserver.turn_loop import TurnLoop
@@ -22,7 +26,6 @@ from podwright.assembly import UnknownPod
 from podwright.objects import InputError, NamespacedName, read_time
 from podwright.recording import (
     Attempt,
-    DecisionLog,
     ExplanationView,
     LogError,
     UnknownCycle,
@@ -88,7 +91,7 @@ def explanation_endpoints(turns: TurnLoop) -> list[Endpoint]:
         at_ns = None
         if parameters.at is not None:
             try:
-                at_ns = read_time(parameters.at, "at", start_ns=cluster.logs[0].start_ns)
+                at_ns = read_time(parameters.at, "at", start_ns=cluster.world.start_ns)
             except InputError as error:
                 raise Problem(422, error.errors[0].message, field="at") from error
         if parameters.attempt == "now" and cluster.store.get(POD, key) is None:
@@ -107,7 +110,7 @@ def explanation_endpoints(turns: TurnLoop) -> list[Endpoint]:
     async def show_attempts(request: Request) -> Response:
         key = _pod_of(request)
         try:
-            found = await readers.call(lambda _: attempts_of(log_of(cluster, key, None), key))
+            found = await readers.call(lambda _: _attempts(cluster, key))
         except LogError as error:
             raise Problem(409, str(error)) from error
         if not found and cluster.store.get(POD, key) is None:
@@ -150,9 +153,10 @@ def _explained(
     now_ns: int,
 ) -> bytes:
     if parameters.attempt == "now":
-        setup = cluster.world.log.setup
-        scheduler = present_scheduler(cluster)
-        view = view_of_pod(scheduler, pod, seed=setup.seed, tie_rule=setup.tie_rule)
+        scheduler = responsible_scheduler(cluster, pod) or cluster.schedulers[0]
+        setup = scheduler.world.log.setup
+        present = present_scheduler(cluster, scheduler)
+        view = view_of_pod(present, pod, seed=setup.seed, tie_rule=setup.tie_rule)
     else:
         view = _recorded(cluster, pod, parameters.attempt or -1, at_ns, now_ns)
     if parameters.view == "matrix":
@@ -164,19 +168,19 @@ def _explained(
     return msgspec.json.encode(document) + b"\n"
 
 
+def _attempts(cluster: Cluster, pod: NamespacedName) -> list[Attempt]:
+    try:
+        _, log = recorded_attempts(cluster, pod)
+    except UnknownCycle:  # no scheduler is responsible for it
+        return []
+    return attempts_of(log, pod)
+
+
 def _recorded(
     cluster: Cluster, pod: NamespacedName, attempt: int, at_ns: int | None, now_ns: int
 ) -> ExplanationView:
-    log = log_of(cluster, pod, at_ns)
-    past = find_cycle(log, pod, attempt, at=at_ns, plugins=cluster.plugins_of(log))
-    end_ns = now_ns if log is cluster.logs[-1] else log.time_of(len(log) - 1)
+    scheduler, log = recorded_attempts(cluster, pod, at_ns)
+    plugins = scheduler.plugins_of(log)
+    past = find_cycle(log, pod, attempt, at=at_ns, plugins=plugins)
+    end_ns = now_ns if log is scheduler.world.log else log.time_of(len(log) - 1)
     return recorded_view(past, log, start_ns=log.start_ns, end_ns=end_ns)
-
-
-def log_of(cluster: Cluster, pod: NamespacedName, at_ns: int | None) -> DecisionLog:
-    """Return the newest log with an attempt of a pod until a time; the present one if none has."""
-    for log in reversed(cluster.logs):
-        found = log.cycles_of(pod)
-        if found and (at_ns is None or log.time_of(found[0]) <= at_ns):
-            return log
-    return cluster.logs[-1]

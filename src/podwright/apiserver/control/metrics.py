@@ -9,6 +9,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from podwright.apiserver.control.endpoints import Endpoint
+from podwright.apiserver.control.scheduler_parameter import (
+    UNKNOWN,
+    SchedulerParameter,
+    chosen_scheduler,
+)
 from podwright.apiserver.readers import Readers
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.machine import CONTENT_TYPE, render_text, resource_snapshot
@@ -20,8 +25,9 @@ def metrics_endpoints(turns: TurnLoop) -> list[Endpoint]:
     """Return the endpoints of the metrics."""
     readers = Readers(turns)
 
-    async def show(_: Request) -> Response:
-        found = await turns.call(lambda _: turns.cluster.world.machine.metrics_snapshot())
+    async def show(request: Request) -> Response:
+        scheduler = chosen_scheduler(turns.cluster, request.state.query)
+        found = await turns.call(lambda _: scheduler.world.machine.metrics_snapshot())
         return Response(render_text(found), headers={"content-type": CONTENT_TYPE})
 
     def resources() -> str:
@@ -43,8 +49,10 @@ def metrics_endpoints(turns: TurnLoop) -> list[Endpoint]:
             path=path,
             summary=summary,
             handler=handler,
+            query=SchedulerParameter if handler is show else None,
             media_type=CONTENT_TYPE,
             is_at_root=is_at_root,
+            problems={404: UNKNOWN} if handler is show else {},
         )
         for path, handler, is_at_root, summary in rows
     ]

@@ -11,9 +11,15 @@ from starlette.responses import Response
 from podwright.apiserver.cluster import Cluster
 from podwright.apiserver.control.endpoints import Endpoint, json_response
 from podwright.apiserver.control.problems import Problem
+from podwright.apiserver.control.scheduler_parameter import (
+    UNKNOWN,
+    SchedulerParameter,
+    chosen_scheduler,
+)
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.objects import NamespacedName, Pod, timestamp_text_nano
 from podwright.queueing import PodQueue, QueuedPod, QueueName
+from podwright.simulation import World
 from podwright.store import POD
 
 Place: TypeAlias = Literal[
@@ -32,8 +38,8 @@ _PLACES: Final[dict[Place, QueueName]] = {
 _NAMES: Final[dict[QueueName, Place]] = {place: name for name, place in _PLACES.items()}
 
 
-class QueueParameters(msgspec.Struct, frozen=True):
-    """The parameters of the queue.
+class QueueParameters(SchedulerParameter, frozen=True):
+    """The parameters of a scheduler's queue.
 
     Attributes
     ----------
@@ -150,9 +156,10 @@ def queue_endpoints(turns: TurnLoop) -> list[Endpoint]:
 
     async def show(request: Request) -> Response:
         parameters: QueueParameters = request.state.query
+        scheduler = chosen_scheduler(turns.cluster, parameters)
         return json_response(
             await turns.call(
-                lambda now_ns: _state(turns.cluster.world.machine.queue, parameters, now_ns)
+                lambda now_ns: _state(scheduler.world.machine.queue, parameters, now_ns)
             )
         )
 
@@ -174,6 +181,7 @@ def queue_endpoints(turns: TurnLoop) -> list[Endpoint]:
             handler=show,
             query=QueueParameters,
             reply=QueueState,
+            problems={404: UNKNOWN},
         ),
         Endpoint(
             method="POST",
@@ -193,21 +201,22 @@ def _activated(cluster: Cluster, pod: NamespacedName) -> QueueName:
     """Let the scheduler move a pod, and return its place before."""
     if cluster.store.get(POD, pod) is None:
         raise Problem(404, f"there is no pod {pod}")
-    queued = _find(cluster.world.machine.queue, pod)
+    world = _world_of(cluster, pod)
+    queued = _find(world.machine.queue, pod)
     if queued is None:
         raise Problem(
             409,
             f"pod {pod} is not in the scheduling queue: it has a node, has finished, or uses"
             " another scheduler",
         )
-    cluster.world.activate(pod)
+    world.activate(pod)
     return queued.place
 
 
 def _moved(
     cluster: Cluster, pod: NamespacedName, place_before: QueueName, now_ns: int
 ) -> QueueMove:
-    queue = cluster.world.machine.queue
+    queue = _world_of(cluster, pod).machine.queue
     queued = _find(queue, pod)
     found = cluster.store.get(POD, pod)
     return QueueMove(
@@ -218,6 +227,12 @@ def _moved(
         node=found.spec.node_name if isinstance(found, Pod) else "",
         waiting=None if queued is None else _waiting(queue, queued),
     )
+
+
+def _world_of(cluster: Cluster, pod: NamespacedName) -> World:
+    """Return the world of the scheduler that has a pod in its queue; the first one if none has."""
+    worlds = [each.world for each in cluster.schedulers]
+    return next((each for each in worlds if _find(each.machine.queue, pod)), worlds[0])
 
 
 def _find(queue: PodQueue, pod: NamespacedName) -> QueuedPod | None:

@@ -10,8 +10,8 @@ from starlette.responses import Response
 
 from podwright.apiserver.cluster import Cluster
 from podwright.apiserver.control.endpoints import Endpoint, json_response
-from podwright.apiserver.control.explanation import log_of
 from podwright.apiserver.control.problems import Problem
+from podwright.apiserver.control.recorded_attempts import recorded_attempts
 from podwright.apiserver.readers import Readers
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.assembly import source_of
@@ -82,8 +82,8 @@ def saved_case_endpoints(turns: TurnLoop) -> list[Endpoint]:
 
 
 def _saved(cluster: Cluster, pod: NamespacedName, attempt: int) -> SavedCase:
-    log = log_of(cluster, pod, None)
-    plugins = cluster.plugins_of(log)
+    scheduler, log = recorded_attempts(cluster, pod)
+    plugins = scheduler.plugins_of(log)
     sources: dict[str, str] = {}
     for plugin in plugins:
         source = source_of(plugin)

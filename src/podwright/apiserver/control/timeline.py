@@ -10,6 +10,11 @@ from starlette.responses import Response
 
 from podwright.apiserver.control.endpoints import Endpoint
 from podwright.apiserver.control.problems import Problem
+from podwright.apiserver.control.scheduler_parameter import (
+    UNKNOWN,
+    SchedulerParameter,
+    chosen_scheduler,
+)
 from podwright.apiserver.readers import Readers
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.recording import (
@@ -30,8 +35,10 @@ def timeline_endpoints(turns: TurnLoop) -> list[Endpoint]:
     async def show(request: Request) -> Response:
         is_compressed = "gzip" in request.headers.get("accept-encoding", "")
 
+        scheduler = chosen_scheduler(turns.cluster, request.state.query)
+
         def encoded() -> bytes:
-            world = turns.cluster.world
+            world = scheduler.world
             timeline = timeline_of_log(world.log, plugins=world.components.options.plugins)
             chunks = b"".join(encode_chunks(timeline))
             return gzip.compress(chunks, compresslevel=_FAST) if is_compressed else chunks
@@ -51,7 +58,8 @@ def timeline_endpoints(turns: TurnLoop) -> list[Endpoint]:
             path="/timeline",
             summary="Get every change of nodes, pods and queue as columns of deltas",
             handler=show,
+            query=SchedulerParameter,
             media_type=TIMELINE_MEDIA_TYPE,
-            problems={409: "the log of the scheduler cannot be replayed"},
+            problems={404: UNKNOWN, 409: "the log of the scheduler cannot be replayed"},
         )
     ]

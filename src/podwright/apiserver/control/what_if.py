@@ -108,7 +108,7 @@ class _WhatIf:
     def _differences(self, given: WhatIf, options: SchedulerOptions) -> bytes:
         scheduler = self._scheduler
         objects = changed_objects(
-            present_objects(self._turns.cluster),
+            present_objects(self._turns.cluster.schedulers[0]),
             put=given.objects,
             patches=given.patches,
             removed=given.removed,

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 
 from podwright.apiserver.readers import Readers
 from podwright.apiserver.running_scheduler import RunningScheduler
+from podwright.apiserver.served_scheduler import ServedScheduler
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.config import ExtenderVerb, KubeSchedulerConfiguration
 from podwright.kss import ExtenderProxy, LiveResults, UnknownExtender
-from podwright.objects import NamespacedName
+from podwright.objects import NamespacedName, Pod
 from podwright.recording import DecisionLog
 
 
@@ -31,8 +32,7 @@ class SchedulerResults:
         self._scheduler = scheduler
         self._proxy: ExtenderProxy | None = None
         self._proxied: KubeSchedulerConfiguration | None = None
-        self._live: LiveResults | None = None
-        self._log: DecisionLog | None = None
+        self._live: dict[ServedScheduler, tuple[DecisionLog, LiveResults]] = {}
 
     async def annotations(self, pod: NamespacedName) -> Mapping[str, str]:
         """Return the result annotations of a pod; empty if there was no attempt.
@@ -46,11 +46,16 @@ class SchedulerResults:
         return found if self._proxy is None else {**found, **self._proxy.annotations(pod)}
 
     def _of_log(self, pod: NamespacedName) -> Mapping[str, str]:
-        log = self._turns.cluster.world.log
-        if self._live is None or self._log is not log:  # the scheduler has changed
-            self._live = LiveResults(log, plugins=self._scheduler.options.plugins)
-            self._log = log
-        return self._live.annotations(pod)
+        cluster = self._turns.cluster
+        found = cluster.store.get(Pod, pod)
+        name = found.spec.scheduler_name if isinstance(found, Pod) else ""
+        scheduler = cluster.scheduler_of(name) or cluster.schedulers[0]
+        log = scheduler.world.log
+        known = self._live.get(scheduler)
+        if known is None or known[0] is not log:  # the configuration has changed
+            plugins = scheduler.world.components.options.plugins
+            known = self._live[scheduler] = log, LiveResults(log, plugins=plugins)
+        return known[1].annotations(pod)
 
     async def extend(self, index: int, verb: ExtenderVerb, body: bytes) -> bytes:
         """Call an extender for another scheduler, keep its answer, and return it.
@@ -66,7 +71,7 @@ class SchedulerResults:
         if self._proxy is None or configuration is not self._proxied:
             self._proxied = configuration
             self._proxy = ExtenderProxy(configuration.extenders)
-        call_extender = self._turns.cluster.call_extender
+        call_extender = self._turns.cluster.schedulers[0].call_extender
         assert call_extender is not None, "a configuration with extenders and no call_extender"
         call = self._proxy.call(index, verb, body)
         reply = await asyncio.to_thread(call_extender, call)

@@ -103,7 +103,7 @@ def test_a_cluster_stops_after_the_cycle_of_a_pod(served):
     assert (state["isPaused"], state["stoppedAt"]) == (False, None)
     served.eventually(f"{PODS}/y", lambda found: found["spec"].get("nodeName"))
     assert node_of(served, "a") == explained["node"]
-    assert verify(served.cluster.logs[-1], plugins=(Picky, PickyOnColumns)).is_same
+    assert verify(served.cluster.schedulers[0].logs[-1], plugins=(Picky, PickyOnColumns)).is_same
 
 
 @pytest.mark.parametrize(

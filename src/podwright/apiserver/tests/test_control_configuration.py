@@ -8,7 +8,6 @@ import pytest
 import podwright as pw
 from podwright.apiserver import ClusterClock
 from podwright.apiserver.cluster import ClusterOptions, new_cluster
-from podwright.apiserver.generated_nodes import generated_nodes
 from podwright.apiserver.tests.conftest import SERVER, START_NS, cluster_of, pod
 from podwright.machine import SchedulerOptions
 
@@ -242,8 +241,7 @@ def test_without_a_scheduler_there_is_no_configuration(serve):
 
 
 def test_the_server_goes_on_while_a_configuration_is_compared(serve):
-    served = paused(serve)
-    served.cluster.world.add(*generated_nodes(40)[2:])
+    served = paused(serve, cluster_of(40))
     for index in range(40):
         served.send("POST", PODS, small(f"web-{index}"))
     statuses = []

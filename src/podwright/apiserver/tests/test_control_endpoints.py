@@ -36,8 +36,9 @@ def test_the_document_describes_every_endpoint_and_its_problems(serve):
         "$ref": "#/components/schemas/ClockStep"
     }
     assert set(step["responses"]) == {"200", "400", "401", "403", "413", "415", "422", "500", "503"}
-    place, limit = found["paths"][f"{V1}/queue"]["get"]["parameters"]
-    assert (place["name"], limit["name"]) == ("place", "limit")
+    scheduler, place, limit = found["paths"][f"{V1}/queue"]["get"]["parameters"]
+    names = [each["name"] for each in (scheduler, place, limit)]
+    assert names == ["schedulerName", "place", "limit"]
     assert (limit["schema"]["minimum"], limit["schema"]["maximum"]) == (0, 1000)
     assert f"{V1}/openapi.json" in found["paths"]
 
@@ -122,7 +123,7 @@ def test_an_explanation_is_the_document_of_the_command(serve):
     status, full = served.send("GET", f"{path}?view=full")
     assert status == 200, full
     cluster = served.cluster
-    log = cluster.logs[-1]
+    log = cluster.world.log
     view = recorded_view(
         find_cycle(log, "default/large"), log, start_ns=START_NS, end_ns=served.clock.now_ns()
     )

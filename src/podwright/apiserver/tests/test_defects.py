@@ -199,7 +199,7 @@ def test_a_cluster_that_waits_for_an_extender_is_idle():
 
     async def main():
         turns = TurnLoop(cluster, clock)
-        cluster.call_extender = lambda _: threading.Event().wait(30)
+        cluster.schedulers[0].call_extender = lambda _: threading.Event().wait(30)
         running = asyncio.create_task(turns.run())
         await turns.execute(request("POST", PODS, pod("extended", containers=WITH_EXTENDER)))
         await turns.execute(request("GET", PODS))

@@ -1,0 +1,40 @@
+"""The parameter that chooses one of the schedulers of a cluster."""
+
+from __future__ import annotations
+
+import msgspec
+
+from podwright.apiserver.cluster import Cluster
+from podwright.apiserver.control.problems import Problem
+from podwright.apiserver.served_scheduler import ServedScheduler
+
+UNKNOWN = "no scheduler of the cluster has the schedulerName"
+"""What the status 404 means for endpoints with this parameter."""
+
+
+class SchedulerParameter(msgspec.Struct, frozen=True, rename="camel"):
+    """The parameter of what each scheduler has for itself.
+
+    Attributes
+    ----------
+    scheduler_name : str, optional
+        A schedulerName of the scheduler; the first scheduler if left out.
+    """
+
+    scheduler_name: str | None = None
+
+
+def chosen_scheduler(cluster: Cluster, parameter: SchedulerParameter) -> ServedScheduler:
+    """Return the scheduler that a request chooses.
+
+    Raises
+    ------
+    Problem
+        No scheduler has the name.
+    """
+    name = parameter.scheduler_name
+    found = cluster.schedulers[0] if name is None else cluster.scheduler_of(name)
+    if found is None:
+        names = ", ".join(cluster.scheduler_names)
+        raise Problem(404, f"{UNKNOWN} {name!r}; there are {names}", field="schedulerName")
+    return found

@@ -1,0 +1,173 @@
+"""One of the schedulers of a cluster: its world, its configuration and its decision logs.
+
+Each scheduler of a cluster is a machine in a world of its own. The worlds have one store, so each
+scheduler receives the writes of all others, as separate processes with watches do. The first world
+also has the controllers and the kubelets.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Final
+
+from podwright.apiserver.breakpoints import Breakpoints
+from podwright.apiserver.plugin_monitor import PluginMonitor
+from podwright.config import ExtenderCall, KubeSchedulerConfiguration
+from podwright.framework import CallExtender, Plugin
+from podwright.machine import Failure, SchedulerOptions
+from podwright.objects import DEFAULT_SCHEDULER_NAME, FieldError, Pod
+from podwright.recording import DecisionLog
+from podwright.simulation import World, with_scheduler
+
+LOGS_MAX: Final = 10
+"""How many configurations back, counting the present one, decisions can be explained."""
+
+LOG_BLOCK_EVENTS: Final = 128
+"""The number of events in a block of the decision log: encoding 1,024 takes 40 ms of a turn."""
+
+LOG_EVENTS: Final = 500_000
+"""How many events of a scheduler can be looked back at, unless an option says otherwise."""
+
+CHECKPOINT_BY_DRIVER: Final = 1 << 40
+"""The number of events after which the log itself writes a checkpoint: never."""
+
+_LOGGER: Final = logging.getLogger(__name__)
+
+
+def scheduler_names(configuration: KubeSchedulerConfiguration | None) -> tuple[str, ...]:
+    """Return the schedulerNames of the pods that a scheduler with a configuration schedules."""
+    profiles = () if configuration is None else configuration.profiles
+    names = tuple(each.scheduler_name or DEFAULT_SCHEDULER_NAME for each in profiles)
+    return names or (DEFAULT_SCHEDULER_NAME,)
+
+
+def repeated_names(
+    options: SchedulerOptions, others: Sequence[SchedulerOptions]
+) -> list[FieldError]:
+    """Return an error for each schedulerName of a configuration that another scheduler has."""
+    sources = {name: each.source for each in others for name in scheduler_names(each.configuration)}
+    return [
+        FieldError(
+            source=options.source,
+            path=f"profiles[{index}].schedulerName",
+            message=f'Duplicate value: "{name}": the scheduler of {sources[name]} has it already',
+        )
+        for index, name in enumerate(scheduler_names(options.configuration))
+        if name in sources
+    ]
+
+
+class ServedScheduler:
+    """A scheduler of a cluster.
+
+    Parameters
+    ----------
+    world : World
+        Its world, which is replaced when the configuration changes.
+    options : SchedulerOptions
+        Its present options.
+    breakpoints : Breakpoints
+        Of the cluster.
+    call_extender : callable, optional
+        Makes the calls of `extender_calls`.
+    extender_calls : list of (int, ExtenderCall), optional
+        The list to which the world adds calls to extenders.
+    log_events : int
+        How many events, at least, can be looked back at.
+
+    Attributes
+    ----------
+    extender_calls : list of (int, ExtenderCall)
+        Calls to extenders that the driver has to begin, outside the turn loop. It removes them,
+        and passes the replies to `World.extender_replied`.
+    logs : list of DecisionLog
+        The decision logs of the configurations so far; the last one is that of the present one.
+    monitor : PluginMonitor
+        Of the plugins of the present configuration.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        options: SchedulerOptions,
+        breakpoints: Breakpoints,
+        *,
+        call_extender: CallExtender | None = None,
+        extender_calls: list[tuple[int, ExtenderCall]] | None = None,
+        log_events: int = LOG_EVENTS,
+    ) -> None:
+        self.world = world
+        self.options = options
+        self.call_extender = call_extender
+        self.extender_calls = [] if extender_calls is None else extender_calls
+        self.logs = [world.log]
+        self._log_plugins = [options.plugins]
+        self.monitor = PluginMonitor(world, breakpoints)
+        self._log_events = log_events
+        self._last_checkpoint = 0
+        self._follow_world()
+
+    def _follow_world(self) -> None:
+        self.world.machine.watch_failures(_log_failure)
+        self.world.log.block_events = LOG_BLOCK_EVENTS
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The schedulerNames of the pods that it schedules."""
+        return tuple(self.world.machine.profiles)
+
+    def plugins_of(self, log: DecisionLog) -> tuple[type[Plugin], ...]:
+        """Return the user's plugin classes that one of `logs` was recorded with."""
+        found = next(index for index, each in enumerate(self.logs) if each is log)
+        return self._log_plugins[found]
+
+    @property
+    def is_checkpoint_due(self) -> bool:
+        """Whether the driver should call `write_checkpoint`."""
+        log, machine = self.world.log, self.world.machine
+        if len(log) < self._last_checkpoint:  # of the configuration before
+            self._last_checkpoint = 0
+        return (
+            len(log) - self._last_checkpoint >= self._log_events
+            and machine.can_snapshot
+            # The state of these plugins cannot be restored from a checkpoint.
+            and not machine.unrestorable
+        )
+
+    def write_checkpoint(self) -> None:
+        """Write a checkpoint, and drop what is too old before an earlier one."""
+        log = self.world.log
+        if log.checkpoint(self.world.machine, is_whole=True):
+            self._last_checkpoint = len(log)
+            log.drop_before_checkpoint(self._log_events)
+
+    def change(self, options: SchedulerOptions, call_extender: CallExtender | None = None) -> None:
+        """Continue with another configuration; see `with_scheduler`.
+
+        Raises
+        ------
+        InputError
+            The configuration is not valid; the present one stays.
+        """
+        self.world = with_scheduler(self.world, options, checkpoint_events=CHECKPOINT_BY_DRIVER)
+        self._follow_world()
+        self.monitor.follow(self.world)
+        self.options = options
+        self.logs.append(self.world.log)
+        self._log_plugins.append(options.plugins)
+        del self.logs[:-LOGS_MAX], self._log_plugins[:-LOGS_MAX]
+        self.extender_calls.clear()
+        self.call_extender = call_extender
+
+
+def _log_failure(pod: Pod, failure: Failure, now_ns: int) -> None:
+    """Log an attempt that failed by an error, such as that of a plugin; rejections are not errors.
+
+    Upstream: pkg/scheduler/schedule_one.go, handleSchedulingFailure
+    """
+    del now_ns
+    if not failure.is_rejected:
+        _LOGGER.error(
+            "scheduling pod %s failed, and is tried again later: %s", pod.key, failure.message
+        )
