@@ -4,7 +4,8 @@ Pure functions over documents (dictionaries as in JSON), the types of `schema` a
 request. The room knows no requests, storage, defaults or admission. Results share what did not
 change with their arguments; no argument is ever changed.
 
-- `json_patched`, `merge_patched` and `strategic_merged` return a document after a patch.
+- `json_patched`, `merge_patched` and `strategic_merged` return a document after a patch;
+  `merge_difference` the patch between two documents.
 - `applied` returns an object after server-side apply.
 - `with_managed_fields` returns an object of any other write with its entries.
 - `configured` returns an object with what a configuration sets, without owners.
@@ -28,7 +29,7 @@ from podwright.patching.managed_fields import (
     with_entries,
     with_unchanged_times,
 )
-from podwright.patching.merge_patch import merge_patched
+from podwright.patching.merge_patch import merge_difference, merge_patched
 from podwright.patching.object_types import (
     Convert,
     ObjectType,
@@ -54,6 +55,7 @@ __all__ = [
     "custom_object_type",
     "json_patch_warnings",
     "json_patched",
+    "merge_difference",
     "merge_patched",
     "object_entries",
     "object_type",

@@ -56,4 +56,26 @@ def _merged(document: Document, patch: Document) -> Document:
     return merged
 
 
+def merge_difference(before: Document, after: Document) -> Document:
+    """Return the smallest JSON merge patch that makes one document of another.
+
+    Lists that differ are replaced whole: merge patches have nothing smaller.
+
+    Parameters
+    ----------
+    before, after : dict
+        Neither has nulls in `after`'s values: a merge patch cannot set one.
+    """
+    patch: Document = {name: None for name in before if name not in after}
+    for name, value in after.items():
+        present = before.get(name, _ABSENT)
+        if isinstance(value, dict) and isinstance(present, dict):
+            inner = merge_difference(present, value)
+            if inner:
+                patch[name] = inner
+        elif value != present:
+            patch[name] = value
+    return patch
+
+
 _ABSENT: Any = object()

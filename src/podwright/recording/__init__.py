@@ -53,6 +53,7 @@ from podwright.recording.explanations import (
     present_view,
     recorded_view,
     rejections_of,
+    remedy_changes,
     view_of_pod,
 )
 from podwright.recording.field_names import camel_case
@@ -217,6 +218,7 @@ __all__ = [
     "record_of_log",
     "recorded_view",
     "rejections_of",
+    "remedy_changes",
     "require_arrow",
     "resume",
     "save_cycle",

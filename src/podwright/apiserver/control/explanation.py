@@ -34,6 +34,7 @@ from podwright.recording import (
     explanation_matrix,
     find_cycle,
     recorded_view,
+    remedy_changes,
     view_of_pod,
 )
 from podwright.store import POD
@@ -162,6 +163,10 @@ def _explained(
     if parameters.view == "matrix":
         return msgspec.json.encode(explanation_matrix(view.explanation)) + b"\n"
     document: dict[str, Any] = explanation_document(view)
+    if parameters.attempt == "now":
+        for each, remedy in zip(document["remedies"], view.advice.remedies, strict=True):
+            changes = remedy_changes(remedy, cluster.store.get)
+            each["changes"] = None if changes is None else msgspec.to_builtins(changes)
     if parameters.view == "summary":
         for key in _BY_NODE:
             del document[key]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from podwright.patching import PatchError, merge_patched
+from podwright.patching import PatchError, merge_difference, merge_patched
 
 
 @pytest.mark.parametrize(
@@ -32,6 +34,25 @@ from podwright.patching import PatchError, merge_patched
 )
 def test_a_patch_gives_what_the_rfc_gives(original: Any, patch: Any, result: Any) -> None:
     assert merge_patched(original, patch) == result
+
+
+_values = st.recursive(
+    st.integers(0, 2) | st.lists(st.integers(0, 2), max_size=2),
+    lambda inner: st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=8,
+)
+_documents = st.dictionaries(st.sampled_from("abc"), _values, max_size=3)
+
+
+@given(_documents, _documents)
+def test_the_difference_leads_from_one_document_to_the_other(before: Any, after: Any) -> None:
+    assert merge_patched(before, merge_difference(before, after)) == after
+
+
+def test_the_difference_names_what_changes_only() -> None:
+    before = {"a": {"b": 1, "c": [1, 2]}, "d": 1, "e": {"f": 1}}
+    after = {"a": {"b": 2, "c": [1, 2]}, "e": {"f": 1}}
+    assert merge_difference(before, after) == {"d": None, "a": {"b": 2}}
 
 
 def test_what_does_not_change_is_shared() -> None:

@@ -18,6 +18,7 @@ from podwright.recording.explanations.matrix import (
 from podwright.recording.explanations.preemption import ordered_candidates, preemption_of
 from podwright.recording.explanations.present import present_view, view_of_pod
 from podwright.recording.explanations.recorded import QUEUE_LABELS, recorded_view
+from podwright.recording.explanations.remedy_changes import RemedyChange, remedy_changes
 from podwright.recording.explanations.view import ExplanationView, RecordedOutcome, WorkloadView
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "ExplanationView",
     "NodeResult",
     "RecordedOutcome",
+    "RemedyChange",
     "WorkloadView",
     "attempts_of",
     "decision_document",
@@ -41,5 +43,6 @@ __all__ = [
     "present_view",
     "recorded_view",
     "rejections_of",
+    "remedy_changes",
     "view_of_pod",
 ]
