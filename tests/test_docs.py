@@ -39,6 +39,7 @@ PAGES = sorted(
     )
 )
 RUN_ELSEWHERE = {
+    "docs/howto/explain-over-http.md": "tests/e2e/test_explain_over_http.py",
     "docs/howto/run-a-cluster.md": "tests/e2e_real/test_page.py",
     "docs/reference/cli.md": "tests/e2e/test_cli.py",
     "docs/tutorial/debug-a-plugin.md": "tests/e2e/test_debug_tutorial.py",

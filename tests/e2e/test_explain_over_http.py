@@ -1,0 +1,47 @@
+"""The page about podwright's own API: curl prints what it shows."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+
+import pytest
+from tests.e2e.test_up import up
+from tests.test_docs import COMPILING, FENCE, SAVE_AS, commands_in, is_as_shown, read
+
+pytestmark = pytest.mark.e2e
+
+PAGE = "docs/howto/explain-over-http.md"
+SECONDS_MAX = 30
+
+
+def test_the_commands_print_what_is_shown(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    text = read(PAGE)
+    commands: list[tuple[str, list[str]]] = []
+    for fence in FENCE.finditer(text):
+        if saved := SAVE_AS.search(text[: fence.start()]):
+            (tmp_path / saved["name"]).write_text(fence["text"], encoding="utf-8")
+        if fence["language"] == "console":
+            commands += commands_in(fence["text"])
+    (start, printed), *others = commands
+    assert len(others) > 8
+    with up(tmp_path, *start.removeprefix("$ podwright up ").split()) as started:
+        assert is_as_shown(printed, COMPILING.sub("", started.text()).splitlines())
+        for command, shown in others:
+            line = command.removeprefix("$ ").replace("localhost:8180", f"127.0.0.1:{started.port}")
+            deadline = time.monotonic() + SECONDS_MAX
+            while True:
+                result = subprocess.run(
+                    ["/bin/sh", "-c", line],
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                    cwd=tmp_path,
+                )
+                lines = (result.stdout + result.stderr).splitlines()
+                # The pods of the example are scheduled after the start.
+                if is_as_shown(shown, lines) or time.monotonic() > deadline:
+                    break
+                time.sleep(0.3)
+            assert is_as_shown(shown, lines), (command, lines)
