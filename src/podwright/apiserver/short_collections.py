@@ -30,19 +30,3 @@ def short_collections() -> Iterator[None]:
     finally:
         gc.unfreeze()
         gc.set_threshold(*thresholds)
-
-
-@contextmanager
-def frozen_creations() -> Iterator[None]:
-    """Never visit the objects that are created in the block.
-
-    After a block with very many of them, the next collection of young objects would visit them all.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        if was_enabled:
-            gc.enable()

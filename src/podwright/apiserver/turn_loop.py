@@ -30,6 +30,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
+from podwright._garbage import frozen_creations
 from podwright.api.endpoints import HttpReply, HttpRequest, LongRequest, Watch
 from podwright.apiserver.cluster import Cluster
 from podwright.apiserver.cluster_clock import ClusterClock
@@ -37,7 +38,6 @@ from podwright.apiserver.defects import answered as answered_by
 from podwright.apiserver.extender_threads import ExtenderThreads
 from podwright.apiserver.lease_warnings import with_lease_warning
 from podwright.apiserver.served_scheduler import ServedScheduler
-from podwright.apiserver.short_collections import frozen_creations
 from podwright.config import ExtenderReply
 from podwright.simulation import World
 from podwright.store import ObjectStore, UnusableStore

@@ -12,8 +12,8 @@ from time import monotonic
 from rich.console import Console
 from rich.status import Status
 
+from podwright._garbage import frozen_creations
 from podwright.cli.console import stderr
-from podwright.cli.gc_pause import long_lived_objects
 from podwright.files import DocumentCache, Watch
 
 CACHE_VARIABLE = "PODWRIGHT_CACHE"
@@ -32,7 +32,7 @@ def reading_files() -> Iterator[Watch | None]:
         To be passed to the functions that read files.
     """
     console = stderr()
-    with long_lived_objects():
+    with frozen_creations():
         if not console.is_terminal:
             yield None
             return

@@ -21,20 +21,3 @@ def reduced_collection() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*thresholds)
-
-
-@contextmanager
-def long_lived_objects() -> Iterator[None]:
-    """Disable the garbage collector in the block, and keep it from scanning what was created.
-
-    The objects of a large dump live to the end of the process. Scanning millions of them takes
-    longer than creating them.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        if was_enabled:
-            gc.enable()

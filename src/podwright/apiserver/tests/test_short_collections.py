@@ -2,7 +2,7 @@
 
 import gc
 
-from podwright.apiserver.short_collections import frozen_creations
+from podwright._garbage import frozen_creations
 
 
 def test_objects_of_a_large_block_are_not_visited_afterwards() -> None:
