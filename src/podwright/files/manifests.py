@@ -17,6 +17,7 @@ import msgspec
 from podwright._html import paragraphs, section, table
 from podwright._progress import metered
 from podwright.files.amounts import overflows
+from podwright.files.device_cards import with_device_slices
 from podwright.files.document_cache import DocumentCache
 from podwright.files.documents import Watch
 from podwright.files.object_reader import (
@@ -398,6 +399,7 @@ def load_bytes(
             elif configuration.document != document.document:
                 message = f"a second scheduler configuration; the first is {configuration.source}"
                 errors.append(FieldError(source=document.source, path="", message=message))
+    kept = with_device_slices(kept, errors, warnings)
     warnings += overflows(kept)
     loaded = LoadedObjects(tuple(kept), configuration, tuple(warnings), validate)
     if errors:
