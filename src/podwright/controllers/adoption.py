@@ -8,7 +8,7 @@ Upstream: pkg/controller/controller_ref_manager.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TypeVar
 
 from podwright.controllers.lister import Lister
@@ -84,7 +84,6 @@ class Orphans:
     def __init__(self, lister: Lister, kind: GroupKind) -> None:
         self._lister = lister
         self._kind = kind
-        self._orphans: dict[str, dict[NamespacedName, None]] = {}
         self._owners: dict[str, dict[NamespacedName, Selector]] = {}
         self._candidates: dict[NamespacedName, dict[NamespacedName, None]] = {}
 
@@ -95,9 +94,8 @@ class Orphans:
             return
         owners[owner.key] = selector
         candidates: dict[NamespacedName, None] = {}
-        for key in self._orphans.get(owner.namespace, ()):
-            obj = self._lister.get(self._kind, key)
-            if obj is not None and selector.matches(obj.metadata.labels):
+        for key, obj in self._lister.orphans(self._kind, owner.namespace).items():
+            if selector.matches(obj.metadata.labels):
                 candidates[key] = None
         self._set_candidates(owner.key, candidates)
 
@@ -110,27 +108,17 @@ class Orphans:
         self, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> Iterable[NamespacedName]:
         """Process a change of an object; return the owners that may adopt it now."""
-        obj = new if new is not None else old
-        assert obj is not None, "neither an old nor a new object"
-        orphans = self._orphans.setdefault(obj.namespace, {})
         if new is None or new.metadata.controller is not None:
-            orphans.pop(obj.key, None)
             return ()
-        is_known = obj.key in orphans
-        orphans[obj.key] = None
+        owners = self._owners.get(new.metadata.namespace)
+        if not owners:
+            return ()
         labels = new.metadata.labels
-        if is_known and old is not None and old.metadata.labels == labels:
-            return ()
-        return self._match(new)
-
-    def _match(self, orphan: KubernetesObject) -> Sequence[NamespacedName]:
-        keys = [
-            key
-            for key, selector in self._owners.get(orphan.namespace, {}).items()
-            if selector.matches(orphan.metadata.labels)
-        ]
+        if old is not None and old.metadata.controller is None and old.metadata.labels == labels:
+            return ()  # as it was when it was matched
+        keys = [key for key, selector in owners.items() if selector.matches(labels)]
         for key in keys:
-            self._candidates.setdefault(key, {})[orphan.key] = None
+            self._candidates.setdefault(key, {})[new.key] = None
         return sorted(keys)
 
     def _set_candidates(

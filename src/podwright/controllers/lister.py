@@ -41,6 +41,8 @@ class Lister:
         self._has_namespaces = has_namespaces
         self._objects: dict[GroupKind, Objects] = {}
         self._in_namespace: dict[GroupKind, dict[str, Keys]] = {}
+        # Built for a kind on its first lookup: most kinds have no owners that adopt.
+        self._orphans: dict[GroupKind, dict[str, Keys]] = {}
         self._controlled_by: dict[tuple[str, GroupKind], Keys] = {}
         self._pods_on: dict[str, Keys] = {}
 
@@ -75,6 +77,16 @@ class Lister:
     def controlled_by(self, uid: str, kind: GroupKind) -> Mapping[NamespacedName, KubernetesObject]:
         """Return the objects of a kind whose controlling owner has a uid."""
         return self._named(kind, self._controlled_by.get((uid, kind)))
+
+    def orphans(self, kind: GroupKind, namespace: str) -> Mapping[NamespacedName, KubernetesObject]:
+        """Return the objects of a kind in a namespace that have no controlling owner."""
+        orphans = self._orphans.get(kind)
+        if orphans is None:
+            orphans = self._orphans[kind] = {}
+            for key, obj in self.all(kind).items():
+                if obj.metadata.controller is None:
+                    _add_key(orphans, obj.metadata.namespace, key)
+        return self._named(kind, orphans.get(namespace))
 
     def pods_on(self, node: str) -> Mapping[NamespacedName, Pod]:
         """Return the pods that are bound to a node."""
@@ -127,6 +139,8 @@ class Lister:
         owner = obj.metadata.controller
         if owner is not None:
             _add_key(self._controlled_by, (owner.uid, kind), key)
+        elif kind in self._orphans:
+            _add_key(self._orphans[kind], obj.metadata.namespace, key)
         if type(obj) is Pod and obj.spec.node_name:
             _add_key(self._pods_on, obj.spec.node_name, key)
 
@@ -141,6 +155,9 @@ class Lister:
                 _remove_key(self._controlled_by, (was.uid, kind), key)
             if now is not None:
                 _add_key(self._controlled_by, (now.uid, kind), key)
+            if (was is None) is not (now is None) and kind in self._orphans:
+                change = _add_key if now is None else _remove_key
+                change(self._orphans[kind], new.metadata.namespace, key)
         if type(new) is Pod and type(old) is Pod and old.spec is not new.spec:
             node, node_before = new.spec.node_name, old.spec.node_name
             if node != node_before:
@@ -158,6 +175,8 @@ class Lister:
         owner = old.metadata.controller
         if owner is not None:
             _remove_key(self._controlled_by, (owner.uid, kind), key)
+        elif kind in self._orphans:
+            _remove_key(self._orphans[kind], old.metadata.namespace, key)
         if type(old) is Pod and old.spec.node_name:
             _remove_key(self._pods_on, old.spec.node_name, key)
 

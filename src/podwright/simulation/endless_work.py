@@ -42,8 +42,9 @@ def is_retry_loop(machine: Machine, unproductive_cycles: int) -> bool:
     the other cycles back to the queue, as when a gang that does not fit is rejected at Permit,
     this never ends where cycles take no time. Such pods then wait until their backoff ends.
     """
-    pending = machine.queue.metrics().pending_pods
-    return has_many_unproductive_cycles(machine, unproductive_cycles) and not pending.get("active")
+    return has_many_unproductive_cycles(
+        machine, unproductive_cycles
+    ) and not machine.queue.metrics().pending_pods.get("active")
 
 
 def has_many_unproductive_cycles(machine: Machine, unproductive_cycles: int) -> bool:
