@@ -49,6 +49,7 @@ from podwright.api.endpoints.body_holes import (
 )
 from podwright.api.endpoints.paths import RequestInfo
 from podwright.api.endpoints.request import Headers, HttpReply, HttpRequest
+from podwright.api.endpoints.shared_values import SharedValues
 from podwright.api.identity import generated_name, uid_at
 from podwright.api.users import User
 from podwright.objects import Document, KubernetesObject, timestamp_text
@@ -61,6 +62,8 @@ _SEEN_MAX: Final = 65_536
 _BODY_MAX_BYTES: Final = 64 * 1024
 _IMPERSONATION: Final = "impersonate-"
 _TRIAL_NS: Final = 86_399 * 1_000_000_000
+
+_METADATA: Final = "metadata"
 
 _UID, _VERSION, _TIME, _NAME = range(4)
 """The numbers of the server's values; those of the holes follow."""
@@ -135,9 +138,9 @@ class _Template(msgspec.Struct, eq=False):
         The plain values of the holes.
     like : KubernetesObject
         An object of the template.
-    edits : list of (str, list of (str, int))
+    edits : list of (str, int, list of (str, int))
         The fields that differ, with the numbers of their values, by the part of the object; "" for
-        the object itself.
+        the object itself. Between them is the form of the part; see `SharedValues`.
     entries : list of dict or None
         The managed fields of the objects that were created at `time`.
     time : str
@@ -154,7 +157,7 @@ class _Template(msgspec.Struct, eq=False):
     name_hole: int
     plain: list[re.Pattern[bytes]]
     like: KubernetesObject
-    edits: list[tuple[str, list[tuple[str, int]]]]
+    edits: list[tuple[str, int, list[tuple[str, int]]]]
     entries: list[Document] | None
     time: str
     stored: _Text
@@ -168,7 +171,7 @@ class _Template(msgspec.Struct, eq=False):
                 return False
         return True
 
-    def object_of(self, values: Sequence[str]) -> KubernetesObject:
+    def object_of(self, values: Sequence[str], shared: SharedValues) -> KubernetesObject:
         """Return the object with the values of the server and of the holes."""
         like, time = self.like, values[_TIME]
         metadata = _replace(
@@ -179,15 +182,18 @@ class _Template(msgspec.Struct, eq=False):
             creation_timestamp=time,
         )
         raw = like.raw.copy()
-        for part, fields in self.edits:
+        for part, form, fields in self.edits:
             changed = raw
-            if part:
+            if part == _METADATA:
                 changed = raw[part] = raw[part].copy()
+            elif part:
+                raw[part] = shared.part(raw[part], form, fields, values)
+                continue
             for field, number in fields:
                 changed[field] = values[number]
         entries = self.entries_at(time)
         if entries is not None:
-            raw["metadata"]["managedFields"] = entries
+            raw[_METADATA]["managedFields"] = entries
         return _replace(like, metadata=metadata, raw=raw)
 
     def entries_at(self, time: str) -> list[Document] | None:
@@ -239,6 +245,7 @@ class PreparedCreates:
         kinds = sorted(admission.template_kinds)
         self._changes = store.follow(*kinds) if kinds else []
         self._templates_max = templates_max
+        self._shared = SharedValues()
         self.executed_count = 0
 
     def execute(self, request: HttpRequest, user: User, now_ns: int) -> HttpReply | None:
@@ -269,7 +276,8 @@ class PreparedCreates:
         if store.get(template.kind, key) is not None:
             return None
         own = (uid_at(store.seed, version), str(version), timestamp_text(now_ns), name)
-        obj = template.object_of((*own, *map(text_of, values)))
+        texts = (*own[:_VERSION], *self._shared.texts((*own[_VERSION:], *map(text_of, values))))
+        obj = template.object_of(texts, self._shared)
         encoded_values = (*[value.encode() for value in own], *values)
         encoded = template.stored.filled(encoded_values)
         store.encodings.keep(obj.raw, encoded)
@@ -337,7 +345,9 @@ class PreparedCreates:
         template = None
         if self._admission.decides_by_template(attributes):
             access = access_of(info, attributes.user, request)
-            template = _tried(access, kind, key[3], values, attributes.now_ns, attempt)
+            template = _tried(
+                access, kind, key[3], values, attributes.now_ns, attempt, self._shared
+            )
         self._templates[key] = template or _NoTemplate(attributes.namespace)
 
     def _discard_changed(self) -> None:
@@ -388,7 +398,13 @@ class _Marked(msgspec.Struct, frozen=True, eq=False):
 
 
 def _tried(
-    access: Access, kind: GroupKind, texts: Texts, values: Texts, now_ns: int, attempt: Try
+    access: Access,
+    kind: GroupKind,
+    texts: Texts,
+    values: Texts,
+    now_ns: int,
+    attempt: Try,
+    shared: SharedValues,
 ) -> _Template | None:
     """Return the template of a body; None if it has none."""
     holes = holes_of(kind, texts, values)
@@ -425,7 +441,10 @@ def _tried(
         name_hole=number_of_name - _NAME - 1,
         plain=[hole.plain for hole in holes],
         like=like,
-        edits=list(edits.items()),
+        edits=[
+            (part, shared.form_of(like.raw[part], fields) if part else 0, fields)
+            for part, fields in edits.items()
+        ],
         entries=metadata.get("managedFields"),
         time=metadata["creationTimestamp"],
         stored=one.stored,

@@ -6,7 +6,8 @@ prober_manager.go, UpdatePodStatus
 
 from __future__ import annotations
 
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
 from podwright.objects import Document, timestamp_text
 from podwright.stages.kubelet.images import read_image
@@ -18,6 +19,9 @@ from podwright.stages.kubelet.pod_records import (
     container_id,
     containers_of,
 )
+
+_SHARED_MAX: Final = 1_024
+_NO_STATE: Final[Document] = {}
 
 
 def container_statuses(pod: Document, record: PodRecord) -> dict[str, list[Document]]:
@@ -42,7 +46,7 @@ def _status(
         is_ready = known.has_succeeded
     state: Document
     if run is not None:
-        state = {"running": {"startedAt": timestamp_text(run.started_ns)}}
+        state = _running(timestamp_text(run.started_ns))
     elif known.waiting is not None:
         reason, message = known.waiting
         state = {"waiting": {"reason": reason} | ({"message": message} if message else {})}
@@ -55,7 +59,7 @@ def _status(
     status: Document = {
         "name": known.name,
         "state": state,
-        "lastState": {"terminated": terminated_state(last)} if last is not None else {},
+        "lastState": {"terminated": terminated_state(last)} if last is not None else _NO_STATE,
         "ready": is_ready,
         "restartCount": known.restart_count,
         "image": image,
@@ -77,12 +81,14 @@ def _status(
         resources = record.allocated.get(known.name) or container.get("resources") or {}
         if resources.get("requests"):
             status["allocatedResources"] = resources["requests"]
-        status["resources"] = {k: v for k, v in resources.items() if k != "claims"}
+        if "claims" in resources:
+            resources = {name: part for name, part in resources.items() if name != "claims"}
+        status["resources"] = resources
     mounts = container.get("volumeMounts")
     if mounts:
         status["volumeMounts"] = [_mount(mount) for mount in mounts]
     if run is not None or ended is not None:
-        status["user"] = {"linux": _user(spec, container)}
+        status["user"] = _user(spec, container)
     return status
 
 
@@ -115,4 +121,17 @@ def _user(spec: Document, container: Document) -> dict[str, Any]:
     groups = {gid, *(of_pod.get("supplementalGroups") or ())}
     if of_pod.get("fsGroup") is not None:
         groups.add(of_pod["fsGroup"])
-    return {"uid": uid, "gid": gid, "supplementalGroups": sorted(groups)}
+    return _linux_user(uid, gid, tuple(sorted(groups)))
+
+
+# Documents are immutable by convention, so equal parts of many pods can be one.
+
+
+@lru_cache(maxsize=_SHARED_MAX)
+def _linux_user(uid: int, gid: int, groups: tuple[int, ...]) -> dict[str, Any]:
+    return {"linux": {"uid": uid, "gid": gid, "supplementalGroups": list(groups)}}
+
+
+@lru_cache(maxsize=_SHARED_MAX)
+def _running(started_at: str) -> Document:
+    return {"running": {"startedAt": started_at}}

@@ -6,6 +6,7 @@ Upstream: pkg/kubelet/kubelet_pods.go, getPhase; pkg/kubelet/status/generate.go
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -129,20 +130,30 @@ def conditions_of(
         found.insert(0, ("PodResizePending", ("True", reason, message)))
     own: list[Document] = []
     for name, (status, reason, message) in found:
-        condition: Document = {"type": name, "status": status, "lastProbeTime": None}
-        if generation is not None:
-            condition["observedGeneration"] = generation
+        observed = generation
         if record.resize is not None and name == "PodResizePending":
-            condition["observedGeneration"] = record.resize[2]
+            observed = record.resize[2]
         before = present.get(name) or {}
         is_same = before.get("status") == status and before.get("lastTransitionTime")
-        condition["lastTransitionTime"] = before["lastTransitionTime"] if is_same else now
-        if reason:
-            condition["reason"] = reason
-        if message:
-            condition["message"] = message
-        own.append(condition)
+        since = before["lastTransitionTime"] if is_same else now
+        own.append(_condition(name, status, observed, since, reason, message))
     return others + own
+
+
+@lru_cache(maxsize=1_024)
+def _condition(
+    name: str, status: str, observed: int | None, since: str, reason: str, message: str
+) -> Document:
+    """Return a condition; pods that change at one time share it, as documents do not change."""
+    condition: Document = {"type": name, "status": status, "lastProbeTime": None}
+    if observed is not None:
+        condition["observedGeneration"] = observed
+    condition["lastTransitionTime"] = since
+    if reason:
+        condition["reason"] = reason
+    if message:
+        condition["message"] = message
+    return condition
 
 
 def _containers_ready(

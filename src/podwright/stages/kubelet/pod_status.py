@@ -5,6 +5,7 @@ Upstream: pkg/kubelet/kubelet_pods.go, generateAPIPodStatus
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -49,12 +50,18 @@ def status_of(pod: Document, record: PodRecord, host_address: str, now_ns: int) 
         status["observedGeneration"] = generation
     status["conditions"] = conditions_of(pod, record, phase, statuses, now)
     status["hostIP"] = host_address
-    status["hostIPs"] = [{"ip": host_address}]
+    status["hostIPs"] = _addresses(host_address)
     if record.pod_ip:
         status["podIP"] = record.pod_ip
         status["podIPs"] = [{"ip": record.pod_ip}]
     status.setdefault("startTime", timestamp_text(record.start_ns))
     return status | statuses
+
+
+@lru_cache(maxsize=16_384)
+def _addresses(address: str) -> list[Document]:
+    # One for all pods of a node, since documents are immutable by convention.
+    return [{"ip": address}]
 
 
 def rejected_status(pod: Document, rejection: Rejection, now_ns: int) -> Document:

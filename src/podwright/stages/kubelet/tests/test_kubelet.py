@@ -51,6 +51,21 @@ def test_a_pod_runs_with_everything_that_its_status_shows():
     ]
 
 
+def test_pods_share_the_equal_parts_of_their_statuses():
+    driver = run_of(pod_of(container()))
+    driver.put(pod_of(container(), name="other"))
+    driver.run(0)
+    first, second = driver.status(), driver.status("default/other")
+    assert first["conditions"] == second["conditions"]
+    for one, other in zip(first["conditions"], second["conditions"], strict=True):
+        assert one is other
+    assert first["hostIPs"] is second["hostIPs"]
+    (one,), (other,) = first["containerStatuses"], second["containerStatuses"]
+    for name in ("state", "lastState", "user"):
+        assert one[name] is other[name]
+    assert one["containerID"] != other["containerID"]
+
+
 def test_a_second_pod_finds_the_image_on_the_node():
     driver = run_of(pod_of(container()))
     driver.put(pod_of(container(), name="other"))
