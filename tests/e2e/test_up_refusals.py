@@ -40,6 +40,20 @@ main()
         ("--break on=errors", 'did you mean "error"?'),
         ("--break plugin=NodeResourceFit", 'did you mean "NodeResourcesFit"?'),
         ("--no-scheduler --break pod=a", "'--break': has no effect with --no-scheduler"),
+        (
+            "--no-scheduler --config {folder}/one.yaml --config {folder}/two.yaml",
+            "'--config': has no effect more than once with --no-scheduler",
+        ),
+        (
+            "--config {folder}/one.yaml --config {folder}/two.yaml",
+            '{folder}/two.yaml: profiles[1].schedulerName: Duplicate value: "batch": the scheduler'
+            " of {folder}/one.yaml has it already",
+        ),
+        (
+            "--config {folder}/one.yaml --config {folder}/bad.yaml --config absent.yaml",
+            '{folder}/bad.yaml: profils: unknown field "profils"; did you mean "profiles"?',
+        ),
+        ("--config {folder}/one.yaml --config absent.yaml", "absent.yaml: cannot be read"),
         ("absent.yaml", "absent.yaml: cannot be read: No such file or directory"),
         ("--config absent.yaml", "absent.yaml: cannot be read: No such file or directory"),
         ("--db {folder}", "{folder} is a folder; the file of a database is expected"),
@@ -56,6 +70,11 @@ def test_wrong_use_is_said_clearly(tmp_path, options, message):
     (tmp_path / "typo.yaml").write_text(
         "{apiVersion: v1, kind: Pod, metadata: {name: x}, spec: {containers: [{name: a, imag: b}]}}"
     )
+    head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    (tmp_path / "one.yaml").write_text(f"{head}profiles: [{{schedulerName: batch}}]\n")
+    profiles = "[{schedulerName: other}, {schedulerName: batch}]"
+    (tmp_path / "two.yaml").write_text(f"{head}profiles: {profiles}\n")
+    (tmp_path / "bad.yaml").write_text(f"{head}profils: []\n")
     result = run(f"up --port 0 {options.format(folder=tmp_path)}", status=2)
     assert message.format(folder=tmp_path) in result.stderr
     assert "Traceback" not in result.stderr

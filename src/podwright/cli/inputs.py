@@ -218,7 +218,7 @@ def inputs_of(loaded: LoadedObjects, setup: Setup, collected: ErrorCollector) ->
         try:
             if setup.config is not None:
                 source = str(setup.config)
-                configuration = read_configuration(_text_of(setup.config), source=source)
+                configuration = read_config_file(setup.config)
             elif loaded.configuration is not None:
                 source = loaded.configuration.source
                 configuration = read_configuration(loaded.configuration.document, source=source)
@@ -241,11 +241,18 @@ def inputs_of(loaded: LoadedObjects, setup: Setup, collected: ErrorCollector) ->
     return Inputs(loaded, configuration, plugins, gates, source, packages)
 
 
-def _text_of(config: Path) -> str:
-    text = read_text(config)
+def read_config_file(path: Path) -> KubeSchedulerConfiguration:
+    """Read a file of `--config`; only its first document is read.
+
+    Raises
+    ------
+    InputError
+        With all errors; a `PartialConfiguration` if the rest can be used to find others.
+    """
+    text = read_text(path)
     if has_more_documents(text):
-        print_message(f"warning: {config}: only the first document is read")
-    return text
+        print_message(f"warning: {path}: only the first document is read")
+    return read_configuration(text, source=str(path))
 
 
 def _raise_with(

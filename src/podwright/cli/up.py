@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from podwright.cli.options import (
-    Config,
     Gates,
     Offset,
     OffsetName,
@@ -187,7 +186,17 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
             show_default=False,
         ),
     ] = None,
-    config: Config = None,
+    config: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--config",
+            "-c",
+            metavar="FILE",
+            help="A KubeSchedulerConfiguration. Defaults to the one among the files, if any. "
+            "Repeatable: each further file adds a scheduler for pods of other schedulerNames.",
+            show_default=False,
+        ),
+    ] = None,
     plugin: Plugins = None,
     seed: Seed = 0,
     tie_rule: Ties = TieRuleName.drawn,
@@ -300,12 +309,12 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
         origins=tuple(cors_origin or ()),
         allowed_hosts=tuple(allow_extender or ()),
     )
-    event_paths = list(events or ())
+    event_paths, configs = list(events or ()), list(config or ())
     if kss_config is not None:
         read = read_simulator_file(kss_config, simulator)
         simulator = read.options
-        if config is None:
-            config = read.scheduler_configuration
+        if not configs and read.scheduler_configuration is not None:
+            configs.append(read.scheduler_configuration)
         if "port" not in given and read.kubernetes_port is not None:
             port = read.kubernetes_port
         if read.record is not None:
@@ -318,11 +327,13 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
     if not runs_scheduler:
         reason = f"with --{'bare' if bare else 'no-scheduler'}"
         _reject_idle_decisions(reason, log_events, breakpoints or ())
+        if len(configs) > 1:
+            reject_idle("--config", f"more than once {reason}", "podwright schedules no pods")
     _check_shadow(shadow, record, has_scheduler=runs_scheduler)
     has_tls = tls or tls_cert is not None or tls_key is not None
     _check_address(ctx, address, has_tls=has_tls, is_bare=bare)
     setup = Setup(
-        config=config,
+        config=configs[0] if configs else None,
         plugins=tuple(plugin or ()),
         seed=seed,
         tie_rule=tie_rule,
@@ -345,6 +356,7 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
         ),
         events=tuple(map(str, event_paths)),
         simulator=simulator,
+        more_configs=tuple(configs[1:]),
         is_demo=demo,
         nodes=nodes,
         port=port,

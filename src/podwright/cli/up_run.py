@@ -41,6 +41,7 @@ from podwright.apiserver import (
 )
 from podwright.cli.console import announce_compilation, print_message, write
 from podwright.cli.inputs import extender_caller, read_inputs, scheduler_options
+from podwright.cli.more_schedulers import more_schedulers
 from podwright.cli.options import Setup
 from podwright.cli.up_address import AddressOptions, endpoint_of
 from podwright.cli.up_inputs import add_inputs, check_parts, event_files, inputs_of, stages_of
@@ -73,6 +74,7 @@ class UpOptions:
 
     files: tuple[str, ...]
     events: tuple[str, ...]
+    more_configs: tuple[Path, ...]
     is_demo: bool
     nodes: int
     port: int
@@ -111,6 +113,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
         If the record exists already, or cannot be written.
     """
     inputs = read_inputs(options.files, setup)
+    others = more_schedulers(options.more_configs, inputs, setup)
     events = event_files(options.events)
     with ExitStack() as stack:
         listening = stack.enter_context(bound_socket(options.address.host, options.port))
@@ -143,6 +146,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
         sites, simulator = simulator_sites(options.simulator, stack, token=token)
         cluster = new_cluster(
             scheduler,
+            *others,
             now_ns=start_ns,
             options=ClusterOptions(
                 has_scheduler=options.has_scheduler,
