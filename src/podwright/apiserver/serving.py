@@ -9,7 +9,7 @@ import logging
 import signal
 import socket
 import ssl
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -113,11 +113,14 @@ class ControlledParts(NamedTuple):
         How long requests of the Kubernetes API are delayed.
     shadow : ShadowFeed, optional
         Compares the decisions of another scheduler; one of the followers of the turn loop.
+    background : sequence of callable
+        What runs beside the turn loop until it ends.
     """
 
     scheduler: Callable[[TurnLoop], RunningScheduler] = RunningScheduler
     latency: ApiLatency | None = None
     shadow: ShadowFeed | None = None
+    background: Sequence[Callable[[TurnLoop], Coroutine[Any, Any, None]]] = ()
 
 
 class Site(NamedTuple):
@@ -187,9 +190,8 @@ async def _serve(
         application = with_cors(application, hosts.origins)
     sites = make_sites(scheduler)
     async with contextlib.AsyncExitStack() as stack:
-        if parts.shadow is not None:
-            comparing = loop.create_task(parts.shadow.keep_up(turns))
-            stack.callback(comparing.cancel)
+        for run in parts.background:
+            stack.callback(loop.create_task(run(turns)).cancel)
         await serving(application, turns, listening, started, tls=tls, sites=sites)
 
 

@@ -169,6 +169,14 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
             show_default=False,
         ),
     ] = None,
+    annotate_results: Annotated[
+        bool,
+        typer.Option(
+            "--annotate-results",
+            help="Store the results of each scheduling attempt, and their history, as annotations "
+            "of the pods, as kube-scheduler-simulator does.",
+        ),
+    ] = False,
     speed: Annotated[
         float,
         typer.Option(
@@ -326,7 +334,7 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
     runs_scheduler = has_scheduler and not bare
     if not runs_scheduler:
         reason = f"with --{'bare' if bare else 'no-scheduler'}"
-        _reject_idle_decisions(reason, log_events, breakpoints or ())
+        _reject_idle_decisions(reason, log_events, breakpoints or (), annotates=annotate_results)
         if len(configs) > 1:
             reject_idle("--config", f"more than once {reason}", "podwright schedules no pods")
     _check_shadow(shadow, record, has_scheduler=runs_scheduler)
@@ -371,6 +379,7 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
         db=db,
         record=record,
         shadow=shadow,
+        annotates_results=annotate_results,
         speed=speed,
         log_events=log_events,
         has_scheduler=runs_scheduler,
@@ -408,12 +417,16 @@ def _conditions(texts: Sequence[str]) -> tuple[BreakCondition, ...]:
         raise typer.BadParameter(f"{error}.", param_hint="'--break'") from None
 
 
-def _reject_idle_decisions(reason: str, log_events: int | None, breakpoints: Sequence[str]) -> None:
+def _reject_idle_decisions(
+    reason: str, log_events: int | None, breakpoints: Sequence[str], *, annotates: bool
+) -> None:
     """Reject options of decisions where no decisions are made."""
     if log_events is not None:
         reject_idle("--log-events", reason, "no decision is recorded")
     if breakpoints:
         reject_idle("--break", reason, "there are no scheduling cycles")
+    if annotates:
+        reject_idle("--annotate-results", reason, "there are no results")
 
 
 def _check_shadow(shadow: Path | None, record: Path | None, *, has_scheduler: bool) -> None:

@@ -30,6 +30,7 @@ from podwright.apiserver import (
     ClusterOptions,
     ControlledParts,
     LatencyRule,
+    ResultAnnotations,
     RunningScheduler,
     TurnLoop,
     bound_socket,
@@ -83,6 +84,7 @@ class UpOptions:
     db: Path | None
     record: Path | None
     shadow: Path | None
+    annotates_results: bool
     speed: float
     log_events: int | None
     has_scheduler: bool
@@ -124,6 +126,9 @@ def run_up(options: UpOptions, setup: Setup) -> None:
         shadow = None if options.shadow is None else shadow_feed(inputs, setup)
         path = options.record if options.shadow is None else record_in(options.shadow)
         record = None if path is None else stack.enter_context(closing(ChangeRecord(path)))
+        credentials = {"authorization": f"Bearer {token}"}
+        results = ResultAnnotations(credentials) if options.annotates_results else None
+        followers = [one for one in (record, shadow, results) if one is not None]
         clock = ClusterClock(speed=options.speed)
         clock.pause()  # until the cluster is served
         start_ns = clock.now_ns()
@@ -173,7 +178,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
 
         def turns() -> TurnLoop:
             clock.resume()
-            return TurnLoop(cluster, clock, [one for one in (record, shadow) if one is not None])
+            return TurnLoop(cluster, clock, followers)
 
         serve(
             turns,
@@ -189,6 +194,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
                 ),
                 latency=ApiLatency(options.latency),
                 shadow=shadow,
+                background=[one.keep_up for one in (shadow, results) if one is not None],
             ),
             sites=sites,
         )
