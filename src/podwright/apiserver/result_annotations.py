@@ -1,8 +1,7 @@
 """The results of scheduling as annotations of pods, as kube-scheduler-simulator stores them.
 
 After a pod is bound or an attempt for it fails, the results of the attempt and of all before are
-merged into its annotations, through the API and after the turn. A machine of its own follows the
-decision log in slices, so that the turn loop is never held up; without this option none runs.
+merged into its annotations, through the API and after the turn (`followed_results`).
 
 Upstream: simulator/scheduler/storereflector/storereflector.go (kube-scheduler-simulator)
 """
@@ -11,23 +10,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
 from podwright.api.endpoints import HttpRequest
 from podwright.apiserver.cluster_client import ClusterClient, RequestFailed
-from podwright.apiserver.served_scheduler import ServedScheduler
+from podwright.apiserver.followed_results import FollowedResults
 from podwright.apiserver.turn_loop import TurnLoop
-from podwright.kss import LiveResults
 from podwright.objects import NamespacedName, Pod
-from podwright.recording import DecisionLog, LogError
+from podwright.recording import LogError
 from podwright.store import POD, Change, ObjectStore
-
-SLICE_NS: Final = 5_000_000
-"""How long the log is followed in one turn; one attempt more may be explained."""
 
 _GONE: Final = frozenset({404, 409})
 """The pod was deleted, or another one has its name."""
@@ -48,7 +42,6 @@ class ResultAnnotations:
         self._headers = headers
         self._decided: dict[NamespacedName, str] = {}
         self._wake = asyncio.Event()
-        self._live: dict[ServedScheduler, tuple[DecisionLog, LiveResults]] = {}
 
     # ---------------------------------------------------------------- following the cluster
 
@@ -68,39 +61,19 @@ class ResultAnnotations:
     async def keep_up(self, turns: TurnLoop) -> None:
         """Annotate the pods until cancelled."""
         client = ClusterClient(turns, self._headers)
+        results = FollowedResults(turns)
         while True:
             await self._wake.wait()
             self._wake.clear()
             decided, self._decided = self._decided, {}
             for pod, uid in decided.items():
                 try:
-                    found = await self._annotations(turns, pod)
+                    found = await results.annotations(pod)
                 except LogError as error:
                     _LOG.error("pod %s is not annotated: %s", pod, error)
                     continue
                 if found:
                     await _annotate(client, pod, uid, found)
-
-    # ---------------------------------------------------------------- the results
-
-    async def _annotations(self, turns: TurnLoop, pod: NamespacedName) -> Mapping[str, str]:
-        live = await turns.call(lambda _: self._live_of(turns, pod))
-        while not await turns.call(lambda _: live.advance(_slice())):
-            pass
-        return await turns.call(lambda _: live.annotations(pod))
-
-    def _live_of(self, turns: TurnLoop, pod: NamespacedName) -> LiveResults:
-        """Return the results of the scheduler of a pod, since its configuration was changed."""
-        cluster = turns.cluster
-        found = cluster.store.get(Pod, pod)
-        name = "" if found is None else found.spec.scheduler_name
-        scheduler = cluster.scheduler_of(name) or cluster.schedulers[0]
-        log = scheduler.world.log
-        known = self._live.get(scheduler)
-        if known is None or known[0] is not log:
-            plugins = scheduler.world.components.options.plugins
-            known = self._live[scheduler] = log, LiveResults(log, plugins=plugins)
-        return known[1]
 
 
 async def _annotate(
@@ -135,9 +108,3 @@ def _scheduled(pod: Pod) -> list[tuple[str, str]]:
     return [
         (one.status, one.message) for one in pod.status.conditions if one.type == "PodScheduled"
     ]
-
-
-def _slice() -> Callable[[], bool]:
-    """Return a function that says whether a slice of real time, which begins now, has ended."""
-    end_ns = time.perf_counter_ns() + SLICE_NS
-    return lambda: time.perf_counter_ns() >= end_ns

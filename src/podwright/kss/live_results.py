@@ -89,6 +89,10 @@ class LiveResults:
                 return False
         return True
 
+    def is_kept(self, pod: NamespacedName) -> bool:
+        """Whether the annotations of a pod are known without a replay of the log."""
+        return pod in self._pods or (self._can_follow and pod not in self._attempts)
+
     def annotations(self, pod: NamespacedName) -> Mapping[str, str]:
         """Return the annotations of a pod so far; empty if it was never tried.
 
@@ -101,7 +105,7 @@ class LiveResults:
         found = self._pods.get(pod)
         if found is not None:
             return found.results.annotations(self._unfinished(found))
-        if self._can_follow and pod not in self._attempts:
+        if self.is_kept(pod):
             return {}
         try:
             return kss_annotations(self._log, pod, plugins=self._plugins)

@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from podwright.apiserver.readers import Readers
+from podwright.apiserver.followed_results import FollowedResults
 from podwright.apiserver.running_scheduler import RunningScheduler
-from podwright.apiserver.served_scheduler import ServedScheduler
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.config import ExtenderVerb, KubeSchedulerConfiguration
-from podwright.kss import ExtenderProxy, LiveResults, UnknownExtender
-from podwright.objects import NamespacedName, Pod
-from podwright.recording import DecisionLog
+from podwright.kss import ExtenderProxy, UnknownExtender
+from podwright.objects import NamespacedName
 
 
 class SchedulerResults:
@@ -28,11 +26,10 @@ class SchedulerResults:
 
     def __init__(self, turns: TurnLoop, scheduler: RunningScheduler) -> None:
         self._turns = turns
-        self._readers = Readers(turns)
+        self._followed = FollowedResults(turns)
         self._scheduler = scheduler
         self._proxy: ExtenderProxy | None = None
         self._proxied: KubeSchedulerConfiguration | None = None
-        self._live: dict[ServedScheduler, tuple[DecisionLog, LiveResults]] = {}
 
     async def annotations(self, pod: NamespacedName) -> Mapping[str, str]:
         """Return the result annotations of a pod; empty if there was no attempt.
@@ -42,20 +39,8 @@ class SchedulerResults:
         CancelledError
             The server stops.
         """
-        found = await self._readers.call(lambda _: self._of_log(pod))
+        found = await self._followed.annotations(pod)
         return found if self._proxy is None else {**found, **self._proxy.annotations(pod)}
-
-    def _of_log(self, pod: NamespacedName) -> Mapping[str, str]:
-        cluster = self._turns.cluster
-        found = cluster.store.get(Pod, pod)
-        name = found.spec.scheduler_name if isinstance(found, Pod) else ""
-        scheduler = cluster.scheduler_of(name) or cluster.schedulers[0]
-        log = scheduler.world.log
-        known = self._live.get(scheduler)
-        if known is None or known[0] is not log:  # the configuration has changed
-            plugins = scheduler.world.components.options.plugins
-            known = self._live[scheduler] = log, LiveResults(log, plugins=plugins)
-        return known[1].annotations(pod)
 
     async def extend(self, index: int, verb: ExtenderVerb, body: bytes) -> bytes:
         """Call an extender for another scheduler, keep its answer, and return it.
