@@ -11,15 +11,8 @@ from typing import cast
 from podwright.apiserver.cluster import Cluster
 from podwright.apiserver.served_scheduler import ServedScheduler
 from podwright.assembly import Scheduler
-from podwright.machine import NOT_READ, SchedulerOptions
+from podwright.machine import NOT_READ
 from podwright.objects import Object, Pod, with_node_name
-from podwright.recording import options_of
-
-
-def present_options(scheduler: ServedScheduler) -> SchedulerOptions:
-    """Return the options of a scheduler of a cluster."""
-    world = scheduler.world
-    return options_of(world.log.setup, plugins=world.components.options.plugins)
 
 
 def present_objects(scheduler: ServedScheduler) -> list[Object]:
@@ -58,7 +51,7 @@ def present_scheduler(cluster: Cluster, served: ServedScheduler | None = None) -
         out.
     """
     served = served or cluster.schedulers[0]
-    scheduler = Scheduler(present_options(served), call_extender=served.call_extender)
+    scheduler = Scheduler(served.options, call_extender=served.call_extender)
     scheduler.add(*present_objects(served))
     kept = scheduler.bookkeeping()
     cycle = served.world.machine.queue.scheduling_cycle

@@ -23,6 +23,7 @@ from podwright.apiserver.present_scheduler import present_scheduler
 from podwright.apiserver.readers import Readers
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.assembly import UnknownPod
+from podwright.framework import Explanation
 from podwright.objects import InputError, NamespacedName, read_time
 from podwright.recording import (
     Attempt,
@@ -32,6 +33,7 @@ from podwright.recording import (
     attempts_of,
     explanation_document,
     explanation_matrix,
+    explanation_of_pod,
     find_cycle,
     recorded_view,
     remedy_changes,
@@ -153,18 +155,18 @@ def _explained(
     at_ns: int | None,
     now_ns: int,
 ) -> bytes:
+    is_matrix = parameters.view == "matrix"
     if parameters.attempt == "now":
-        scheduler = responsible_scheduler(cluster, pod) or cluster.schedulers[0]
-        setup = scheduler.world.log.setup
-        present = present_scheduler(cluster, scheduler)
-        view = view_of_pod(present, pod, seed=setup.seed, tie_rule=setup.tie_rule)
+        found = _present(cluster, pod, is_matrix=is_matrix)
     else:
-        view = _recorded(cluster, pod, parameters.attempt or -1, at_ns, now_ns)
-    if parameters.view == "matrix":
-        return msgspec.json.encode(explanation_matrix(view.explanation)) + b"\n"
-    document: dict[str, Any] = explanation_document(view)
+        found = _recorded(
+            cluster, pod, parameters.attempt or -1, at_ns, now_ns, is_matrix=is_matrix
+        )
+    if isinstance(found, Explanation):
+        return msgspec.json.encode(explanation_matrix(found)) + b"\n"
+    document: dict[str, Any] = explanation_document(found)
     if parameters.attempt == "now":
-        for each, remedy in zip(document["remedies"], view.advice.remedies, strict=True):
+        for each, remedy in zip(document["remedies"], found.advice.remedies, strict=True):
             changes = remedy_changes(remedy, cluster.store.get)
             each["changes"] = None if changes is None else msgspec.to_builtins(changes)
     if parameters.view == "summary":
@@ -181,11 +183,32 @@ def _attempts(cluster: Cluster, pod: NamespacedName) -> list[Attempt]:
     return attempts_of(log, pod)
 
 
+def _present(
+    cluster: Cluster, pod: NamespacedName, *, is_matrix: bool
+) -> ExplanationView | Explanation:
+    """Explain a pod as it is; for a matrix, no remedies are searched."""
+    scheduler = responsible_scheduler(cluster, pod) or cluster.schedulers[0]
+    setup = scheduler.world.log.setup
+    present = present_scheduler(cluster, scheduler)
+    if not is_matrix:
+        return view_of_pod(present, pod, seed=setup.seed, tie_rule=setup.tie_rule)
+    return explanation_of_pod(present, pod)
+
+
 def _recorded(
-    cluster: Cluster, pod: NamespacedName, attempt: int, at_ns: int | None, now_ns: int
-) -> ExplanationView:
+    cluster: Cluster,
+    pod: NamespacedName,
+    attempt: int,
+    at_ns: int | None,
+    now_ns: int,
+    *,
+    is_matrix: bool,
+) -> ExplanationView | Explanation:
+    """Explain a recorded attempt; for a matrix, no remedies are searched."""
     scheduler, log = recorded_attempts(cluster, pod, at_ns)
     plugins = scheduler.plugins_of(log)
     past = find_cycle(log, pod, attempt, at=at_ns, plugins=plugins)
+    if is_matrix:
+        return past.explain()
     end_ns = now_ns if log is scheduler.world.log else log.time_of(len(log) - 1)
     return recorded_view(past, log, start_ns=log.start_ns, end_ns=end_ns)

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from podwright.apiserver.control.controlled_cluster import ControlledCluster
 from podwright.apiserver.control.endpoints import JSON, Endpoint
 from podwright.apiserver.control.problems import Problem, input_problem, read_body
+from podwright.apiserver.control.recorded_attempts import responsible_scheduler
 from podwright.apiserver.object_changes import (
     NodeTaint,
     ObjectName,
@@ -22,6 +23,7 @@ from podwright.apiserver.object_changes import (
 )
 from podwright.apiserver.present_scheduler import present_objects
 from podwright.apiserver.readers import Readers
+from podwright.apiserver.served_scheduler import ServedScheduler
 from podwright.apiserver.weights import with_weights
 from podwright.machine import SchedulerOptions
 from podwright.objects import Document, InputError
@@ -57,6 +59,9 @@ class WhatIf(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ca
         Whether pods that have a node are scheduled again, from an empty cluster.
     matrix : bool
         Whether the reply has the results of all plugins for `pod`, before and after.
+    scheduler_name : str
+        A schedulerName of the scheduler whose decisions are compared; that of `pod`, or of the
+        first scheduler, if left out.
     """
 
     configuration: dict[str, Any] | None = None
@@ -68,6 +73,7 @@ class WhatIf(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     pod: str = ""
     reschedule: bool = False
     matrix: bool = False
+    scheduler_name: str = ""
 
 
 class _WhatIf:
@@ -84,20 +90,38 @@ class _WhatIf:
             raise Problem(422, "pod and reschedule: one of them is expected, not both", field="pod")
         if given.matrix and not given.pod:
             raise Problem(422, "needs pod", field="matrix")
-        options = self._options(given)
+        served = self._served(given)
+        options = self._options(given, served)
         try:
-            content = await self._readers.call(lambda _: self._differences(given, options))
+            content = await self._readers.call(lambda _: self._differences(given, served, options))
         except InputError as error:
             raise input_problem(error) from error
+        except RecursionError as error:
+            raise Problem(400, "the body is nested too deeply") from error
         return Response(content, media_type=JSON)
 
-    def _options(self, given: WhatIf) -> SchedulerOptions:
+    def _served(self, given: WhatIf) -> ServedScheduler:
+        """Return the scheduler whose decisions are compared."""
+        cluster = self._turns.cluster
+        if not given.scheduler_name:
+            of_pod = responsible_scheduler(cluster, given.pod) if given.pod else None
+            return of_pod or cluster.schedulers[0]
+        found = cluster.scheduler_of(given.scheduler_name)
+        if found is None:
+            names = ", ".join(cluster.scheduler_names)
+            message = f"no scheduler of this cluster has it; there are {names}"
+            raise Problem(422, message, field="schedulerName")
+        return found
+
+    def _options(self, given: WhatIf, served: ServedScheduler) -> SchedulerOptions:
         """Return the options of the scheduler after the change."""
-        scheduler = self._scheduler
-        options = scheduler.options
+        options = served.options
         try:
             if given.configuration is not None:
-                options, _ = scheduler.read(given.configuration)
+                read, _ = self._scheduler.read(given.configuration)
+                options = msgspec.structs.replace(
+                    options, configuration=read.configuration, source=read.source
+                )
         except InputError as error:
             raise input_problem(error, prefix="configuration.") from error
         try:
@@ -105,10 +129,12 @@ class _WhatIf:
         except InputError as error:
             raise input_problem(error, prefix="weights.") from error
 
-    def _differences(self, given: WhatIf, options: SchedulerOptions) -> bytes:
+    def _differences(
+        self, given: WhatIf, served: ServedScheduler, options: SchedulerOptions
+    ) -> bytes:
         scheduler = self._scheduler
         objects = changed_objects(
-            present_objects(self._turns.cluster.schedulers[0]),
+            present_objects(served),
             put=given.objects,
             patches=given.patches,
             removed=given.removed,
@@ -124,7 +150,7 @@ class _WhatIf:
                 only=(given.pod,) if given.pod else None,
                 call_extender=scheduler.new_caller(of_side),
             )
-            for each, of_side in zip(objects, (scheduler.options, options), strict=True)
+            for each, of_side in zip(objects, (served.options, options), strict=True)
         ]
         diff = diff_scenarios(*sides)
         document: Document = diff_document(diff)

@@ -1,28 +1,22 @@
 """What-if over HTTP: differences after changes that are not made."""
 
+import contextlib
+import json
+
 import pytest
 
 from podwright.apiserver import ClusterClock, new_cluster
 from podwright.apiserver.tests.conftest import SERVER, START_NS, cluster_of, pod
+from podwright.config import read_configuration
 from podwright.machine import SchedulerOptions
 from podwright.testing import make_node, make_pod
 
 V1 = "/podwright/v1"
 PODS = "/api/v1/namespaces/default/pods"
 KIND = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
-PACKED = {
-    **KIND,
-    "profiles": [
-        {
-            "pluginConfig": [
-                {
-                    "name": "NodeResourcesFit",
-                    "args": {"scoringStrategy": {"type": "MostAllocated"}},
-                }
-            ]
-        }
-    ],
-}
+ARGS = {"scoringStrategy": {"type": "MostAllocated"}}
+PACKING = {"pluginConfig": [{"name": "NodeResourcesFit", "args": ARGS}]}
+PACKED = {**KIND, "profiles": [PACKING]}
 
 
 def cluster_with(*objects):
@@ -177,6 +171,37 @@ def test_the_matrix_of_both_sides_is_added(tainted):
     assert (before["node"], after["node"]) == (None, "large")
 
 
+def test_a_pod_of_another_scheduler_is_compared_by_its_rules(serve):
+    packing = read_configuration(
+        {**KIND, "profiles": [{**PACKING, "schedulerName": "packing"}]}, source="test"
+    )
+    cluster = new_cluster(
+        SchedulerOptions(),
+        (SchedulerOptions(configuration=packing), None),
+        now_ns=START_NS,
+        server_options=SERVER,
+    )
+    cluster.world.add(node_named("busy"), node_named("idle"))
+    cluster.world.add(make_pod("filler", cpu="6", node="busy"))
+    served = paused(serve, cluster)
+    served.send("POST", PODS, requesting("app", "1", schedulerName="packing"))
+    served.eventually(f"{PODS}/app", lambda found: found["spec"].get("nodeName"))
+    found = what_if(served, pod="default/app")
+    assert found["pod"]["before"] == found["pod"]["after"]
+    assert found["pod"]["after"]["node"] == "busy"
+
+
+def test_a_body_that_is_nested_too_deeply_is_a_problem(tainted):
+    patch = '{"a":' * 900 + "1" + "}" * 900
+    text = f'{{"patches": [{{"kind": "Node", "name": "large", "patch": {patch}}}]}}'
+    with contextlib.closing(tainted.connection()) as connection:
+        connection.request("POST", f"{V1}/what-if", text, {"content-type": "application/json"})
+        response = connection.getresponse()
+        found = json.loads(response.read())
+    assert response.status in (400, 422), found
+    assert found["status"] == response.status
+
+
 def test_nothing_of_the_server_changes(tainted):
     cluster = tainted.cluster
     version, events = cluster.store.resource_version, len(cluster.world.log)
@@ -256,6 +281,7 @@ TAINT = {"taints": [{"key": "a", "effect": "NoSchedul"}]}
         ({"pod": "default/other"}, "pod", "there is no pod default/other"),
         ({"pod": "default/app", "reschedule": True}, "pod", "not both"),
         ({"matrix": True}, "matrix", "needs pod"),
+        ({"schedulerName": "mine"}, "schedulerName", "there are default-scheduler"),
     ],
 )
 def test_wrong_changes_are_problems_with_their_paths(tainted, body, field, detail):

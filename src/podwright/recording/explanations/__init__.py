@@ -16,7 +16,7 @@ from podwright.recording.explanations.matrix import (
     node_results,
 )
 from podwright.recording.explanations.preemption import ordered_candidates, preemption_of
-from podwright.recording.explanations.present import present_view, view_of_pod
+from podwright.recording.explanations.present import explanation_of_pod, present_view, view_of_pod
 from podwright.recording.explanations.recorded import QUEUE_LABELS, recorded_view
 from podwright.recording.explanations.remedy_changes import RemedyChange, remedy_changes
 from podwright.recording.explanations.view import ExplanationView, RecordedOutcome, WorkloadView
@@ -34,6 +34,7 @@ __all__ = [
     "decision_document",
     "explanation_document",
     "explanation_matrix",
+    "explanation_of_pod",
     "extender_name",
     "node_results",
     "nomination_of",

@@ -69,6 +69,8 @@ def attempts_of(log: DecisionLog, pod: NamespacedName) -> list[Attempt]:
             found.append(open_attempt)
         if open_attempt is None:
             continue
+        if entry.index > ends[-1] and open_attempt.has_ended:
+            break
         if isinstance(entry.event, CallDone):
             open_attempt.called(entry.event)
         if entry.actions != NO_ACTIONS and name in entry.actions:
@@ -96,6 +98,11 @@ class _OpenAttempt:
         self._is_bound = False
         self._message = ""
         self._call = -1
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the pod was bound, or the attempt failed."""
+        return self._is_bound or bool(self._message)
 
     def called(self, done: CallDone) -> None:
         """Read the answer to a call: that of the binding, if it has its number."""

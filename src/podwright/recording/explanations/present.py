@@ -61,9 +61,22 @@ def view_of_pod(scheduler: Scheduler, pod: NamespacedName, **known: Any) -> Expl
         with scheduler.freed(pod) as freed:
             explanation = scheduler.explain(freed)
             return present_view(scheduler, explanation, current_node=node, **known)
+    explanation = explanation_of_pod(scheduler, pod)
+    return present_view(scheduler, explanation, is_alone=True, **known)
+
+
+def explanation_of_pod(scheduler: Scheduler, pod: NamespacedName) -> Explanation:
+    """Explain a pod as `view_of_pod` does, without searching remedies.
+
+    Raises
+    ------
+    UnknownPod
+        The pod is neither pending nor on a node.
+    """
+    if pod in scheduler.cluster.pods:
+        return scheduler.explain_again(pod)
     if pod not in scheduler.pending:
         raise UnknownPod(
             f"pod {pod} is neither pending nor on a node: it has finished, or its node is missing"
         )
-    explanation = scheduler.explain(pod)
-    return present_view(scheduler, explanation, is_alone=True, **known)
+    return scheduler.explain(pod)
