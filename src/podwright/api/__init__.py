@@ -19,6 +19,10 @@ from podwright.api.admission import (
     NamespaceTerminating,
     QuotaEvaluators,
 )
+from podwright.api.admission.identities.certificate_requests import (
+    UnreadableRequest,
+    certificate_subject,
+)
 from podwright.api.api import Api
 from podwright.api.bootstrap_objects import BOOTSTRAP_OBJECTS
 from podwright.api.create_update import Scope
@@ -77,9 +81,11 @@ __all__ = [
     "Reply",
     "ScaleObject",
     "Scope",
+    "UnreadableRequest",
     "UpdateObject",
     "WriteRequest",
     "annotations_patch",
+    "certificate_subject",
     "check_objects",
     "conditions_with",
     "execute",

@@ -448,6 +448,7 @@ def new_cluster(
             LegacyTokens(store).issue,
             QuotaEvaluators(store),
             KindSchemas(api_server.resources),
+            api_server.allows_approval,
             options.sign,
         )
         if options.has_controllers

@@ -17,9 +17,11 @@ from podwright.controllers.drain import DrainController
 from podwright.controllers.ephemeral_volume import EphemeralVolumeController
 from podwright.controllers.garbage_collector import GarbageCollector
 from podwright.controllers.identities import (
+    CertificateApprovingController,
     CertificateCleanerController,
     CertificateSigningController,
     ClusterRoleAggregationController,
+    MayCreate,
     RootCAPublisher,
     ServiceAccountsController,
     SignRequest,
@@ -88,6 +90,7 @@ def served_controllers(
     issue_token: IssueToken,
     quotas: QuotaEvaluators,
     served_kinds: KindSource,
+    may_create: MayCreate,
     sign: SignRequest | None = None,
 ) -> tuple[ControllerMaker, ...]:
     """Return the controllers of a cluster that is served: also those that simulations do not need.
@@ -102,6 +105,8 @@ def served_controllers(
         How objects count in quotas.
     served_kinds : KindSource
         Finds the kinds that policies match, with their schemas.
+    may_create : callable
+        Decides whose certificate requests are approved.
     sign : callable, optional
         Makes certificates for requests; without it, requests are not signed.
     """
@@ -112,6 +117,7 @@ def served_controllers(
         ServiceAccountsController,
         lambda lister: RootCAPublisher(lister, certificates),
         lambda lister: TokensController(lister, issue_token, certificates),
+        lambda lister: CertificateApprovingController(lister, may_create),
         *signing,
         CertificateCleanerController,
         ClusterRoleAggregationController,

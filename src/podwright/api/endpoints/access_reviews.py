@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from podwright.api.authorization import Access, Rules, aggregated
+from podwright.api.authorization import Access, Authorizer, Rules, aggregated, allows
 from podwright.api.endpoints.calls import Backend, Call
 from podwright.api.endpoints.request import HttpReply
 from podwright.api.endpoints.responses import object_reply
@@ -47,6 +47,28 @@ def review_access(backend: Backend, call: Call) -> HttpReply:
     if errors:
         status["evaluationError"] = "; ".join(errors)
     return object_reply(call, call.resource.kind.go_form(document | {"status": status}), 201)
+
+
+def allows_approval(authorizer: Authorizer, spec: Document, subresource: str) -> bool:
+    """Whether the user of a certificate request may create a subresource of such requests.
+
+    Parameters
+    ----------
+    authorizer : Authorizer
+    spec : Document
+        Of the request.
+    subresource : str
+        `nodeclient` or `selfnodeclient`.
+    """
+    access = Access(
+        user=_user_of({**spec, "user": spec.get("username")}),
+        verb="create",
+        group="certificates.k8s.io",
+        version="*",
+        resource="certificatesigningrequests",
+        subresource=subresource,
+    )
+    return allows(authorizer, access)
 
 
 def _user_of(spec: Document) -> User:

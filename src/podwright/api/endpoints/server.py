@@ -33,6 +33,7 @@ from podwright.api.authorization import (
     authorizer_chain,
 )
 from podwright.api.endpoints import delete, read, subresources, write
+from podwright.api.endpoints.access_reviews import allows_approval
 from podwright.api.endpoints.authentication import Authenticator, TokenLookup
 from podwright.api.endpoints.authorization import access_of, impersonated, rejection
 from podwright.api.endpoints.calls import Backend, Call
@@ -72,6 +73,7 @@ from podwright.api.endpoints.status_errors import (
 from podwright.api.endpoints.watch import Watch, watch
 from podwright.api.resource_storage import ResourceStorage
 from podwright.api.users import ANONYMOUS, User
+from podwright.objects import Document
 from podwright.store import TIMES_KEPT_NS, ObjectStore, UnusableStore
 
 Handler: TypeAlias = Callable[[Backend, Call], HttpReply | Watch | Steps]
@@ -350,6 +352,10 @@ class ApiServer:
         """
         with self._store.batch():
             return [self.handle(request, user, now_ns) for request, user in requests]
+
+    def allows_approval(self, spec: Document, subresource: str) -> bool:
+        """Whether the user of a certificate request may have it approved; see `allows_approval`."""
+        return allows_approval(self._authorizers, spec, subresource)
 
     def advance(self, now_ns: int) -> None:
         """Set the time of the store, and delete the Events that have expired by then.

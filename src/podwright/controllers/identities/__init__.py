@@ -3,6 +3,10 @@
 They run in clusters that are served; a simulation has no users.
 """
 
+from podwright.controllers.identities.certificate_approving import (
+    CertificateApprovingController,
+    MayCreate,
+)
 from podwright.controllers.identities.certificate_cleaner import CertificateCleanerController
 from podwright.controllers.identities.certificate_signing import (
     CLIENT,
@@ -22,9 +26,11 @@ __all__ = [
     "KUBELET_CLIENT",
     "KUBELET_SERVING",
     "NO_CERTIFICATE_AUTHORITY",
+    "CertificateApprovingController",
     "CertificateCleanerController",
     "CertificateSigningController",
     "ClusterRoleAggregationController",
+    "MayCreate",
     "RefusedRequestError",
     "RootCAPublisher",
     "ServiceAccountsController",

@@ -19,6 +19,7 @@ _PEM: Final = re.compile(
 )
 _COMMON_NAME: Final = bytes.fromhex("0603550403")
 _ORGANIZATION: Final = bytes.fromhex("060355040a")
+_ALTERNATIVE_NAMES: Final = bytes.fromhex("0603551d11")
 """Object identifiers in DER."""
 _SEQUENCE: Final = 0x30
 _SET: Final = 0x31
@@ -37,13 +38,16 @@ class Subject(msgspec.Struct, frozen=True):
     common_name : str
     organizations : tuple of str
         The groups of the user.
+    has_alternative_names : bool
+        Whether the request has the extension subjectAltName.
     """
 
     common_name: str
     organizations: tuple[str, ...]
+    has_alternative_names: bool = False
 
 
-def subject_of(request: str) -> Subject:
+def certificate_subject(request: str) -> Subject:
     """Return the subject of a request.
 
     Parameters
@@ -57,24 +61,31 @@ def subject_of(request: str) -> Subject:
         The text is not a request.
     """
     try:
-        names = list(_names(request))
+        parts = _parts(request)
+        names = list(_names(parts[1]))
     except (ValueError, IndexError, StopIteration) as error:
         raise UnreadableRequest(str(error) or "asn1: syntax error: data truncated") from None
     common = [value for kind, value in names if kind == _COMMON_NAME]
     organizations = tuple(value for kind, value in names if kind == _ORGANIZATION)
-    return Subject(common[-1] if common else "", organizations)
+    has_names = any(_ALTERNATIVE_NAMES in content for _, content in parts[3:])
+    return Subject(common[-1] if common else "", organizations, has_names)
 
 
-def _names(request: str) -> list[tuple[bytes, str]]:
-    """Return the kind and the value of each part of the subject."""
+def _parts(request: str) -> list[tuple[int, bytes]]:
+    """Return the version, the subject, the public key and the attributes of a request."""
     found = _PEM.search(b64decode(request))
     if found is None:
         raise ValueError("PEM block type must be CERTIFICATE REQUEST")
     outer = _content(next(_elements(b64decode(found[1]))), _SEQUENCE)
-    parts = _elements(_content(next(_elements(outer)), _SEQUENCE))
-    _content(next(parts), _INTEGER)
+    parts = list(_elements(_content(next(_elements(outer)), _SEQUENCE)))
+    _content(parts[0], _INTEGER)
+    return parts
+
+
+def _names(subject: tuple[int, bytes]) -> list[tuple[bytes, str]]:
+    """Return the kind and the value of each part of the subject."""
     names: list[tuple[bytes, str]] = []
-    for each in _elements(_content(next(parts), _SEQUENCE)):
+    for each in _elements(_content(subject, _SEQUENCE)):
         for attribute in _elements(_content(each, _SET)):
             content = _content(attribute, _SEQUENCE)
             length = 2 + content[1]

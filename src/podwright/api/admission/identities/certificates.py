@@ -11,7 +11,7 @@ from typing import Final
 from podwright.api.admission.attributes import Attributes
 from podwright.api.admission.identities.certificate_requests import (
     UnreadableRequest,
-    subject_of,
+    certificate_subject,
 )
 from podwright.api.admission.plugin import Plugin, Resources, rejected, spec_of
 from podwright.api.authorization import Access, Authorizer, allows
@@ -118,7 +118,7 @@ class CertificateSubjectRestriction(Plugin):
         if _signer_of(attributes.object) != _CLIENT_SIGNER:
             return
         try:
-            subject = subject_of(spec_of(attributes).get("request") or "")
+            subject = certificate_subject(spec_of(attributes).get("request") or "")
         except UnreadableRequest as error:
             raise rejected(attributes, f"failed to parse CSR: {error}") from None
         if MASTERS in subject.organizations:

@@ -14,7 +14,7 @@ import msgspec
 from podwright.api.admission.attributes import Attributes
 from podwright.api.admission.identities.certificate_requests import (
     UnreadableRequest,
-    subject_of,
+    certificate_subject,
 )
 from podwright.api.admission.plugin import Plugin, rejected, spec_of
 from podwright.api.admission.rejections import Rejected, not_found
@@ -407,7 +407,7 @@ def _certificate_request(write: _Write) -> str | None:
     if attributes.operation != "CREATE" or spec.get("signerName") not in _NODE_SIGNERS:
         return None
     try:
-        subject = subject_of(spec.get("request") or "")
+        subject = certificate_subject(spec.get("request") or "")
     except UnreadableRequest as error:
         return f"unable to parse csr: {error}"
     if subject.common_name != f"{NODE_PREFIX}{node}":
