@@ -1,7 +1,8 @@
 """How long the turns of a server hold its event loop, with 50,000 pods and long work under load.
 
-At once: four clients create pods, one lists all pods, one watches them from the beginning, a
-namespace with 5,000 pods is deleted, the decision log writes checkpoints, and an extender hangs.
+At once: four clients create pods, one lists all pods, one watches them from the beginning, others
+take nothing of their lists and watches or leave in their middle, a namespace with 5,000 pods is
+deleted, the decision log writes checkpoints, reader processes begin, and an extender hangs.
 Each callback of the event loop is measured: turns, the encoding of long lists, the sending.
 """
 
@@ -17,7 +18,7 @@ import threading
 import time
 from asyncio import events
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -28,9 +29,11 @@ from podwright.api.endpoints import HttpRequest, ServerOptions, User
 from podwright.apiserver import Application, Cluster, ClusterClock, TurnLoop, generated_nodes
 from podwright.apiserver.cluster import ClusterOptions, new_cluster
 from podwright.apiserver.hosts import AllowedHosts
+from podwright.apiserver.readers import Readers
 from podwright.apiserver.short_collections import short_collections
 from podwright.config import ExtenderCall, ExtenderReply, read_configuration
 from podwright.machine import SchedulerOptions
+from podwright.store import POD
 
 NODES = 5_000
 PODS = 50_000
@@ -43,6 +46,8 @@ WATCH = "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
 PAUSE_SECONDS = 0.02
 """Between two pods of a client, so that the scheduler keeps up."""
 
+STUCK = ["", WATCH] * 10
+
 LOG_EVENTS = 10_000
 """So few that checkpoints are written during the measurement."""
 
@@ -53,6 +58,9 @@ DISTURBANCES = (
     "created pods",
     "deleted pods",
     "extender calls",
+    "readers",
+    "stuck clients",
+    "clients that left",
 )
 LONGEST = 8
 SHOWN_MS = 0.5
@@ -263,6 +271,9 @@ async def _measure(of_turns: _Durations, of_callbacks: _Durations) -> Counter[st
                     _reading(application, "", is_over, counts, "lists"),
                     _reading(application, WATCH, is_over, counts, "watches"),
                     _hanging(turns, is_over),
+                    _forking(turns, is_over, counts),
+                    *(_stuck(application, query, is_over, counts) for query in STUCK),
+                    *(_leaving(application, query, is_over, counts) for query in ("", WATCH)),
                 )
             ]
             await asyncio.sleep(LOAD_SECONDS / 4)
@@ -309,6 +320,15 @@ async def _hanging(turns: TurnLoop, is_over: asyncio.Event) -> None:
         await asyncio.sleep(2)
 
 
+async def _forking(turns: TurnLoop, is_over: asyncio.Event, counts: Counter[str]) -> None:
+    """Count the pods in a reader process again and again."""
+    readers, store = Readers(turns), turns.cluster.store
+    while not is_over.is_set():
+        assert await readers.call(lambda _: store.count(POD)) > 0
+        counts["readers"] += 1
+        await asyncio.sleep(4)
+
+
 async def _reading(
     application: Application,
     query: str,
@@ -317,32 +337,75 @@ async def _reading(
     name: str,
 ) -> None:
     """List all pods again and again, or watch them, through the ASGI interface."""
+
+    async def send(message: Any) -> None:
+        if message.get("body"):
+            counts[f"parts of {name}"] += 1
+
     while not is_over.is_set():
-        scope = {
-            "type": "http",
-            "method": "GET",
-            "path": "/api/v1/pods",
-            "query_string": query.encode(),
-            "headers": [(b"host", b"localhost")],
-            "state": {},
-        }
-        has_sent = False
-
-        async def receive() -> dict[str, Any]:
-            nonlocal has_sent
-            if not has_sent:
-                has_sent = True
-                return {"type": "http.request", "body": b"", "more_body": False}
-            await is_over.wait()
-            return {"type": "http.disconnect"}
-
-        async def send(message: Any) -> None:
-            if message.get("body"):
-                counts[f"parts of {name}"] += 1
-
-        await application(scope, receive, send)
+        await _requested(application, query, send, is_over.wait)
         if not is_over.is_set():
             counts[name] += 1
+
+
+async def _stuck(
+    application: Application, query: str, is_over: asyncio.Event, counts: Counter[str]
+) -> None:
+    """Take nothing of a reply but its first part."""
+    has_part = False
+
+    async def send(message: Any) -> None:
+        nonlocal has_part
+        if has_part:
+            counts["stuck clients"] += 1
+            await is_over.wait()
+        has_part = bool(message.get("body"))
+
+    await _requested(application, query, send, is_over.wait)
+
+
+async def _leaving(
+    application: Application, query: str, is_over: asyncio.Event, counts: Counter[str]
+) -> None:
+    """Leave in the middle of a reply, again and again."""
+
+    async def leave() -> None:
+        await asyncio.sleep(0.05)
+
+    async def send(_: Any) -> None:
+        await asyncio.sleep(0.001)
+
+    while not is_over.is_set():
+        await _requested(application, query, send, leave)
+        counts["clients that left"] += 1
+
+
+async def _requested(
+    application: Application,
+    query: str,
+    send: Callable[[Any], Awaitable[None]],
+    disconnected: Callable[[], Awaitable[object]],
+) -> None:
+    """Request all pods as an HTTP server does."""
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": "/api/v1/pods",
+        "query_string": query.encode(),
+        "headers": [(b"host", b"localhost")],
+        "state": {},
+    }
+    has_sent = False
+
+    async def receive() -> dict[str, Any]:
+        nonlocal has_sent
+        if not has_sent:
+            has_sent = True
+            return {"type": "http.request", "body": b"", "more_body": False}
+        await disconnected()
+        return {"type": "http.disconnect"}
+
+    await application(scope, receive, send)
 
 
 CASES = (
