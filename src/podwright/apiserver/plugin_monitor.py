@@ -25,7 +25,7 @@ from podwright.framework import (
     status_of,
 )
 from podwright.machine import PluginTimings
-from podwright.objects import Pod
+from podwright.objects import Pod, timestamp_text_nano
 from podwright.simulation import World
 
 FAILURES_MAX: Final = 200
@@ -35,14 +35,14 @@ _FRAMES_MAX: Final = 20
 _MESSAGE_MAX: Final = 2_000
 
 
-class PluginFailureRecord(msgspec.Struct, frozen=True, kw_only=True):
+class PluginFailureRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A call of a plugin that raised an exception or returned an error.
 
     Attributes
     ----------
     number : int
         Counts all failures; the first is 1.
-    time_ns : int
+    time : str
         The time of the cluster.
     pod : str
         The `namespace/name`.
@@ -59,7 +59,7 @@ class PluginFailureRecord(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     number: int
-    time_ns: int
+    time: str
     pod: str
     uid: str
     attempt: int
@@ -186,7 +186,7 @@ class PluginMonitor:
         self.failures.append(
             PluginFailureRecord(
                 number=self.failure_count,
-                time_ns=self._world.now_ns,
+                time=timestamp_text_nano(self._world.now_ns),
                 pod=pod.key,
                 uid=pod.metadata.uid,
                 attempt=self.attempt_of(pod),

@@ -14,7 +14,6 @@ from podwright.apiserver.control.problems import Problem, read_body
 from podwright.apiserver.plugin_monitor import PluginFailureRecord
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.machine import PluginTiming
-from podwright.objects import timestamp_text_nano
 
 
 class Observation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -53,41 +52,6 @@ class FailureParameters(msgspec.Struct, frozen=True):
     limit: Annotated[int, msgspec.Meta(ge=0, le=1_000)] = 100
 
 
-class ShownFailure(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A call of a plugin that raised an exception or returned an error.
-
-    Attributes
-    ----------
-    number : int
-        Counts all failures; the first is 1.
-    time : str
-        The time of the cluster.
-    pod : str
-        The `namespace/name`.
-    uid : str
-    attempt : int
-        As in the explanation of the pod; 0 before the first attempt.
-    plugin, point : str
-        The extension point has its name in upstream's metrics.
-    node : str
-        "" for a call for all nodes, or for none.
-    message : str
-    traceback : str
-        "" if the plugin returned an error.
-    """
-
-    number: int
-    time: str
-    pod: str
-    uid: str
-    attempt: int
-    plugin: str
-    point: str
-    node: str
-    message: str
-    traceback: str
-
-
 class FailureList(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Failures of plugins.
 
@@ -96,13 +60,13 @@ class FailureList(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     is_observing : bool
     failure_count : int
         The number of all failures that were observed, also of those that are not kept any more.
-    failures : list of ShownFailure
+    failures : list of PluginFailureRecord
         The last one first.
     """
 
     is_observing: bool
     failure_count: int
-    failures: list[ShownFailure]
+    failures: list[PluginFailureRecord]
 
 
 class _PluginCalls:
@@ -140,7 +104,7 @@ class _PluginCalls:
         return FailureList(
             is_observing=monitor.is_observing,
             failure_count=monitor.failure_count,
-            failures=list(map(_shown, islice(found, parameters.limit))),
+            failures=list(islice(found, parameters.limit)),
         )
 
     async def observe(self, request: Request) -> Response:
@@ -156,11 +120,6 @@ class _PluginCalls:
 
         await self._turns.call(change)
         return json_response(Observation(self._monitor.is_observing))
-
-
-def _shown(failure: PluginFailureRecord) -> ShownFailure:
-    fields = msgspec.structs.asdict(failure)
-    return ShownFailure(time=timestamp_text_nano(fields.pop("time_ns")), **fields)
 
 
 def plugin_call_endpoints(turns: TurnLoop) -> list[Endpoint]:

@@ -6,7 +6,6 @@ programs that read JSON numbers as floating point represent exactly for some mon
 
 from __future__ import annotations
 
-import gzip
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -15,13 +14,13 @@ from starlette.responses import Response
 
 from podwright.apiserver.cluster import Cluster
 from podwright.apiserver.control.endpoints import JSON, Endpoint, Handler
+from podwright.apiserver.control.long_replies import long_reply
 from podwright.apiserver.control.problems import Problem
 from podwright.apiserver.readers import Readers
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.objects import parse_duration, timestamp_text_nano
 from podwright.recording import (
     TABLES,
-    LogError,
     NodeShares,
     camel_case,
     tables_of_log,
@@ -42,7 +41,6 @@ _TABLES: Final = (
     ("/pending", "pending", "Show over time how many pods have no node, by reason"),
     ("/preemptions", "preemptions", "List the victims of preemptions"),
 )
-_FAST: Final = 1
 
 
 class TableParameters(msgspec.Struct, frozen=True):
@@ -96,21 +94,12 @@ def table_endpoints(turns: TurnLoop) -> list[Endpoint]:
             parameters: TableParameters = request.state.query
             sample_ns = _sample_ns(parameters)
             now_ns = turns.clock.now_ns()
-            is_compressed = "gzip" in request.headers.get("accept-encoding", "")
 
-            def encoded() -> bytes:
+            def content() -> bytes:
                 found = _table(turns.cluster, name, sample_ns, now_ns, parameters.limit)
-                body = msgspec.json.encode(found) + b"\n"
-                return gzip.compress(body, compresslevel=_FAST) if is_compressed else body
+                return msgspec.json.encode(found) + b"\n"
 
-            try:
-                content = await readers.call(lambda _: encoded())
-            except LogError as error:
-                raise Problem(409, str(error)) from error
-            headers = {"vary": "Accept-Encoding"}
-            if is_compressed:
-                headers["content-encoding"] = "gzip"
-            return Response(content, media_type=JSON, headers=headers)
+            return await long_reply(request, readers, content, JSON)
 
         return show
 

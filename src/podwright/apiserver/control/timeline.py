@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
-from typing import Final
-
 from starlette.requests import Request
 from starlette.responses import Response
 
 from podwright.apiserver.control.endpoints import Endpoint
-from podwright.apiserver.control.problems import Problem
+from podwright.apiserver.control.long_replies import long_reply
 from podwright.apiserver.control.scheduler_parameter import (
     UNKNOWN,
     SchedulerParameter,
@@ -19,13 +16,9 @@ from podwright.apiserver.readers import Readers
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.recording import (
     TIMELINE_MEDIA_TYPE,
-    LogError,
     encode_chunks,
     timeline_of_log,
 )
-
-_FAST: Final = 1
-"""A level of gzip that costs little more than the arrays."""
 
 
 def timeline_endpoints(turns: TurnLoop) -> list[Endpoint]:
@@ -33,24 +26,14 @@ def timeline_endpoints(turns: TurnLoop) -> list[Endpoint]:
     readers = Readers(turns)
 
     async def show(request: Request) -> Response:
-        is_compressed = "gzip" in request.headers.get("accept-encoding", "")
-
         scheduler = chosen_scheduler(turns.cluster, request.state.query)
 
-        def encoded() -> bytes:
+        def content() -> bytes:
             world = scheduler.world
             timeline = timeline_of_log(world.log, plugins=world.components.options.plugins)
-            chunks = b"".join(encode_chunks(timeline))
-            return gzip.compress(chunks, compresslevel=_FAST) if is_compressed else chunks
+            return b"".join(encode_chunks(timeline))
 
-        try:
-            content = await readers.call(lambda _: encoded())
-        except LogError as error:
-            raise Problem(409, str(error)) from error
-        headers = {"vary": "Accept-Encoding"}
-        if is_compressed:
-            headers["content-encoding"] = "gzip"
-        return Response(content, media_type=TIMELINE_MEDIA_TYPE, headers=headers)
+        return await long_reply(request, readers, content, TIMELINE_MEDIA_TYPE)
 
     return [
         Endpoint(
