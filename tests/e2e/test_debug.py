@@ -66,3 +66,23 @@ def test_the_examples_run(tmp_path):
             result = run(f"{line} --kubeconfig {tmp_path / 'config'}")
             assert result.stdout or result.stderr
         assert cluster.end() == 0
+
+
+def test_a_changed_plugin_is_reloaded(tmp_path):
+    plugin = tmp_path / "fails_for_b.py"
+    plugin.write_text(PLUGIN)
+    with up(tmp_path, "--nodes", "1", "--plugin", str(plugin), "--reload") as cluster:
+        assert cluster.send("POST", PODS, pod("b"))[0] == 201
+        while not cluster.send("GET", "/podwright/v1/plugins/failures")[1]["failures"]:
+            pass
+        plugin.write_text(PLUGIN.replace("raise KeyError(", "raise KeyError((", 1))
+        while "the plugins of before stay" not in cluster.text():
+            pass
+        assert f"{plugin}: line 9: '(' was never closed" in cluster.text()
+        plugin.write_text(PLUGIN.replace('name == "b"', 'name == "c"'))
+        while "reloaded" not in cluster.text():
+            pass
+        while not cluster.send("GET", f"{PODS}/b")[1]["spec"].get("nodeName"):
+            pass
+        assert "Traceback" not in cluster.text()
+        assert cluster.end() == 0

@@ -37,6 +37,7 @@ main()
         ("--log-events 999", "must be greater than or equal to 1000"),
         ("--bare --log-events 5000", "'--log-events': has no effect with --bare"),
         ("--no-scheduler --log-events 5000", "'--log-events': has no effect with --no-scheduler"),
+        ("--reload", "'--reload': has no effect without --plugin"),
         ("--break on=errors", 'did you mean "error"?'),
         ("--break plugin=NodeResourceFit", 'did you mean "NodeResourcesFit"?'),
         ("--no-scheduler --break pod=a", "'--break': has no effect with --no-scheduler"),

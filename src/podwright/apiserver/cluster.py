@@ -253,6 +253,12 @@ class Cluster:
         if reply.status >= BAD_REQUEST:
             raise RejectedService(str(msgspec.json.decode(reply.body)["message"]))
 
+    def begin_turn(self, now_ns: int) -> None:
+        """Let the time of idle worlds pass, so that a turn's requests are not in its past."""
+        if not self.is_resting:
+            for each in self.schedulers:
+                each.world.pass_idle_time(now_ns)
+
     def catch_up(self, now_ns: int, is_over: Callable[[], bool]) -> bool:
         """Let the world process what is due, as long as the caller allows; see `World.catch_up`.
 

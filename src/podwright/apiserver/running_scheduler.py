@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import Final, TypeAlias
 
 import msgspec
@@ -15,7 +16,9 @@ from podwright.apiserver.received_configuration import (
     host_of,
     read_received,
 )
+from podwright.apiserver.served_scheduler import ServedScheduler
 from podwright.apiserver.turn_loop import TurnLoop
+from podwright.assembly import source_of
 from podwright.config import (
     EffectiveConfiguration,
     KubeSchedulerConfiguration,
@@ -23,7 +26,7 @@ from podwright.config import (
     to_document,
 )
 from podwright.files import DEFAULT_CONFIGURATION
-from podwright.framework import CallExtender
+from podwright.framework import CallExtender, Plugin
 from podwright.machine import SchedulerOptions
 from podwright.objects import Document, FieldError, PodwrightError
 
@@ -160,6 +163,34 @@ class RunningScheduler:
         options, _ = self.read(document, source=source)
         await self._continue_with(options, dict(document))
 
+    async def change_plugins(self, plugins: Collection[type[Plugin]]) -> None:
+        """Continue with other classes of plugin files, in all schedulers of the cluster.
+
+        The plugins of installed packages stay. A reset keeps the new plugins.
+
+        Raises
+        ------
+        ExternalScheduler
+        InputError
+            The configuration is not valid with them. The present plugins stay.
+        """
+        self.require_own()
+        others = self.turns.cluster.schedulers[1:]
+        options, *changed = (
+            msgspec.structs.replace(
+                each, plugins=(*plugins, *(one for one in each.plugins if source_of(one) is None))
+            )
+            for each in (self.options, *(other.options for other in others))
+        )
+        for each in (options, *changed):
+            check_options(each)
+        await self._continue_with(options, self._document)
+        for other, its_options in zip(others, changed, strict=True):
+            await self.turns.call(partial(_change, other, its_options))
+        self._initial.scheduler = msgspec.structs.replace(
+            self._initial.scheduler, plugins=options.plugins
+        )
+
     async def reset(self) -> int:
         """Restore the objects and the configuration of the start; return the number of objects."""
         cluster = self.turns.cluster
@@ -188,3 +219,7 @@ class RunningScheduler:
         cluster = self.turns.cluster
         await self.turns.call(lambda _: cluster.change_scheduler(options, caller))
         self._document = document
+
+
+def _change(scheduler: ServedScheduler, options: SchedulerOptions, _: int) -> None:
+    scheduler.change(options, scheduler.call_extender)

@@ -20,6 +20,7 @@ from podwright.apiserver.application import Application
 from podwright.apiserver.cors import with_cors
 from podwright.apiserver.hosts import AllowedHosts
 from podwright.apiserver.latency import ApiLatency
+from podwright.apiserver.plugin_reload import PluginReload
 from podwright.apiserver.running_scheduler import RunningScheduler
 from podwright.apiserver.shadow_feed import ShadowFeed
 from podwright.apiserver.short_collections import short_collections
@@ -121,6 +122,7 @@ class ControlledParts(NamedTuple):
     latency: ApiLatency | None = None
     shadow: ShadowFeed | None = None
     background: Sequence[Callable[[TurnLoop], Coroutine[Any, Any, None]]] = ()
+    reload: PluginReload | None = None
 
 
 class Site(NamedTuple):
@@ -192,6 +194,8 @@ async def _serve(
     async with contextlib.AsyncExitStack() as stack:
         for run in parts.background:
             stack.callback(loop.create_task(run(turns)).cancel)
+        if parts.reload is not None:
+            stack.callback(loop.create_task(parts.reload.run(scheduler)).cancel)
         await serving(application, turns, listening, started, tls=tls, sites=sites)
 
 

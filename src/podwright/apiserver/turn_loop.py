@@ -292,6 +292,7 @@ class TurnLoop:
         begin_ns = time.perf_counter_ns()
         try:
             with self.cluster.store.batch():
+                self.cluster.begin_turn(now_ns)
                 self._execute_queued(now_ns, answered, _until(begin_ns + REQUESTS_NS))
                 if len(answered) > 1:
                     self._are_clients_concurrent = True

@@ -275,6 +275,12 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
             show_default=False,
         ),
     ] = None,
+    reload: Annotated[
+        bool,
+        typer.Option(
+            "--reload", help="Load the files of --plugin anew when they change, and go on."
+        ),
+    ] = False,
     breakpoints: Annotated[
         list[str] | None,
         typer.Option(
@@ -337,6 +343,7 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
         _reject_idle_decisions(reason, log_events, breakpoints or (), annotates=annotate_results)
         if len(configs) > 1:
             reject_idle("--config", f"more than once {reason}", "podwright schedules no pods")
+    _check_reload(plugin or (), has_reload=reload, has_scheduler=runs_scheduler)
     _check_shadow(shadow, record, has_scheduler=runs_scheduler)
     has_tls = tls or tls_cert is not None or tls_key is not None
     _check_address(ctx, address, has_tls=has_tls, is_bare=bare)
@@ -357,6 +364,7 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
     options = UpOptions(
         latency=_latency(api_latency or ()),
         breakpoints=_conditions(breakpoints or ()),
+        has_reload=reload,
         files=(
             *(files or ()),
             *(() if snapshot is None else (str(snapshot),)),
@@ -427,6 +435,14 @@ def _reject_idle_decisions(
         reject_idle("--break", reason, "there are no scheduling cycles")
     if annotates:
         reject_idle("--annotate-results", reason, "there are no results")
+
+
+def _check_reload(plugins: Sequence[Path], *, has_reload: bool, has_scheduler: bool) -> None:
+    """Reject the reload of plugins where there is none, or none is called."""
+    if has_reload and not plugins:
+        reject_idle("--reload", "without --plugin", "there is no file that may change")
+    if has_reload and not has_scheduler:
+        reject_idle("--reload", "without a scheduler", "no plugin is called")
 
 
 def _check_shadow(shadow: Path | None, record: Path | None, *, has_scheduler: bool) -> None:

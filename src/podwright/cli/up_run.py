@@ -30,6 +30,7 @@ from podwright.apiserver import (
     ClusterOptions,
     ControlledParts,
     LatencyRule,
+    PluginReload,
     ResultAnnotations,
     RunningScheduler,
     TurnLoop,
@@ -41,7 +42,7 @@ from podwright.apiserver import (
     write_kubeconfig,
 )
 from podwright.cli.console import announce_compilation, print_message, write
-from podwright.cli.inputs import extender_caller, read_inputs, scheduler_options
+from podwright.cli.inputs import extender_caller, load_plugins, read_inputs, scheduler_options
 from podwright.cli.more_schedulers import more_schedulers
 from podwright.cli.options import Setup
 from podwright.cli.up_address import AddressOptions, endpoint_of
@@ -94,6 +95,7 @@ class UpOptions:
     simulator: SimulatorOptions
     latency: tuple[LatencyRule, ...]
     breakpoints: tuple[BreakCondition, ...]
+    has_reload: bool
 
 
 def run_up(options: UpOptions, setup: Setup) -> None:
@@ -114,6 +116,8 @@ def run_up(options: UpOptions, setup: Setup) -> None:
     UnwritableRecord
         If the record exists already, or cannot be written.
     """
+    # Before the files are read, so that no change is missed.
+    reload = _plugin_reload(setup) if options.has_reload else None
     inputs = read_inputs(options.files, setup)
     others = more_schedulers(options.more_configs, inputs, setup)
     events = event_files(options.events)
@@ -194,6 +198,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
                 ),
                 latency=ApiLatency(options.latency),
                 shadow=shadow,
+                reload=reload,
                 background=[one.keep_up for one in (shadow, results) if one is not None],
             ),
             sites=sites,
@@ -201,6 +206,11 @@ def run_up(options: UpOptions, setup: Setup) -> None:
     if shadow is not None and options.shadow is not None:
         write_agreement(options.shadow, shadow)
     print_message("stopped" if options.db is None else f"stopped; {options.db} has all objects")
+
+
+def _plugin_reload(setup: Setup) -> PluginReload:
+    files = setup.plugins
+    return PluginReload(files, partial(load_plugins, files), print_message)
 
 
 def _add_breakpoints(cluster: Cluster, conditions: Iterable[BreakCondition]) -> None:

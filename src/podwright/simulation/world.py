@@ -521,6 +521,12 @@ class World(WorldReading):
         self._count_at_once = 0
         return True
 
+    def pass_idle_time(self, now_ns: int) -> None:
+        """Advance to a time if nothing is due until then; what follows happens at that time."""
+        due_ns = self.next_due_ns
+        if now_ns > self.now_ns and (due_ns is None or due_ns > now_ns):
+            self._advance_to(now_ns)
+
     @property
     def next_due_ns(self) -> int | None:
         """When there is something to do next: the present time if there is now; None for never."""

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from podwright.api.endpoints import HISTORY, HttpReply
+from podwright.apiserver import ClusterClock
 from podwright.apiserver.cluster import RejectedService
 from podwright.apiserver.tests.conftest import START_NS, cluster_of, pod, request
 from podwright.schema import decode
@@ -149,3 +150,16 @@ def test_a_service_whose_address_is_not_in_the_network_is_rejected():
     )
     with pytest.raises(RejectedService, match=r"192\.168\.1\.1"):
         cluster.do(Apply(service))
+
+
+def test_a_request_after_an_idle_time_is_processed_at_its_time(serve):
+    clock = ClusterClock(start_ns=START_NS)
+    clock.pause()
+    served = serve(cluster_of(has_controllers=False, has_lifecycle=False), clock)
+    served.eventually("/podwright/v1/clock", lambda found: found["isCaughtUp"])
+    clock.step(5_000_000_000)
+    assert served.send("POST", PODS, pod("web"))[0] == 201
+    served.eventually(f"{PODS}/web", lambda found: found["spec"].get("nodeName"))
+    log = served.cluster.schedulers[0].logs[-1]
+    (cycle,) = log.cycles_of("default/web")
+    assert START_NS + 5_000_000_000 <= log.time_of(cycle) < START_NS + 6_000_000_000
