@@ -21,6 +21,7 @@ from podwright.controllers.controller_loop import (
     RejectedWrite,
     ReportFailure,
 )
+from podwright.controllers.devices import DeviceTaintEvictionController
 from podwright.controllers.expansion import (
     EXPANDED_KINDS,
     ExpandedWorkload,
@@ -71,6 +72,7 @@ __all__ = [
     "ControllerLoop",
     "ControllerLoopState",
     "CreateRejected",
+    "DeviceTaintEvictionController",
     "DrainNode",
     "ExpandedWorkload",
     "Expansion",

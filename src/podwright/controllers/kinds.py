@@ -32,6 +32,7 @@ __all__ = [
     "RESOURCE_CLAIM",
     "RESOURCE_CLAIM_TEMPLATE",
     "RESOURCE_QUOTA",
+    "RESOURCE_SLICE",
     "SECRET",
     "SERVICE",
     "SERVICE_ACCOUNT",
@@ -71,6 +72,7 @@ PDB: Final[GroupKind] = ("policy", "PodDisruptionBudget")
 CLUSTER_ROLE: Final[GroupKind] = ("rbac.authorization.k8s.io", "ClusterRole")
 RESOURCE_CLAIM: Final[GroupKind] = ("resource.k8s.io", "ResourceClaim")
 RESOURCE_CLAIM_TEMPLATE: Final[GroupKind] = ("resource.k8s.io", "ResourceClaimTemplate")
+RESOURCE_SLICE: Final[GroupKind] = ("resource.k8s.io", "ResourceSlice")
 PRIORITY_CLASS: Final[GroupKind] = ("scheduling.k8s.io", "PriorityClass")
 CSI_NODE: Final[GroupKind] = ("storage.k8s.io", "CSINode")
 STORAGE_CLASS: Final[GroupKind] = ("storage.k8s.io", "StorageClass")

@@ -12,6 +12,7 @@ from podwright.api import QuotaEvaluators
 from podwright.controllers.cron_job import CronJobController
 from podwright.controllers.daemon_set import DaemonSetController
 from podwright.controllers.deployment import DeploymentController
+from podwright.controllers.devices import DeviceTaintEvictionController
 from podwright.controllers.disruption_budget import DisruptionController
 from podwright.controllers.drain import DrainController
 from podwright.controllers.ephemeral_volume import EphemeralVolumeController
@@ -76,6 +77,7 @@ CLUSTER_CONTROLLERS: Final[tuple[ControllerMaker, ...]] = (
     DrainController,
     NodeLifecycleController,
     TaintEvictionController,
+    DeviceTaintEvictionController,
     PodGarbageCollector,
     GarbageCollector,
     NamespaceController,

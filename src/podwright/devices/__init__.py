@@ -45,7 +45,13 @@ from podwright.devices.pod_claims import (
     is_reserved_for,
 )
 from podwright.devices.pools import Pool
-from podwright.devices.requests import Choice, claim_name, preference_score, requests_of
+from podwright.devices.requests import (
+    Choice,
+    claim_name,
+    preference_score,
+    requests_of,
+    tolerates_taint,
+)
 from podwright.devices.results import (
     UnsupportedSelectorError,
     allocation_results,
@@ -95,4 +101,5 @@ __all__ = [
     "preference_score",
     "readiness",
     "requests_of",
+    "tolerates_taint",
 ]

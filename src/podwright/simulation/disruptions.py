@@ -14,6 +14,7 @@ import msgspec
 
 from podwright.api import SCHEDULER_USER, DeleteObject, EvictionRejected, EvictPod
 from podwright.controllers import (
+    DeviceTaintEvictionController,
     DrainNode,
     GarbageCollector,
     NodeEvent,
@@ -30,6 +31,8 @@ from podwright.objects import (
     timestamp_text_nano,
 )
 from podwright.store import ObjectStore
+
+_TAINT_EVICTIONS = (TaintEvictionController.name, DeviceTaintEvictionController.name)
 
 
 class BlockedEviction(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -226,7 +229,7 @@ class Disruptions:
         if error is not None or (pod.is_terminal and not _is_failed_by_pod_gc(pod)):
             return
         node, counts = pod.spec.node_name, self.evictions
-        if request.user == TaintEvictionController.name:
+        if request.user in _TAINT_EVICTIONS:
             # The deletion of a pod that is terminating already is no further eviction.
             counts.by_taint += not pod.is_terminating
             self._check_lost(pod, "evicted by taint", now_ns)
