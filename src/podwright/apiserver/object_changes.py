@@ -23,6 +23,7 @@ from podwright.objects import (
     api_group,
     encode,
     nearest,
+    required,
     with_fields,
     with_node_name,
     with_nominated_node_name,
@@ -240,12 +241,15 @@ class _Changes:
         if isinstance(metadata, dict):
             own = {name: value for name, value in metadata.items() if name not in _SET_BY_SERVER}
             document = document | {"metadata": own}
+        if other := _unread_kind(document):
+            self._add_error(f"{path}.kind", f"the scheduler does not read objects of {other}")
+            return None
         before = len(self._errors)
         found = self._reader.read(document, Place("the request"), path=path)
         if found is None or len(self._errors) > before:
             return None
-        if _id_of(found)[:2] not in TYPE_OF:
-            self._add_error(f"{path}.kind", f"the scheduler does not read objects of {found.kind}")
+        if not found.name:
+            self._add_error(f"{path}.metadata.name", required("generateName makes no name here"))
             return None
         key = _id_of(found)
         present = self._after.get(key)
@@ -295,6 +299,14 @@ class _Changes:
 
     def _add_error(self, path: str, message: str) -> None:
         self._errors.append(FieldError(source="the request", path=path, message=message))
+
+
+def _unread_kind(document: Document) -> str:
+    """Return the kind of a document that the scheduler does not read; "" for others."""
+    api_version, kind = document.get("apiVersion"), document.get("kind")
+    if not isinstance(api_version, str) or not isinstance(kind, str) or not (api_version and kind):
+        return ""
+    return "" if (api_group(api_version), kind) in TYPE_OF else f"{api_version} {kind}"
 
 
 def _id_of(obj: Object) -> tuple[str, str, str]:

@@ -258,6 +258,16 @@ TAINT = {"taints": [{"key": "a", "effect": "NoSchedul"}]}
             "objects[0].kind",
             "the scheduler does not read",
         ),
+        (
+            {"objects": [{"apiVersion": "apps/v1", "kind": "Deployment", "spec": {}}]},
+            "objects[0].kind",
+            "does not read objects of apps/v1 Deployment",
+        ),
+        (
+            {"objects": [{**requesting("app", "1"), "metadata": {"generateName": "app-"}}]},
+            "objects[0].metadata.name",
+            "Required value",
+        ),
         ({"patches": [{**APP, "patch": {"spec": {"nodeNames": 1}}}]}, "patches[0].patch.spec", ""),
         (
             {"patches": [{"kind": "Node", "name": "large", "patch": {"spec": TAINT}}]},
