@@ -24,7 +24,8 @@ _LABEL: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN: Final = rf"(?=[-.a-z0-9]{{1,253}}$){_LABEL}(?:\.{_LABEL})*"
 _UID: Final = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _VERSION: Final = r"[1-9][0-9]{0,17}"
-_SENTENCE: Final = r"[!#-\[\]-~](?:[ !#-\[\]-~]|\\\"){0,1022}"
+# Runs of characters, since an alternative for each of them takes several times as long.
+_SENTENCE: Final = r"(?=.{1,1023}\Z)[!#-\[\]-~][ !#-\[\]-~]*(?:\\\"[ !#-\[\]-~]*)*"
 _DAY: Final = (
     r"2\d{3}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)"
     r"|02-(?:0[1-9]|1\d|2[0-8]))"
@@ -84,7 +85,7 @@ _FIRST_NAME: Final = re.compile(rb'"name": ?"([^"\\]*)"')
 _GENERATED: Final = b'"generateName"'
 _EVENT_VALUES: Final = re.compile(
     rb'"(?:name|uid|resourceVersion|host|reportingInstance|note|message|eventTime|firstTimestamp'
-    rb'|lastTimestamp)":"((?:[^"\\]|\\")*)"'
+    rb'|lastTimestamp)":"([^"\\]*(?:\\"[^"\\]*)*)"'
 )
 
 

@@ -1,0 +1,38 @@
+"""Where the bodies of Events are split, and which values are plain."""
+
+import pytest
+
+from podwright.api.endpoints.body_holes import HOLES, SPLITS, joined
+
+NOTE = HOLES["", "Event"]["note",].plain
+
+
+def test_a_body_is_split_at_its_values_and_joined_again():
+    body = (
+        b'{"metadata":{"name":"e","uid":""},"kind":"name","note":"a \\"b\\", \\\\","message":"c"}'
+    )
+    texts, values = SPLITS["events"](body)
+    # A value with another escape than that of a quote is part of the template.
+    assert values == (b"e", b"", b"c")
+    assert joined(texts, values) == body
+    quoted = body.replace(b", \\\\", b"")
+    assert SPLITS["events"](quoted)[1] == (b"e", b"", b'a \\"b\\"', b"c")
+
+
+@pytest.mark.parametrize(
+    ("note", "is_plain"),
+    [
+        pytest.param(b"bound to n1", True, id="a sentence"),
+        pytest.param(b'image \\"a\\"', True, id="escaped quotes"),
+        pytest.param(b"x" * 1023, True, id="the longest"),
+        pytest.param(b"x" * 1024, False, id="too long"),
+        pytest.param(b"", False, id="empty"),
+        pytest.param(b" x", False, id="a space first"),
+        pytest.param(b"a\\n", False, id="another escape"),
+        pytest.param(b"a\n", False, id="a line break at the end"),
+        pytest.param(b'a"b', False, id="a quote without escape"),
+        pytest.param("ä".encode(), False, id="not ASCII"),
+    ],
+)
+def test_plain_notes(note, is_plain):
+    assert (NOTE.fullmatch(note) is not None) is is_plain
