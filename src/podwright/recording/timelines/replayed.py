@@ -33,9 +33,8 @@ def timeline_of_log(log: DecisionLog, *, plugins: Iterable[type[Plugin]] = ()) -
     entry = run.peek()
     first_ns = now_ns = log.start_ns if entry is None else entry.now_ns
     while (entry := run.peek()) is not None:
-        if entry.now_ns != now_ns:
-            feed.compare(now_ns)
         now_ns = entry.now_ns
+        feed.advance(now_ns)
         run.step()
         feed.handled(entry.event)
     feed.compare(now_ns)
