@@ -105,6 +105,7 @@ CASES = (
                        "--plugin examples/plugins/keep_zone.py")
     ),
     # The folder of a run.
+    ("simulate CLUSTER --timeline", "'--timeline': has no effect without --out"),
     ("simulate CLUSTER --no-tables", "'--no-tables': has no effect without --out"),
     ("simulate CLUSTER --checkpoint-events 5",
      "'--checkpoint-events': has no effect without --out"),

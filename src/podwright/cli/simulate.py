@@ -177,6 +177,13 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
     no_tables: Annotated[
         bool, typer.Option("--no-tables", help="Do not write tables. Removes the need for pyarrow.")
     ] = False,
+    timeline: Annotated[
+        bool,
+        typer.Option(
+            "--timeline",
+            help="Write every change of nodes, pods and queue to the run folder, for playback.",
+        ),
+    ] = False,
     output: Annotated[
         SummaryFormat,
         typer.Option(
@@ -228,6 +235,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
             ending=ending.name,
             checkpoint_events=checkpoint_events,
             with_tables=not no_tables,
+            with_timeline=timeline,
             job_duration=job_duration,
             setup=Setup(
                 config=config,
@@ -289,6 +297,8 @@ def _reject_without_folder(given: frozenset[str]) -> None:
     """Reject options that concern the run folder if there is none."""
     if "no_tables" in given:
         reject_idle("--no-tables", "without --out", "tables are written to the run folder")
+    if "timeline" in given:
+        reject_idle("--timeline", "without --out", "the timeline is written to the run folder")
     if "checkpoint_events" in given:
         why = "checkpoints are written to the run folder"
         reject_idle("--checkpoint-events", "without --out", why)

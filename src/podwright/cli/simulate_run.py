@@ -95,6 +95,7 @@ class SimulateOptions:
     ending: str
     checkpoint_events: int | None
     with_tables: bool = True
+    with_timeline: bool = False
     job_duration: str = ""
     setup: Setup = field(default_factory=Setup)
 
@@ -115,6 +116,7 @@ class SimulateOptions:
             ending=self.ending,
             checkpoint_events=self.checkpoint_events,
             with_tables=self.with_tables,
+            with_timeline=self.with_timeline,
             job_duration=self.job_duration,
             config=None if setup.config is None else str(setup.config),
             plugins=tuple(map(str, setup.plugins)),
@@ -147,6 +149,7 @@ class _StoredOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     ending: str
     checkpoint_events: int | None
     with_tables: bool
+    with_timeline: bool = False
     job_duration: str = ""
     config: str | None
     plugins: tuple[str, ...]
@@ -185,6 +188,7 @@ def stored_options(manifest: Manifest, folder: Path) -> SimulateOptions:
         ending=written.ending,
         checkpoint_events=written.checkpoint_events,
         with_tables=written.with_tables,
+        with_timeline=written.with_timeline,
         job_duration=written.job_duration,
         setup=Setup(
             config=None if written.config is None else Path(written.config),
@@ -331,6 +335,7 @@ def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
         call_extender=extender_caller(configuration, source),
         sample_ns=sample_ns,
         checkpoint_events=options.checkpoint_events,
+        has_timeline=options.with_timeline,
     )
     document = options.document()
     if read.packages:

@@ -15,7 +15,7 @@ the log with the machine as it was before it. A *placement* is the node of a pod
 *scenario* is a cluster with the options of its scheduler.
 """
 
-from podwright.recording.decision_log import DecisionLog, Recorder
+from podwright.recording.decision_log import DecisionLog, EventFeed, Recorder
 from podwright.recording.diff import RecordedRun, diff_runs, diff_scenarios
 from podwright.recording.diff_documents import (
     SIDES,
@@ -113,6 +113,7 @@ from podwright.recording.timelines import (
     TIMELINE_MEDIA_TYPE,
     PresentState,
     Timeline,
+    TimelineFeed,
     decode_chunks,
     encode_chunks,
     timeline_of_log,
@@ -139,6 +140,7 @@ __all__ = [
     "DecisionLog",
     "Difference",
     "Entry",
+    "EventFeed",
     "ExplanationMatrix",
     "ExplanationView",
     "InputFile",
@@ -170,6 +172,7 @@ __all__ = [
     "Setup",
     "Stepper",
     "Timeline",
+    "TimelineFeed",
     "UnknownCycle",
     "WorkloadView",
     "arrow_table",

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Final, Protocol, Self, TypeVar
 
 from podwright._version import __version__
 from podwright.machine import Action, Event, Machine, MachineSnapshot, ObjectPut
@@ -648,6 +648,16 @@ class DecisionLog:
         return decode_payload(payload, frame.head, cls, part=part, source=self._medium.source)
 
 
+class EventFeed(Protocol):
+    """Reads the machine while it is recorded."""
+
+    def advance(self, now_ns: int) -> None:
+        """Receive the time of the next event, before it is handled."""
+
+    def handled(self, event: Event) -> None:
+        """Receive an event that was handled."""
+
+
 class Recorder:
     """Records every event of a machine.
 
@@ -661,6 +671,7 @@ class Recorder:
     def __init__(self, machine: Machine, log: DecisionLog) -> None:
         self.machine = machine
         self.log = log
+        self._feeds: list[EventFeed] = []
         self.handle = self._recording()
         """Let the machine handle an event, and record it; see `Machine.handle`.
 
@@ -671,11 +682,16 @@ class Recorder:
     def __repr__(self) -> str:
         return f"<Recorder: {len(self.log)} events>"
 
+    def add_feed(self, feed: EventFeed) -> None:
+        """Let a feed receive each event from now on."""
+        self._feeds.append(feed)
+
     def _recording(self) -> Callable[[Event, int], list[Action]]:
         # A closure, because this is on the way of every event. No event is looked at, but an
         # object that is put ends no cycle.
         machine, log, rows = self.machine, self.log, self.log.rows
         handle, entries, add, end_cycle = machine.handle, rows.entries, rows.add, rows.end_cycle
+        feeds = self._feeds
         last = machine.last_decisions
         limit = sys.maxsize if log.waits_for_flush else 0
 
@@ -687,7 +703,11 @@ class Recorder:
                 # `entries` has three items for each event.
                 limit = 0
                 limit = 3 * log.catch_up(machine)
+            for feed in feeds:
+                feed.advance(now_ns)
             actions = handle(event, now_ns)
+            for feed in feeds:
+                feed.handled(event)
             add(now_ns, event, actions)
             if type(event) is not ObjectPut and (decided := machine.last_decisions) is not last:
                 last = decided

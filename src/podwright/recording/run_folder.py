@@ -6,6 +6,7 @@
     summary.json      the summary that is printed at the end
     metrics.prom      the scheduler's metrics at the end
     objects.json      every object at the end, as a List
+    timeline          every change of nodes, pods and queue, if the run has the option
     checkpoint        until the run is finished: the state to resume from
     parts/            until the run is finished: the rows of tables up to checkpoints
 
@@ -392,6 +393,10 @@ class RunFolder:
         """Return a table as a `pyarrow.Table`."""
         require_arrow()
         return import_module("pyarrow.parquet").read_table(self.path / f"tables/{name}.parquet")
+
+    def write_timeline(self, chunks: Iterable[bytes]) -> None:
+        """Write the timeline of the run."""
+        self._replace_by("timeline", chunks)
 
     def write_end(
         self, summary: Mapping[str, Any], metrics: str, objects: Iterable[KubernetesObject]

@@ -41,6 +41,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint_events : int, optional
         How many events of the scheduler there are between checkpoints; without it, 25,000,
         or if that is more, ten for each object that the scheduler knows or three for each at all.
+    has_timeline : bool
+        Whether the folder of the run gets a timeline.
     """
 
     scheduler: SchedulerOptions
@@ -48,6 +50,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     call_extender: CallExtender | None = None
     sample_ns: int
     checkpoint_events: int | None = None
+    has_timeline: bool = False
 
 
 def moment_ns(what: str, value: Time, start_ns: int, errors: list[FieldError]) -> int:

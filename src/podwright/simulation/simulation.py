@@ -39,8 +39,12 @@ from podwright.recording import (
     RunFolder,
     RunTables,
     RunTablesState,
+    Timeline,
+    TimelineFeed,
+    encode_chunks,
     joined,
     resume,
+    timeline_of_log,
 )
 from podwright.simulation.inputs import Inputs
 from podwright.simulation.operations import Operation
@@ -114,6 +118,7 @@ class Simulation:
         self._report: Report | None = None
         self.tables = RunTables(options.sample_ns)
         self._review = inputs.review
+        self._feed: TimelineFeed | None = None
         if checkpoint is not None:
             state = _decoded(checkpoint.state)
             # The input that was due is read again.
@@ -130,6 +135,9 @@ class Simulation:
                 checkpoint_events=None if folder is None else LOG_CHECKPOINT_EVENTS,
             )
             self.tables.attach(self.world.machine)
+            if options.has_timeline:
+                self._feed = TimelineFeed(self.world.machine)
+                self.world.components.recorder.add_feed(self._feed)
             self.world.add_inputs(inputs)
         self._checkpoint_due = self._next_checkpoint()
 
@@ -340,6 +348,8 @@ class Simulation:
             report=self._report,
         )
         if folder is not None:
+            if self._options.has_timeline:
+                folder.write_timeline(encode_chunks(self._timeline()))
             world.log.close()
             if with_tables:
                 folder.write_tables(TABLES, rows)
@@ -347,6 +357,12 @@ class Simulation:
             folder.write_end(msgspec.to_builtins(summary), render_text(metrics), _objects(world))
             folder.close("interrupted" if is_interrupted else "finished", self.warnings)
         return summary
+
+    def _timeline(self) -> Timeline:
+        if self._feed is not None:
+            return self._feed.timeline()
+        # A resumed run has no feed of its beginning.
+        return timeline_of_log(self.world.log, plugins=self._options.scheduler.plugins)
 
 
 def _objects(world: World) -> Iterator[KubernetesObject]:

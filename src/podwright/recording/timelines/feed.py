@@ -45,8 +45,7 @@ _UNKNOWN_SLOT: Final[tuple[str, frozenset[str]]] = ("", frozenset())
 class TimelineFeed:
     """Collects the differences between the states of a machine.
 
-    Call `handled` after each event, and `compare` when time advances; or `advance` before each
-    event.
+    Call `advance` before each event, and `handled` after it.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -71,6 +70,7 @@ class TimelineFeed:
         self._are_all_pods = self._are_all_slots = False
         self._event_count = 0
         self._now_ns: int | None = None
+        self._first_ns = 0
         # Ended pods are no longer known to the machine.
         self._last_versions = {obj.key: obj for obj in machine.objects() if isinstance(obj, Pod)}
         self._rows = array("q")
@@ -94,11 +94,13 @@ class TimelineFeed:
 
     def advance(self, now_ns: int) -> None:
         """Compare the state before an event, if time has advanced since the last one."""
-        if self._now_ns is not None and now_ns != self._now_ns:
-            self.compare(self._now_ns)
+        if self._now_ns is None:
+            self._first_ns = now_ns
+        elif now_ns != self._now_ns:
+            self._compare(self._now_ns)
         self._now_ns = now_ns
 
-    def compare(self, now_ns: int) -> None:
+    def _compare(self, now_ns: int) -> None:
         """Add a row for each value that differs from the last comparison."""
         self._collect()
         if self._are_all_slots:
@@ -269,13 +271,15 @@ class TimelineFeed:
             self._subjects.append((kind, name))
         return index
 
-    def timeline(self, first_ns: int) -> Timeline:
-        """Return the rows as columns."""
+    def timeline(self) -> Timeline:
+        """Compare the present state, and return the rows as columns."""
+        if self._now_ns is not None:
+            self._compare(self._now_ns)
         rows: I64Array = np.array(self._rows, dtype=np.int64).reshape(-1, 4)
         return Timeline(
             subjects=tuple(self._subjects),
             fields=tuple(self._fields),
-            first_ns=first_ns,
+            first_ns=self._first_ns,
             times_ns=rows[:, 0].copy(),
             subject_index=rows[:, 1].astype(np.int32),
             field_index=rows[:, 2].astype(np.int32),
