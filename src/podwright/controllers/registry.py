@@ -17,6 +17,7 @@ from podwright.controllers.disruption_budget import DisruptionController
 from podwright.controllers.drain import DrainController
 from podwright.controllers.ephemeral_volume import EphemeralVolumeController
 from podwright.controllers.garbage_collector import GarbageCollector
+from podwright.controllers.horizontal_autoscaler import HorizontalAutoscalerController
 from podwright.controllers.identities import (
     CertificateApprovingController,
     CertificateCleanerController,
@@ -125,6 +126,7 @@ def served_controllers(
         ClusterRoleAggregationController,
         lambda lister: ResourceQuotaController(lister, quotas),
         lambda lister: PolicyTypeController(lister, served_kinds),
+        HorizontalAutoscalerController,
         NodeRegistrationController,
         NodeTTLController,
         EndpointsController,
