@@ -142,25 +142,38 @@ class RankingCache:
             except UncacheableScore as error:
                 self._stop_caching(error.plugin)
 
-    def narrowed(self, pod: Pod) -> Ranking | None:
-        """Return a ranking for the pod's narrower key; None: the pod has none.
+    def narrowest(self, pod: Pod) -> Ranking:
+        """Return the ranking for the pod's narrower key if it has one, otherwise its own.
 
-        Its totals are right. Its state is that of another pod with this key, except for
-        `Ranking.own_state`, so it serves only to choose a node; see `Plugin.key_in_cluster`.
+        One with a narrower key has `own_state`. Its totals are right, but its state is that of
+        another pod with this key, except for `own_state`, so it serves only to choose a node; see
+        `Plugin.key_in_cluster`.
 
         Raises
         ------
         PluginFailure
             As for `of`.
         """
-        if not self._narrowing:
-            return None
-        if self._keys.is_outdated or self._keys.is_full:
+        while True:
+            try:
+                return self._narrowest(pod)
+            except UncacheableScore as error:
+                self._stop_caching(error.plugin)
+
+    def _narrowest(self, pod: Pod) -> Ranking:
+        key = self._key_of(pod)
+        all_numbers = self._keys.numbers
+        for _, place in self._narrowing:
+            if all_numbers[place].reads[key[place]].filter is Reads.CLUSTER:
+                break
+        else:
+            return self._of_key(pod, key)
+        if self._keys.is_full:
             self._clear_all()
-        key = self._keys.key_of(pod)
+            key = self._keys.key_of(pod)
         found = self._narrower_key(pod, key)
         if found is None:
-            return None
+            return self._of_key(pod, key)
         key, own_state = found
         self._cluster.record_device_changes()
         ranking = self._of_key(pod, key)
@@ -188,13 +201,16 @@ class RankingCache:
         return tuple(narrower), cycle.state
 
     def _of(self, pod: Pod) -> Ranking:
+        return self._of_key(pod, self._key_of(pod))
+
+    def _key_of(self, pod: Pod) -> Key:
         if self._keys.is_outdated:
             self._clear_all()
         key = self._keys.key_of(pod)
         if self._keys.is_full and key not in self._rankings:
             self._clear_all()
             key = self._keys.key_of(pod)
-        return self._of_key(pod, key)
+        return key
 
     def _of_key(self, pod: Pod, key: Key) -> Ranking:
         ranking = self._rankings.get(key)

@@ -142,14 +142,17 @@ class PluginRunner:
             and not pod.status.nominated_node_name
         )
         try:
-            if is_quick:
-                narrowed = self._rankings.narrowed(pod)
-                decision = None if narrowed is None else self._pick(pod, narrowed, cycle_number)
-                if decision is not None:
-                    self._last = narrowed
-                    return decision
-            self._last = ranking = self._rankings.of(pod)
-            decision = self._pick(pod, ranking, cycle_number) if is_quick else None
+            if not is_quick:
+                self._last = ranking = self._rankings.of(pod)
+                return self._decide_fully(pod, ranking, cycle_number, suggest)
+            self._last = ranking = self._rankings.narrowest(pod)
+            decision = self._pick(pod, ranking, cycle_number)
+            if decision is not None:
+                return decision
+            if ranking.own_state:
+                # It belongs to several pods, whose rejections differ.
+                self._last = ranking = self._rankings.of(pod)
+                decision = self._pick(pod, ranking, cycle_number)
             return decision or self._decide_fully(pod, ranking, cycle_number, suggest)
         except PluginFailure as failure:
             return Decision(pod=pod, error=failure.status)
