@@ -226,6 +226,8 @@ def state_endpoints(turns: TurnLoop) -> list[Endpoint]:
         if not turns.cluster.world.components.options.has_scheduler:
             raise Problem(409, "another scheduler schedules the pods; its queue is not known")
         parameters: StateParameters = request.state.query
+        if request.method == "HEAD":
+            return Response(headers=dict(_HEADERS))
         last_id = request.headers.get(LAST_EVENT_ID, "")
         return _Stream(feed, last_id, follows=parameters.follow)
 

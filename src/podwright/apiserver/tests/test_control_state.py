@@ -153,6 +153,15 @@ def test_a_stream_that_does_not_follow_ends_after_the_state(serve, follow):
     assert stream.take() is None
 
 
+def test_a_request_for_the_headers_of_the_stream_ends(serve):
+    with contextlib.closing(serve(cluster_of(2)).connection()) as connection:
+        for _ in range(2):
+            connection.request("HEAD", f"{V1}/state")
+            response = connection.getresponse()
+            assert (response.status, response.read()) == (200, b"")
+            assert response.getheader("content-type") == "text/event-stream"
+
+
 def test_the_state_of_another_scheduler_is_not_known(serve):
     status, found = serve(cluster_of(2, has_scheduler=False)).send("GET", f"{V1}/state")
     assert status == 409
