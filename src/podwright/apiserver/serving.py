@@ -116,6 +116,8 @@ class ControlledParts(NamedTuple):
         Compares the decisions of another scheduler; one of the followers of the turn loop.
     background : sequence of callable
         What runs beside the turn loop until it ends.
+    reload : PluginReload, optional
+        Reloads the plugin files of the schedulers.
     """
 
     scheduler: Callable[[TurnLoop], RunningScheduler] = RunningScheduler

@@ -35,10 +35,22 @@ def show_timings(kubeconfig: Path | None, server: str, output: str) -> None:
     rows = sorted(found["timings"], key=lambda row: -row["totalNs"])
     if _is_printed(found, [f"{row['plugin']}/{row['point']}" for row in rows], output):
         return
+    wide = output == "wide"
     _print_rows(
-        ("PLUGIN", "POINT", "CALLS", "ERRORS", "TOTAL", "MEAN", "LONGEST", "LONGEST-POD"),
+        (
+            *(("PROFILE",) if wide else ()),
+            "PLUGIN",
+            "POINT",
+            "CALLS",
+            "ERRORS",
+            "TOTAL",
+            "MEAN",
+            "LONGEST",
+            "LONGEST-POD",
+        ),
         [
             (
+                *((row["profile"],) if wide else ()),
                 row["plugin"],
                 row["point"],
                 str(row["callCount"]),

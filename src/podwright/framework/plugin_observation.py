@@ -219,14 +219,16 @@ def node_of(arguments: tuple[Any, ...]) -> str:
 
 def status_of(method: ObservedMethod, answer: object) -> Status:
     """Return the status that an observed call amounts to; an invalid value is an error."""
-    point = method.point
     if isinstance(answer, Status):
         return answer
+    point = method.point
+    if point in _WITHOUT_STATUS:
+        return Status.OK
     if isinstance(answer, tuple) and point == "Permit" and isinstance(answer[0], Status):
         return answer[0]
     if isinstance(answer, PostFilterResult):
         return answer.status
-    if point in _WITHOUT_STATUS or isinstance(answer, (Pending, PreFilterResult)):
+    if isinstance(answer, (Pending, PreFilterResult)):
         return Status.OK
     if point == "Filter" and answer is None:  # on columns
         return Status.OK

@@ -457,7 +457,7 @@ class Metrics:
     ) -> None:
         timings = self.plugin_timings
         if timings is not None:
-            for labels, histogram in timings.executions.items():
+            for labels, histogram in timings.executions().items():
                 builder.merge(EXECUTION_TIME, labels, histogram)
             for labels, histogram in timings.points().items():
                 builder.merge(_POINT_TIME, labels, histogram)

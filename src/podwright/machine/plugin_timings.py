@@ -6,11 +6,13 @@ that it measured. The durations affect no decision and are part of no snapshot.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
-from podwright.framework import OBSERVED_POINTS, ObservedMethod, Status
+from podwright.framework import OBSERVED_POINTS, Code, ObservedMethod, Status
 from podwright.machine.snapshot_builder import BOUNDS, Histogram
 from podwright.objects import Pod
 
@@ -19,12 +21,17 @@ _POINT_TIME: Final = "scheduler_framework_extension_point_duration_seconds"
 _NEUTRAL: Final = frozenset({"Filter", "PreScore", "Score"})
 """Extension points whose rejections are, as upstream counts them, no failures of the point."""
 
+_GOOD: Final = frozenset({Code.SUCCESS, Code.SKIP})
+_DURATIONS_MAX: Final = 4_096
+
 
 class PluginTiming(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The calls of one plugin at one extension point.
 
     Attributes
     ----------
+    profile : str
+        The schedulerName.
     plugin, point : str
         The extension point has its name in upstream's metrics.
     call_count : int
@@ -38,6 +45,7 @@ class PluginTiming(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         The pod of the longest call.
     """
 
+    profile: str
     plugin: str
     point: str
     call_count: int
@@ -47,21 +55,48 @@ class PluginTiming(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     longest_pod: str
 
 
-class PluginTimings:
-    """The durations of calls.
+class _Calls:
+    """The calls of one method of one plugin object."""
 
-    Attributes
-    ----------
-    executions : dict of (str, str, str) to Histogram
-        Durations of calls, by plugin, extension point and status.
-    """
+    __slots__ = ("_durations", "histograms", "longest_ns", "longest_pod")
 
     def __init__(self) -> None:
-        self.executions: dict[tuple[str, ...], Histogram] = {}
-        self._longest: dict[tuple[str, str], tuple[int, str]] = {}
+        self._durations: dict[Code, list[int]] = {}
+        """Durations that are not in `histograms` yet: appending to a list is cheap."""
+        self.histograms: dict[Code, Histogram] = {}
+        self.longest_ns = -1
+        self.longest_pod = ""
+
+    def add(self, code: Code, duration_ns: int, pod: Pod) -> None:
+        durations = self._durations.get(code)
+        if durations is None:
+            durations = self._durations[code] = []
+        durations.append(duration_ns)
+        if duration_ns > self.longest_ns:
+            self.longest_ns, self.longest_pod = duration_ns, pod.key
+        if len(durations) >= _DURATIONS_MAX:
+            self.flush()
+
+    def flush(self) -> None:
+        """Move all durations to the histograms."""
+        for code, durations in self._durations.items():
+            histogram = self.histograms.get(code)
+            if histogram is None:
+                histogram = self.histograms[code] = Histogram(BOUNDS[EXECUTION_TIME])
+            for duration_ns in durations:
+                histogram.observe(duration_ns)
+            durations.clear()
+
+
+class PluginTimings:
+    """The durations of calls."""
+
+    def __init__(self) -> None:
+        self._calls: dict[ObservedMethod, _Calls] = {}
         self._points: dict[tuple[str, ...], Histogram] = {}
-        self._run: tuple[str, str, str] | None = None
-        """Extension point, profile and pod of the calls that were reported last."""
+        self._run: ObservedMethod | None = None
+        """A method of the extension point whose calls were reported last, for `_run_pod`."""
+        self._run_pod: Pod | None = None
         self._run_status = ""
         self._run_ns = 0
 
@@ -87,38 +122,50 @@ class PluginTimings:
             Whether another plugin made the call, such as a filter in a dry run of preemption. Its
             duration is not added to its extension point.
         """
-        plugin, point, label = method.plugin, method.point, status.code.label
-        histogram = self.executions.get((plugin, point, label))
-        if histogram is None:
-            histogram = Histogram(BOUNDS[EXECUTION_TIME])
-            self.executions[plugin, point, label] = histogram
-        histogram.observe(duration_ns)
-        longest = self._longest.get((plugin, point))
-        if longest is None or duration_ns > longest[0]:
-            self._longest[plugin, point] = duration_ns, pod.key
-        if not is_nested:
-            self._add_to_point(method, pod, label, duration_ns)
-
-    def _add_to_point(self, method: ObservedMethod, pod: Pod, label: str, duration_ns: int) -> None:
-        run = (method.point, method.profile, pod.metadata.uid)
-        if run != self._run:
-            self._end_run()
-            self._run, self._run_ns, self._run_status = run, 0, "Success"
+        calls = self._calls.get(method)
+        if calls is None:
+            calls = self._calls[method] = _Calls()
+        code = status.code
+        calls.add(code, duration_ns, pod)
+        if is_nested:
+            return
+        run = self._run
+        if run is not method or pod is not self._run_pod:
+            is_same = (
+                run is not None
+                and run.point == method.point
+                and run.profile == method.profile
+                and pod is self._run_pod
+            )
+            if not is_same:
+                self._end_run()
+                self._run_pod, self._run_ns, self._run_status = pod, 0, "Success"
+            self._run = method
         self._run_ns += duration_ns
-        if label not in {"Success", "Skip"} and (method.point not in _NEUTRAL or label == "Error"):
-            self._run_status = label
+        if code not in _GOOD and (method.point not in _NEUTRAL or code == Code.ERROR):
+            self._run_status = code.label
 
     def _end_run(self) -> None:
         """Add the duration of the extension point that ran last."""
-        if self._run is None:
+        run = self._run
+        if run is None:
             return
-        point, profile, _ = self._run
-        self._run = None
-        labels = point, self._run_status, profile
+        self._run = self._run_pod = None
+        labels = run.point, self._run_status, run.profile
         histogram = self._points.get(labels)
         if histogram is None:
             histogram = self._points[labels] = Histogram(BOUNDS[_POINT_TIME])
         histogram.observe(self._run_ns)
+
+    def executions(self) -> dict[tuple[str, ...], Histogram]:
+        """Return the durations of calls, by plugin, extension point and status."""
+        found: dict[tuple[str, ...], Histogram] = {}
+        for method, calls in self._calls.items():
+            calls.flush()
+            for code, histogram in calls.histograms.items():
+                labels = method.plugin, method.point, code.label
+                found.setdefault(labels, Histogram(histogram.bounds)).add(histogram)
+        return found
 
     def points(self) -> dict[tuple[str, ...], Histogram]:
         """Return the durations of whole extension points, by point, status and profile."""
@@ -126,27 +173,32 @@ class PluginTimings:
         return self._points
 
     def rows(self) -> list[PluginTiming]:
-        """Return the calls per plugin and extension point, in the order of the points."""
-        found: dict[tuple[str, str], dict[str, Histogram]] = {}
-        for (plugin, point, label), histogram in self.executions.items():
-            found.setdefault((plugin, point), {})[label] = histogram
+        """Return the calls per profile, plugin and extension point, in the order of the points."""
+        found: dict[tuple[str, str, str], list[_Calls]] = {}
+        for method, calls in self._calls.items():
+            calls.flush()
+            found.setdefault((method.profile, method.plugin, method.point), []).append(calls)
         order = {point: index for index, point in enumerate(OBSERVED_POINTS)}
-        rows = []
-        for plugin, point in sorted(found, key=lambda key: (order[key[1]], key[0])):
-            statuses = {
-                label: sum(histogram.counts)
-                for label, histogram in sorted(found[plugin, point].items())
-            }
-            longest_ns, longest_pod = self._longest[plugin, point]
-            rows.append(
-                PluginTiming(
-                    plugin=plugin,
-                    point=point,
-                    call_count=sum(statuses.values()),
-                    statuses=statuses,
-                    total_ns=sum(each.total for each in found[plugin, point].values()),
-                    longest_ns=longest_ns,
-                    longest_pod=longest_pod,
-                )
-            )
-        return rows
+        return [
+            _row(*called, found[called])
+            for called in sorted(found, key=lambda called: (order[called[2]], called))
+        ]
+
+
+def _row(profile: str, plugin: str, point: str, several: Sequence[_Calls]) -> PluginTiming:
+    """Return a row of the calls of all methods of one extension point."""
+    statuses: Counter[str] = Counter()
+    for calls in several:
+        for code, histogram in calls.histograms.items():
+            statuses[code.label] += sum(histogram.counts)
+    longest = max(several, key=lambda calls: calls.longest_ns)
+    return PluginTiming(
+        profile=profile,
+        plugin=plugin,
+        point=point,
+        call_count=statuses.total(),
+        statuses=dict(sorted(statuses.items())),
+        total_ns=sum(each.total for calls in several for each in calls.histograms.values()),
+        longest_ns=longest.longest_ns,
+        longest_pod=longest.longest_pod,
+    )

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from podwright.apiserver.control.endpoints import Endpoint, json_response
 from podwright.apiserver.control.problems import Problem, read_body
-from podwright.apiserver.plugin_monitor import PluginFailureRecord
+from podwright.apiserver.plugin_monitor import PluginFailureRecord, PluginMonitor
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.machine import PluginTiming
 
@@ -74,38 +74,51 @@ class _PluginCalls:
 
     def __init__(self, turns: TurnLoop) -> None:
         self._turns = turns
-        self._monitor = turns.cluster.monitor
+        self._cluster = turns.cluster
 
     async def show_timings(self, _: Request) -> Response:
         return json_response(await self._turns.call(lambda _: self._timings()))
 
     async def clear_timings(self, _: Request) -> Response:
         def clear(_: int) -> PluginTimingList:
-            self._monitor.clear()
+            for each in self._monitors():
+                each.clear()
             return self._timings()
 
         return json_response(await self._turns.call(clear))
 
     def _timings(self) -> PluginTimingList:
-        monitor = self._monitor
-        return PluginTimingList(is_observing=monitor.is_observing, timings=monitor.timings.rows())
+        monitors = self._monitors()
+        return PluginTimingList(
+            is_observing=monitors[0].is_observing,
+            timings=[row for each in monitors for row in each.timings.rows()],
+        )
 
     async def show_failures(self, request: Request) -> Response:
         parameters: FailureParameters = request.state.query
         return json_response(await self._turns.call(lambda _: self._failures(parameters)))
 
     def _failures(self, parameters: FailureParameters) -> FailureList:
-        monitor = self._monitor
+        monitors = self._monitors()
+        count = sum(each.failure_count for each in monitors)
+        failures = sorted(
+            (one for each in monitors for one in each.failures),
+            key=lambda one: (one.time, one.number),
+            reverse=True,
+        )
         found = (
-            each
-            for each in reversed(monitor.failures)
-            if parameters.plugin in (None, each.plugin) and parameters.pod in (None, each.pod)
+            msgspec.structs.replace(one, number=count - index)
+            for index, one in enumerate(failures)
+            if parameters.plugin in (None, one.plugin) and parameters.pod in (None, one.pod)
         )
         return FailureList(
-            is_observing=monitor.is_observing,
-            failure_count=monitor.failure_count,
+            is_observing=monitors[0].is_observing,
+            failure_count=count,
             failures=list(islice(found, parameters.limit)),
         )
+
+    def _monitors(self) -> list[PluginMonitor]:
+        return [each.monitor for each in self._cluster.schedulers]
 
     async def observe(self, request: Request) -> Response:
         is_observing = (await read_body(request, Observation)).is_observing
@@ -113,13 +126,14 @@ class _PluginCalls:
         def change(_: int) -> None:
             if not self._turns.cluster.world.components.options.has_scheduler:
                 raise Problem(409, "an external scheduler is used, so no plugin is called")
-            if is_observing:
-                self._monitor.start()
-            else:
-                self._monitor.stop()
+            for each in self._monitors():
+                if is_observing:
+                    each.start()
+                else:
+                    each.stop()
 
         await self._turns.call(change)
-        return json_response(Observation(self._monitor.is_observing))
+        return json_response(Observation(is_observing))
 
 
 def plugin_call_endpoints(turns: TurnLoop) -> list[Endpoint]:

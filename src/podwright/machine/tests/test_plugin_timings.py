@@ -66,7 +66,23 @@ def test_the_calls_of_one_pod_are_one_run_of_a_point(calls, status, total_ns):
     found = timings.points()
     total = sum(each.total for each in found.values())
     assert total == total_ns + 50
-    assert found["Filter", status, "s"].counts[0] >= 1
+    assert found["Filter", status, "s"].total >= total_ns
+
+
+def test_the_calls_of_several_methods_and_profiles_are_kept_apart_and_together():
+    timings = PluginTimings()
+    timings.add(FILTER, WEB, Status.OK, 100)
+    timings.add(method("Slow", "Filter"), WEB, Status.OK, 200)
+    other = ObservedMethod(print, Observer(), plugin="Slow", point="Filter", profile="t")
+    for _ in range(5_000):
+        timings.add(other, DB, Status.OK, 1)
+    assert [
+        (row.profile, row.call_count, row.total_ns, row.longest_ns) for row in timings.rows()
+    ] == [
+        ("s", 2, 300, 200),
+        ("t", 5_000, 5_000, 1),
+    ]
+    assert timings.executions()["Slow", "Filter", "Success"].total == 5_300
 
 
 def test_the_metrics_have_the_durations():
