@@ -48,7 +48,8 @@ class PluginFailureRecord(msgspec.Struct, frozen=True, kw_only=True, rename="cam
         The `namespace/name`.
     uid : str
     attempt : int
-        The attempt since the configuration of the scheduler was last changed; 0 before the first.
+        The attempt since the configuration of the scheduler was last changed; 0 before the first,
+        and at PostBind.
     plugin, point : str
         The extension point has its name in upstream's metrics.
     node : str

@@ -11,6 +11,8 @@ from collections.abc import Callable, Generator
 from types import GeneratorType
 from typing import Any, Final, Protocol
 
+import numpy as np
+
 from podwright.framework.adapter import described
 from podwright.framework.binding import Pending
 from podwright.framework.cycle import Cycle, PreFilterResult
@@ -101,9 +103,11 @@ class ObservedMethod:
         The extension point, as upstream's metrics name it.
     profile : str
         The schedulerName.
+    name : str
+        The name of the method.
     """
 
-    __slots__ = ("_call", "_observer", "plugin", "point", "profile")
+    __slots__ = ("_call", "_observer", "name", "plugin", "point", "profile")
 
     def __init__(
         self,
@@ -113,12 +117,14 @@ class ObservedMethod:
         plugin: str,
         point: str,
         profile: str,
+        name: str = "",
     ) -> None:
         self._call = call
         self._observer = observer
         self.plugin = plugin
         self.point = point
         self.profile = profile
+        self.name = name
 
     def __call__(self, *arguments: Any) -> object:
         """Call the method, and report the call to the observer."""
@@ -187,6 +193,7 @@ def observe_plugins(profile: Profile, observer: PluginObserver) -> Callable[[], 
                     plugin=plugin.name,
                     point=point,
                     profile=profile.scheduler_name,
+                    name=name,
                 )
                 # On the object, not on the class: other machines' plugins are not observed.
                 setattr(plugin, name, method)
@@ -223,6 +230,8 @@ def status_of(method: ObservedMethod, answer: object) -> Status:
         return answer
     point = method.point
     if point in _WITHOUT_STATUS:
+        if method.name == "score" and not isinstance(answer, int | np.integer):
+            return Status.error(f"returned {described(answer)}, not an integer of 64 bits")
         return Status.OK
     if isinstance(answer, tuple) and point == "Permit" and isinstance(answer[0], Status):
         return answer[0]
@@ -230,6 +239,6 @@ def status_of(method: ObservedMethod, answer: object) -> Status:
         return answer.status
     if isinstance(answer, (Pending, PreFilterResult)):
         return Status.OK
-    if point == "Filter" and answer is None:  # on columns
+    if method.name == "filter_columns" and answer is None:
         return Status.OK
     return Status.error(f"returned {described(answer)}, not a Status")

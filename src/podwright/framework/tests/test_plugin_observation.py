@@ -89,6 +89,26 @@ def test_an_exception_is_reported_and_raised_again():
     assert observer.calls == []
 
 
+class Forgets(Plugin):
+    name = "Forgets"
+
+    def filter(self, cycle, node):
+        pass
+
+    def score(self, cycle, node):
+        return "high"
+
+
+@pytest.mark.parametrize("point", ["filter", "score"])
+def test_an_invalid_value_is_an_error(point):
+    observer, plugin = Observer(), Forgets()
+    filters = (plugin,) if point == "filter" else ()
+    profile = Profile(scheduler_name="s", filter=filters, score=((plugin, 1),))
+    observe_plugins(profile, observer)
+    assert "returned" in decided(profile, "n1", "n2").error.message
+    assert observer.seen[0][4] == Code.ERROR
+
+
 def test_a_plugin_on_columns_is_called_for_all_nodes_at_once():
     observer = Observer()
     plugin = OnColumns()
