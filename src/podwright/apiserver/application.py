@@ -21,6 +21,7 @@ from podwright.api.endpoints import (
 )
 from podwright.apiserver.hosts import AllowedHosts
 from podwright.apiserver.latency import ApiLatency
+from podwright.apiserver.run_collection import RunCollection
 from podwright.apiserver.running_scheduler import RunningScheduler
 from podwright.apiserver.sending import (
     STALL_SECONDS,
@@ -76,6 +77,8 @@ class Application:
         left out.
     shadow : ShadowFeed, optional
         Compares the decisions of another scheduler.
+    runs : RunCollection, optional
+        The runs that podwright's own API lists.
     """
 
     def __init__(
@@ -87,10 +90,12 @@ class Application:
         latency: ApiLatency | None = None,
         scheduler: RunningScheduler | None = None,
         shadow: ShadowFeed | None = None,
+        runs: RunCollection | None = None,
     ) -> None:
         self._turns = turns
         self._scheduler = scheduler or RunningScheduler(turns)
         self._shadow = shadow
+        self._runs = runs
         self._latency = latency or ApiLatency()
         self._stall_seconds = stall_seconds
         self._control_application: Any = None
@@ -147,7 +152,9 @@ class Application:
             from podwright.apiserver.control import ControlledCluster, control_application
 
             self._control_application = control_application(
-                ControlledCluster(self._turns, self._latency, self._scheduler, self._shadow)
+                ControlledCluster(
+                    self._turns, self._latency, self._scheduler, self._shadow, self._runs
+                )
             )
         try:
             await self._control_application(scope, receive, send)

@@ -21,6 +21,7 @@ from podwright.apiserver.cors import with_cors
 from podwright.apiserver.hosts import AllowedHosts
 from podwright.apiserver.latency import ApiLatency
 from podwright.apiserver.plugin_reload import PluginReload
+from podwright.apiserver.run_collection import RunCollection
 from podwright.apiserver.running_scheduler import RunningScheduler
 from podwright.apiserver.shadow_feed import ShadowFeed
 from podwright.apiserver.short_collections import short_collections
@@ -114,6 +115,8 @@ class ControlledParts(NamedTuple):
         How long requests of the Kubernetes API are delayed.
     shadow : ShadowFeed, optional
         Compares the decisions of another scheduler; one of the followers of the turn loop.
+    runs : RunCollection, optional
+        The runs that it lists.
     background : sequence of callable
         What runs beside the turn loop until it ends.
     reload : PluginReload, optional
@@ -123,6 +126,7 @@ class ControlledParts(NamedTuple):
     scheduler: Callable[[TurnLoop], RunningScheduler] = RunningScheduler
     latency: ApiLatency | None = None
     shadow: ShadowFeed | None = None
+    runs: RunCollection | None = None
     background: Sequence[Callable[[TurnLoop], Coroutine[Any, Any, None]]] = ()
     reload: PluginReload | None = None
 
@@ -188,7 +192,12 @@ async def _serve(
         loop.add_signal_handler(number, turns.stop)
     scheduler = parts.scheduler(turns)
     application: Any = Application(
-        turns, hosts, latency=parts.latency, scheduler=scheduler, shadow=parts.shadow
+        turns,
+        hosts,
+        latency=parts.latency,
+        scheduler=scheduler,
+        shadow=parts.shadow,
+        runs=parts.runs,
     )
     if hosts.origins:
         application = with_cors(application, hosts.origins)

@@ -159,6 +159,18 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
             show_default=False,
         ),
     ] = None,
+    runs: Annotated[
+        Path | None,
+        typer.Option(
+            "--runs",
+            metavar="FOLDER",
+            exists=True,
+            file_okay=False,
+            help="List, download and delete the runs in this folder over HTTP, at "
+            "/podwright/v1/runs.",
+            show_default=False,
+        ),
+    ] = None,
     shadow: Annotated[
         Path | None,
         typer.Option(
@@ -386,6 +398,7 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
         kubeconfig=kubeconfig or Path("podwright.kubeconfig"),
         db=db,
         record=record,
+        runs=runs,
         shadow=shadow,
         annotates_results=annotate_results,
         speed=speed,

@@ -32,6 +32,7 @@ from podwright.apiserver import (
     LatencyRule,
     PluginReload,
     ResultAnnotations,
+    RunCollection,
     RunningScheduler,
     TurnLoop,
     bound_socket,
@@ -84,6 +85,7 @@ class UpOptions:
     kubeconfig: Path
     db: Path | None
     record: Path | None
+    runs: Path | None
     shadow: Path | None
     annotates_results: bool
     speed: float
@@ -199,6 +201,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
                 latency=ApiLatency(options.latency),
                 shadow=shadow,
                 reload=reload,
+                runs=None if options.runs is None else RunCollection(options.runs),
                 background=[one.keep_up for one in (shadow, results) if one is not None],
             ),
             sites=sites,

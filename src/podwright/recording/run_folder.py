@@ -189,7 +189,7 @@ class RunFolder:
                 raise RunError(f"{folder} is not empty: {hint}")
             folder.mkdir(parents=True, exist_ok=True)
             made = cls(folder, manifest)
-            made._acquire_lock()
+            made.lock()
             made._write_manifest("running")
         except OSError as error:
             raise _cannot("written", folder, error) from error
@@ -273,7 +273,7 @@ class RunFolder:
             )
         _check_same(self.path, self.manifest, manifest)
         try:
-            self._acquire_lock()
+            self.lock()
             checkpoint = self._read_checkpoint()
             self._part_count = 0 if checkpoint is None else checkpoint.part_count
             # The resumed run writes the rows after the checkpoint again.
@@ -308,7 +308,14 @@ class RunFolder:
             )
         return f"interrupted; resume the run with: {self.resume_command}"
 
-    def _acquire_lock(self) -> None:
+    def lock(self) -> None:
+        """Lock the folder against other writers, until `release`.
+
+        Raises
+        ------
+        RunError
+            Another process writes to it.
+        """
         file = (self.path / ".lock").open("ab")
         try:
             _lock(file)

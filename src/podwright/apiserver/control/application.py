@@ -27,6 +27,7 @@ from podwright.apiserver.control.plugin_calls import plugin_call_endpoints
 from podwright.apiserver.control.plugins import plugins_endpoints
 from podwright.apiserver.control.problems import Problem, problem_response
 from podwright.apiserver.control.queue import queue_endpoints
+from podwright.apiserver.control.runs import run_endpoints
 from podwright.apiserver.control.saved_cases import saved_case_endpoints
 from podwright.apiserver.control.shadow import shadow_endpoints
 from podwright.apiserver.control.snapshot import snapshot_endpoints
@@ -71,6 +72,7 @@ def endpoints_of(cluster: ControlledCluster) -> list[Endpoint]:
         *state_endpoints(turns),
         *table_endpoints(turns),
         *shadow_endpoints(cluster),
+        *run_endpoints(cluster.runs),
     ]
 
     async def show_document(_: Request) -> Response:

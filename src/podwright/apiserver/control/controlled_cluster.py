@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from podwright.apiserver.latency import ApiLatency
+from podwright.apiserver.run_collection import RunCollection
 from podwright.apiserver.running_scheduler import RunningScheduler
 from podwright.apiserver.shadow_feed import ShadowFeed
 from podwright.apiserver.turn_loop import TurnLoop
@@ -23,9 +24,12 @@ class ControlledCluster(NamedTuple):
         Of the cluster.
     shadow : ShadowFeed, optional
         Compares the decisions of another scheduler.
+    runs : RunCollection, optional
+        The runs that are listed.
     """
 
     turns: TurnLoop
     latency: ApiLatency
     scheduler: RunningScheduler
     shadow: ShadowFeed | None = None
+    runs: RunCollection | None = None
