@@ -151,3 +151,33 @@ def test_the_same_load_ends_in_the_same_state(tmp_path):
             run(kubeconfig, "delete", "rc/old", "--cascade=orphan", "--wait=false")
             run(kubeconfig, "delete", "job/once", "--wait=false")
         agree("changed")
+
+
+def test_a_namespace_is_deleted_with_its_content(tmp_path):
+    content = (
+        workload("Deployment", "web", replicas=2),
+        batch("Job", "once", **job_spec("exit 0")),
+        core("Service", "web", spec={"selector": {"app": "web"}, "ports": [{"port": 80}]}),
+        core("ConfigMap", "settings", data={"key": "value"}),
+    )
+    load = "\n---\n".join(map(json.dumps, content))
+    with (
+        embedded(tmp_path / "own", "--nodes", "2") as own,
+        embedded(tmp_path / "real", "--nodes", "2", "--no-controllers") as real,
+        controller_manager(tmp_path, real),
+    ):
+        for kubeconfig in (own, real):
+            run(kubeconfig, "create", "namespace", "shop")
+            for _ in range(SECONDS_MAX):
+                if "default" in kubectl(kubeconfig, "-n", "shop", "get", "sa", "-o", "name").stdout:
+                    break
+                time.sleep(1)
+            run(kubeconfig, "-n", "shop", "create", "-f", "-", stdin=load)
+            available = ("--for=condition=Available", "deployment/web")
+            run(kubeconfig, "-n", "shop", "wait", *available, f"--timeout={SECONDS_MAX}s")
+        for kubeconfig in (own, real):
+            run(kubeconfig, "delete", "namespace", "shop", f"--timeout={SECONDS_MAX}s")
+            gone = kubectl(kubeconfig, "get", "namespace", "shop")
+            assert "not found" in gone.stderr
+            left = run(kubeconfig, "-n", "shop", "get", ",".join(KINDS), "-o", "name")
+            assert left == ""

@@ -61,7 +61,7 @@ def encoded_object(document: Document) -> bytes:
 def encoded_metadata_list(document: Document) -> bytes:
     """Return a PartialObjectMetadataList as a body."""
     raw = field(1, message("meta.v1.ListMeta", document["metadata"]))
-    for item in document["items"]:
+    for item in document["items"] or ():  # an empty list is null in JSON
         raw += field(2, field(1, message("meta.v1.ObjectMeta", item["metadata"])))
     return envelope(document["apiVersion"], METADATA_LIST, raw)
 

@@ -352,6 +352,16 @@ def test_times_reach_from_year_1_to_9999(seconds, text):
     assert decode_protobuf(b"k8s\0" + lease + field(2, spec))["spec"] == {"renewTime": text}
 
 
+def test_an_empty_list_of_metadata_has_no_items(server):
+    plain = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+    accept = {"accept": plain.replace("json", "vnd.kubernetes.protobuf")}
+    found = server.send("GET", CONFIG_MAPS, headers=accept)
+    assert found.status == 200
+    document = json.loads(server.send("GET", CONFIG_MAPS, headers={"accept": plain}).body)
+    meta = field(1, message("meta.v1.ListMeta", document["metadata"]))
+    assert found.body == envelope("meta.k8s.io/v1", "PartialObjectMetadataList", meta)
+
+
 def test_a_list_of_metadata_is_protobuf_where_that_is_accepted(server):
     for name in ("a", "b"):
         server.send("POST", CONFIG_MAPS, {"metadata": {"name": name, "labels": {"of": name}}})
