@@ -58,10 +58,14 @@ def test_a_failing_plugin_is_found(tmp_path):
         assert cluster.end() == 0
 
 
-def test_the_examples_run(tmp_path):
+def test_the_examples_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # one writes a file
     lines = [line for line in examples() if line.startswith("debug ")]
     assert len(lines) >= 6
-    with up(tmp_path) as cluster:
+    with up(tmp_path, "--nodes", "1") as cluster:
+        assert cluster.send("POST", PODS, pod("web-0"))[0] == 201
+        while not cluster.send("GET", f"{PODS}/web-0")[1]["spec"].get("nodeName"):
+            pass
         for line in lines:
             result = run(f"{line} --kubeconfig {tmp_path / 'config'}")
             assert result.stdout or result.stderr

@@ -93,7 +93,7 @@ def add_breakpoint(
 
 
 @app.command(
-    "save-case", epilog=examples("podwright debug save-case web-0 test_web.py --attempt 2")
+    "save-case", epilog=examples("podwright debug save-case web-0 test_web.py --attempt 1")
 )
 def save_case(
     pod: Annotated[str, typer.Argument(metavar="POD", help="[NAMESPACE/]NAME.")],
