@@ -73,7 +73,8 @@ def input_problem(error: InputError, *, prefix: str = "") -> Problem:
     """Return the errors of an input as a problem; `prefix` as for `field_problems`."""
     found = field_problems(error, prefix=prefix)
     first = found[0]
-    more = f", and {len(found) - 1} more errors" if len(found) > 1 else ""
+    count = len(found) - 1
+    more = f", and {count} more error{'s' * (count > 1)}" if count else ""
     return Problem(422, first.detail + more, field=first.field, errors=found)
 
 

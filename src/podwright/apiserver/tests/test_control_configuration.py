@@ -127,6 +127,7 @@ def test_a_wrong_configuration_is_a_problem_and_changes_nothing(serve, fields, p
     status, found = served.send("PUT", f"{V1}/configuration", {**HEAD, **fields})
     assert (status, found["field"]) == (422, paths[0]), found
     assert [each["field"] for each in found["errors"]][: len(paths)] == paths
+    assert found["detail"].endswith("and 1 more error") == (len(found["errors"]) == 2)
     status, checked = served.send("POST", f"{V1}/configuration/check", {**HEAD, **fields})
     assert (status, checked["isValid"], checked["errors"]) == (200, False, found["errors"])
     assert served.send("GET", f"{V1}/configuration") == before
