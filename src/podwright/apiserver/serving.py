@@ -287,6 +287,21 @@ class _Server(uvicorn.Server):
             self.failure = error
             self.should_exit = True
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End, and after half of the time close the connections whose clients take nothing."""
+        seconds = (self.config.timeout_graceful_shutdown or 0) / 2
+        closing = asyncio.get_running_loop().call_later(seconds, self._close_connections)
+        try:
+            await super().shutdown(sockets=sockets)
+        finally:
+            closing.cancel()
+
+    def _close_connections(self) -> None:
+        # Otherwise their requests are cancelled, which uvicorn reports as an error of the server.
+        for connection in list(self.server_state.connections):
+            if connection.transport is not None:
+                connection.transport.abort()
+
     @contextlib.contextmanager
     def capture_signals(self) -> Any:
         """Install no handlers of signals."""

@@ -3,13 +3,16 @@
 import contextlib
 import json
 import socket
+import time
 
 import pytest
 
+from podwright.apiserver import serving
 from podwright.apiserver.serving import KEEP_ALIVE_SECONDS
 from podwright.apiserver.tests.conftest import cluster_of
 from podwright.apiserver.wire_protocol import HEAD_BYTES_MAX, WireProtocol
 
+NOT_OLDER = "resourceVersionMatch=NotOlderThan"
 MAPS = "/api/v1/namespaces/default/configmaps"
 STALL_SECONDS = 0.5
 LARGE = "x" * 200_000
@@ -77,6 +80,22 @@ def test_a_list_that_is_not_read_is_given_up(serve):
         while served.requests_in_progress():
             assert served.send("GET", f"{MAPS}/map-0")[0] == 200
         assert is_closed_by_server(lazy)
+
+
+def test_a_server_that_stops_closes_the_connections_of_stuck_clients(serve, monkeypatch, caplog):
+    monkeypatch.setattr(serving, "STOP_SECONDS", 2)
+    served = serve(cluster_of(0, has_controllers=False))
+    for number in range(150):
+        served.send("POST", MAPS, config_map(f"map-{number}"))
+    with contextlib.ExitStack() as stack:
+        paths = (MAPS, f"{MAPS}?watch=true&sendInitialEvents=true&{NOT_OLDER}")
+        clients = [stack.enter_context(contextlib.closing(stuck(served, path))) for path in paths]
+        assert all(client.recv(1) for client in clients)
+        served.loop.call_soon_threadsafe(served.turns.stop)
+        assert all(map(is_closed_by_server, clients))
+        while not served.loop.is_closed():
+            time.sleep(0.01)
+    assert not caplog.records
 
 
 def test_half_a_head_is_closed(serve, monkeypatch):
