@@ -180,7 +180,7 @@ class World(WorldReading):
         Makes the calls to the extenders of the configuration; required if it has extenders.
     begin_extender_call : callable, optional
         Instead of `call_extender`, for drivers that must not wait: receives the number of a call
-        and the call. The driver passes the reply to `extender_replied`.
+        and the call. The driver passes the reply to `extender_replied`. No report is made then.
     observers : iterable of Observer
         Receive changes, decisions or Kubernetes Events.
     log : str, optional
@@ -292,7 +292,10 @@ class World(WorldReading):
             {} if given_review is None else given_review.missing_owners
         )
         self.report_observers.attach(self)
-        all_observers = (*components.options.observers, *self.report_observers.observers)
+        is_waiting = self._begin_extender_call is None
+        # Drivers that do not wait run for very long, and make no report.
+        reporting = self.report_observers.observers if is_waiting else ()
+        all_observers = (*components.options.observers, *reporting)
         recorder = components.recorder
         self._decisions = DecisionDelivery(
             recorder.machine,
@@ -300,7 +303,6 @@ class World(WorldReading):
             (each for each in all_observers if isinstance(each, DecisionObserver)),
         )
         self._held = held = HeldEvents(recorder.machine, self._decisions.handle)
-        is_waiting = self._begin_extender_call is None  # nothing happens during a call
         self._handle_machine_event = recorder.handle if is_waiting else held.handle
         self._handle_reply = self._decisions.handle if is_waiting else held.handle
         self._node_observers = [e for e in all_observers if isinstance(e, NodeEventObserver)]
@@ -470,7 +472,7 @@ class World(WorldReading):
         )
 
     def report(self) -> Report:
-        """Return the report so far, without the pods that were never tried."""
+        """Return the report so far, without pods never tried; see `begin_extender_call`."""
         self._review_load()
         review = self._given_review or self._review.review()
         return self.report_observers.report(review, self.now_ns)

@@ -163,3 +163,16 @@ def test_a_request_after_an_idle_time_is_processed_at_its_time(serve):
     log = served.cluster.schedulers[0].logs[-1]
     (cycle,) = log.cycles_of("default/web")
     assert START_NS + 5_000_000_000 <= log.time_of(cycle) < START_NS + 6_000_000_000
+
+
+def test_nothing_is_kept_of_objects_that_were_deleted():
+    cluster = cluster_of(0)
+    maps = "/api/v1/namespaces/default/configmaps"
+    document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}}
+    for method, path, body in (("POST", maps, document), ("DELETE", f"{maps}/settings", None)):
+        reply = cluster.handle(request(method, path, body), START_NS)
+        assert isinstance(reply, HttpReply)
+        assert reply.status < 300
+    while not cluster.catch_up(START_NS, lambda: False):
+        pass
+    assert not cluster.world.report_observers.state().disruptions.deleted_uids
