@@ -12,9 +12,9 @@ import msgspec
 
 from podwright.objects import Document
 
-KEPT_MAX_BYTES: Final = 96 * 1024 * 1024
-"""The most bytes that are kept: the last versions of 50,000 objects. Lists encode older ones again,
-which takes 5 us for each."""
+KEPT_MAX_BYTES: Final = 176 * 1024 * 1024
+"""The most bytes that are kept: those of 100,000 new pods, so that a page of a list costs what its
+bytes cost."""
 
 
 class Encodings:
