@@ -30,6 +30,7 @@ def test_the_bug_is_found_saved_and_reproduced(tmp_path):
         if tutorial.commands:
             tutorial.cluster.process.kill()
             tutorial.cluster.process.wait()
+            tutorial.cluster.log.close()
     assert tutorial.commands == [
         "podwright up",
         "kubectl apply",

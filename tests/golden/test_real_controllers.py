@@ -114,10 +114,10 @@ def standalone_jobs():
     return [*(("batch", name) for name in names), ("ml", "urgent-training")]
 
 
-def played_to_its_end(job):
+def played_to_its_end(job, *others):
     """Return a cluster in which a job has finished and is not deleted yet."""
     cluster = Cluster(CLUSTER_CONTROLLERS)
-    cluster.add(document("Node", "n1"), job)
+    cluster.add(document("Node", "n1"), *others, job)
     for second in range(3_600):
         cluster.run(second)
         ends = {each["type"] for each in cluster.status(JOB, job.key).get("conditions", ())}
@@ -130,7 +130,8 @@ def played_to_its_end(job):
 def test_a_job_of_the_record_makes_the_same_pods(history, events, namespace, name):
     states = history["Job", namespace, name]
     real = [state for state in states if "deletionTimestamp" not in state["metadata"]]
-    cluster = played_to_its_end(decode(as_given(real[0])))
+    classes = [states[-1] for states in of_kind(history, "PriorityClass").values()]
+    cluster = played_to_its_end(decode(as_given(real[0])), *map(decode, classes))
     ours = cluster.raw(JOB, f"{namespace}/{name}")
     assert masked(ours["metadata"]) == masked(real[-1]["metadata"])
     assert masked(without_annotations(ours["spec"])) == masked(real[-1]["spec"])
