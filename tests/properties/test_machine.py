@@ -321,6 +321,8 @@ RUBBISH = [
 
 OPERATIONS = st.one_of(
     st.tuples(st.just("node"), st.sampled_from(NODES), st.integers(1, 4)),
+    # Twice as often as nodes go, so that pods have a choice.
+    st.tuples(st.just("node"), st.sampled_from(NODES), st.integers(4, 8)),
     st.tuples(st.just("no_node"), st.sampled_from(NODES)),
     st.tuples(
         st.just("pod"),
@@ -551,8 +553,7 @@ def test_no_pod_is_lost_no_node_over_committed_and_priorities_hold(
         patch.setattr(PodSteps, "count", count_decision)
         keeps_the_laws()
     EXERCISED.at_least(record_property, NEEDED)
-    # Pods that are activated by hand mostly fit nowhere.
-    assert 4 * EXERCISED["with several feasible nodes"] >= EXERCISED["decisions"], EXERCISED
+    assert 3 * EXERCISED["with several feasible nodes"] >= EXERCISED["decisions"], EXERCISED
 
 
 @effort(60)

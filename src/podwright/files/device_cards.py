@@ -117,7 +117,7 @@ class CardSpec(
 
 
 class _Cards(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    apiVersion: str  # noqa: N815 - the name in the document
+    api_version: str
     kind: str
     metadata: dict[str, Any]
     spec: CardSpec
