@@ -6,7 +6,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-EXTRAS ?= dev,tables,tls
+EXTRAS ?= dev,live,tables,tls,ui
 ARGS   ?=
 AREA   ?=
 MUTANTS ?=
@@ -23,7 +23,7 @@ REPORTS = .reports
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: conformance real-parts against-real test-e2e e2e-conformance mutants mutants-ci help run up test test-all lint types imports check ci share share-real format docs soak bench coverage wheel clean
+.PHONY: conformance real-parts against-real test-e2e e2e-conformance mutants mutants-ci help run up demo-sync test test-ui test-all lint types imports check ci share share-real format docs soak load-sync bench-sync bench bench-page coverage wheel clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*##"} /^[a-z0-9-]+:.*##/ {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,11 +41,17 @@ run: $(VENV)/.installed  ## Schedule the example cluster and explain it; ends by
 up: $(VENV)/.installed  ## An example cluster for kubectl, with a pending pod; Ctrl-C stops it
 	$(BIN)/podwright up --demo $(ARGS)
 
+demo-sync: $(VENV)/.installed  ## Two configurations follow one source; Ctrl-C ends it
+	$(BIN)/python examples/sync/demo.py $(ARGS)
+
 test: $(VENV)/.installed  ## Run the fast tests (ARGS="-k queue" picks some)
 	$(PYTEST) $(SIDE_BY_SIDE) $(ARGS)
 
 test-all: $(VENV)/.installed  ## Run everything this machine can run
 	$(PYTEST) -m "not perf" $(SIDE_BY_SIDE) $(ARGS)
+
+test-ui: $(VENV)/.installed  ## The web page in Chromium; says what it leaves out without
+	$(PYTEST) tests/ui -m ui $(ARGS)
 
 lint: $(VENV)/.installed  ## Style: ruff
 	$(BIN)/ruff check .
@@ -78,6 +84,12 @@ docs: $(VENV)/.installed  ## Run every example of the documentation (PODWRIGHT_U
 soak: $(VENV)/.installed  ## Play whole clusters with faults, many seeds (SEEDS=0-999)
 	PODWRIGHT_SEEDS=$(SEEDS) $(BIN)/python -m pytest tests/world $(ARGS)
 
+load-sync: $(VENV)/.installed  ## Follow a real control plane under load (LOAD_SECONDS=600)
+	PODWRIGHT_LOAD_SECONDS=$(or $(LOAD_SECONDS),600) $(PYTEST) tests/e2e_real/test_sync_load.py -m e2e -n0 -s $(ARGS)
+
+bench-sync: $(VENV)/.installed  ## Import of 50,000 pods, and the lag of a sync at 500 changes/s
+	$(BIN)/python -m tests.perf.sync $(ARGS)
+
 conformance: $(VENV)/.installed  ## Replay recorded API exchanges (FILES="a.jsonl.gz ..."; default: all; ARGS=--http)
 	$(BIN)/python -m tests.conformance $(FILES) $(ARGS)
 
@@ -96,6 +108,9 @@ against-real: $(VENV)/.installed  ## Compare with the real kube-apiserver (AREA=
 
 bench: $(VENV)/.installed  ## Benchmarks beside the last release's (BENCH_ONLY=a,b BENCH_JSON=file)
 	$(BIN)/python -m tests.perf.bench --only "$(BENCH_ONLY)" --json "$(BENCH_JSON)" $(ARGS)
+
+bench-page: $(VENV)/.installed  ## The page at 5,000 nodes, in Chromium (ARGS="--minutes 10 --only paint,scrub")
+	$(BIN)/python -m tests.perf.page $(ARGS)
 
 coverage: $(VENV)/.installed  ## The fast tests, and the lines of the deciding rooms that they run
 	$(PYTEST) $(SIDE_BY_SIDE) --cov --cov-report= --cov-fail-under=0 \

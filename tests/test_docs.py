@@ -39,12 +39,28 @@ PAGES = sorted(
     )
 )
 RUN_ELSEWHERE = {
+    "docs/howto/configure-over-http.md": "tests/e2e/test_explain_over_http.py",
     "docs/howto/explain-over-http.md": "tests/e2e/test_explain_over_http.py",
     "docs/howto/run-a-cluster.md": "tests/e2e_real/test_page.py",
     "docs/reference/cli.md": "tests/e2e/test_cli.py",
     "docs/tutorial/debug-a-plugin.md": "tests/e2e/test_debug_tutorial.py",
 }
 """Pages whose commands another test runs, which checks their exit status."""
+
+CLUSTER_PAGES = ("docs/howto/run-a-cluster.md", "README.md")
+CLUSTER_START = "$ podwright up "
+"""Begins the commands of these pages that `tests/e2e_real/test_page.py` runs, with kubectl."""
+
+SHELL_BLOCKS = {
+    "docs/howto/follow-a-real-cluster.md": "tests/e2e/test_shell_blocks.py",
+    "docs/howto/load-a-cluster.md": "tests/e2e_real/test_dumped_cluster.py",
+    "docs/howto/read-a-real-cluster.md": "tests/e2e/test_shell_blocks.py",
+    "docs/howto/run-a-cluster.md": "tests/ui/test_page_process.py",
+    "docs/howto/schedule-a-real-cluster.md": "tests/e2e/test_shell_blocks.py",
+    "docs/tutorial/follow-a-cluster.md": "tests/e2e/test_up_sync.py",
+    "docs/tutorial/page.md": "tests/ui/test_page_tutorial.py",
+}
+"""Pages with commands of podwright in blocks of `sh`, and who runs these: they need a cluster."""
 
 FENCE = re.compile(r"^```(?P<language>[\w-]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 SAVE_AS = re.compile(r"[Ss]ave\s+this\s+as\s+`(?P<name>[\w./-]+)`:\n\n\Z")
@@ -199,6 +215,8 @@ def test_the_commands_print_what_is_shown(page, checkout):
             file.write_text(fence["text"], encoding="utf-8")
         if fence["language"] != "console":
             continue
+        if page in CLUSTER_PAGES and fence["text"].startswith(CLUSTER_START):
+            continue
         block = ""
         line_number = text.count("\n", 0, fence.start()) + 1
         for command, shown in commands_in(fence["text"]):
@@ -228,6 +246,14 @@ def test_every_command_is_in_a_block_that_is_run(page):
     outside = FENCE.sub(lambda f: "" if f["language"] == "console" else f["text"], read(page))
     loose = re.findall(r"^[ \t]*\$ podwright.*", outside, re.MULTILINE)
     assert not loose, "commands belong into ```console blocks, where they are run"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_in_blocks_of_sh_are_run_elsewhere(page):
+    fences = [fence["text"] for fence in FENCE.finditer(read(page)) if fence["language"] == "sh"]
+    own = re.compile(r"^(?:.*\| )?(?:kubectl )?podwright ", re.MULTILINE)
+    are_there = any(map(own.search, fences))
+    assert are_there == (page in SHELL_BLOCKS), f"{page}: use ```console, or run them elsewhere"
 
 
 # ---------------------------------------------------------------- links and names

@@ -38,7 +38,7 @@ from podwright.config import (
     to_document,
 )
 from podwright.machine import SchedulerOptions
-from podwright.machine.metric_table import METRICS, METRICS_PATH, RESOURCES_PATH
+from podwright.machine.metric_table import METRICS, METRICS_PATH, RESOURCES_PATH, SYNC_PATH
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs/reference"
@@ -149,7 +149,7 @@ def _on_or_off(gate: Gate) -> str:
 
 def metrics_page() -> str:
     lines: list[str] = []
-    for path in (METRICS_PATH, RESOURCES_PATH):
+    for path in (METRICS_PATH, RESOURCES_PATH, SYNC_PATH):
         lines += [f"### At `{path}`", "", "| metric | type | labels | buckets | stability |"]
         lines.append("|---|---|---|---|---|")
         metrics = [metric for metric in METRICS if metric.path == path]
@@ -181,7 +181,9 @@ def endpoints_page() -> str:
     lines = ["| request | | parameters | body | reply |", "|---|---|---|---|---|"]
     for each in endpoints_of(cluster):
         query, body = map(fields_of, (each.query, each.body))
-        reply = f"`{each.reply.__name__}`" if is_struct(each.reply) else f"`{each.media_type}`"
+        replies = each.reply if isinstance(each.reply, tuple) else (each.reply,)
+        names = [one.__name__ for one in replies if is_struct(one)] or [each.media_type]
+        reply = " or ".join(f"`{name}`" for name in names)
         request = f"`{each.method} {each.url}`"
         lines.append(f"| {request} | {each.summary} | {query} | {body} | {reply} |")
     return "\n".join([*lines, ""])

@@ -142,6 +142,8 @@ def imported_by(path: Path) -> Iterator[str]:
 IMPORTED_BY_NOBODY = {
     "podwright._console": "the entry point of the installed command",
     "podwright._version": "hatchling reads it",
+    "podwright.ui.__main__": "`podwright up` starts it as a process",
+    "podwright.cli.kubectl_plugin": "the entry point of kubectl-podwright",
     "podwright.queueing.blocking": "the queue by itself, for users; the core keeps away from it",
     "podwright.plugins.hints.gang_scheduling": "its plugin is not built yet",
 }
@@ -194,6 +196,7 @@ def test_every_room_has_content() -> None:
 
 
 USED_AS = {
+    "axe-playwright-python": "axe_playwright_python",
     "cosmic-ray": "cosmic_ray",
     "google-re2": "re2",
     "httptools": "uvicorn",  # which parses HTTP with it
@@ -314,9 +317,12 @@ BEYOND_THE_FACE = {
     "api.endpoints": "a face of its own: the HTTP semantics, which only servers load",
     "apiserver.certificates": "it needs the extra tls, so it is imported for TLS only",
     "apiserver.kss_api": "it needs Starlette, which takes a tenth of a second to import",
+    "client.cluster": "it needs the extra live, so it is imported for real clusters only",
+    "client.cluster.write_connection": "what reads a cluster cannot import it",
     "kernels": "their tests plant defects while the decorator runs, so nothing loads all of them",
     "plugins": "the registry in `assembly` names each plugin's module; no other room imports them",
     "schema.structural": "custom resources need expressions, which the room's face does not load",
+    "ui.process": "it needs the extra ui, so it is imported when a page is served",
     "queueing.blocking": "only the public face imports it; the core has no lock",
 }
 """Rooms and modules that other rooms import past a face, and the reason."""
@@ -351,6 +357,7 @@ def test_rooms_are_imported_through_their_faces() -> None:
 
 
 KINDS_BY_HAND = {
+    "ui/manifests.py": "the texts with which users begin objects of these kinds",
     "controllers/resource_quota.py": "whose objects can change what they use",
     "api/admission/quota/registry.py": "which resources quotas count in their own way",
     "api/admission/typed_objects.py": "what the admission of pods reads",
@@ -362,6 +369,7 @@ KINDS_BY_HAND = {
     "api/endpoints/authentication_reviews.py": "what a token can be bound to",
     "api/authorization/node_authorizer.py": "functions",
     "api/endpoints/conversions.py": "functions",
+    "api/admission/chain.py": "names of plugins",
     "api/endpoints/registry_keys.py": "keys in etcd that are not the resource's name",
     "api/endpoints/strategies.py": "functions",
     "api/endpoints/subresources.py": "functions",
@@ -372,6 +380,7 @@ KINDS_BY_HAND = {
     "kss/change_stream.py": "names of query parameters",
     "machine/watched_kinds.py": "what the scheduler watches",
     "patching/object_types.py": "fields that upstream's strategies reset",
+    "sync/source_kinds.py": "what kube-scheduler-simulator imports, in its order",
     "simulation/event_lines.py": "what the controllers of a simulation create",
     "simulation/input_review.py": "what has no effect in a simulation, in words",
 }

@@ -25,8 +25,6 @@ OTHERWISE = {
 
 def expected_statuses(request: ClientRequest) -> range:
     """Return the statuses that a request may get here."""
-    if request.path == "/openapi/v2" and "proto" in (request.accept or ""):
-        return range(404, 405)  # OpenAPI v2 is JSON only; clients that find v3 need no more.
     other = OTHERWISE.get((request.command, request.method, request.path.rpartition("/")[2]))
     if other is not None and request.status < 300:
         return range(other, other + 1)

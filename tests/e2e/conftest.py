@@ -10,6 +10,8 @@ from podwright.recording.tests.recorded import record_run
 def _in_the_root(monkeypatch):
     monkeypatch.chdir(ROOT)
     monkeypatch.delenv("FORCE_COLOR", raising=False)
+    # Commands that go on must print each line by themselves.
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
 
 
 @pytest.fixture

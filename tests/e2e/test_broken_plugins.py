@@ -49,12 +49,14 @@ WITH_FILES = (
     "config show",
     "config check CONFIG",
     f"up {QUICKSTART} --port 0 --kubeconfig CONFIG.kubeconfig",
+    "scheduler --server http://127.0.0.1:9",
 )
 WITH_A_RUN = (
     "run show RUN",
     "run step RUN",
     "explain web --run RUN",
     "explain web --run RUN -o kss",
+    "report RUN -o RUN.html",
 )
 
 

@@ -1,29 +1,35 @@
-"""The page about podwright's own API: curl prints what it shows."""
+"""The pages about podwright's own API: curl prints what they show."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 
 import pytest
-from tests.e2e.test_up import up
+from tests.e2e.test_up import PODWRIGHT, up
 from tests.test_docs import COMPILING, FENCE, SAVE_AS, commands_in, is_as_shown, read
 
 pytestmark = pytest.mark.e2e
 
-PAGE = "docs/howto/explain-over-http.md"
+PAGES = ("docs/howto/explain-over-http.md", "docs/howto/configure-over-http.md")
 SECONDS_MAX = 30
 
 
-def test_the_commands_print_what_is_shown(tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", PAGES)
+def test_the_commands_print_what_is_shown(tmp_path, monkeypatch, page):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{PODWRIGHT.parent}:{os.environ['PATH']}")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    text = read(PAGE)
+    text = read(page)
     commands: list[tuple[str, list[str]]] = []
     for fence in FENCE.finditer(text):
         if saved := SAVE_AS.search(text[: fence.start()]):
             (tmp_path / saved["name"]).write_text(fence["text"], encoding="utf-8")
         if fence["language"] == "console":
             commands += commands_in(fence["text"])
+    if commands[0][0].startswith("$ mkdir "):
+        (tmp_path / commands.pop(0)[0].removeprefix("$ mkdir ")).mkdir()
     (start, printed), *others = commands
     assert len(others) > 8
     with up(tmp_path, *start.removeprefix("$ podwright up ").split()) as started:
@@ -44,4 +50,4 @@ def test_the_commands_print_what_is_shown(tmp_path, monkeypatch):
                 if is_as_shown(shown, lines) or time.monotonic() > deadline:
                     break
                 time.sleep(0.3)
-            assert is_as_shown(shown, lines), (command, lines)
+            assert is_as_shown(shown, lines), "\n".join((command, *lines))

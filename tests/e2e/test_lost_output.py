@@ -42,9 +42,18 @@ LINES = (
 )
 ENDLESS = (f"up {QUICKSTART} --port 0 --kubeconfig RUN-kubeconfig",)
 """Commands that go on after their output."""
-SILENT = ("warm-up",)
+SILENT = ("warm-up", "report RUN -o RUN.html")
 """Commands that print nothing on stdout."""
-SERVED = ("clock show", "debug timings")
+SERVED = (
+    "clock show",
+    "debug timings",
+    "import",
+    "page",
+    "record --path RECORD",
+    "replay RECORD --to CLUSTER",
+    "scheduler",
+    "sync --to CLUSTER",
+)
 """Commands whose output comes from a running cluster."""
 HELPS = (
     "--help",

@@ -105,6 +105,9 @@ CASES = (
                        "--plugin examples/plugins/keep_zone.py")
     ),
     # The folder of a run.
+    ("simulate CLUSTER --timings -o name", "'--timings': has no effect with --output name"),
+    ("simulate CLUSTER --timings --rules classic",
+     "--timings: has no effect with --rules classic: its predicates and priorities are no plugins"),
     ("simulate CLUSTER --timeline", "'--timeline': has no effect without --out"),
     ("simulate CLUSTER --no-tables", "'--no-tables': has no effect without --out"),
     ("simulate CLUSTER --checkpoint-events 5",
@@ -118,8 +121,8 @@ CASES = (
     *(
         (f"simulate --resume RUN {option}",
          f"'{option.split()[0]}': cannot be combined with --resume")
-        for option in ("--no-tables", "--seed 0", "--out other", "--until 1h", "--sample 1m",
-                       "--ending after-run-time", "--rules modern", "--events x")
+        for option in ("--no-tables", "--timings", "--seed 0", "--out other", "--until 1h",
+                       "--sample 1m", "--ending after-run-time", "--rules modern", "--events x")
     ),
 )  # fmt: skip
 

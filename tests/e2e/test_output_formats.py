@@ -10,14 +10,14 @@ import pytest
 import typer
 from tests.e2e.command_line import NODES, QUICKSTART, pod, run
 
-from podwright.cli import COMMANDS
+from podwright.cli import COMMANDS, command_module
 
 
 def formats_of_commands() -> dict[str, set[str]]:
     """Return the output formats of each command and subcommand that has several."""
     found = {}
     for name in COMMANDS:
-        module = import_module(f"podwright.cli.{name.replace('-', '_')}")
+        module = import_module(command_module(name))
         command = typer.main.get_command(module.app)
         for inner, one in getattr(command, "commands", {"": command}).items():
             for param in one.params:
@@ -35,8 +35,8 @@ def test_every_table_has_all_formats():
     }  # fmt: skip
     for name, found in formats.items():
         assert found >= {"json", "yaml", "name"}, name
-        # A converter prints documents only.
-        assert found >= {"table", "wide"} or name == "convert", name
+        # These print documents only.
+        assert found >= {"table", "wide"} or name in {"convert", "import"}, name
 
 
 @pytest.fixture

@@ -41,7 +41,10 @@ class Up:
         self.folder = folder
         self.log = (folder / "log").open("w+")
         self.process = subprocess.Popen(
-            [str(PODWRIGHT), "up", "--port", "0", "--kubeconfig", str(folder / "config"), *options],
+            [
+                *(str(PODWRIGHT), "up", "--no-ui", "--port", "0"),
+                *("--kubeconfig", str(folder / "config"), *options),
+            ],
             stdout=self.log,
             stderr=self.log,
             cwd=folder,

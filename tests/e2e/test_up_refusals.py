@@ -37,6 +37,7 @@ main()
         ("--log-events 999", "must be greater than or equal to 1000"),
         ("--bare --log-events 5000", "'--log-events': has no effect with --bare"),
         ("--no-scheduler --log-events 5000", "'--log-events': has no effect with --no-scheduler"),
+        ("--no-scheduler --timeline", "'--timeline': has no effect with --no-scheduler"),
         ("--reload", "'--reload': has no effect without --plugin"),
         ("--break on=errors", 'did you mean "error"?'),
         ("--break plugin=NodeResourceFit", 'did you mean "NodeResourcesFit"?'),
@@ -76,8 +77,11 @@ def test_wrong_use_is_said_clearly(tmp_path, options, message):
     profiles = "[{schedulerName: other}, {schedulerName: batch}]"
     (tmp_path / "two.yaml").write_text(f"{head}profiles: {profiles}\n")
     (tmp_path / "bad.yaml").write_text(f"{head}profils: []\n")
-    result = run(f"up --port 0 {options.format(folder=tmp_path)}", status=2)
+    kubeconfig = tmp_path / "kubeconfig"
+    given = f"--kubeconfig {kubeconfig} {options.format(folder=tmp_path)}"
+    result = run(f"up --port 0 {given}", status=2)
     assert message.format(folder=tmp_path) in result.stderr
+    assert not kubeconfig.exists()
     assert "Traceback" not in result.stderr
 
 

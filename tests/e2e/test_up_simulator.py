@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import json
 import re
 import subprocess
 import sys
 import urllib.request
+from urllib.parse import urlsplit
 
 import pytest
 from tests.e2e.command_line import ROOT, run
@@ -63,6 +66,38 @@ def test_pages_of_an_allowed_origin_use_the_kubernetes_api(up):
             continue
         with urllib.request.urlopen(request, timeout=SECONDS_MAX) as reply:
             assert reply.headers["Access-Control-Allow-Origin"] == allowed
+
+
+def preflight(port, path, origin, method="PUT"):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS_MAX)
+    with contextlib.closing(connection):
+        headers = {
+            "Origin": origin,
+            "Access-Control-Request-Method": method,
+            "Access-Control-Request-Headers": "content-type",
+        }
+        connection.request("OPTIONS", path, headers=headers)
+        reply = connection.getresponse()
+        reply.read()
+        return reply.status, dict(reply.getheaders())
+
+
+def test_both_ports_answer_the_preflight_requests_of_an_allowed_origin_only(up):
+    cluster = up("--nodes", "1", "--kss-port", "0", "--cors-origin", ORIGIN)
+    simulator = urlsplit(simulator_of(cluster)).port
+    for port, path in (
+        (cluster.port, "/api/v1/namespaces/default/pods/web"),
+        (cluster.port, "/podwright/v1/configuration"),
+        (simulator, "/api/v1/schedulerconfiguration"),
+    ):
+        status, headers = preflight(port, path, ORIGIN)
+        assert status == 200, path
+        assert headers["access-control-allow-origin"] == ORIGIN
+        assert "PUT" in headers["access-control-allow-methods"]
+        assert "content-type" in headers["access-control-allow-headers"].lower()
+        status, headers = preflight(port, path, "https://evil.example")
+        assert status >= 400, path
+        assert "access-control-allow-origin" not in headers
 
 
 CONFIGURATION = """

@@ -6,8 +6,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.e2e_real.cluster_processes import embedded, kubectl, upstream
-from tests.e2e_real.kubectl_outputs import HERE, Output, commands, run_session
+from tests.e2e_real.cluster_processes import embedded, kubectl, kwok, upstream
+from tests.e2e_real.kubectl_outputs import HERE, PODS_SESSION, Output, commands, run_session
 
 NODES = HERE / "manifests" / "nodes.yaml"
 
@@ -31,6 +31,20 @@ def outputs_without_controllers(folder: Path) -> tuple[list[Output], list[Output
         expected = _outputs(kubeconfig, lines)
     options = ("--no-lifecycle", "--no-controllers")
     with embedded(folder / "embedded", *options) as kubeconfig:
+        found = _outputs(kubeconfig, lines)
+    return expected, found
+
+
+def outputs_with_running_pods(folder: Path) -> tuple[list[Output], list[Output]]:
+    """Return the outputs of the session about pods, which kwok runs on both clusters."""
+    lines, above = commands(PODS_SESSION), folder / "upstream"
+    with (
+        upstream(above, has_service_accounts=True) as kubeconfig,
+        kwok(above, kubeconfig),
+    ):
+        expected = _outputs(kubeconfig, lines)
+    below = folder / "embedded"
+    with embedded(below, "--no-lifecycle") as kubeconfig, kwok(below, kubeconfig):
         found = _outputs(kubeconfig, lines)
     return expected, found
 

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -37,11 +37,12 @@ def process(*command: str | Path, folder: Path, name: str) -> Iterator[Path]:
 
 
 @contextmanager
-def embedded(folder: Path, *options: str) -> Iterator[Path]:
+def embedded(folder: Path, *options: str, has_page: bool = False) -> Iterator[Path]:
     """Run `podwright up` for the time of a block; yields its kubeconfig."""
     folder.mkdir(parents=True, exist_ok=True)
     kubeconfig = folder / "kubeconfig"
-    command = (Path(sys.executable).with_name("podwright"), "up", "--port", "0")
+    page = ("--ui-port", "0") if has_page else ("--no-ui",)
+    command = (Path(sys.executable).with_name("podwright"), "up", *page, "--port", "0")
     with process(*command, "--kubeconfig", kubeconfig, *options, folder=folder, name="up") as log:
         deadline = time.monotonic() + START_SECONDS_MAX
         while not ADDRESS.search(text := log.read_text()):
@@ -52,7 +53,12 @@ def embedded(folder: Path, *options: str) -> Iterator[Path]:
 
 @contextmanager
 def upstream(
-    folder: Path, *, controllers: str | None = "*", has_scheduler: bool = True
+    folder: Path,
+    *,
+    controllers: str | None = "*",
+    has_scheduler: bool = True,
+    has_service_accounts: bool = False,
+    flags: Sequence[str] = (),
 ) -> Iterator[Path]:
     """Run upstream's control plane for the time of a block; yields its kubeconfig.
 
@@ -60,11 +66,15 @@ def upstream(
     ----------
     controllers : str, optional
         Those of kube-controller-manager, which does not run without them.
+    has_service_accounts : bool
+        Whether admission gives pods their service account.
+    flags : sequence of str
+        Further flags of kube-apiserver.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with running() as plane:
+    with running(*flags, has_service_accounts=has_service_accounts) as plane:
         kubeconfig = folder / "kubeconfig"
-        kubeconfig.write_text(yaml.safe_dump(_kubeconfig(plane.address)))
+        kubeconfig.write_text(yaml.safe_dump(kubeconfig_of(plane.address)))
         with ExitStack() as stack:
             if controllers is not None:
                 stack.enter_context(controller_manager(folder, kubeconfig, controllers))
@@ -154,7 +164,8 @@ def kubectl(
     )
 
 
-def _kubeconfig(address: str) -> dict[str, object]:
+def kubeconfig_of(address: str) -> dict[str, object]:
+    """Return the kubeconfig of an administrator of upstream's control plane."""
     cluster = {"server": address, "insecure-skip-tls-verify": True}
     return {
         "apiVersion": "v1",

@@ -12,6 +12,8 @@ import msgspec
 from tests.e2e_real.cluster_processes import kubectl
 
 HERE = Path(__file__).parent
+SESSION = "kubectl_session.txt"
+PODS_SESSION = "kubectl_pods_session.txt"
 _SECONDS_MAX = 30
 _VARYING = (
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "<uid>"),
@@ -22,12 +24,18 @@ _VARYING = (
     (re.compile(r'Invalid value: "\{.*\}":'), "Invalid value: <object>:"),
     (re.compile(r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \S+ \S+"), "<time>"),
     (re.compile(r"-[0-9a-f]{7,10}-[bcdfghjklmnpqrstvwxz2456789]{5}\b"), "-<hash>-<name>"),
-    (re.compile(r"\b(applied|once)-[0-9a-f]{7,10}\b"), r"\1-<hash>"),
-    (re.compile(r"\bonce-[bcdfghjklmnpqrstvwxz2456789]{5}\b"), "once-<name>"),
+    (re.compile(r"\b(applied|once|web)-[0-9a-f]{7,10}\b"), r"\1-<hash>"),
+    (re.compile(r"\b(once|agent)-[bcdfghjklmnpqrstvwxz2456789]{5}\b"), r"\1-<name>"),
+    (re.compile(r"\b(kube-api-access|debugger)-\w{5}\b"), r"\1-<name>"),
+    (re.compile(r"\bdb-[0-9a-f]{8,10}\b"), "db-<hash>"),
+    (re.compile(r"controller-revision-hash=[^,\s]+"), "controller-revision-hash=<hash>"),
+    (re.compile(r"^Waiting for .*\n", re.MULTILINE), ""),
+    (re.compile(r"\bvm_<uid>"), "<kwok>"),
     (re.compile(r"pod-template-hash=\w+"), "pod-template-hash=<hash>"),
     (re.compile(r"\b10\.\d+\.\d+\.\d+\b"), "<ip>"),
     (re.compile(r":3[0-2]\d\d\d/"), ":<port>/"),
     (re.compile(r'resourceVersion: "\d+"'), "resourceVersion: <version>"),
+    (re.compile(r'"resourceVersion": "\d+"'), '"resourceVersion": <version>'),
     (re.compile(r"\b(\d+[smhd]){1,2}\b"), "<age>"),
     (re.compile(r"/tmp/\S+"), "<file>"),
     (re.compile(r"[ \t]+"), " "),
@@ -54,9 +62,9 @@ class Output(msgspec.Struct, frozen=True):
     lines: list[str]
 
 
-def commands() -> list[str]:
-    """Return the commands of the session."""
-    lines = (HERE / "kubectl_session.txt").read_text().splitlines()
+def commands(session: str = SESSION) -> list[str]:
+    """Return the commands of a session."""
+    lines = (HERE / session).read_text().splitlines()
     return [line for line in lines if line and not line.startswith("#")]
 
 

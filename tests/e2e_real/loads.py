@@ -34,12 +34,16 @@ class Outcome(msgspec.Struct, frozen=True):
         Objects of each kind.
     pods : mapping of str to int
         How many pods of an owner have a phase and conditions.
+    pods_as_kwok : mapping of str to int
+        The same without what kwok never writes, but kubelets do: the condition
+        PodReadyToStartContainers, and the conditions of pods that ended.
     statuses : mapping of str to object
         The status of each workload.
     """
 
     counts: dict[str, int]
     pods: dict[str, int]
+    pods_as_kwok: dict[str, int]
     statuses: dict[str, Any]
 
 
@@ -104,6 +108,7 @@ def _outcome(kubeconfig: Path) -> Outcome:
     return Outcome(
         counts={kind: len(found) for kind, found in objects.items()} | {"pods": len(pods)},
         pods=dict(sorted(Counter(map(_described, pods)).items())),
+        pods_as_kwok=dict(sorted(Counter(_described(_as_kwok(pod)) for pod in pods).items())),
         statuses={
             f"{kind}/{_name(each)}": _plain(each.get("status") or {})
             for kind, found in objects.items()
@@ -130,6 +135,16 @@ def _name(document: dict[str, Any]) -> str:
         # The hash of the template, which upstream computes from the form of its structs in memory.
         name = name.rpartition("-")[0]
     return f"of {owners[0]['kind']} {name}"
+
+
+def _as_kwok(pod: dict[str, Any]) -> dict[str, Any]:
+    status = pod["status"]
+    kept = [
+        each
+        for each in status.get("conditions", ())
+        if status["phase"] in ("Pending", "Running") and each["type"] != "PodReadyToStartContainers"
+    ]
+    return pod | {"status": status | {"conditions": kept}}
 
 
 def _described(pod: dict[str, Any]) -> str:

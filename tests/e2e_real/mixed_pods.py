@@ -47,6 +47,11 @@ def pods_manifest(node_count: int, *, seed: int = 3) -> str:
     return _manifest(documents)
 
 
+def urgent_pods_manifest(node_count: int) -> str:
+    """Return pods that only fit on full nodes of `nodes_manifest` after a preemption."""
+    return _manifest([_urgent_pod(number) for number in range(node_count // 5)])
+
+
 def _manifest(documents: list[dict[str, Any]]) -> str:
     return "\n---\n".join(map(json.dumps, documents))
 
@@ -106,6 +111,16 @@ def _pod(number: int, drawn: random.Random, claim: str | None) -> dict[str, Any]
         "kind": "Pod",
         "metadata": {"name": f"pod-{number}", "namespace": "default", "labels": app},
         "spec": spec,
+    }
+
+
+def _urgent_pod(number: int) -> dict[str, Any]:
+    container = {"name": "main", "image": "nginx", "resources": {"requests": {"cpu": "2500m"}}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": f"urgent-{number}", "namespace": "default"},
+        "spec": {"containers": [container], "priorityClassName": "high"},
     }
 
 

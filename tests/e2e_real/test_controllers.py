@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 
 import pytest
@@ -52,6 +53,9 @@ def core(kind, name, api="v1", **fields):
     return {"apiVersion": api, "kind": kind, "metadata": {"name": name}, **fields}
 
 
+UNIQUE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|10(\.\d+){3}")
+
+
 LOAD = (
     core("ResourceQuota", "all", spec={"hard": {"pods": "40", "services": "9", "secrets": "4"}}),
     workload("Deployment", "web", replicas=4),
@@ -98,14 +102,31 @@ def described(obj):
             "ports": obj.get("ports"),
             "owners": owners,
             "finalizers": obj["metadata"].get("finalizers"),
+            "managers": managers(obj),
         },
         sort_keys=True,
     )
 
 
+def managers(obj):
+    """Return who has written which fields of an object, without uids and addresses.
+
+    Where the order of concurrent writes decides about the fields, only the managers are compared.
+    """
+    is_racing = obj["kind"] in {"EndpointSlice", "ResourceQuota"}
+    return sorted(
+        (
+            entry["manager"], entry["operation"], entry.get("subresource", ""),
+            "" if is_racing else UNIQUE.sub("#", json.dumps(entry["fieldsV1"], sort_keys=True)),
+        )
+        for entry in obj["metadata"].get("managedFields") or ()
+    )  # fmt: skip
+
+
 def summary(kubeconfig):
     """Return the descriptions of the objects of each kind, without their names."""
-    found = json.loads(run(kubeconfig, "get", ",".join(KINDS), "-o", "json"))["items"]
+    shown = ("-o", "json", "--show-managed-fields")
+    found = json.loads(run(kubeconfig, "get", ",".join(KINDS), *shown))["items"]
     return sorted(f"{obj['kind']} {described(obj)}" for obj in found if not is_of_server(obj))
 
 

@@ -12,7 +12,7 @@ import yaml
 from tests.e2e.command_line import run
 from tests.e2e_real.cluster_processes import embedded, kubectl, scheduler
 from tests.e2e_real.loads import items
-from tests.e2e_real.mixed_pods import nodes_manifest, pods_manifest
+from tests.e2e_real.mixed_pods import nodes_manifest, pods_manifest, urgent_pods_manifest
 
 pytestmark = pytest.mark.e2e
 
@@ -33,6 +33,9 @@ def schedule(
             config.write_text(yaml.safe_dump(configuration(kubeconfig, weights)))
         with scheduler(folder, kubeconfig, config=config, verbosity=3) as log:
             create(kubeconfig, pods_manifest(node_count))
+            wait_until_steady(kubeconfig)
+            # Created when the nodes are full, so that preemptions do not depend on timing.
+            create(kubeconfig, urgent_pods_manifest(node_count))
             wait_until_steady(kubeconfig)
     return record, log
 

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from tests.e2e_real.__main__ import differences, outputs_of_both, outputs_without_controllers
+from tests.e2e_real.__main__ import (
+    differences,
+    outputs_of_both,
+    outputs_with_running_pods,
+    outputs_without_controllers,
+)
 from tests.e2e_real.kubectl_outputs import commands
 
 pytestmark = pytest.mark.e2e
@@ -19,6 +24,13 @@ def test_a_session_of_kubectl_is_as_with_upstream(tmp_path):
 @pytest.mark.share
 def test_a_session_without_controllers_is_as_with_upstream(tmp_path):
     expected, found = outputs_without_controllers(tmp_path)
+    assert len(found) >= 90
+    lines = differences(list(zip(expected, found, strict=True)))
+    assert not lines, "\n".join(lines)
+
+
+def test_a_session_with_running_pods_is_as_with_upstream(tmp_path):
+    expected, found = outputs_with_running_pods(tmp_path)
     assert len(found) >= 90
     lines = differences(list(zip(expected, found, strict=True)))
     assert not lines, "\n".join(lines)

@@ -1,4 +1,4 @@
-"""The page about running a cluster: kubectl prints what it shows."""
+"""The pages about running a cluster: kubectl prints what they show."""
 
 from __future__ import annotations
 
@@ -7,24 +7,38 @@ from itertools import pairwise
 
 import pytest
 from tests.e2e_real.cluster_processes import embedded, kubectl
-from tests.test_docs import FENCE, ROOT, commands_in, is_as_shown, read
+from tests.test_docs import (
+    CLUSTER_PAGES,
+    CLUSTER_START,
+    FENCE,
+    ROOT,
+    commands_in,
+    is_as_shown,
+    read,
+)
 
 pytestmark = [pytest.mark.e2e, pytest.mark.share]
 
-PAGE = "docs/howto/run-a-cluster.md"
-START = "$ podwright up "
 SECONDS_MAX = 30
 
 
 def sessions():
-    """Return the commands of each cluster of the page: its start, and what follows."""
-    blocks = [
-        fence["text"] for fence in FENCE.finditer(read(PAGE)) if fence["language"] == "console"
-    ]
-    shown = [each for block in blocks for each in commands_in(block)]
-    starts = [place for place, (command, _) in enumerate(shown) if command.startswith(START)]
-    assert starts[0] == 0
-    return [shown[begin:end] for begin, end in pairwise([*starts, len(shown)])]
+    """Return the commands of each cluster of the pages: its start, and what follows."""
+    found = []
+    for page in CLUSTER_PAGES:
+        shown = [
+            each
+            for fence in FENCE.finditer(read(page))
+            if fence["language"] == "console"
+            for each in commands_in(fence["text"])
+        ]
+        shown = [each for each in shown if each[0].startswith((CLUSTER_START, "$ kubectl "))]
+        starts = [
+            place for place, (command, _) in enumerate(shown) if command.startswith(CLUSTER_START)
+        ]
+        assert starts[0] == 0
+        found += [shown[begin:end] for begin, end in pairwise([*starts, len(shown)])]
+    return found
 
 
 @pytest.mark.parametrize("number", range(len(sessions())))
@@ -33,7 +47,9 @@ def test_the_commands_print_what_is_shown(tmp_path, number, monkeypatch):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     (start, printed), *others = sessions()[number]
     assert others
-    with embedded(tmp_path, *start.removeprefix(START).split()) as kubeconfig:
+    has_page = any("web page" in line for line in printed)
+    options = start.removeprefix(CLUSTER_START).split()
+    with embedded(tmp_path, *options, has_page=has_page) as kubeconfig:
         assert is_as_shown(printed, (tmp_path / "up.log").read_text().splitlines())
         for command, shown in others:
             arguments = command.removeprefix("$ kubectl ").split(" ")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
+from tests.e2e.waiting import until
 from tests.e2e_real.cluster_processes import controller_manager, embedded, kubectl, scheduler
 
 pytestmark = pytest.mark.e2e
 
-SECONDS_MAX = 120
 POD = {
     "apiVersion": "v1",
     "kind": "Pod",
@@ -33,21 +32,12 @@ def items(kubeconfig, *resource):
     return json.loads(result.stdout)["items"]
 
 
-def eventually(condition):
-    deadline = time.monotonic() + SECONDS_MAX
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "not within the time"
-        time.sleep(0.3)
-    return found
-
-
 @pytest.mark.share
 def test_kube_scheduler_schedules_a_thousand_pods(tmp_path):
     with (
         embedded(tmp_path, "--nodes", "100", "--no-scheduler") as kubeconfig,
         scheduler(tmp_path, kubeconfig),
     ):
-        # kubectl validates a List by OpenAPI v2 in protobuf, which is not served.
         pods = "\n---\n".join([json.dumps(POD)] * 1_000)
         created = kubectl(kubeconfig, "create", "-f", "-", stdin=pods)
         assert created.returncode == 0, created.stderr
@@ -57,7 +47,7 @@ def test_kube_scheduler_schedules_a_thousand_pods(tmp_path):
             nodes = [each["spec"].get("nodeName") for each in found]
             return nodes if len(nodes) == 1_000 and all(nodes) else None
 
-        nodes = eventually(all_bound)
+        nodes = until(all_bound)
         # 8 CPUs hold 80 of these pods.
         assert max(map(nodes.count, set(nodes))) <= 80
         (event, *_) = items(kubeconfig, "events", "--field-selector=reason=Scheduled")
@@ -82,9 +72,9 @@ def test_kube_controller_manager_runs_the_workloads(tmp_path):
         ):
             result = kubectl(kubeconfig, *wait.split())
             assert result.returncode == 0, result.stdout + result.stderr
-        eventually(lambda: [each["metadata"]["name"] for each in items(kubeconfig, "sa")])
+        until(lambda: [each["metadata"]["name"] for each in items(kubeconfig, "sa")])
         # The garbage collector follows owner references; the namespace controller empties.
         kubectl(kubeconfig, "delete", "deployment", "web")
-        eventually(lambda: not items(kubeconfig, "pods", "-l", "app=web"))
+        until(lambda: not items(kubeconfig, "pods", "-l", "app=web"))
         deleted = kubectl(kubeconfig, "delete", "namespace", "team", "--timeout=60s")
         assert deleted.returncode == 0, deleted.stderr

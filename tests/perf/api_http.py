@@ -98,7 +98,7 @@ def served(*options: str) -> Iterator[Server]:
     """Run `podwright up` with 5,000 nodes in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         command = [
-            *(sys.executable, "-c", _COMMAND, "up", "--port", "0"),
+            *(sys.executable, "-c", _COMMAND, "up", "--no-ui", "--port", "0"),
             *("--nodes", str(_NODES), "--kubeconfig", f"{folder}/kubeconfig"),
             *(option.format(folder=folder) for option in options),
         ]

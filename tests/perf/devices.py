@@ -17,6 +17,7 @@ from tests.perf import templates
 from tests.perf.case import PODS_PER_SECOND, Case
 from tests.perf.machine import Driver
 
+from podwright._garbage import frozen_creations
 from podwright.machine import Action, CallDone, WriteResourceClaim
 from podwright.objects import Object, Pod, ResourceClaim, decode_as
 from podwright.schema import decode
@@ -115,12 +116,9 @@ class DeviceDriver(Driver):
 
 
 def _rate(claim_spec: Document, slices: Any) -> float:
-    driver = DeviceDriver(templates.nodes(_NODES))
-    expression = f'device.driver == "{_DRIVER}"'
-    driver.put(_object("DeviceClass", "gpu", {"selectors": [{"cel": {"expression": expression}}]}))
-    for index in range(_NODES):
-        for obj in slices(f"scheduler-perf-{index}"):
-            driver.put(obj)
+    # As the commands do with the objects that they read.
+    with frozen_creations():
+        driver = _driver(slices)
     like = decode_as(
         {"apiVersion": _GROUP, "kind": "ResourceClaim", "metadata": {}, "spec": claim_spec},
         ResourceClaim,
@@ -129,6 +127,16 @@ def _rate(claim_spec: Document, slices: Any) -> float:
         driver.put(pod)
         driver.cycle()
     return driver.rate(_with_claims(driver, like, _MEASURED, "measured"))
+
+
+def _driver(slices: Any) -> DeviceDriver:
+    driver = DeviceDriver(templates.nodes(_NODES))
+    expression = f'device.driver == "{_DRIVER}"'
+    driver.put(_object("DeviceClass", "gpu", {"selectors": [{"cel": {"expression": expression}}]}))
+    for index in range(_NODES):
+        for obj in slices(f"scheduler-perf-{index}"):
+            driver.put(obj)
+    return driver
 
 
 def _with_claims(driver: Driver, like: ResourceClaim, count: int, prefix: str) -> list[Pod]:

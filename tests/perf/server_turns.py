@@ -13,6 +13,7 @@ import gc
 import itertools
 import json
 import logging
+import resource
 import sys
 import threading
 import time
@@ -26,10 +27,17 @@ import msgspec
 from tests.perf.case import MILLISECONDS, Case
 
 from podwright.api.endpoints import HttpRequest, ServerOptions, User
-from podwright.apiserver import Application, Cluster, ClusterClock, TurnLoop, generated_nodes
+from podwright.apiserver import (
+    Application,
+    Cluster,
+    ClusterClock,
+    TurnLoop,
+    generated_nodes,
+    readers,
+)
 from podwright.apiserver.cluster import ClusterOptions, new_cluster
 from podwright.apiserver.hosts import AllowedHosts
-from podwright.apiserver.readers import Readers
+from podwright.apiserver.huge_pages import collapse_memory, keep_huge_pages
 from podwright.apiserver.short_collections import short_collections
 from podwright.config import ExtenderCall, ExtenderReply, read_configuration
 from podwright.machine import SchedulerOptions
@@ -158,7 +166,8 @@ def server_turns() -> float:
     """Milliseconds of CPU of the longest callback of the event loop, under load."""
     of_turns, of_callbacks = _Durations("turns"), _Durations("callbacks")
     counts = asyncio.run(_measure(of_turns, of_callbacks))
-    print(counts, of_turns, of_callbacks, sep="\n", file=sys.stderr)
+    memory_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+    print(counts, of_turns, of_callbacks, f"{memory_mib} MiB", sep="\n", file=sys.stderr)
     missing = [name for name in DISTURBANCES if not counts[name]]
     assert not missing, f"the measurement had no {missing}"
     return max(call.cpu_ms for call in of_callbacks.calls)
@@ -232,6 +241,7 @@ def _cluster() -> Cluster:
                 while not cluster.catch_up(now_ns, lambda: False):
                     pass
     cluster.write_checkpoint()
+    collapse_memory()
     return cluster
 
 
@@ -244,6 +254,7 @@ async def _measure(of_turns: _Durations, of_callbacks: _Durations) -> Counter[st
     application = Application(turns, AllowedHosts())
     for name in ("_execute_queued", "_advance_long", "_wake_due", "_begin_checkpoint"):
         of_turns.add_part(turns, name)
+    of_turns.add_part(readers, "_fork")
     of_turns.add_part(cluster.world, "catch_up")
     of_turns.add_part(cluster.world.log, "flush")
     of_turns.add_part(cluster.events, "write")
@@ -257,6 +268,7 @@ async def _measure(of_turns: _Durations, of_callbacks: _Durations) -> Counter[st
     scheduler.call_extender = _counted(counts, "extender calls", _hanging_extender)
     with short_collections():
         running = asyncio.create_task(turns.run())
+        keeping = asyncio.create_task(keep_huge_pages())
         await turns.execute(_request("GET", "/version"))
         numbers = itertools.count()
         is_over = asyncio.Event()
@@ -289,6 +301,7 @@ async def _measure(of_turns: _Durations, of_callbacks: _Durations) -> Counter[st
             gc.callbacks.remove(of_turns.collected)
             gc.callbacks.remove(of_callbacks.collected)
         turns.stop()
+        keeping.cancel()
         await running
         await asyncio.gather(*load, return_exceptions=True)
     return counts
@@ -322,9 +335,9 @@ async def _hanging(turns: TurnLoop, is_over: asyncio.Event) -> None:
 
 async def _forking(turns: TurnLoop, is_over: asyncio.Event, counts: Counter[str]) -> None:
     """Count the pods in a reader process again and again."""
-    readers, store = Readers(turns), turns.cluster.store
+    called, store = readers.Readers(turns), turns.cluster.store
     while not is_over.is_set():
-        assert await readers.call(lambda _: store.count(POD)) > 0
+        assert await called.call(lambda _: store.count(POD)) > 0
         counts["readers"] += 1
         await asyncio.sleep(4)
 

@@ -273,6 +273,68 @@ def histories(draw: st.DrawFn) -> list[tuple[Any, ...]]:
     return steps
 
 
+LABELS = ("web", "web-1", "a.b_C", "x" * 63, "x" * 64, "-x", "", "é", 'a"b', "1")
+VARIABLES = ("A", "B", "AB", "A_B", "a", "_", "Z9", "with-hyphen", "with space", "", "=", "é")
+TEXTS = ("1", "", " ", "$(A)", "a <b> & 'c'", 'a "quote"', "\\", "\n", "x" * 1025, "100m", "web")
+IMAGES = ("app:1", "app:v1.2-x", "app", "app:latest", "host:5000/app", "a/b:1@sha256:x", " ", "")
+CPUS = ("100m", "250m", "1", "1000m", "2000m", "0", "-1", "1.5", "0.1", "1e3", "100", 1, None, "x")
+MEMORIES = ("500Mi", "512Mi", "1024Mi", "1Gi", "1Ki", "100m", "1.5Gi", "2048Ki", "1000000", "0Mi")
+USUAL = ("web", ("A", "B"), "1", "app:1", ("100m", "100m"), ("500Mi", "500Mi"))
+
+_pairs = st.one_of(
+    st.sampled_from(CPUS).map(lambda each: (each, each)),
+    st.tuples(st.sampled_from(CPUS), st.sampled_from(CPUS)),
+)
+_memory_pairs = st.one_of(
+    st.sampled_from(MEMORIES).map(lambda each: (each, each)),
+    st.tuples(st.sampled_from(MEMORIES), st.sampled_from(MEMORIES)),
+)
+_unusual = st.tuples(
+    st.sampled_from(LABELS),
+    st.tuples(st.sampled_from(VARIABLES), st.sampled_from(VARIABLES)),
+    st.sampled_from(TEXTS),
+    st.sampled_from(IMAGES),
+    _pairs,
+    _memory_pairs,
+)
+
+
+@st.composite
+def varied(draw: st.DrawFn) -> tuple[Any, ...]:
+    """Return a step that creates pods whose values differ in a few places from usual ones."""
+    pods = []
+    for _ in range(draw(st.integers(3, 8))):
+        values, unusual = list(USUAL), draw(_unusual)
+        for place in draw(st.lists(st.integers(0, len(USUAL) - 1), max_size=2)):
+            values[place] = unusual[place]
+        pods.append(tuple(values))
+    sides = draw(st.sampled_from([("requests", "limits"), ("requests",), ("limits",)]))
+    of_pod = draw(st.sampled_from([None, None, None, {"limits": {"cpu": "300m"}}]))
+    return ("varied", pods, sides, of_pod, draw(st.booleans()))
+
+
+def _varied_pod(
+    name: str, values: tuple[Any, ...], sides: tuple[str, ...], of_pod: Any
+) -> dict[str, Any]:
+    label, variables, text, image, cpu, memory = values
+    amounts = {}
+    for side, *pair in zip(sides, cpu, memory, strict=False):
+        amounts[side] = dict(zip(("cpu", "memory"), pair, strict=True))
+    env = [{"name": each, "value": f"{text}"} for each in variables]
+    container = {"name": "main", "image": image, "env": env, "resources": amounts}
+    other = {"name": "other", "image": "other:1", "env": [{"name": "OTHER", "value": text}]}
+    spec: dict[str, Any] = {"containers": [container, other]}
+    if of_pod is not None:
+        spec["resources"] = of_pod
+    labels = {"app": label, "index": name}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "labels": labels},
+        "spec": spec,
+    }
+
+
 NOTES = (
     "Successfully assigned default/web to node-1",
     "100% of <all> & more: 'x'",
@@ -415,6 +477,17 @@ class Session:
                         user=user,
                         is_compact=is_compact,
                     )
+            case ("varied", pods, sides, of_pod, is_compact):
+                for number, values in enumerate([USUAL] * 4 + pods):
+                    self.count += 1
+                    # The first four teach the server.
+                    numbered = (f"{values[0]}-{number}", *values[1:]) if number < 4 else values
+                    self.send(
+                        "POST",
+                        "/api/v1/namespaces/default/pods",
+                        _varied_pod(f"web-{self.count}", numbered, sides, of_pod),
+                        is_compact=is_compact,
+                    )
             case ("create", index):
                 path, version, document = STATE[index]
                 self.send("POST", path, {"apiVersion": version, **document})
@@ -469,6 +542,18 @@ def test_events_from_templates_are_those_in_full(taken: list[tuple[Any, ...]]) -
 @given(histories())
 def test_pods_from_templates_are_those_in_full(taken: list[tuple[Any, ...]]) -> None:
     _compare(taken)
+
+
+@effort(60, deadline=None)
+@given(st.lists(st.one_of(varied(), varied(), others), min_size=1, max_size=4))
+def test_pods_that_vary_are_those_in_full(taken: list[tuple[Any, ...]]) -> None:
+    _compare(taken)
+
+
+def test_usual_pods_that_vary_are_executed_from_templates() -> None:
+    session = Session(templates_max=3)
+    session.take(("varied", [USUAL] * 3, ("requests", "limits"), None, True))
+    assert session.server._prepared.executed_count == 4
 
 
 def _compare(taken: list[tuple[Any, ...]]) -> None:

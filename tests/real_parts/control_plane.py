@@ -7,6 +7,7 @@ run; service account admission is off; bearer tokens are static.
 from __future__ import annotations
 
 import http.client
+import json
 import shutil
 import signal
 import socket
@@ -17,7 +18,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
@@ -51,13 +52,14 @@ class ControlPlane:
         self.folder = folder
         self.port = 0
         self._processes: list[subprocess.Popen[bytes]] = []
+        self._etcd = ""
 
     @property
     def address(self) -> str:
         """The URL of kube-apiserver."""
         return f"https://127.0.0.1:{self.port}"
 
-    def start(self, *flags: str, port: int = 0) -> None:
+    def start(self, *flags: str, port: int = 0, has_service_accounts: bool = False) -> None:
         """Start etcd and kube-apiserver, and wait until the server is ready.
 
         Parameters
@@ -66,6 +68,8 @@ class ControlPlane:
             Further flags of kube-apiserver.
         port : int
             Of kube-apiserver; 0 for a free one.
+        has_service_accounts : bool
+            Whether admission gives pods their service account.
 
         Raises
         ------
@@ -74,7 +78,7 @@ class ControlPlane:
         """
         client, peer = _free_port(), _free_port()
         self.port = port or _free_port()
-        etcd = f"http://127.0.0.1:{client}"
+        etcd = self._etcd = f"http://127.0.0.1:{client}"
         self._run("etcd", f"--data-dir={self.folder / 'etcd-data'}", "--unsafe-no-fsync",
                   "--log-level=error", f"--listen-client-urls={etcd}",
                   f"--advertise-client-urls={etcd}",
@@ -85,10 +89,11 @@ class ControlPlane:
         tokens.write_text(TOKENS)
         key.write_bytes(_private_key())
         key.chmod(0o600)
+        left_out = () if has_service_accounts else ("--disable-admission-plugins=ServiceAccount",)
         self._run("kube-apiserver", f"--etcd-servers={etcd}", f"--secure-port={self.port}",
                   "--bind-address=127.0.0.1", f"--cert-dir={self.folder / 'certificates'}",
                   "--service-cluster-ip-range=10.0.0.0/24", f"--token-auth-file={tokens}",
-                  "--authorization-mode=RBAC", "--disable-admission-plugins=ServiceAccount",
+                  "--authorization-mode=RBAC", *left_out,
                   "--allow-privileged=true",
                   "--service-account-issuer=https://kubernetes.default.svc",
                   f"--service-account-key-file={key}", f"--service-account-signing-key-file={key}",
@@ -106,6 +111,31 @@ class ControlPlane:
                 process.kill()
                 process.wait()
         self._processes.clear()
+
+    def restart_server(self) -> None:
+        """Kill kube-apiserver, start it again, and wait until it is ready."""
+        ended = self._processes.pop()
+        # A graceful end would wait for open watches.
+        ended.kill()
+        ended.wait()
+        words = list(map(str, ended.args))  # type: ignore[arg-type]
+        self._run("kube-apiserver", *words[1:])
+        self._wait_until_ready()
+
+    def compact(self) -> None:
+        """Remove all versions but the present ones from etcd: older watches cannot resume."""
+        found = self._ask_etcd("range", {"key": "AA==", "limit": "1"})
+        self._ask_etcd("compaction", {"revision": found["header"]["revision"], "physical": True})
+
+    def _ask_etcd(self, method: str, body: dict[str, Any]) -> dict[str, Any]:
+        connection = http.client.HTTPConnection(self._etcd.removeprefix("http://"), timeout=60)
+        connection.request("POST", f"/v3/kv/{method}", json.dumps(body))
+        reply = connection.getresponse()
+        found: dict[str, Any] = json.loads(reply.read())
+        connection.close()
+        if reply.status != http.HTTPStatus.OK:
+            raise FailedStartError(f"etcd: {method}: {found}")
+        return found
 
     def log(self, name: str) -> str:
         """Return what a component has logged."""
@@ -144,12 +174,14 @@ class ControlPlane:
 
 
 @contextmanager
-def running(*flags: str, port: int = 0) -> Iterator[ControlPlane]:
+def running(
+    *flags: str, port: int = 0, has_service_accounts: bool = False
+) -> Iterator[ControlPlane]:
     """Start a control plane with new data; end it and remove the data afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="real-parts-"))
     plane = ControlPlane(folder)
     try:
-        plane.start(*flags, port=port)
+        plane.start(*flags, port=port, has_service_accounts=has_service_accounts)
         yield plane
     finally:
         plane.stop()

@@ -19,6 +19,7 @@ from podwright.objects import (
     Pod,
     ResourceClaim,
     StorageClass,
+    with_fields,
 )
 
 
@@ -146,6 +147,7 @@ def edited(
     """
     before = PlacedPods(cluster)
     reverts: list[tuple[bool, Object]] = []
+    released: list[ResourceClaim | str] = []
     try:
         for obj in put:
             old = _current(cluster, obj)
@@ -153,6 +155,7 @@ def edited(
             cluster.put(obj)
         for pod in delete:
             cluster.remove(pod.key)
+        released = _release_claims(cluster, delete)
         for obj in drop:
             reverts.append((False, obj))
             cluster.delete(obj)
@@ -160,6 +163,11 @@ def edited(
     finally:
         # The pods first: a node that was added is then deleted without pods on it.
         before.remove_new()
+        for claim in released:
+            if isinstance(claim, str):
+                cluster.devices.restore(claim)
+            else:
+                cluster.devices.assume(claim)
         # Backward, so that an object that was put twice gets its original version.
         for is_new, obj in reversed(reverts):
             if is_new:
@@ -167,6 +175,35 @@ def edited(
             else:
                 cluster.put(obj)
         before.restore()
+
+
+def _release_claims(cluster: Cluster, pods: Sequence[Pod]) -> list[ResourceClaim | str]:
+    """Free the devices that only these pods use, as the controller of claims does.
+
+    Returns
+    -------
+    list of ResourceClaim or str
+        What to assume again at the end; the key of a claim that was not assumed.
+    """
+    devices = cluster.devices
+    uids = {pod.uid for pod in pods if pod.uid}
+    found: list[ResourceClaim | str] = []
+    if not uids or devices.is_empty:
+        return found
+    assumed = {claim.key: claim for claim in devices.assumptions()}
+    for key in list(devices.claims):
+        claim = devices.claim(key)
+        if claim is None or not any(user.uid in uids for user in claim.status.reserved_for):
+            continue
+        found.append(assumed.get(key, key))
+        left = tuple(user for user in claim.status.reserved_for if user.uid not in uids)
+        if left:
+            devices.assume(with_fields(claim, "status", reserved_for=left))
+        else:
+            devices.assume(
+                with_fields(claim, "status", reserved_for=(), allocation=None, devices=())
+            )
+    return found
 
 
 def _current(cluster: Cluster, obj: Object) -> Object | None:

@@ -20,7 +20,9 @@ from typing import Any, cast
 from podwright.api.admission import SERVED, Admission, Rejected
 from podwright.api.binding import NO_LABELS, topology_labels
 from podwright.api.bootstrap_objects import namespace
+from podwright.api.create_update import Scope
 from podwright.api.eviction import EvictionRejected, decide_eviction, with_disruption_target
+from podwright.api.field_owners import FieldOwners
 from podwright.api.object_edits import merge_patched, with_defaults, with_fields_of_others
 from podwright.api.object_validation import ObjectValidation
 from podwright.api.preconditions import check
@@ -36,7 +38,7 @@ from podwright.api.requests import (
     UpdateObject,
     WriteRequest,
 )
-from podwright.api.resource_storage import ResourceStorage
+from podwright.api.resource_storage import OwnersOf, ResourceStorage
 from podwright.objects import (
     Document,
     InvalidObject,
@@ -71,6 +73,7 @@ class Api:
         self.store = store
         self._is_served = is_served
         self._storage = ResourceStorage(store)
+        self._owners: FieldOwners | None = None
         self.admission = Admission(
             store, added=SERVED if is_served else (), update_status=self._update_status
         )
@@ -85,6 +88,10 @@ class Api:
             EvictPod: self._evict,
             ScaleObject: self._scale,
         }
+
+    def keep_owners(self, owners: FieldOwners) -> None:
+        """Keep the `managedFields` of objects from now on."""
+        self._owners = owners
 
     def handle(self, request: WriteRequest, user: str, now_ns: int) -> Reply:
         """Execute a request.
@@ -111,14 +118,30 @@ class Api:
     def _create(self, request: CreateObject, now_ns: int) -> Stored:
         obj = self.admission.admit_new(request.obj, request.user, now_ns)
         self.validation.check_new(obj)
-        return self._storage.create(obj, now_ns)
+        return self._storage.create(obj, now_ns, owners=self._new_owners(request, now_ns))
+
+    def _new_owners(
+        self, request: CreateObject | ApplyObject, now_ns: int
+    ) -> list[Document] | None:
+        if self._owners is None:
+            return None
+        return self._owners.created(request.obj, request.user, now_ns)
+
+    def _owners_of(self, scope: Scope, user: str, now_ns: int) -> OwnersOf | None:
+        owners = self._owners
+        if owners is None:
+            return None
+        return lambda old, new: owners.updated(old, new, scope, user, now_ns)
 
     def _update(self, request: UpdateObject, now_ns: int) -> Stored:
         obj, scope = request.obj, request.scope
+        owners_of = self._owners_of(scope, request.user, now_ns)
         if scope == "status":
-            return self._storage.update(obj, scope=scope)
+            return self._storage.update(obj, scope=scope, owners_of=owners_of)
         obj = self.admission.complete_update(obj, request.user, now_ns)
-        return self._storage.update(obj, scope=scope, validate=self.validation.check_update)
+        return self._storage.update(
+            obj, scope=scope, validate=self.validation.check_update, owners_of=owners_of
+        )
 
     def _update_status(self, document: Document, now_ns: int) -> None:
         """Store an object with the status that admission has computed."""
@@ -145,13 +168,16 @@ class Api:
             body = with_fields(self.admission.admit(obj), "metadata", resource_version="", uid="")
             if not is_recorded:
                 self.validation.check_new(body)
-            return self._storage.update(body, scope=scope)
+            # A recorded object has the managed fields of its server.
+            owners_of = None if is_recorded else self._owners_of(scope, request.user, now_ns)
+            return self._storage.update(body, scope=scope, owners_of=owners_of)
         if is_recorded and obj.uid:
             return self.store.put(self.admission.admit(obj))
         admitted = self.admission.admit_new(obj, now_ns=now_ns)
         if not is_recorded:
             self.validation.check_new(admitted)
-        return self._storage.create(admitted, now_ns)
+        owners = None if is_recorded else self._new_owners(request, now_ns)
+        return self._storage.create(admitted, now_ns, owners=owners)
 
     def _patch(self, request: PatchObject, now_ns: int) -> Stored:
         patched = merge_patched(self.store.require(request.object_kind, request.key), request.patch)

@@ -35,6 +35,8 @@ Scope: TypeAlias = Literal["main", "status", "whole"]
 _replace = msgspec.structs.replace
 _KEPT = tuple(key for key in METADATA_KEYS.values() if key != "finalizers")
 """The metadata fields that no update changes."""
+_OWNERS = "managedFields"
+_KEPT_WITH_OWNERS = (*_KEPT, _OWNERS)
 
 _DROPPED_AT_CREATION = (
     "generation",
@@ -45,8 +47,23 @@ _DROPPED_AT_CREATION = (
 """The metadata fields that a create request cannot set."""
 
 
-def created(obj: T, *, strategy: KindStrategy, name: str, uid: str, version: int, now_ns: int) -> T:
-    """Return a new object with the metadata that the server sets."""
+def created(
+    obj: T,
+    *,
+    strategy: KindStrategy,
+    name: str,
+    uid: str,
+    version: int,
+    now_ns: int,
+    owners: list[Document] | None = None,
+) -> T:
+    """Return a new object with the metadata that the server sets.
+
+    Parameters
+    ----------
+    owners : list of dict, optional
+        The managed fields, if they are kept.
+    """
     text, generation, now = (
         str(version),
         # Of kinds that count no changes, upstream keeps what was sent.
@@ -72,18 +89,34 @@ def created(obj: T, *, strategy: KindStrategy, name: str, uid: str, version: int
     document["creationTimestamp"] = now
     if generation:
         document["generation"] = generation
+    if owners:
+        document[_OWNERS] = owners
     raw = obj.raw.copy()
     raw["metadata"] = document
     return _replace(obj, metadata=metadata, raw=raw)
 
 
-def updated(current: T, new: T, *, scope: Scope, strategy: KindStrategy, version: int) -> T | None:
-    """Return the object after an update, None if the update changes nothing."""
+def updated(
+    current: T,
+    new: T,
+    *,
+    scope: Scope,
+    strategy: KindStrategy,
+    version: int,
+    keeps_owners: bool = False,
+) -> T | None:
+    """Return the object after an update, None if the update changes nothing.
+
+    Parameters
+    ----------
+    keeps_owners : bool
+        Whether the managed fields are those of the current object; otherwise those of the new one.
+    """
     if scope == "status" and _shares_metadata(current, new):
         return _with_new_status(current, new, version)
     was, stored = current.metadata, current.raw["metadata"]
     document: dict[str, Any] = (new.raw.get("metadata") or {}).copy()
-    for key in _KEPT:
+    for key in _KEPT_WITH_OWNERS if keeps_owners else _KEPT:
         kept = stored.get(key)
         if kept is not None:
             document[key] = kept

@@ -17,7 +17,7 @@ from podwright.api.deletion import Propagation, deletion, is_released
 from podwright.api.identity import generated_name, uid_at
 from podwright.api.kind_strategies import KindStrategy, strategy_of
 from podwright.api.preconditions import check, check_body
-from podwright.objects import KubernetesObject, NamespacedName, Pod
+from podwright.objects import Document, KubernetesObject, NamespacedName, Pod
 from podwright.store import (
     POD,
     AlreadyExists,
@@ -36,6 +36,9 @@ from podwright.store import (
 
 Validate: TypeAlias = Callable[[KubernetesObject, KubernetesObject], None]
 """Checks a new version of an object against the stored one."""
+
+OwnersOf: TypeAlias = Callable[[KubernetesObject, KubernetesObject], "list[Document] | None"]
+"""Returns the managed fields of the new version, given second, of a stored object."""
 
 
 class ResourceStorage:
@@ -59,7 +62,13 @@ class ResourceStorage:
         return self._custom.get(kind) or strategy_of(kind)
 
     def create(
-        self, obj: KubernetesObject, now_ns: int, *, uid: str = "", is_dry_run: bool = False
+        self,
+        obj: KubernetesObject,
+        now_ns: int,
+        *,
+        uid: str = "",
+        owners: list[Document] | None = None,
+        is_dry_run: bool = False,
     ) -> Stored:
         """Store a new object, its status included.
 
@@ -71,6 +80,8 @@ class ResourceStorage:
             The time of creation.
         uid : str
             The uid, if it was drawn for the request; otherwise it is drawn here.
+        owners : list of dict, optional
+            The managed fields, if they are kept and the object does not have them.
         is_dry_run : bool
             Whether nothing is stored.
 
@@ -103,6 +114,7 @@ class ResourceStorage:
             uid=uid or uid_at(store.seed, version),
             version=version,
             now_ns=now_ns,
+            owners=owners,
         )
         if not is_dry_run:
             store.commit(change_of(version, kind, key, None, made))
@@ -115,6 +127,7 @@ class ResourceStorage:
         scope: Scope = "main",
         expected: int | None = None,
         validate: Validate | None = None,
+        owners_of: OwnersOf | None = None,
     ) -> Stored:
         """Update an existing object.
 
@@ -130,6 +143,8 @@ class ResourceStorage:
             the object; without either, the update is unconditional.
         validate : callable, optional
             Raises if the new version, given first, is not a valid successor of the stored one.
+        owners_of : callable, optional
+            Computes the managed fields, which are otherwise those of the object.
 
         Returns
         -------
@@ -151,11 +166,24 @@ class ResourceStorage:
         check_body(kind, current, obj, expected)
         version = self.store.resource_version + 1
         strategy = self._strategy(kind)
-        new = updated(current, obj, scope=scope, strategy=strategy, version=version)
+        new = updated(
+            current,
+            obj,
+            scope=scope,
+            strategy=strategy,
+            version=version,
+            keeps_owners=owners_of is not None,
+        )
         if new is None:
             return Stored(current, int(current.metadata.resource_version), "unchanged")
         if validate is not None:
             validate(new, current)
+        if owners_of is not None:
+            owners = owners_of(current, new)
+            if owners:
+                new.raw["metadata"]["managedFields"] = owners
+            else:
+                new.raw["metadata"].pop("managedFields", None)
         return self._commit_update(kind, current, new, version)
 
     def replace(
@@ -221,6 +249,9 @@ class ResourceStorage:
             raise Conflict(POD, key, error)
         version = self.store.resource_version + 1
         new = bound(pod, node, now_ns=now_ns, version=version, labels=labels)
+        before = pod.raw.get("spec")
+        if self.store.keeps_encodings and before and "nodeName" not in before:
+            self.store.encodings.keep_extended(new.raw, "spec", before, "nodeName")
         self.store.commit(change_of(version, POD, key, pod, new))
         return Stored(new, version, "updated")
 

@@ -6,7 +6,6 @@ The path grammar of the Kubernetes API is fixed, so there is no router in front 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -120,6 +119,8 @@ class Application:
             return
         if body is None:
             return
+        # The body has its length; bodies of one template may differ in theirs.
+        headers.pop("content-length", None)
         request = HttpRequest(
             method=scope["method"],
             path=scope["path"],
@@ -167,7 +168,7 @@ class Application:
             await stopping(scope, receive, send)
 
 
-def _headers(pairs: Any) -> Mapping[str, str]:
+def _headers(pairs: Any) -> dict[str, str]:
     """Return headers by name; several values of a name are joined by commas."""
     headers: dict[str, str] = {}
     for raw_name, raw_value in pairs:

@@ -91,6 +91,9 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
         to twice as many.
     observes_plugins : bool
         Whether the calls of plugins are observed from the start; see `PluginMonitor`.
+    keeps_timelines : bool
+        Whether the timelines of the schedulers are collected while they run, so that they need no
+        replay.
     """
 
     has_scheduler: bool = True
@@ -104,6 +107,7 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     is_bare: bool = False
     log_events: int = LOG_EVENTS
     observes_plugins: bool = False
+    keeps_timelines: bool = False
 
 
 SERVICE: Final = ("", "Service")
@@ -253,6 +257,16 @@ class Cluster:
         if reply.status >= BAD_REQUEST:
             raise RejectedService(str(msgspec.json.decode(reply.body)["message"]))
 
+    @property
+    def late_steps(self) -> int | None:
+        """How many steps the first world has done for all kinds of work; None if it is not late.
+
+        See `podwright.simulation.backlog`.
+        """
+        backlog = self.world.backlog
+        is_going = backlog.is_late and not self.is_resting and self.breakpoints.hit is None
+        return backlog.steps if is_going else None
+
     def begin_turn(self, now_ns: int) -> None:
         """Let the time of idle worlds pass, so that a turn's requests are not in its past."""
         if not self.is_resting:
@@ -350,15 +364,21 @@ class Cluster:
                 each.write_checkpoint()
 
     def change_scheduler(
-        self, scheduler: SchedulerOptions, call_extender: CallExtender | None = None
+        self,
+        scheduler: SchedulerOptions,
+        call_extender: CallExtender | None = None,
+        *,
+        served: ServedScheduler | None = None,
     ) -> None:
-        """Continue with another configuration of the first scheduler; see `with_scheduler`.
+        """Continue with another configuration of a scheduler; see `with_scheduler`.
 
         Parameters
         ----------
         scheduler : SchedulerOptions
         call_extender : callable, optional
             Makes the calls to the extenders of the configuration.
+        served : ServedScheduler, optional
+            The scheduler; the first one if left out.
 
         Raises
         ------
@@ -366,10 +386,12 @@ class Cluster:
             The configuration is not valid, or has a schedulerName that another scheduler of the
             cluster has; the present one stays.
         """
-        repeated = repeated_names(scheduler, [each.options for each in self.schedulers[1:]])
+        served = served or self.schedulers[0]
+        others = [each.options for each in self.schedulers if each is not served]
+        repeated = repeated_names(scheduler, others)
         if repeated:
             raise InputError(repeated)
-        self.schedulers[0].change(scheduler, call_extender)
+        served.change(scheduler, call_extender)
 
     @property
     def has_scheduler(self) -> bool:
@@ -456,6 +478,7 @@ def new_cluster(
             KindSchemas(api_server.resources),
             api_server.allows_approval,
             options.sign,
+            has_kubelets=options.has_lifecycle,
         )
         if options.has_controllers
         else ()
@@ -473,6 +496,7 @@ def new_cluster(
         has_kubelet=options.has_lifecycle,
         report_failure=_log_controller_failure,
     )
+    world.api.keep_owners(api_server.component_owners)
     first = ServedScheduler(
         world,
         scheduler,
@@ -480,11 +504,11 @@ def new_cluster(
         call_extender=call_extender,
         extender_calls=extender_calls,
         log_events=options.log_events,
+        keeps_timeline=options.keeps_timelines,
     )
-    others = [
-        _beside(world, each, caller, (events, breakpoints), log_events=options.log_events)
-        for each, caller in more
-    ]
+    others = [_beside(world, each, caller, (events, breakpoints), options) for each, caller in more]
+    for each in others:
+        each.world.api.keep_owners(api_server.component_owners)
     if options.observes_plugins:
         for each in (first, *others):
             each.monitor.start()
@@ -496,8 +520,7 @@ def _beside(
     scheduler: SchedulerOptions,
     call_extender: CallExtender | None,
     observers: tuple[EventObjects, Breakpoints],
-    *,
-    log_events: int,
+    options: ClusterOptions,
 ) -> ServedScheduler:
     """Return a scheduler in a world that has nothing else, over the store of another world."""
     calls: list[tuple[int, ExtenderCall]] = []
@@ -518,7 +541,8 @@ def _beside(
         observers[1],
         call_extender=call_extender,
         extender_calls=calls,
-        log_events=log_events,
+        log_events=options.log_events,
+        keeps_timeline=options.keeps_timelines,
     )
 
 

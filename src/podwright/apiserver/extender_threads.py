@@ -33,6 +33,8 @@ class ExtenderThreads:
     Attributes
     ----------
     call : callable
+    is_idle : threading.Event
+        Set while no call is unfinished.
     """
 
     def __init__(self, call: CallExtender, replied: Replied) -> None:
@@ -42,11 +44,14 @@ class ExtenderThreads:
         self._lock = threading.Lock()
         self._unfinished = 0
         self._threads = 0
+        self.is_idle = threading.Event()
+        self.is_idle.set()
 
     def begin(self, number: int, request: ExtenderCall) -> None:
         """Begin a call; `replied` receives its reply."""
         with self._lock:
             self._unfinished += 1
+            self.is_idle.clear()
             is_thread_needed = self._unfinished > self._threads and self._threads < THREADS_MAX
             self._threads += is_thread_needed
         self._requests.put((number, request))
@@ -64,3 +69,6 @@ class ExtenderThreads:
             with self._lock:
                 self._unfinished -= 1
             self._replied(number, reply)
+            with self._lock:
+                if not self._unfinished:
+                    self.is_idle.set()

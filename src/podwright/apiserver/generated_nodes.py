@@ -32,5 +32,10 @@ def _node(number: int) -> Document:
             },
         },
         "spec": {},
-        "status": {"capacity": dict(RESOURCES), "allocatable": dict(RESOURCES)},
+        "status": {
+            "capacity": dict(RESOURCES),
+            "allocatable": dict(RESOURCES),
+            # The API server writes the port in each node, also where no kubelet has set it.
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": 0}},
+        },
     }

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+import msgspec
+
 from podwright.apiserver.cluster import Cluster
+from podwright.assembly import source_of
+from podwright.framework import Plugin
+from podwright.machine import SchedulerOptions
 from podwright.store import kind_of
 
 
+def with_plugins(options: SchedulerOptions, plugins: Collection[type[Plugin]]) -> SchedulerOptions:
+    """Return options with other classes of plugin files; those of installed packages stay."""
+    installed = (each for each in options.plugins if source_of(each) is None)
+    return msgspec.structs.replace(options, plugins=(*plugins, *installed))
+
+
 class InitialState:
-    """The objects of a cluster at a time, and the configuration of its scheduler.
+    """The objects of a cluster at a time, and the configurations of its schedulers.
 
     Parameters
     ----------
@@ -16,14 +29,19 @@ class InitialState:
 
     def __init__(self, cluster: Cluster) -> None:
         store = cluster.store
-        self.scheduler = cluster.scheduler
-        self._call_extender = cluster.schedulers[0].call_extender
-        self._objects = {
-            (kind, obj.key): obj for kind in store.kinds() for obj in store.list(kind).objects
-        }
+        self._schedulers = [(each.options, each.call_extender) for each in cluster.schedulers]
+        # Their keys are not kept: with those of 50,000 pods and their Events it took 60 MiB.
+        self._objects = [store.list(kind).objects for kind in store.kinds()]
 
     def __len__(self) -> int:
-        return len(self._objects)
+        return sum(map(len, self._objects))
+
+    def change_plugins(self, plugins: Collection[type[Plugin]]) -> None:
+        """Replace the classes of plugin files; those of installed packages stay."""
+        self._schedulers = [
+            (with_plugins(options, plugins), call_extender)
+            for options, call_extender in self._schedulers
+        ]
 
     def restore(self, cluster: Cluster) -> None:
         """Put back the objects, remove all others, and start the schedulers anew.
@@ -31,12 +49,16 @@ class InitialState:
         Objects that are put back keep their uids; clients see the changes as others.
         """
         store = cluster.store
+        restored = [obj for objects in self._objects for obj in objects]
+        kept = {(kind_of(obj), obj.key) for obj in restored}
         present = [obj for kind in store.kinds() for obj in store.list(kind).objects]
         for obj in present:
-            if (kind_of(obj), obj.key) not in self._objects:
+            if (kind_of(obj), obj.key) not in kept:
                 store.drop(kind_of(obj), obj.key)
-        for obj in self._objects.values():
+        for obj in restored:
             store.put(obj)
-        cluster.change_scheduler(self.scheduler, self._call_extender)
-        for each in cluster.schedulers[1:]:
-            each.change(each.options, each.call_extender)
+        # All at once: the names of one may be those that another one has now.
+        for each, (options, call_extender) in zip(
+            cluster.schedulers, self._schedulers, strict=True
+        ):
+            each.change(options, call_extender)

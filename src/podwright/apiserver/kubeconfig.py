@@ -70,6 +70,25 @@ def kubeconfig(server: str, token: str, tls: TlsData | None = None) -> dict[str,
     }
 
 
+def check_kubeconfig(path: Path) -> None:
+    """Check that a kubeconfig can replace the file of this name, without a change to it.
+
+    Raises
+    ------
+    KubeconfigError
+        The file was written by something else, or cannot be read.
+    """
+    try:
+        is_foreign = path.exists() and not path.read_text(encoding="utf-8").startswith(_COMMENT)
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unwritable(path, error) from error
+    if is_foreign:
+        raise KubeconfigError(
+            f"{path}: the file exists and was not written by podwright; name another one with"
+            " --kubeconfig"
+        )
+
+
 def write_kubeconfig(path: Path, document: dict[str, Any]) -> None:
     """Write a kubeconfig; a file that podwright did not write is not replaced.
 
@@ -78,12 +97,8 @@ def write_kubeconfig(path: Path, document: dict[str, Any]) -> None:
     KubeconfigError
         The file was written by something else, or cannot be written.
     """
+    check_kubeconfig(path)
     try:
-        if path.exists() and not path.read_text(encoding="utf-8").startswith(_COMMENT):
-            raise KubeconfigError(
-                f"{path}: the file exists and was not written by podwright; name another one with"
-                " --kubeconfig"
-            )
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(f".{path.name}.partial")
         partial.unlink(missing_ok=True)
@@ -91,9 +106,13 @@ def write_kubeconfig(path: Path, document: dict[str, Any]) -> None:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(_COMMENT + yaml.safe_dump(document, sort_keys=False))
         partial.replace(path)
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise KubeconfigError(f"{path}: the kubeconfig cannot be written: {reason}") from error
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: Path, error: OSError | UnicodeDecodeError) -> KubeconfigError:
+    reason = getattr(error, "strerror", None) or error
+    return KubeconfigError(f"{path}: the kubeconfig cannot be written: {reason}")
 
 
 def _base64(data: bytes) -> str:

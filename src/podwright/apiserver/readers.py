@@ -19,7 +19,7 @@ import pickle
 import signal
 import struct
 import warnings
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
 from podwright.apiserver.turn_loop import TurnLoop
@@ -34,6 +34,8 @@ Report: TypeAlias = Callable[[object], None]
 """Reports progress: a value that can be pickled."""
 
 _LENGTH: Final = struct.Struct("!Q")
+_READ_BYTES: Final = 1 << 18
+_PART_BYTES: Final = 1 << 18
 _PROGRESS: Final = 0
 _RESULT: Final = 1
 _ERROR: Final = 2
@@ -76,37 +78,117 @@ class Readers:
         Exception
             What the function raised.
         """
+        async with self._reader(function) as pipe:
+            result: T = await _result(pipe, progressed)
+            return result
+
+    async def parts(self, content: Callable[[], bytes]) -> AsyncIterator[bytes]:
+        """Call a function in a reader, and yield the bytes that it returns in parts.
+
+        For long replies: receiving 100 MB as a whole, and copying them, holds the event loop for
+        200 ms.
+
+        Parameters
+        ----------
+        content : callable
+            Reads the cluster; called once.
+
+        Raises
+        ------
+        ReaderFailed
+            The reader crashed.
+        Exception
+            What the function raised, before the first part.
+        """
+        async with self._reader(lambda report: _report_parts(content(), report)) as pipe:
+            with _received(pipe) as received:
+                while True:
+                    kind, value = await _message(received)
+                    if kind == _RESULT:
+                        return
+                    yield value
+
+    @contextlib.asynccontextmanager
+    async def _reader(self, function: Callable[[Report], Any]) -> AsyncIterator[int]:
+        """Begin a reader, and return the end of its pipe; the reader ends with the block."""
         async with self._free:
             process, pipe = await self._turns.call(lambda _: _fork(function))
             try:
-                result: T = await _result(pipe, progressed)
-                return result
+                yield pipe
             finally:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(process, signal.SIGKILL)  # it has ended, or is not needed
                 await asyncio.to_thread(os.waitpid, process, 0)
 
 
+async def begun(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Return the parts of a reply, of which the first is there: errors can still be a reply."""
+    first = await anext(parts, b"")
+
+    async def all_parts() -> AsyncIterator[bytes]:
+        yield first
+        async for part in parts:
+            yield part
+
+    return all_parts()
+
+
+def _report_parts(content: bytes, report: Report) -> None:
+    for first in range(0, len(content), _PART_BYTES):
+        report(content[first : first + _PART_BYTES])
+
+
 async def _result(pipe: int, progressed: Report | None) -> Any:
-    reader = asyncio.StreamReader(limit=1 << 20)
-    with os.fdopen(pipe, "rb", buffering=0) as file:
-        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
-            lambda: asyncio.StreamReaderProtocol(reader), file
-        )
+    """Return the result of a reader, and close the pipe."""
+    with _received(pipe) as received:
+        while True:
+            kind, value = await _message(received)
+            if kind == _RESULT:
+                return value
+            if progressed is not None:
+                progressed(value)
+
+
+async def _message(received: asyncio.StreamReader) -> tuple[int, Any]:
+    """Return the kind and the value of the next message of a reader; raise what it raised."""
+    try:
+        (length,) = _LENGTH.unpack(await received.readexactly(_LENGTH.size))
+        kind, value = pickle.loads(await received.readexactly(length))
+    except asyncio.IncompleteReadError as error:
+        raise ReaderFailed("the reader process ended without a result") from error
+    if kind == _ERROR:
+        raise value
+    return kind, value
+
+
+@contextlib.contextmanager
+def _received(pipe: int) -> Iterator[asyncio.StreamReader]:
+    """Return a stream of what a reader sends, and close the pipe after the block.
+
+    The pipe is no transport: uvloop closes the descriptor of a transport once more after the file
+    object is closed, when a client's connection may have its number already.
+    """
+    loop = asyncio.get_running_loop()
+    received = asyncio.StreamReader()
+
+    def receive() -> None:
         try:
-            while True:
-                (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
-                kind, value = pickle.loads(await reader.readexactly(length))
-                if kind == _RESULT:
-                    return value
-                if kind == _ERROR:
-                    raise value
-                if progressed is not None:
-                    progressed(value)
-        except asyncio.IncompleteReadError as error:
-            raise ReaderFailed("the reader process ended without a result") from error
-        finally:
-            transport.close()
+            data = os.read(pipe, _READ_BYTES)
+        except BlockingIOError:
+            return
+        if data:
+            received.feed_data(data)
+        else:
+            loop.remove_reader(pipe)
+            received.feed_eof()
+
+    os.set_blocking(pipe, False)
+    loop.add_reader(pipe, receive)
+    try:
+        yield received
+    finally:
+        loop.remove_reader(pipe)
+        os.close(pipe)
 
 
 def _fork(function: Callable[[Report], Any]) -> tuple[int, int]:

@@ -109,7 +109,7 @@ class RunCollection:
         RunError
             It cannot be read.
         """
-        path = self._path(name)
+        path = self.path(name)
         run = RunFolder.open(path)
         summary = run.read_summary(dict) if run.has_results else None
         files = [
@@ -129,7 +129,7 @@ class RunCollection:
         RunError
             It cannot be read, or another process writes to it.
         """
-        path = self._path(name)
+        path = self.path(name)
         run = RunFolder.open(path)
         run.lock()
         run.release()
@@ -144,7 +144,7 @@ class RunCollection:
         RunError
             Another process writes to it.
         """
-        path = self._path(name)
+        path = self.path(name)
         run = RunFolder.open(path)
         run.lock()
         try:
@@ -152,17 +152,23 @@ class RunCollection:
         finally:
             run.release()
 
+    def path(self, name: str) -> Path:
+        """Return the folder of a run.
+
+        Raises
+        ------
+        UnknownRun
+        """
+        if name not in self._names():
+            raise UnknownRun(f"there is no run {name!r}")
+        return self._folder / name
+
     def _names(self) -> Iterator[str]:
         with os.scandir(self._folder) as found:
             for each in found:
                 is_folder = each.is_dir(follow_symlinks=False)
                 if is_folder and (Path(each.path) / "manifest.json").is_file():
                     yield each.name
-
-    def _path(self, name: str) -> Path:
-        if name not in self._names():
-            raise UnknownRun(f"there is no run {name!r}")
-        return self._folder / name
 
 
 def _entry(path: Path) -> RunEntry:

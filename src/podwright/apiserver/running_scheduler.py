@@ -1,24 +1,22 @@
-"""The scheduler of a served cluster: its configuration, changes of it, and the way back."""
+"""The schedulers of a served cluster: their configurations, changes of them, and the way back."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection
-from functools import partial
 from typing import Final, TypeAlias
 
 import msgspec
 
-from podwright.apiserver.initial_state import InitialState
+from podwright.apiserver.initial_state import InitialState, with_plugins
 from podwright.apiserver.received_configuration import (
     called_extenders,
     check_options,
     host_of,
     read_received,
 )
-from podwright.apiserver.served_scheduler import ServedScheduler
+from podwright.apiserver.served_scheduler import ServedScheduler, repeated_names
 from podwright.apiserver.turn_loop import TurnLoop
-from podwright.assembly import source_of
 from podwright.config import (
     EffectiveConfiguration,
     KubeSchedulerConfiguration,
@@ -41,7 +39,9 @@ class ExternalScheduler(PodwrightError):  # noqa: N818 - named for what it is
 
 
 class RunningScheduler:
-    """The scheduler of a cluster.
+    """The schedulers of a cluster, of which one is meant unless another is named.
+
+    Methods that receive a `served` scheduler concern the first one of the cluster without it.
 
     Parameters
     ----------
@@ -68,33 +68,40 @@ class RunningScheduler:
     ) -> None:
         self.turns = turns
         self._new_caller = new_caller
-        cluster = turns.cluster
-        self._initial = InitialState(cluster)
-        written = cluster.scheduler.configuration
-        self._document: Document = dict(
-            DEFAULT_CONFIGURATION if written is None else to_document(written)
-        )
-        self._initial_document = self._document
-        started = called_extenders(written or KubeSchedulerConfiguration())
-        self._allowed = {*allowed_hosts, *(host_of(each) for _, each in started)}
+        schedulers = turns.cluster.schedulers
+        self._initial = InitialState(turns.cluster)
+        written = [each.options.configuration for each in schedulers]
+        self._documents: dict[ServedScheduler, Document] = {
+            each: dict(DEFAULT_CONFIGURATION if its is None else to_document(its))
+            for each, its in zip(schedulers, written, strict=True)
+        }
+        self._initial_documents = dict(self._documents)
+        self._allowed = set(allowed_hosts)
+        for each in written:
+            started = called_extenders(each or KubeSchedulerConfiguration())
+            self._allowed.update(host_of(extender) for _, extender in started)
 
     @property
-    def options(self) -> SchedulerOptions:
-        """The options of the present scheduler."""
-        return self.turns.cluster.scheduler
+    def first(self) -> ServedScheduler:
+        """The first scheduler of the cluster."""
+        return self.turns.cluster.schedulers[0]
 
-    def configuration(self) -> Document:
-        """Return the KubeSchedulerConfiguration as it was written.
+    def configuration(self, served: ServedScheduler | None = None) -> Document:
+        """Return the KubeSchedulerConfiguration of a scheduler as it was written.
 
         Raises
         ------
         ExternalScheduler
         """
         self.require_own()
-        return self._document
+        return self._documents[served or self.first]
 
     def read(
-        self, document: Document | bytes, *, source: str = "configuration"
+        self,
+        document: Document | bytes,
+        served: ServedScheduler | None = None,
+        *,
+        source: str = "configuration",
     ) -> tuple[SchedulerOptions, EffectiveConfiguration]:
         """Return the present options with another configuration, and that with all defaults.
 
@@ -102,22 +109,25 @@ class RunningScheduler:
         ----------
         document : Document or bytes
             The decoded document, or its JSON.
+        served : ServedScheduler, optional
         source : str
             The source of the configuration, for errors.
 
         Raises
         ------
         InputError
-            The configuration is not valid, names files, or extenders that are not allowed; with
-            all errors.
+            The configuration is not valid, has a schedulerName of another scheduler, or names
+            files or extenders that are not allowed; with all errors.
         """
         errors: Collection[FieldError] = ()
         try:
             given = read_received(document, allowed_hosts=self._allowed, source=source)
         except PartialConfiguration as error:
             given, errors = error.configuration, error.errors
-        options = self._options_with(given, source)
-        return options, check_options(options, errors)
+        served = served or self.first
+        options = _options_with(served.options, given, source)
+        others = [each.options for each in self.turns.cluster.schedulers if each is not served]
+        return options, check_options(options, (*errors, *repeated_names(options, others)))
 
     def new_caller(self, options: SchedulerOptions) -> CallExtender | None:
         """Return a function that calls the extenders of options; None if there are none."""
@@ -140,18 +150,25 @@ class RunningScheduler:
         """
         self.require_own()
         given = read_received(document, allowed_hosts=self._allowed, source=source)
-        present = self.options.configuration or KubeSchedulerConfiguration()
+        first = self.first
+        present = first.options.configuration or KubeSchedulerConfiguration()
         changed = msgspec.structs.replace(
             present, profiles=given.profiles, extenders=given.extenders
         )
-        options = self._options_with(changed, source)
+        options = _options_with(first.options, changed, source)
         check_options(options)
         taken = {key: document[key] for key in _TAKEN if key in document}
-        rest = {k: v for k, v in self._document.items() if k not in _TAKEN}
-        await self._continue_with(options, rest | taken)
+        rest = {k: v for k, v in self._documents[first].items() if k not in _TAKEN}
+        await self._continue_with(first, options, rest | taken)
 
-    async def replace(self, document: Document, *, source: str = "configuration") -> None:
-        """Continue with another configuration.
+    async def replace(
+        self,
+        document: Document,
+        served: ServedScheduler | None = None,
+        *,
+        source: str = "configuration",
+    ) -> None:
+        """Continue with another configuration of a scheduler.
 
         Raises
         ------
@@ -160,8 +177,9 @@ class RunningScheduler:
             As for `read`. The present configuration stays.
         """
         self.require_own()
-        options, _ = self.read(document, source=source)
-        await self._continue_with(options, dict(document))
+        served = served or self.first
+        options, _ = self.read(document, served, source=source)
+        await self._continue_with(served, options, dict(document))
 
     async def change_plugins(self, plugins: Collection[type[Plugin]]) -> None:
         """Continue with other classes of plugin files, in all schedulers of the cluster.
@@ -175,27 +193,19 @@ class RunningScheduler:
             The configuration is not valid with them. The present plugins stay.
         """
         self.require_own()
-        others = self.turns.cluster.schedulers[1:]
-        options, *changed = (
-            msgspec.structs.replace(
-                each, plugins=(*plugins, *(one for one in each.plugins if source_of(one) is None))
-            )
-            for each in (self.options, *(other.options for other in others))
-        )
-        for each in (options, *changed):
-            check_options(each)
-        await self._continue_with(options, self._document)
-        for other, its_options in zip(others, changed, strict=True):
-            await self.turns.call(partial(_change, other, its_options))
-        self._initial.scheduler = msgspec.structs.replace(
-            self._initial.scheduler, plugins=options.plugins
-        )
+        schedulers = self.turns.cluster.schedulers
+        changed = {each: with_plugins(each.options, plugins) for each in schedulers}
+        for options in changed.values():
+            check_options(options)
+        for each, options in changed.items():
+            await self._continue_with(each, options, self._documents[each])
+        self._initial.change_plugins(plugins)
 
     async def reset(self) -> int:
-        """Restore the objects and the configuration of the start; return the number of objects."""
+        """Restore the objects and configurations of the start; return the number of objects."""
         cluster = self.turns.cluster
         await self.turns.call(lambda _: self._initial.restore(cluster))
-        self._document = self._initial_document
+        self._documents = dict(self._initial_documents)
         return len(self._initial)
 
     def require_own(self) -> None:
@@ -208,18 +218,17 @@ class RunningScheduler:
         if not self.turns.cluster.has_scheduler:
             raise ExternalScheduler("an external scheduler is used, so it has no configuration")
 
-    def _options_with(
-        self, configuration: KubeSchedulerConfiguration, source: str
-    ) -> SchedulerOptions:
-        return msgspec.structs.replace(self.options, configuration=configuration, source=source)
-
-    async def _continue_with(self, options: SchedulerOptions, document: Document) -> None:
+    async def _continue_with(
+        self, served: ServedScheduler, options: SchedulerOptions, document: Document
+    ) -> None:
         # Certificates are read and connections are prepared outside the loop.
         caller = await asyncio.to_thread(self.new_caller, options)
         cluster = self.turns.cluster
-        await self.turns.call(lambda _: cluster.change_scheduler(options, caller))
-        self._document = document
+        await self.turns.call(lambda _: cluster.change_scheduler(options, caller, served=served))
+        self._documents[served] = document
 
 
-def _change(scheduler: ServedScheduler, options: SchedulerOptions, _: int) -> None:
-    scheduler.change(options, scheduler.call_extender)
+def _options_with(
+    present: SchedulerOptions, configuration: KubeSchedulerConfiguration, source: str
+) -> SchedulerOptions:
+    return msgspec.structs.replace(present, configuration=configuration, source=source)

@@ -7,6 +7,7 @@ also has the controllers and the kubelets.
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections.abc import Sequence
 from typing import Final
@@ -17,7 +18,7 @@ from podwright.config import ExtenderCall, KubeSchedulerConfiguration
 from podwright.framework import CallExtender, Plugin
 from podwright.machine import Failure, SchedulerOptions
 from podwright.objects import DEFAULT_SCHEDULER_NAME, FieldError, Pod
-from podwright.recording import DecisionLog
+from podwright.recording import DecisionLog, TimelineFeed
 from podwright.simulation import World, with_scheduler
 
 LOGS_MAX: Final = 10
@@ -75,6 +76,8 @@ class ServedScheduler:
         The list to which the world adds calls to extenders.
     log_events : int
         How many events, at least, can be looked back at.
+    keeps_timeline : bool
+        Whether the timeline is collected while the scheduler runs.
 
     Attributes
     ----------
@@ -85,6 +88,9 @@ class ServedScheduler:
         The decision logs of the configurations so far; the last one is that of the present one.
     monitor : PluginMonitor
         Of the plugins of the present configuration.
+    timeline : TimelineFeed, optional
+        The changes since the present configuration began; None if they are not collected, or since
+        the log has dropped events: then a replay of the log has what is kept.
     """
 
     def __init__(
@@ -96,6 +102,7 @@ class ServedScheduler:
         call_extender: CallExtender | None = None,
         extender_calls: list[tuple[int, ExtenderCall]] | None = None,
         log_events: int = LOG_EVENTS,
+        keeps_timeline: bool = False,
     ) -> None:
         self.world = world
         self.options = options
@@ -105,12 +112,20 @@ class ServedScheduler:
         self._log_plugins = [options.plugins]
         self.monitor = PluginMonitor(world, breakpoints)
         self._log_events = log_events
+        self._keeps_timeline = keeps_timeline
+        self.timeline: TimelineFeed | None = None
         self._last_checkpoint = 0
         self._follow_world()
 
     def _follow_world(self) -> None:
         self.world.machine.watch_failures(_log_failure)
         self.world.log.block_events = LOG_BLOCK_EVENTS
+        self.world.log.omit_owners()
+        self.timeline = None
+        if self._keeps_timeline:
+            self.timeline = TimelineFeed(self.world.machine)
+            self.timeline.advance(self.world.now_ns)
+            self.world.components.recorder.add_feed(self.timeline)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -140,7 +155,15 @@ class ServedScheduler:
         log = self.world.log
         if log.checkpoint(self.world.machine, is_whole=True):
             self._last_checkpoint = len(log)
-            log.drop_before_checkpoint(self._log_events)
+            is_shorter = log.drop_before_checkpoint(self._log_events) > 0
+            if is_shorter and self.timeline is not None:
+                # It would grow for as long as the server runs. A reader process that begins now
+                # has the one or the other.
+                short = copy.copy(self.timeline)
+                short.drop_before(log.first_ns)
+                self.world.components.recorder.remove_feed(self.timeline)
+                self.world.components.recorder.add_feed(short)
+                self.timeline = short
 
     def change(self, options: SchedulerOptions, call_extender: CallExtender | None = None) -> None:
         """Continue with another configuration; see `with_scheduler`.

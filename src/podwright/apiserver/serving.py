@@ -19,6 +19,7 @@ import uvloop
 from podwright.apiserver.application import Application
 from podwright.apiserver.cors import with_cors
 from podwright.apiserver.hosts import AllowedHosts
+from podwright.apiserver.huge_pages import keep_huge_pages
 from podwright.apiserver.latency import ApiLatency
 from podwright.apiserver.plugin_reload import PluginReload
 from podwright.apiserver.run_collection import RunCollection
@@ -203,6 +204,7 @@ async def _serve(
         application = with_cors(application, hosts.origins)
     sites = make_sites(scheduler)
     async with contextlib.AsyncExitStack() as stack:
+        stack.callback(loop.create_task(keep_huge_pages()).cancel)
         for run in parts.background:
             stack.callback(loop.create_task(run(turns)).cancel)
         if parts.reload is not None:

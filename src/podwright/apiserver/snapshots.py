@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any, Final
 
 import msgspec
@@ -40,8 +41,8 @@ class Snapshots:
         self._scheduler = scheduler
         self._readers = Readers(scheduler.turns)
 
-    async def export(self) -> bytes:
-        """Return a snapshot of the cluster in JSON; a reader process encodes it.
+    def export(self) -> AsyncIterator[bytes]:
+        """Return the parts of a snapshot of the cluster in JSON; a reader process encodes it.
 
         Its configuration is null if podwright does not schedule the pods.
         """
@@ -53,7 +54,7 @@ class Snapshots:
             objects = [obj for kind in kinds for obj in store.list(kind).objects]
             return write_snapshot(objects, configuration=configuration)
 
-        return await self._readers.call(lambda _: encoded())
+        return self._readers.parts(encoded)
 
     async def load(self, client: ClusterClient, given: SnapshotImport) -> bool:
         """Apply the configuration and the objects of a snapshot; the first error ends the import.

@@ -38,6 +38,8 @@ from podwright.apiserver.defects import answered as answered_by
 from podwright.apiserver.extender_threads import ExtenderThreads
 from podwright.apiserver.lease_warnings import with_lease_warning
 from podwright.apiserver.served_scheduler import ServedScheduler
+from podwright.apiserver.short_collections import collect_young
+from podwright.apiserver.thread_slices import share_with_thread
 from podwright.config import ExtenderReply
 from podwright.simulation import World
 from podwright.store import ObjectStore, UnusableStore
@@ -54,6 +56,17 @@ WORLD_PAUSE_NS: Final = 3_000_000
 """The default of `world_pause_ns`."""
 
 PAUSED_WAIT_SECONDS: Final = 3600.0
+
+WITHOUT_MAX: Final = 20
+"""The most turns in a row without requests, while the world is late."""
+
+CHECKPOINT_SLICE_SECONDS: Final = 0.002
+"""How long the event loop waits at once for the thread that writes a checkpoint."""
+
+CALL_SLICE_SECONDS: Final = 0.0001
+CALL_PAUSE_SECONDS: Final = 0.005
+"""How long the event loop waits at once for the threads that call extenders, which compute little,
+and how long it goes on in between."""
 
 Waiting: TypeAlias = "asyncio.Future[HttpReply | Watch]"
 
@@ -120,11 +133,14 @@ class TurnLoop:
         self._are_clients_concurrent = False
         self._has_paused = False
         self._world_ended_ns = 0
+        self._late_steps: int | None = None
+        self._turns_without = 0
         self._world_pause_ns = world_pause_ns
         self._failure: Exception | None = None
         self._reached: list[tuple[int, asyncio.Future[None]]] = []
         self._long: deque[tuple[LongRequest, HttpRequest, Waiting]] = deque()
         self._extenders: dict[ServedScheduler, ExtenderThreads] = {}
+        self._shares: dict[threading.Event, asyncio.Task[None]] = {}
 
     async def execute(self, request: HttpRequest) -> HttpReply | Watch:
         """Execute a request in the next turn, and return its reply once it is durable.
@@ -241,6 +257,8 @@ class TurnLoop:
         finally:
             self._is_stopping = True
             self._wake_all()
+            for share in list(self._shares.values()):
+                share.cancel()
             for _, future in (*self._queue, *self._calls):
                 future.cancel()
             for *_, future in self._long:
@@ -264,9 +282,21 @@ class TurnLoop:
         """Whether the world leaves the turn to clients; its next slice then processes more."""
         if not self._are_clients_concurrent or self._is_stopping:
             return False
-        if self._calls or self._reached or self._long:
+        if self._calls or self._reached or self._long or self.cluster.late_steps is not None:
             return False
         return time.perf_counter_ns() - self._world_ended_ns < self._world_pause_ns
+
+    def _takes_requests(self) -> bool:
+        """Whether a turn executes requests: while the world is late, only after a step of it.
+
+        Otherwise the changes of requests would be all that it receives, on a busy computer.
+        """
+        steps = self.cluster.late_steps
+        if steps is not None and steps == self._late_steps and self._turns_without < WITHOUT_MAX:
+            self._turns_without += 1
+            return False
+        self._late_steps, self._turns_without = steps, 0
+        return True
 
     async def _wait_for_requests(self) -> None:
         """Wait for a request, or until the next slice of the world is due."""
@@ -322,6 +352,7 @@ class TurnLoop:
             self._wake_due(now_ns)
         self._begin_extender_calls()
         self._begin_checkpoint()
+        collect_young()
         return is_caught_up and not self._long
 
     def _advance_world(self, now_ns: int) -> bool:
@@ -342,7 +373,7 @@ class TurnLoop:
         if cluster.is_resting or not cluster.is_checkpoint_due:
             return
         cluster.is_resting = True
-        loop = asyncio.get_running_loop()
+        loop, is_done = asyncio.get_running_loop(), threading.Event()
 
         def end(failure: Exception | None) -> None:
             cluster.is_resting = False
@@ -356,10 +387,28 @@ class TurnLoop:
                     cluster.write_checkpoint()
             except Exception as error:  # noqa: BLE001 - raised in the loop
                 failure = error
+            is_done.set()
             with contextlib.suppress(RuntimeError):  # the server has ended
                 loop.call_soon_threadsafe(end, failure)
 
         threading.Thread(target=write, name="checkpoint", daemon=True).start()
+        self._share(is_done, CHECKPOINT_SLICE_SECONDS)
+
+    def _share(
+        self, is_done: threading.Event, slice_seconds: float, pause_seconds: float = 0.0
+    ) -> None:
+        """Let a thread have slices of the event loop until it is done; see `share_with_thread`."""
+
+        async def share() -> None:
+            try:
+                await share_with_thread(
+                    is_done, slice_seconds=slice_seconds, pause_seconds=pause_seconds
+                )
+            finally:
+                del self._shares[is_done]
+
+        if is_done not in self._shares:
+            self._shares[is_done] = asyncio.create_task(share())
 
     def _release_reached(self) -> None:
         """Release those who wait for a time, once nothing is left that is due until then."""
@@ -397,6 +446,7 @@ class TurnLoop:
         for number, call in scheduler.extender_calls:
             threads.begin(number, call)
         scheduler.extender_calls.clear()
+        self._share(threads.is_idle, CALL_SLICE_SECONDS, CALL_PAUSE_SECONDS)
 
     def _take_reply(
         self, scheduler: ServedScheduler, world: World, number: int, reply: ExtenderReply
@@ -412,7 +462,7 @@ class TurnLoop:
         answered: list[tuple[Waiting, HttpReply | Watch]],
         is_over: Callable[[], bool],
     ) -> None:
-        while self._queue:
+        while self._queue and (answered or self._takes_requests()):
             request, future = self._queue.popleft()
             if future.done():
                 continue

@@ -12,6 +12,7 @@ from typing import ClassVar, Final, TypeAlias
 
 import msgspec
 
+from podwright.cel.address_errors import address_error, go_quoted
 from podwright.cel.declarations import library_of
 from podwright.cel.values import ErrorValue, OpaqueValue, Value
 
@@ -83,51 +84,26 @@ def parse_address(text: str) -> IPValue:
         The text is no address.
     """
     base, percent, zone = text.partition("%")
-    address = _address(base, text, "IP Address")
+    try:
+        address = ipaddress.ip_address(base)
+    except ValueError:
+        raise AddressError(_unparsed(text)) from None
     if percent:
-        if address.version == 4:
-            raise AddressError(_unparsed("IP Address", text, "zones cannot be used with IPv4"))
-        if not zone:
-            raise AddressError(_unparsed("IP Address", text, "zone must be a non-empty string"))
-        raise AddressError(f'IP address "{text}" with zone value is not allowed')
+        if address.version == 4 or not zone:
+            raise AddressError(_unparsed(text))
+        raise AddressError(f"IP address {go_quoted(text)} with zone value is not allowed")
     _check_not_mapped(address, text)
     return IPValue(address)
 
 
 def _check_not_mapped(address: _Address, text: str) -> None:
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
-        raise AddressError(f'IPv4-mapped IPv6 address "{text}" is not allowed')
+        raise AddressError(f"IPv4-mapped IPv6 address {go_quoted(text)} is not allowed")
 
 
-def _unparsed(what: str, text: str, reason: str) -> str:
+def _unparsed(text: str) -> str:
     context = "parse error during conversion from string"
-    return f'{what} "{text}" {context}: ParseAddr("{text}"): {reason}'
-
-
-def _address(base: str, text: str, what: str) -> _Address:
-    try:
-        return ipaddress.ip_address(base)
-    except ValueError:
-        raise AddressError(_unparsed(what, text, _reason(base))) from None
-
-
-def _reason(text: str) -> str:
-    """Return why Go's parser refuses an address, for the mistakes that are common."""
-    if "." not in text and ":" not in text:
-        return "unable to parse IP"
-    if ":" in text:
-        return "each colon-separated field must have at least one digit"
-    fields = text.split(".")
-    for field in fields:
-        if not field:
-            return "IPv4 field must have at least one digit"
-        if not (field.isascii() and field.isdigit()):
-            return f'unexpected character (at "{field.lstrip("0123456789")}")'
-        if len(field) > 1 and field[0] == "0":
-            return "IPv4 field has octet with leading zero"
-        if int(field) > 255:
-            return "IPv4 field has value >255"
-    return "IPv4 address too short" if len(fields) < 4 else "IPv4 address too long"
+    return f"IP Address {go_quoted(text)} {context}: {address_error(text)}"
 
 
 def parse_network(text: str) -> CIDRValue:
@@ -141,17 +117,18 @@ def parse_network(text: str) -> CIDRValue:
     context = "network address parse error during conversion from string"
     base, slash, bits = text.rpartition("/")
     if not slash:
-        raise AddressError(f"{context}: netip.ParsePrefix(\"{text}\"): no '/'")
+        raise AddressError(f"{context}: netip.ParsePrefix({go_quoted(text)}): no '/'")
+    prefix_error = f"{context}: netip.ParsePrefix({go_quoted(text)})"
     try:
         address = ipaddress.ip_address(base)
     except ValueError:
-        reason = f'ParseAddr("{base}"): {_reason(base)}'
-        raise AddressError(f'{context}: netip.ParsePrefix("{text}"): {reason}') from None
+        raise AddressError(f"{prefix_error}: {address_error(base)}") from None
+    if isinstance(address, ipaddress.IPv6Address) and address.scope_id is not None:
+        raise AddressError(f"{prefix_error}: IPv6 zones cannot be present in a prefix")
     if not (bits.isascii() and bits.isdigit()) or (len(bits) > 1 and bits[0] == "0"):
-        reason = f'bad bits after slash: "{bits}"'
-        raise AddressError(f'{context}: netip.ParsePrefix("{text}"): {reason}')
+        raise AddressError(f"{prefix_error}: bad bits after slash: {go_quoted(bits)}")
     if int(bits) > address.max_prefixlen:
-        raise AddressError(f'{context}: netip.ParsePrefix("{text}"): prefix length out of range')
+        raise AddressError(f"{prefix_error}: prefix length out of range")
     _check_not_mapped(address, text)
     return CIDRValue(address, int(bits))
 

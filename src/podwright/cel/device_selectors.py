@@ -48,9 +48,7 @@ class _DeviceBounds:
             return Range(0, 0)
         root, *rest = path[1:]
         if root in ("driver", "allowMultipleAllocations"):
-            return (
-                (Range(0, _MAX_DRIVER) if root == "driver" else Range(0, 0)) if not rest else None
-            )
+            return Range(0, _MAX_DRIVER if root == "driver" else 1) if not rest else None
         if root not in ("attributes", "capacity"):
             return None
         size = _size_in_map(rest, is_attributes=root == "attributes")

@@ -283,7 +283,6 @@ STANDARD_MACROS: Final = Macros(
         ("all", 2, True): _all,
         ("exists", 2, True): _exists,
         ("exists_one", 2, True): _exists_one,
-        ("existsOne", 2, True): _exists_one,
         ("map", 2, True): _map,
         ("map", 3, True): _map,
         ("filter", 2, True): _filter,

@@ -16,9 +16,11 @@ from podwright.cel.declarations import Function, Overload, no_such_overload
 from podwright.cel.errors import CostLimitError
 from podwright.cel.values import (
     NONE,
+    Duration,
     ErrorValue,
     Optional,
     Struct,
+    Timestamp,
     Uint,
     Value,
     equals,
@@ -26,6 +28,9 @@ from podwright.cel.values import (
     present,
     type_name,
 )
+
+_RECEIVERS = (str, Timestamp, Duration)
+"""Upstream passes any call to values of these types, which refuse it without its name."""
 
 CallCost: TypeAlias = Callable[[tuple[Value, ...], Value], int]
 """The cost of a call, for its arguments and its result."""
@@ -311,10 +316,9 @@ class LogicalStep(Step):
             return right
         if isinstance(left, bool) and isinstance(right, bool):
             return right
-        for value in (left, right):
-            if value.__class__ is ErrorValue:
-                return value
-        return no_such_overload(self.function, (left, right))
+        # The first problem counts, also if a value that is no bool precedes an error.
+        problem = right if isinstance(left, bool) else left
+        return problem if problem.__class__ is ErrorValue else ErrorValue("no such overload")
 
 
 # --------------------------------------------------------------------------- calls
@@ -405,6 +409,8 @@ def with_trait(function: Function) -> Callable[..., Value]:
     def call(*values: Value) -> Value:
         if trait(values[0]):
             return implementation(*values)
+        if isinstance(values[0], _RECEIVERS):
+            return ErrorValue("no such overload")
         return ErrorValue(f"no such overload: {function.name}")
 
     return call

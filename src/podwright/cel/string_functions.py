@@ -38,7 +38,7 @@ def _char_at(text: Value, index: Value) -> Value:
 def _index_of(text: Value, part: Value, offset: Value = 0) -> Value:
     if part == "":
         return offset
-    if not 0 <= offset <= len(text):
+    if offset < 0:
         return _out_of_range(offset)
     return text.find(part, offset)
 
@@ -48,8 +48,11 @@ def _last_index_of(text: Value, part: Value, offset: Value = None) -> Value:
         return len(text) if offset is None else offset
     if offset is None:
         return text.rfind(part)
-    if not 0 <= offset <= len(text):
+    if offset < 0:
         return _out_of_range(offset)
+    if offset >= len(text):
+        # Upstream does not look for a match before an offset past the end.
+        return -1
     # The match may begin at the offset, so it may end past it.
     return text.rfind(part, 0, offset + len(part))
 
@@ -70,14 +73,14 @@ def _split(text: Value, separator: Value, count: Value = -1) -> Value:
 
 
 def _substring(text: Value, start: Value, end: Value = None) -> Value:
+    if end is not None and start > end:
+        return ErrorValue(f"invalid substring range. start: {start}, end: {end}")
     if not 0 <= start <= len(text):
         return _out_of_range(start)
     if end is None:
         return text[start:]
     if not 0 <= end <= len(text):
         return _out_of_range(end)
-    if start > end:
-        return ErrorValue(f"invalid substring range. start: {start}, end: {end}")
     return text[start:end]
 
 

@@ -58,20 +58,29 @@ def _state_text(state: Any) -> str:
     return "paused" if state["isPaused"] else "running"
 
 
-def cluster_access(kubeconfig: Path | None, server: str) -> ClusterAccess:
+def cluster_access(kubeconfig: Path | None, server: str, context: str = "") -> ClusterAccess:
     """Return how the cluster of the options is reached.
+
+    Parameters
+    ----------
+    kubeconfig : Path, optional
+        That of $KUBECONFIG, or podwright.kubeconfig, if left out.
+    server : str
+        The address instead of that in the kubeconfig; alone, without a kubeconfig.
+    context : str, optional
+        The current one of the kubeconfig if left out.
 
     Raises
     ------
     ClusterError
         The kubeconfig cannot be read.
     """
-    if server and kubeconfig is None:
+    if server and kubeconfig is None and not context:
         return ClusterAccess(server=server)
     if kubeconfig is None:
         named = os.environ.get("KUBECONFIG", "").split(os.pathsep)[0]
         kubeconfig = Path(named or "podwright.kubeconfig")
-    access = read_access(kubeconfig)
+    access = read_access(kubeconfig, context)
     if not server:
         return access
     return ClusterAccess(

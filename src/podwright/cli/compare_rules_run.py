@@ -61,7 +61,7 @@ def run_compare_rules(
     )
     expansion = expand_workloads(inputs.loaded)
     for scheduler in sides:
-        scheduler.add(*inputs.loaded.objects, *expansion.objects)
+        scheduler.add(*expansion.with_objects(inputs.loaded.objects))
     announce_compilation()
     total = len(sides[0].pending)
     if not total:

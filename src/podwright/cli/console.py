@@ -104,6 +104,12 @@ def write(text: str) -> None:
     sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
 
 
+def write_at_once(text: str) -> None:
+    """Print text to stdout as `write` does; a file or pipe has it at once: the command goes on."""
+    write(text)
+    sys.stdout.flush()
+
+
 def print_table(
     heads: Sequence[str], rows: Iterable[Sequence[str | Text]], *, indent: int = 0
 ) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import msgspec
 
+from podwright.cli.cluster_inputs import read_named
 from podwright.cli.console import print_document, print_message, print_warnings, write
 from podwright.cli.file_reading import document_cache, reading_files
 from podwright.cli.input_errors import ErrorCollector
 from podwright.cli.inputs import with_counted_gpus
 from podwright.cli.options import Setup
-from podwright.cli.recorded_run import start_of_run
 from podwright.files import (
     DEFAULT_CONFIGURATION,
     LoadedObjects,
@@ -24,7 +24,6 @@ from podwright.files import (
     load_bytes,
     missing_namespaces,
     numbered_lines,
-    read_paths,
     read_record,
     write_snapshot,
 )
@@ -44,6 +43,7 @@ from podwright.recording import (
     initial_lines,
     record_line,
     record_of_log,
+    start_of_run,
     write_record,
 )
 from podwright.simulation import openb_arrivals
@@ -174,7 +174,7 @@ def _read(files: Sequence[str], setup: Setup, watch: Watch | None) -> _Contents:
         )
     manifests: list[tuple[str, bytes]] = []
     stdin = sys.stdin.buffer if "-" in others else None
-    for name, data in read_paths(others, stdin=stdin, report=print_message):
+    for name, data in read_named(others, stdin=stdin, report=print_message):
         (records if _is_record(data, name) else manifests).append((name, data))
     collected = ErrorCollector()
     loaded, record = LoadedObjects(), None

@@ -9,6 +9,7 @@ from urllib.parse import quote, urlencode
 
 from podwright.cli.clock_run import cluster_access
 from podwright.cli.console import print_document, print_message, print_table, write
+from podwright.cli.plugin_times import times_table
 from podwright.cli.save_case import write_case
 from podwright.client import send
 
@@ -32,36 +33,11 @@ def show_timings(kubeconfig: Path | None, server: str, output: str) -> None:
         The cluster cannot be reached, or rejected the request.
     """
     found = send(cluster_access(kubeconfig, server), "GET", _TIMINGS)
-    rows = sorted(found["timings"], key=lambda row: -row["totalNs"])
+    rows = found["timings"]
     if _is_printed(found, [f"{row['plugin']}/{row['point']}" for row in rows], output):
         return
-    wide = output == "wide"
     _print_rows(
-        (
-            *(("PROFILE",) if wide else ()),
-            "PLUGIN",
-            "POINT",
-            "CALLS",
-            "ERRORS",
-            "TOTAL",
-            "MEAN",
-            "LONGEST",
-            "LONGEST-POD",
-        ),
-        [
-            (
-                *((row["profile"],) if wide else ()),
-                row["plugin"],
-                row["point"],
-                str(row["callCount"]),
-                str(row["statuses"].get("Error", 0)),
-                _duration(row["totalNs"]),
-                _duration(row["totalNs"] // row["callCount"]),
-                _duration(row["longestNs"]),
-                row["longestPod"],
-            )
-            for row in rows
-        ],
+        *times_table(rows, is_wide=output == "wide"),
         "no plugin was called" if found["isObserving"] else _NOT_OBSERVED,
     )
 
@@ -214,11 +190,3 @@ def _is_printed(document: Any, names: Sequence[str], output: str) -> bool:
     elif output == "name":
         write("".join(f"{name}\n" for name in names))
     return output in {"json", "yaml", "name"}
-
-
-def _duration(duration_ns: int) -> str:
-    """Return a duration with three significant digits, such as 12.3ms."""
-    for unit, unit_ns in (("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)):
-        if duration_ns >= unit_ns:
-            return f"{duration_ns / unit_ns:.3g}{unit}"
-    return f"{duration_ns}ns"

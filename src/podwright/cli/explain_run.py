@@ -32,11 +32,12 @@ def run_explain(
     """Explain one pod and print the explanation; return whether the pod fits."""
     loaded, scheduler = load_all(files, setup)
     expansion = expand_workloads(loaded)
-    pods = [obj for obj in (*loaded.objects, *expansion.objects) if isinstance(obj, Pod)]
+    objects = expansion.with_objects(loaded.objects)
+    pods = [obj for obj in objects if isinstance(obj, Pod)]
     if not pods and not expansion.workloads:
         raise UnknownPod(f'no pod "{text}" in these files: they contain no pods and no workloads')
     keys, workload = find_pods(text, pods, expansion.workloads, namespace=namespace)
-    scheduler.add(*loaded.objects, *expansion.objects)
+    scheduler.add(*objects)
     requested = [find_node(name, scheduler.cluster.nodes.slot_of) for name in nodes]
     announce_compilation()
     key, of = keys[0], None

@@ -12,6 +12,7 @@ import msgspec
 
 from podwright.assembly import Registry, Scheduler, UnknownPod, idle_choices, plugins_from
 from podwright.assembly.missing_resources import missing_resources
+from podwright.cli.cluster_inputs import read_named
 from podwright.cli.console import print_message, print_warnings
 from podwright.cli.file_reading import document_cache, reading_files
 from podwright.cli.input_errors import ErrorCollector, read_text
@@ -35,7 +36,6 @@ from podwright.files import (
     count_openb_gpus,
     load_bytes,
     missing_classes,
-    read_paths,
 )
 from podwright.framework import CallExtender, Plugin, TieRule
 from podwright.machine import SchedulerOptions
@@ -118,7 +118,7 @@ def read_inputs(files: Sequence[str], setup: Setup, *, has_both: bool = False) -
             stdin = sys.stdin.buffer if "-" in files else None
             try:
                 loaded = load_bytes(
-                    read_paths(files, stdin=stdin, report=print_message),
+                    read_named(files, stdin=stdin, report=print_message),
                     validate=setup.validate.value,
                     watch=watch,
                     cache=document_cache(),

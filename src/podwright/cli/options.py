@@ -25,6 +25,19 @@ def command_app() -> typer.Typer:
     )
 
 
+def size_in_bytes(text: str) -> int:
+    """Read a size in bytes, such as 100Mi."""
+    from podwright.objects import quantity_value
+
+    try:
+        size = quantity_value(text)
+    except ValueError:
+        size = 0
+    if size <= 0:
+        raise typer.BadParameter(f'"{text}" is not a size, such as 100Mi.')
+    return size
+
+
 def examples(*lines: str) -> str:
     """Return the epilog of a command: its examples, which the tests run."""
     # The backspace prevents Typer from re-wrapping the lines.

@@ -7,21 +7,21 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import msgspec
 import typer
 
-from podwright.cli.input_errors import read_text
 from podwright.cli.installed_plugins import installed_plugins
 from podwright.config import format_duration
 from podwright.framework import Plugin
-from podwright.objects import (
-    FieldError,
-    InputError,
-    read_time,
-    shortest_time_text,
-    timestamp_ns,
+from podwright.objects import InputError, read_time, shortest_time_text
+from podwright.recording import (
+    DecisionLog,
+    LogError,
+    RunFolder,
+    class_name,
+    end_of_run,
+    gc_paused,
+    start_of_run,
 )
-from podwright.recording import DecisionLog, LogError, RunFolder, class_name, gc_paused
 
 
 class RecordedRun:
@@ -64,11 +64,9 @@ class RecordedRun:
         self.log = DecisionLog.open(inner if inner.is_dir() else path)
         self.given_plugins = tuple(plugins)
         self.plugins = self._with_installed(self.given_plugins)
-        count = len(self.log)
         self.status: str = "" if folder is None else folder.manifest.status
         self.start_ns = start_of_run(path, self.log)
-        last_ns = self.log.time_of(count - 1) if count else self.start_ns
-        self.end_ns = max(last_ns, _end_of(path / "summary.json"))
+        self.end_ns = end_of_run(path, self.log)
 
     def _with_installed(self, plugins: tuple[type[Plugin], ...]) -> tuple[type[Plugin], ...]:
         needed = {plugin.name: plugin.cls for plugin in self.log.setup.plugins}
@@ -108,41 +106,6 @@ class RecordedRun:
             return read_time(text, "", start_ns=self.start_ns, first_ns=self.start_ns)
         except InputError as error:
             raise typer.BadParameter(error.errors[0].message, param_hint="'--at'") from None
-
-
-def start_of_run(path: Path, log: DecisionLog) -> int:
-    """Return the start of a run.
-
-    Parameters
-    ----------
-    path : Path
-        The folder that `podwright simulate` wrote, or the folder of the log alone.
-
-    Raises
-    ------
-    RunError
-        If the manifest cannot be read.
-    """
-    if (path / "manifest.json").exists():
-        return RunFolder.open(path).manifest.start_ns
-    return log.start_ns
-
-
-def _end_of(summary: Path) -> int:
-    """Return the end of the run from its summary; 0 if there is none."""
-    if not summary.exists():
-        return 0
-    try:
-        return timestamp_ns(msgspec.json.decode(read_text(summary), type=_Summary).end) or 0
-    except msgspec.MsgspecError as error:
-        message = f"does not contain the end of the run: {error}"
-        raise InputError([FieldError(source=str(summary), path="", message=message)]) from error
-
-
-class _Summary(msgspec.Struct):
-    """The field of a summary that is read here."""
-
-    end: str
 
 
 @contextmanager

@@ -111,6 +111,9 @@ def _check(setup: Setup, *, is_classic: bool) -> None:
         if "preemption_offset" in setup.given or setup.preemption_offset is not OffsetName.drawn:
             why = f"has no effect with {chosen_by}: every node is tried"
             problems.append(("--preemption-offset", why))
+        if "timings" in setup.given:
+            why = f"has no effect with {chosen_by}: its predicates and priorities are no plugins"
+            problems.append(("--timings", why))
     if problems:
         raise InputError(
             [FieldError(source="options", path=option, message=why) for option, why in problems]

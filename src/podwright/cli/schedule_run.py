@@ -68,8 +68,9 @@ def run_schedule(
     """
     loaded, scheduler = load_all(files, setup)
     expansion = expand_workloads(loaded)
-    scheduler.add(*loaded.objects, *expansion.objects)
-    pods = [obj for obj in (*loaded.objects, *expansion.objects) if isinstance(obj, Pod)]
+    objects = expansion.with_objects(loaded.objects)
+    scheduler.add(*objects)
+    pods = [obj for obj in objects if isinstance(obj, Pod)]
     if requested:
         found = [
             find_pods(text, pods, expansion.workloads, namespace=namespace)[0] for text in requested

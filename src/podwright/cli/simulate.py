@@ -184,6 +184,10 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
             help="Write every change of nodes, pods and queue to the run folder, for playback.",
         ),
     ] = False,
+    timings: Annotated[
+        bool,
+        typer.Option("--timings", help="Print how long the calls of each plugin took."),
+    ] = False,
     output: Annotated[
         SummaryFormat,
         typer.Option(
@@ -216,6 +220,8 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
     """
     if "short_output" in given_on(ctx):
         output, out = _read_short_output(ctx, short_output, output, out)
+    if timings and output == SummaryFormat.name:
+        reject_idle("--timings", "with --output name", "only the names of pods are printed")
     if resume is None and out is None:
         _reject_without_folder(given_on(ctx))
     from podwright.cli.simulate_run import SimulateOptions, resume_simulate, run_simulate
@@ -236,6 +242,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
             checkpoint_events=checkpoint_events,
             with_tables=not no_tables,
             with_timeline=timeline,
+            with_timings=timings,
             job_duration=job_duration,
             setup=Setup(
                 config=config,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,6 +15,7 @@ import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from podwright._interrupts import PendingSignal, deferred_signals
+from podwright.cli.cluster_inputs import read_named
 from podwright.cli.console import (
     announce_compilation,
     print_document,
@@ -45,12 +47,13 @@ from podwright.cli.options import (
     TieRuleName,
     ValidationName,
 )
+from podwright.cli.plugin_times import times_table
 from podwright.cli.process_exit import BY_SIGNAL
 from podwright.cli.simulate_report import print_evictions, print_report, warnings_of_review
 from podwright.config import (
     format_duration,
 )
-from podwright.files import LoadedObjects, PartialObjects, load_bytes, numbered_lines, read_paths
+from podwright.files import LoadedObjects, PartialObjects, load_bytes, numbered_lines
 from podwright.objects import FieldError, InputError, Pod
 from podwright.recording import (
     InputFile,
@@ -96,6 +99,7 @@ class SimulateOptions:
     checkpoint_events: int | None
     with_tables: bool = True
     with_timeline: bool = False
+    with_timings: bool = False
     job_duration: str = ""
     setup: Setup = field(default_factory=Setup)
 
@@ -243,7 +247,8 @@ def _run(options: SimulateOptions, folder: Path | None, *, is_resumed: bool, out
         summary = simulation.end(is_interrupted=not is_over, with_tables=with_tables)
         signal_number = pending.take()
     _warn(warning for warning in simulation.warnings if warning not in known)
-    _print(summary, simulation.world.pods, output)
+    timings = msgspec.to_builtins(simulation.plugin_timings) if options.with_timings else None
+    _print(summary, simulation.world.pods, output, timings)
     if output in ("table", "wide"):
         world = simulation.world
         warn_of_missing_resources(_pods_left(world), world.nodes)
@@ -274,7 +279,7 @@ def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
     with reading_files() as watch:
         with collected:
             stdin = sys.stdin.buffer if "-" in options.files else None
-            contents = read_paths(options.files, stdin=stdin, report=print_message)
+            contents = read_named(options.files, stdin=stdin, report=print_message)
             files += [InputFile("objects", name, sha256_of(data)) for name, data in contents]
             _reject_records(contents)
             try:
@@ -336,6 +341,7 @@ def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
         sample_ns=sample_ns,
         checkpoint_events=options.checkpoint_events,
         has_timeline=options.with_timeline,
+        read_ns=time.perf_counter_ns if options.with_timings else None,
     )
     document = options.document()
     if read.packages:
@@ -452,14 +458,27 @@ _WAIT_HEADS = ("MEAN", "P50", "P90", "P99", "MAX")
 _USE_HEADS = ("RESOURCE", "MEAN", "PEAK", "FRAGMENTED")
 
 
-def _print(summary: Summary, pods: Iterable[Pod], output: str) -> None:
+def _print(
+    summary: Summary,
+    pods: Iterable[Pod],
+    output: str,
+    timings: list[dict[str, Any]] | None = None,
+) -> None:
+    """Print the summary of a run.
+
+    Parameters
+    ----------
+    timings : list of dict, optional
+        Documents of `PluginTiming`; None if they were not requested.
+    """
     if output == "name":
         for pod in pods:
             if _is_pending(pod):
                 write(pod.key)
         return
     if output in ("json", "yaml"):
-        print_document(msgspec.to_builtins(summary), output)
+        document = msgspec.to_builtins(summary)
+        print_document(document if timings is None else document | {"timings": timings}, output)
         return
     counts = summary.counts
     write(
@@ -493,6 +512,9 @@ def _print(summary: Summary, pods: Iterable[Pod], output: str) -> None:
         write("All pods are scheduled.")
     if summary.report is not None:
         print_report(summary.report, summary.start, shows_all=output == "wide")
+    if timings is not None:
+        print_heading("Calls of plugins:")
+        print_table(*times_table(timings, is_wide=output == "wide"), indent=2)
 
 
 def _seconds(value: float) -> str:

@@ -28,6 +28,8 @@ from podwright.cli.options import (
 
 if TYPE_CHECKING:
     from podwright.apiserver import BreakCondition, LatencyRule
+    from podwright.cli.up_page import PageOptions
+    from podwright.cli.up_sync import Filling
 
 app = command_app()
 
@@ -80,6 +82,48 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
             metavar="FILE",
             help="Events to apply while the cluster runs, as for simulate: a record of changes, "
             'or lines such as {"at": "10m", "drain": "node-1"}. Repeatable.',
+        ),
+    ] = None,
+    imported: Annotated[
+        str,
+        typer.Option(
+            "--import",
+            metavar="CLUSTER",
+            help="Read the initial objects of another cluster, as podwright import: cluster:, that "
+            "of the current context; cluster:CONTEXT; or an address that needs no credentials.",
+            show_default=False,
+        ),
+    ] = "",
+    sync: Annotated[
+        str,
+        typer.Option(
+            "--sync",
+            metavar="CLUSTER",
+            help="Follow another cluster, named as for --import: its changes are mirrored, and new "
+            "pods are scheduled here, as with podwright sync.",
+            show_default=False,
+        ),
+    ] = "",
+    sync_policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--sync-policy",
+            metavar="POLICY",
+            help="With --sync: an option of podwright sync, such as bound=none, pod-status, "
+            "follow-labels or exclude-running. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    replay: Annotated[
+        Path | None,
+        typer.Option(
+            "--replay",
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="Apply a record of changes while the cluster runs, as podwright replay; --speed "
+            "is its pace.",
+            show_default=False,
         ),
     ] = None,
     demo: Annotated[
@@ -206,6 +250,15 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
             show_default=False,
         ),
     ] = None,
+    timeline: Annotated[
+        bool | None,
+        typer.Option(
+            "--timeline/--no-timeline",
+            help="Collect the timeline while the cluster runs, so that it needs no replay. Costs "
+            "up to a tenth of the scheduler's time. Default: with the web page, which plays it.",
+            show_default=False,
+        ),
+    ] = None,
     config: Annotated[
         list[Path] | None,
         typer.Option(
@@ -303,6 +356,22 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
             show_default=False,
         ),
     ] = None,
+    has_page: Annotated[
+        bool,
+        typer.Option("--ui/--no-ui", help="Whether to serve the web page on 127.0.0.1 as well."),
+    ] = True,
+    ui_port: Annotated[
+        int | None,
+        typer.Option(
+            "--ui-port",
+            metavar="PORT",
+            min=0,
+            max=65535,
+            help="The port of the page. Defaults to 8181, or any free one if that is in use.",
+            show_default=False,
+        ),
+    ] = None,
+    is_opened: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     bare: Annotated[
         bool,
         typer.Option(
@@ -352,13 +421,21 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
     runs_scheduler = has_scheduler and not bare
     if not runs_scheduler:
         reason = f"with --{'bare' if bare else 'no-scheduler'}"
-        _reject_idle_decisions(reason, log_events, breakpoints or (), annotates=annotate_results)
+        _reject_idle_decisions(
+            reason,
+            log_events,
+            breakpoints or (),
+            annotates=annotate_results,
+            collects=timeline is True,
+        )
         if len(configs) > 1:
             reject_idle("--config", f"more than once {reason}", "podwright schedules no pods")
     _check_reload(plugin or (), has_reload=reload, has_scheduler=runs_scheduler)
     _check_shadow(shadow, record, has_scheduler=runs_scheduler)
     has_tls = tls or tls_cert is not None or tls_key is not None
     _check_address(ctx, address, has_tls=has_tls, is_bare=bare)
+    filling = _filling(imported, sync, sync_policy or (), replay, is_shadow=shadow is not None)
+    page = _page_options(given, has_page=has_page, port=ui_port, is_opened=is_opened, is_bare=bare)
     setup = Setup(
         config=configs[0] if configs else None,
         plugins=tuple(plugin or ()),
@@ -381,7 +458,9 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
             *(files or ()),
             *(() if snapshot is None else (str(snapshot),)),
             *((DEMO,) if demo else ()),
+            *((_cluster_file(imported),) if imported else ()),
         ),
+        filling=filling,
         events=tuple(map(str, event_paths)),
         simulator=simulator,
         more_configs=tuple(configs[1:]),
@@ -403,10 +482,12 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
         annotates_results=annotate_results,
         speed=speed,
         log_events=log_events,
+        keeps_timelines=runs_scheduler and (page.is_served if timeline is None else timeline),
         has_scheduler=runs_scheduler,
         has_controllers=has_controllers and not bare,
         has_lifecycle=has_lifecycle and not bare,
         is_bare=bare,
+        page=page,
     )
     run_up(options, setup)
 
@@ -416,6 +497,62 @@ _PARTS = {
     "has_controllers": "--controllers",
     "has_lifecycle": "--lifecycle",
 }
+_OF_THE_PAGE = {"has_page": "--ui", "ui_port": "--ui-port", "is_opened": "--open"}
+
+
+def _page_options(
+    given: frozenset[str], *, has_page: bool, port: int | None, is_opened: bool, is_bare: bool
+) -> PageOptions:
+    """Read the options of the page."""
+    from podwright.cli.up_page import PageOptions
+
+    if is_bare or not has_page:
+        for name, option in _OF_THE_PAGE.items():
+            if name in given and (has_page or name != "has_page"):
+                reason = f"with --{'bare' if is_bare else 'no-ui'}"
+                reject_idle(option, reason, "the page is not served")
+    return PageOptions(
+        is_served=has_page and not is_bare,
+        port=port,
+        is_opened=is_opened,
+        is_demanded=not given.isdisjoint(_OF_THE_PAGE),
+    )
+
+
+def _cluster_file(name: str) -> str:
+    """Return a cluster as it is named among files."""
+    from podwright.cli.cluster_options import CLUSTER_PREFIX
+
+    return name if name.startswith(CLUSTER_PREFIX) else f"{CLUSTER_PREFIX}{name}"
+
+
+def _filling(
+    imported: str,
+    source: str,
+    policies: Sequence[str],
+    replay: Path | None,
+    *,
+    is_shadow: bool,
+) -> Filling:
+    """Read what fills the cluster; it has one source."""
+    from podwright.cli.up_sync import Filling, read_policies
+
+    if policies and not source:
+        reject_idle("--sync-policy", "without --sync", "no cluster is followed")
+    if source and imported:
+        reject_idle("--import", "with --sync", "the objects are read anyway")
+    if source and replay is not None:
+        raise typer.BadParameter("cannot be combined with --sync.", param_hint="'--replay'")
+    for name, option in ((imported, "--import"), (source, "--sync")):
+        if name and not name.startswith("cluster:") and "://" not in name:
+            raise typer.BadParameter(
+                f'"{name}" must be cluster:, cluster:CONTEXT or an address such as '
+                "http://127.0.0.1:8001.",
+                param_hint=f"'{option}'",
+            )
+    # What is compared is the source's choice, in the source's state.
+    implied = ("bound=source", "pod-status") if is_shadow and source else ()
+    return Filling(source=source, policies=read_policies((*implied, *policies)), replay=replay)
 
 
 def _latency(texts: Sequence[str]) -> tuple[LatencyRule, ...]:
@@ -439,11 +576,18 @@ def _conditions(texts: Sequence[str]) -> tuple[BreakCondition, ...]:
 
 
 def _reject_idle_decisions(
-    reason: str, log_events: int | None, breakpoints: Sequence[str], *, annotates: bool
+    reason: str,
+    log_events: int | None,
+    breakpoints: Sequence[str],
+    *,
+    annotates: bool,
+    collects: bool,
 ) -> None:
     """Reject options of decisions where no decisions are made."""
     if log_events is not None:
         reject_idle("--log-events", reason, "no decision is recorded")
+    if collects:
+        reject_idle("--timeline", reason, "no decision is recorded")
     if breakpoints:
         reject_idle("--break", reason, "there are no scheduling cycles")
     if annotates:

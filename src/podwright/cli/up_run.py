@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import shlex
-import sys
 from collections.abc import Iterable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -36,21 +35,25 @@ from podwright.apiserver import (
     RunningScheduler,
     TurnLoop,
     bound_socket,
+    check_kubeconfig,
     kubeconfig,
     new_cluster,
     read_condition,
     serve,
     write_kubeconfig,
 )
-from podwright.cli.console import announce_compilation, print_message, write
+from podwright.cli.console import announce_compilation, print_message, write_at_once
 from podwright.cli.inputs import extender_caller, load_plugins, read_inputs, scheduler_options
 from podwright.cli.more_schedulers import more_schedulers
 from podwright.cli.options import Setup
-from podwright.cli.up_address import AddressOptions, endpoint_of
+from podwright.cli.up_address import AddressOptions, Endpoint, endpoint_of
 from podwright.cli.up_inputs import add_inputs, check_parts, event_files, inputs_of, stages_of
+from podwright.cli.up_page import PageOptions, open_page, page_of
 from podwright.cli.up_shadow import record_in, shadow_feed, write_agreement
 from podwright.cli.up_simulator import SimulatorOptions, simulator_sites
+from podwright.cli.up_sync import Filling, background_of
 from podwright.cli.warm_up_run import warm_up
+from podwright.client import ClusterAccess
 from podwright.objects import FieldError, InputError
 from podwright.store import ObjectStore, open_store
 
@@ -76,6 +79,7 @@ class UpOptions:
     """The options of the command, besides those of the scheduler."""
 
     files: tuple[str, ...]
+    filling: Filling
     events: tuple[str, ...]
     more_configs: tuple[Path, ...]
     is_demo: bool
@@ -90,10 +94,12 @@ class UpOptions:
     annotates_results: bool
     speed: float
     log_events: int | None
+    keeps_timelines: bool
     has_scheduler: bool
     has_controllers: bool
     has_lifecycle: bool
     is_bare: bool
+    page: PageOptions
     simulator: SimulatorOptions
     latency: tuple[LatencyRule, ...]
     breakpoints: tuple[BreakCondition, ...]
@@ -117,9 +123,12 @@ def run_up(options: UpOptions, setup: Setup) -> None:
         If the database cannot be read or written.
     UnwritableRecord
         If the record exists already, or cannot be written.
+    MissingLiveError, ConnectionSettingsError, UnreachableCluster, RejectedRequest
+        If the cluster to follow cannot be read.
     """
     # Before the files are read, so that no change is missed.
     reload = _plugin_reload(setup) if options.has_reload else None
+    check_kubeconfig(options.kubeconfig)
     inputs = read_inputs(options.files, setup)
     others = more_schedulers(options.more_configs, inputs, setup)
     events = event_files(options.events)
@@ -143,14 +152,13 @@ def run_up(options: UpOptions, setup: Setup) -> None:
             events,
             setup,
             nodes=options.nodes,
-            has_storage_class=options.has_controllers,
+            has_storage_class=options.has_controllers and not options.filling.source,
             store=store,
             start_ns=start_ns,
         )
         check_parts(
             timed, has_controllers=options.has_controllers, has_lifecycle=options.has_lifecycle
         )
-        write_kubeconfig(options.kubeconfig, kubeconfig(address, token, endpoint.tls))
         if options.is_bare:
             bare_store(start_ns, store=store)
         scheduler = scheduler_options(inputs, setup)
@@ -170,6 +178,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
                 is_bare=options.is_bare,
                 log_events=LOG_EVENTS if options.log_events is None else options.log_events,
                 observes_plugins=bool(scheduler.plugins),
+                keeps_timelines=options.keeps_timelines,
                 stages=stages_of(inputs, timed, has_lifecycle=options.has_lifecycle),
             ),
             server_options=_server_options(options, token),
@@ -181,6 +190,15 @@ def run_up(options: UpOptions, setup: Setup) -> None:
             announce_compilation()
             warm_up()
         add_inputs(cluster, timed, start_ns)
+        filling = background_of(options.filling, options.kubeconfig, speed=options.speed)
+        # Last, so that a start that fails leaves the kubeconfig of the last cluster as it was.
+        write_kubeconfig(options.kubeconfig, kubeconfig(address, token, endpoint.tls))
+        page = stack.enter_context(page_of(options.page, _access(address, token, endpoint)))
+
+        def started() -> None:
+            _announce(options, address, simulator, page)
+            if options.page.is_opened:
+                open_page(page)
 
         def turns() -> TurnLoop:
             clock.resume()
@@ -189,7 +207,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
         serve(
             turns,
             listening,
-            started=lambda: _announce(options, address, simulator),
+            started=started,
             tls=endpoint.context,
             hosts=endpoint.hosts,
             parts=ControlledParts(
@@ -202,7 +220,10 @@ def run_up(options: UpOptions, setup: Setup) -> None:
                 shadow=shadow,
                 reload=reload,
                 runs=None if options.runs is None else RunCollection(options.runs),
-                background=[one.keep_up for one in (shadow, results) if one is not None],
+                background=[
+                    *(one.keep_up for one in (shadow, results) if one is not None),
+                    *filling,
+                ],
             ),
             sites=sites,
         )
@@ -244,13 +265,24 @@ def _server_options(options: UpOptions, token: str) -> ServerOptions:
     return ServerOptions(tokens=tokens, anonymous=admin, admission=served_plugins)
 
 
-def _announce(options: UpOptions, address: str, simulator: str) -> None:
+def _access(address: str, token: str, endpoint: Endpoint) -> ClusterAccess:
+    if endpoint.tls is None:
+        return ClusterAccess(server=address, token=token)
+    return ClusterAccess(
+        server=address,
+        token=token,
+        authority=endpoint.tls.authority,
+        server_name=endpoint.tls.server_name,
+    )
+
+
+def _announce(options: UpOptions, address: str, simulator: str, page: str) -> None:
     beside = f"Serving kube-scheduler-simulator's API at {simulator}.\n" if simulator else ""
+    beside += f"The web page is at {page}.\n" if page else ""
     path = shlex.quote(str(options.kubeconfig))
     commands = _DEMO if options.is_demo else _COMMANDS
     lines = "".join(f"  kubectl {command}\n" for command in commands)
-    write(
+    write_at_once(
         f"Serving the Kubernetes API at {address}. Ctrl-C stops it.\n{beside}\n"
         f"Try in another terminal:\n  export KUBECONFIG={path}\n{lines}"
     )
-    sys.stdout.flush()  # the process goes on

@@ -46,6 +46,8 @@ def report_expansion(expansion: Expansion, *, side: str = "") -> None:
             counts[workload.kind] = counts.get(workload.kind, 0) + 1
         if workload.note:
             without.setdefault(workload.kind, []).append(workload)
+    for text in expansion.notes:
+        print_message(f"warning: {where}{text}")
     for kind, workloads in without.items():
         first, number = workloads[0], len(workloads)
         text = (

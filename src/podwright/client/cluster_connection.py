@@ -10,6 +10,7 @@ import binascii
 import json
 import ssl
 from collections.abc import Mapping
+from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from typing import Any
@@ -49,8 +50,15 @@ class ClusterAccess(msgspec.Struct, frozen=True, kw_only=True):
     is_unverified: bool = False
 
 
-def read_access(path: Path) -> ClusterAccess:
-    """Return the access that the current context of a kubeconfig gives.
+def read_access(path: Path, context_name: str = "") -> ClusterAccess:
+    """Return the access that a context of a kubeconfig gives.
+
+    Parameters
+    ----------
+    path : Path
+        The kubeconfig.
+    context_name : str, optional
+        Its current context if left out.
 
     Raises
     ------
@@ -62,7 +70,7 @@ def read_access(path: Path) -> ClusterAccess:
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ClusterError(f"{path}: the kubeconfig cannot be read: {error}") from error
     try:
-        name = document["current-context"]
+        name = context_name or document["current-context"]
         context = _named(document, "contexts", name)["context"]
         cluster = _named(document, "clusters", context["cluster"])["cluster"]
         user = _named(document, "users", context["user"])["user"]
@@ -76,8 +84,13 @@ def read_access(path: Path) -> ClusterAccess:
         )
     except (KeyError, TypeError, AttributeError, binascii.Error) as error:
         raise ClusterError(
-            f"{path}: the kubeconfig has no usable current context: {error!r} is missing or wrong"
+            f"{path}: the kubeconfig has no usable {_title(context_name)}: {error!r} is missing or"
+            " wrong"
         ) from error
+
+
+def _title(context_name: str) -> str:
+    return f'context "{context_name}"' if context_name else "current context"
 
 
 def _named(document: Any, field: str, name: str) -> Any:
@@ -116,7 +129,12 @@ def send(
         raise ClusterError(
             f"{access.server} cannot be reached: {str(error) or type(error).__name__}"
         ) from error
-    if response.status >= 400:
+    if response.status == HTTPStatus.UNAUTHORIZED:
+        raise ClusterError(
+            f"{access.server} rejects the credentials (401 Unauthorized); use the kubeconfig that "
+            "the cluster wrote when it was started"
+        )
+    if response.status >= HTTPStatus.BAD_REQUEST:
         raise ClusterError(_rejection(found, response.status))
     return found
 

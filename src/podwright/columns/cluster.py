@@ -34,7 +34,15 @@ from podwright.columns.selectors import SelectorCounters
 from podwright.columns.storage import StorageIndex
 from podwright.columns.workloads import WorkloadIndex
 from podwright.devices import DeviceIndex
-from podwright.objects import Namespace, Node, Object, Pod, PodSpec, has_actual_resources
+from podwright.objects import (
+    Namespace,
+    Node,
+    Object,
+    Pod,
+    PodSpec,
+    ResourceClaim,
+    has_actual_resources,
+)
 
 
 class Reads(IntFlag):
@@ -182,6 +190,8 @@ class Cluster:
         elif isinstance(obj, Namespace):
             self.namespaces[obj.metadata.name] = dict(obj.metadata.labels)
             self._namespaces_changed()
+        elif isinstance(obj, ResourceClaim):
+            self.devices.put_claim(obj)
         else:
             # Each index ignores objects of other kinds.
             self.storage.put(obj)
@@ -229,6 +239,9 @@ class Cluster:
             if old is pod:
                 return
             if self._uses_the_same(placed, pod):
+                if old.metadata.labels != pod.metadata.labels:
+                    self._relabel(placed, pod)
+                    return
                 before = old.metadata.deletion_timestamp is not None
                 if before == (pod.metadata.deletion_timestamp is not None):
                     placed.pod = pod
@@ -257,20 +270,26 @@ class Cluster:
     def _uses_the_same(self, placed: PlacedPod, pod: Pod) -> bool:
         """Return whether a new version of a placed pod uses exactly the same resources.
 
-        Most updates do: the informer delivers the binding, the status changes, or the pod is
-        being deleted.
+        Most updates do: the informer delivers the binding, the status or a label changes, or the
+        pod is being deleted.
         """
         old = placed.pod
-        before, after = old.metadata, pod.metadata
         return (
             self.nodes.names[placed.slot] == pod.spec.node_name
-            and before.labels == after.labels
-            and before.uid == after.uid
+            and old.metadata.uid == pod.metadata.uid
             # Resources in container statuses change what a pod uses without a change of its spec.
             and not has_actual_resources(pod)
             and not has_actual_resources(old)
             and _equal_except_node(old.spec, pod.spec)
         )
+
+    def _relabel(self, placed: PlacedPod, pod: Pod) -> None:
+        """Count a new version of a placed pod that differs in its labels."""
+        self.selectors.placed(placed, -1)
+        placed.pod = pod
+        placed.keys = self._keys.with_labels_of(pod, placed.keys)
+        self.selectors.placed(placed, 1)
+        self.nodes.pods_journal.record(placed.slot)
 
     def _put_node(self, node: Node) -> None:
         name = node.metadata.name

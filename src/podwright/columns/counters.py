@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from podwright.columns.terms import Term
 
 _LEAST_COMPACTED = 64
+_COMPACTED_IF_FEW = 1_024
+"""At how many entries, at most, a log is compacted in which few pods remained before."""
 
 
 class PlacementLog:
@@ -105,7 +107,11 @@ class PlacementLog:
         kept: I32Array = np.repeat(distinct, remaining).astype(np.int32)
         self.entries = array("i", kept.tobytes())
         # The limit doubles what remains, so the cost per entry stays constant on average.
-        self._compact_at = 2 * len(self.entries) + _LEAST_COMPACTED
+        limit = 2 * len(self.entries) + _LEAST_COMPACTED
+        if len(self.entries) < _LEAST_COMPACTED:
+            # All pods of a template leave the log of their labels when they get those of a zone.
+            limit = max(limit, min(2 * self._compact_at, _COMPACTED_IF_FEW))
+        self._compact_at = limit
 
 
 class Counter:

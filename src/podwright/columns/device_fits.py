@@ -23,6 +23,7 @@ from podwright.devices import (
     Devices,
     Features,
     NodeDevices,
+    NodeState,
     Pool,
     Refused,
     Search,
@@ -93,6 +94,7 @@ class DeviceFits:
         self._nodes = nodes
         self._devices = devices
         self._columns: OrderedDict[Hashable, FitColumn] = OrderedDict()
+        self._latest: tuple[SearchSettings, tuple[int, ...], FitColumn] | None = None
         self.search_count = 0
 
     def column(
@@ -118,41 +120,49 @@ class DeviceFits:
         if len(column.codes) != nodes.n_slots:
             column.codes = _fitting(column.codes, nodes.n_slots, np.dtype(np.int8))
             column.scores = _fitting(column.scores, nodes.n_slots, np.dtype(np.int64))
-        for slot in slots.tolist():
-            column.codes[slot], column.scores[slot] = self._evaluate(slot, claims, settings, column)
+        codes, scores = column.codes, column.scores
+        for slot in slots:
+            codes[slot], scores[slot] = self._evaluate(slot, claims, settings, column)
         column.change_count = devices.change_count
         column.node_version = nodes.node_journal.version
         column.numbering = numbering
         return column
 
     def _column_of(self, claims: Sequence[ResourceClaim], settings: SearchSettings) -> FitColumn:
-        key = (tuple([self._devices.spec_number(claim) for claim in claims]), settings)
+        numbers = tuple([self._devices.spec_number(claim) for claim in claims])
+        latest = self._latest
+        if latest is not None and latest[0] is settings and latest[1] == numbers:
+            return latest[2]
+        key = (numbers, settings)
         column = self._columns.get(key)
         if column is None:
             column = self._columns[key] = FitColumn()
             if len(self._columns) > _MOST_COLUMNS:
                 self._columns.popitem(last=False)
         self._columns.move_to_end(key)
+        # Mostly pods of one template follow each other.
+        self._latest = settings, numbers, column
         return column
 
-    def _changed_slots(self, column: FitColumn, live: I32Array, numbering: int) -> I32Array:
+    def _changed_slots(self, column: FitColumn, live: I32Array, numbering: int) -> list[int]:
         nodes = self._nodes
+        everything: list[int]
         if column.numbering != numbering:
-            return live
-        if (
-            column.change_count == self._devices.change_count
-            and column.node_version == nodes.node_journal.version
-        ):
-            return live[:0]
+            everything = live.tolist()
+            return everything
+        has_same_nodes = column.node_version == nodes.node_journal.version
+        if has_same_nodes and column.change_count == self._devices.change_count:
+            return []
         names = self._devices.changes_since(column.change_count)
-        of_nodes = nodes.node_journal.since(column.node_version)
-        if names is None or of_nodes is None:
-            return live
+        of_nodes = None if has_same_nodes else nodes.node_journal.since(column.node_version)
+        if names is None or (of_nodes is None and not has_same_nodes):
+            everything = live.tolist()
+            return everything
         slot_of = nodes.slot_of
         found = {slot_of[name] for name in names if name in slot_of}
-        found.update(of_nodes.tolist())
-        alive = [slot for slot in sorted(found) if nodes.alive[slot]]
-        return np.array(alive, dtype=np.int32)
+        if of_nodes is not None:
+            found.update(of_nodes.tolist())
+        return [slot for slot in sorted(found) if nodes.alive[slot]]
 
     def _evaluate(
         self,
@@ -162,11 +172,11 @@ class DeviceFits:
         column: FitColumn,
     ) -> tuple[int, int]:
         try:
-            solution = self._solve(slot, claims, settings, column)
+            score = self._score(slot, claims, settings, column)
         except AllocationError:
             return FAILS, 0
-        if solution is not None:
-            return FITS, solution.score
+        if score is not None:
+            return FITS, score
         return (INVALID_POOLS if self._has_invalid_pool(slot, settings) else NO_DEVICES), 0
 
     def solve(
@@ -179,27 +189,52 @@ class DeviceFits:
         AllocationError
             As for `Search.run`.
         """
-        return self._solve(slot, claims, settings, self._column_of(claims, settings))
+        column = self._column_of(claims, settings)
+        pools, state = self._state_of(slot, settings, column)
+        if state is not None and state in column.solutions:
+            return column.solutions.of(state, pools)
+        return self._search(slot, claims, settings, column, pools, state)
 
-    def _solve(
+    def _score(
         self,
         slot: int,
         claims: Sequence[ResourceClaim],
         settings: SearchSettings,
         column: FitColumn,
-    ) -> Solution | None:
+    ) -> int | None:
+        """Return the score of the solution for a node; None if there is none."""
+        pools, state = self._state_of(slot, settings, column)
+        if state is not None and state in column.solutions:
+            return column.solutions.score_of(state)
+        solution = self._search(slot, claims, settings, column, pools, state)
+        return None if solution is None else solution.score
+
+    def _state_of(
+        self, slot: int, settings: SearchSettings, column: FitColumn
+    ) -> tuple[tuple[Pool, ...], NodeState | None]:
+        """Return the pools and the state of a node; drop the solutions for other classes."""
         devices, solutions = self._devices, column.solutions
         if solutions.classes_version != devices.classes_version:
             solutions.clear()
             solutions.classes_version = devices.classes_version
-        name, labels = self._nodes.names[slot], self._labels(slot)
-        with_partitions = settings.features.partitionable_devices
-        state = devices.state_of(name, labels, with_partitions=with_partitions)
-        if state is not None and state in solutions:
-            return solutions.of(state, self._pools(slot, settings))
+        return devices.state_of(
+            self._nodes.names[slot],
+            self._labels(slot),
+            with_partitions=settings.features.partitionable_devices,
+        )
+
+    def _search(
+        self,
+        slot: int,
+        claims: Sequence[ResourceClaim],
+        settings: SearchSettings,
+        column: FitColumn,
+        pools: tuple[Pool, ...],
+        state: NodeState | None,
+    ) -> Solution | None:
         solution = self.search(slot, claims, settings).run()
         if state is not None:
-            solutions.add(state, self._pools(slot, settings), solution)
+            column.solutions.add(state, pools, solution)
         return solution
 
     def _has_invalid_pool(self, slot: int, settings: SearchSettings) -> bool:

@@ -16,6 +16,7 @@ from podwright.columns.selectors import SelectorCounters
 from podwright.objects import Pod, assigned_requests, has_actual_resources, non_zero_requests
 
 _MOST_REMEMBERED = 65_536
+_MOST_RELABELED = 4_096
 
 
 class PodKeysCache:
@@ -28,6 +29,8 @@ class PodKeysCache:
         # given again) and much cheaper than comparing whole specs.
         self._known: dict[int, tuple[Pod, bool, PodKeys]] = {}
         self._last: dict[tuple[object, ...], tuple[Pod, PodKeys]] = {}
+        # By the id() of other keys, which the entry keeps alive, and the label class.
+        self._relabeled: dict[tuple[int, int], tuple[PodKeys, PodKeys]] = {}
 
     def of(self, pod: Pod) -> PodKeys:
         """Return the keys of `pod`."""
@@ -43,23 +46,32 @@ class PodKeysCache:
                 if like.metadata.labels == metadata.labels:
                     return keys
                 # Pods of a Job or StatefulSet differ only in a label.
-                return self._with_labels_of(pod, keys)
+                return self.with_labels_of(pod, keys)
         if len(self._known) >= _MOST_REMEMBERED:
             self.forget()
         keys = self._of_like(pod)
         self._known[id(pod.spec)] = (pod, has_actual_resources(pod), keys)
         return keys
 
-    def _with_labels_of(self, pod: Pod, keys: PodKeys) -> PodKeys:
+    def with_labels_of(self, pod: Pod, keys: PodKeys) -> PodKeys:
         """Return the keys of a pod that has other labels than the one that had `keys`."""
         metadata = pod.metadata
         class_id = self._selectors.class_of(metadata.namespace, metadata.labels)
-        return msgspec.structs.replace(keys, class_id=class_id)
+        # Bound pods of one template get the labels of few zones.
+        known = self._relabeled.get((id(keys), class_id))
+        if known is not None:
+            return known[1]
+        if len(self._relabeled) >= _MOST_RELABELED:
+            self._relabeled.clear()
+        relabeled = msgspec.structs.replace(keys, class_id=class_id)
+        self._relabeled[id(keys), class_id] = keys, relabeled
+        return relabeled
 
     def forget(self) -> None:
         """Drop everything: selectors were renumbered."""
         self._known.clear()
         self._last.clear()
+        self._relabeled.clear()
 
     def _of_like(self, pod: Pod) -> PodKeys:
         """Return the keys of the last pod with the same labels if its spec has the same.

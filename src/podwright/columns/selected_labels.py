@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from podwright.columns.kept_selector import kept_selector
 from podwright.columns.terms import affinity_terms
 from podwright.objects import LabelSelector, Pod, Selector
 
@@ -57,9 +58,10 @@ def own_label_keys(pod: Pod) -> frozenset[str]:
     """
     spec = pod.spec
     terms = affinity_terms(pod).all
-    if not terms and not spec.topology_spread_constraints:
+    kept = kept_selector(pod).requirements
+    if not terms and not spec.topology_spread_constraints and not kept:
         return _NONE
-    keys: set[str] = set()
+    keys = {requirement.key for requirement in kept}
     for term in terms:
         keys.update(keys_of_selector(term.selector))
     for constraint in spec.topology_spread_constraints:

@@ -42,10 +42,14 @@ class Gate(msgspec.Struct, frozen=True):
 
 # TopologyAwareWorkloadScheduling enables plugins that are not implemented.
 _EFFECTS: Mapping[str, tuple[Effect, ...]] = {
-    "DRADeviceBindingConditions": ("configuration",),
+    "DRAConsumableCapacity": ("decisions",),
+    "DRADeviceBindingConditions": ("configuration", "decisions"),
+    "DRADeviceTaints": ("decisions", "machine"),
     "DRAExtendedResource": ("decisions", "machine"),
-    "DRAResourceClaimDeviceStatus": ("configuration",),
-    "DRASchedulerFilterTimeout": ("configuration",),
+    "DRAPartitionableDevices": ("decisions",),
+    "DRAPrioritizedList": ("decisions",),
+    "DRAResourceClaimDeviceStatus": ("configuration", "decisions"),
+    "DRASchedulerFilterTimeout": ("configuration", "decisions"),
     "GangScheduling": ("configuration", "machine"),
     "GenericWorkload": ("configuration",),
     "MatchLabelKeysInPodTopologySpread": ("decisions",),

@@ -55,6 +55,7 @@ from podwright.controllers.pod_gc import PodGarbageCollector
 from podwright.controllers.registry import (
     ALL_CONTROLLERS,
     WORKLOAD_CONTROLLERS,
+    enabled_controllers,
     served_controllers,
 )
 from podwright.controllers.taint_eviction import TaintEvictionController
@@ -91,6 +92,7 @@ __all__ = [
     "SyncNext",
     "TaintEvictionController",
     "WriteRejected",
+    "enabled_controllers",
     "expand",
     "served_controllers",
 ]

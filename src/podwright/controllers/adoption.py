@@ -79,17 +79,22 @@ class Orphans:
         The current objects.
     kind : GroupKind
         The kind of the orphans.
+
+    Attributes
+    ----------
+    owners : dict of str to dict
+        The selectors of the owners, by key, of each namespace that has one.
     """
 
     def __init__(self, lister: Lister, kind: GroupKind) -> None:
         self._lister = lister
         self._kind = kind
-        self._owners: dict[str, dict[NamespacedName, Selector]] = {}
+        self.owners: dict[str, dict[NamespacedName, Selector]] = {}
         self._candidates: dict[NamespacedName, dict[NamespacedName, None]] = {}
 
     def put_owner(self, owner: KubernetesObject, selector: Selector) -> None:
         """Add an owner, or update its selector."""
-        owners = self._owners.setdefault(owner.namespace, {})
+        owners = self.owners.setdefault(owner.namespace, {})
         if owners.get(owner.key) == selector:
             return
         owners[owner.key] = selector
@@ -101,7 +106,10 @@ class Orphans:
 
     def remove_owner(self, owner: KubernetesObject) -> None:
         """Remove an owner."""
-        self._owners.get(owner.namespace, {}).pop(owner.key, None)
+        owners = self.owners.get(owner.namespace, {})
+        owners.pop(owner.key, None)
+        if not owners:
+            self.owners.pop(owner.namespace, None)
         self._candidates.pop(owner.key, None)
 
     def observe(
@@ -110,7 +118,7 @@ class Orphans:
         """Process a change of an object; return the owners that may adopt it now."""
         if new is None or new.metadata.controller is not None:
             return ()
-        owners = self._owners.get(new.metadata.namespace)
+        owners = self.owners.get(new.metadata.namespace)
         if not owners:
             return ()
         labels = new.metadata.labels
@@ -134,7 +142,7 @@ class Orphans:
         candidates = self._candidates.get(owner.key)
         if not candidates:
             return []
-        selector = self._owners[owner.namespace][owner.key]
+        selector = self.owners[owner.namespace][owner.key]
         found = []
         for key in sorted(candidates):
             obj = self._lister.get(self._kind, key)

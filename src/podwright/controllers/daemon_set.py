@@ -9,7 +9,7 @@ Upstream: pkg/controller/daemon/daemon_controller.go, update.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from typing import Any, Final
 
 import msgspec
@@ -114,6 +114,11 @@ class DaemonSetController:
         self._backoff: dict[str, tuple[int, int]] = {}
 
     # ----------------------------------------------------------------------------- changes
+
+    @property
+    def adopters(self) -> Sized:
+        """The namespaces with owners that may adopt orphans."""
+        return self._orphans.owners
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None

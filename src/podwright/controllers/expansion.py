@@ -18,6 +18,7 @@ import msgspec
 from podwright.api import check_objects
 from podwright.controllers.daemon_pods import Placement, base_daemon_pod, daemon_pod, target_node
 from podwright.controllers.deployment_sets import replica_set_document
+from podwright.controllers.expanded_claims import expand_claims
 from podwright.controllers.job_spec import finished_condition, index_of, job_spec, pods_of
 from podwright.controllers.kinds import (
     CRON_JOB,
@@ -91,13 +92,28 @@ class Expansion(NamedTuple):
     Parameters
     ----------
     objects : list of Object
-        The objects to add: pods, replica sets of deployments, claims of stateful sets.
+        The objects to add: pods, replica sets of deployments, claims of stateful sets, and
+        resource claims of pods.
     workloads : list of ExpandedWorkload
         In the order of the objects; without replica sets that belong to a deployment.
+    changed : dict of str to Pod
+        The given pods whose status names their new resource claims, by `namespace/name`.
+    notes : list of str
+        Why pods get no resource claim.
     """
 
     objects: list[Object]
     workloads: list[ExpandedWorkload]
+    changed: dict[NamespacedName, Pod]
+    notes: list[str]
+
+    def with_objects(self, given: Iterable[Object]) -> list[Object]:
+        """Return the given objects, changed where they are, and the added ones."""
+        changed = self.changed
+        if not changed:
+            return [*given, *self.objects]
+        kept = [changed.get(obj.key, obj) if isinstance(obj, Pod) else obj for obj in given]
+        return [*kept, *self.objects]
 
 
 class _Workload(NamedTuple):
@@ -108,7 +124,7 @@ class _Workload(NamedTuple):
 
 
 def expand(objects: Iterable[Object]) -> Expansion:
-    """Return the pods that the controllers of workloads would create.
+    """Return the pods and the resource claims that controllers would create.
 
     A workload from a server (it has a uid and a resourceVersion) has its pods already: those in
     its status count, even if the files do not contain them.
@@ -151,7 +167,11 @@ class _Expander:
             ):
                 continue
             found.append(self._expand(owner))
-        return Expansion(self._added, found)
+        claims = expand_claims((*self._objects, *self._added))
+        added = [
+            claims.pods.pop(obj.key, obj) if isinstance(obj, Pod) else obj for obj in self._added
+        ]
+        return Expansion([*added, *claims.claims], found, claims.pods, claims.notes)
 
     def _count(self, obj: KubernetesObject) -> None:
         controller = obj.metadata.controller

@@ -50,6 +50,7 @@ __all__ = [
     "NodeDown",
     "NodeEvent",
     "NodeUp",
+    "OrphanAdopter",
     "PendingWorkController",
     "PodChange",
     "PodDeviceController",
@@ -215,6 +216,23 @@ class PodOwnerController(Protocol):
     """
 
     owner_kind: str
+
+
+@runtime_checkable
+class OrphanAdopter(Protocol):
+    """A `PodOwnerController` to which orphans matter only while there is an owner.
+
+    Attributes
+    ----------
+    adopters : sized
+        While it is empty, the changes of pods that had and have no controlling owner are not
+        delivered, except removals. The property always returns the same collection.
+    """
+
+    @property
+    def adopters(self) -> Sized:
+        """The owners that may adopt orphans."""
+        ...
 
 
 @runtime_checkable

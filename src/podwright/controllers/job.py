@@ -18,7 +18,7 @@ Upstream: pkg/controller/job/job_controller.go, backoff_utils.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from itertools import islice
 from typing import Any, Final, cast
 
@@ -131,6 +131,11 @@ class JobController:
         self._orphans = Orphans(lister, POD)
 
     # ---------------------------------------------------------------------------- changes
+
+    @property
+    def adopters(self) -> Sized:
+        """The namespaces with owners that may adopt orphans."""
+        return self._orphans.owners
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None

@@ -28,6 +28,7 @@ from podwright.controllers.kinds import NODE, GroupKind
 from podwright.controllers.lister import Lister
 from podwright.controllers.node_zones import PERIOD_NS, Zones
 from podwright.objects import (
+    SOURCE_UID,
     Document,
     KubernetesObject,
     NamespacedName,
@@ -121,8 +122,8 @@ class NodeLifecycleController:
         if key == _ZONES:
             return self._sync_zones(now_ns)
         node = self._lister.get(NODE, key)
-        if not isinstance(node, Node):
-            return []
+        if not isinstance(node, Node) or SOURCE_UID in node.metadata.annotations:
+            return []  # conditions and taints of a mirrored node are those of its source
         actions: list[ControllerAction] = []
         conditions: Sequence[Document] = section(node, "status").get("conditions") or ()
         written = list(conditions)

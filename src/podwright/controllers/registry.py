@@ -5,14 +5,18 @@ Upstream: cmd/kube-controller-manager/app/controllermanager.go, NewControllerDes
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable
+from functools import partial
 from typing import Final, TypeAlias
 
 from podwright.api import QuotaEvaluators
 from podwright.controllers.cron_job import CronJobController
 from podwright.controllers.daemon_set import DaemonSetController
 from podwright.controllers.deployment import DeploymentController
-from podwright.controllers.devices import DeviceTaintEvictionController
+from podwright.controllers.devices import (
+    BindingConditionsController,
+    DeviceTaintEvictionController,
+)
 from podwright.controllers.disruption_budget import DisruptionController
 from podwright.controllers.drain import DrainController
 from podwright.controllers.ephemeral_volume import EphemeralVolumeController
@@ -41,7 +45,11 @@ from podwright.controllers.network import (
     EndpointSliceMirroringController,
 )
 from podwright.controllers.node_lifecycle import NodeLifecycleController
-from podwright.controllers.nodes import NodeRegistrationController, NodeTTLController
+from podwright.controllers.nodes import (
+    AttachDetachController,
+    NodeRegistrationController,
+    NodeTTLController,
+)
 from podwright.controllers.persistent_volume import PersistentVolumeController
 from podwright.controllers.pod_gc import PodGarbageCollector
 from podwright.controllers.policies import KindSource, PolicyTypeController
@@ -71,6 +79,7 @@ CLUSTER_CONTROLLERS: Final[tuple[ControllerMaker, ...]] = (
     JobTTLController,
     EphemeralVolumeController,
     ResourceClaimController,
+    BindingConditionsController,
     PersistentVolumeController,
     VolumeProtectionController,
     DisruptionController,
@@ -85,7 +94,24 @@ CLUSTER_CONTROLLERS: Final[tuple[ControllerMaker, ...]] = (
 )
 """The controllers of batch, storage, disruption, nodes and cleanup."""
 
+OTHER_KUBELETS_DELAY_NS: Final = 500_000_000
+"""How long kubelets outside of podwright have for requests about a pod that was removed."""
+
 ALL_CONTROLLERS: Final[tuple[ControllerMaker, ...]] = (*WORKLOAD_CONTROLLERS, *CLUSTER_CONTROLLERS)
+
+
+def enabled_controllers(
+    makers: Iterable[ControllerMaker], gates: Container[str]
+) -> tuple[ControllerMaker, ...]:
+    """Return the controllers that run with some feature gates.
+
+    Upstream: cmd/kube-controller-manager/app/core.go, newDeviceTaintEvictionControllerDescriptor
+    """
+    return tuple(
+        maker
+        for maker in makers
+        if maker is not DeviceTaintEvictionController or "DRADeviceTaints" in gates
+    )
 
 
 def served_controllers(
@@ -95,6 +121,8 @@ def served_controllers(
     served_kinds: KindSource,
     may_create: MayCreate,
     sign: SignRequest | None = None,
+    *,
+    has_kubelets: bool = True,
 ) -> tuple[ControllerMaker, ...]:
     """Return the controllers of a cluster that is served: also those that simulations do not need.
 
@@ -112,7 +140,10 @@ def served_controllers(
         Decides whose certificate requests are approved.
     sign : callable, optional
         Makes certificates for requests; without it, requests are not signed.
+    has_kubelets : bool
+        Whether podwright simulates the kubelets; others may delete pods by name.
     """
+    delayed = partial(StatefulSetController, recreation_delay_ns=OTHER_KUBELETS_DELAY_NS)
     signing: list[ControllerMaker] = []
     if sign is not None:
         signing.append(lambda lister: CertificateSigningController(lister, sign))
@@ -129,8 +160,12 @@ def served_controllers(
         HorizontalAutoscalerController,
         NodeRegistrationController,
         NodeTTLController,
+        partial(AttachDetachController, has_kubelets=has_kubelets),
         EndpointsController,
         EndpointSliceController,
         EndpointSliceMirroringController,
-        *ALL_CONTROLLERS,
+        *(
+            delayed if make is StatefulSetController and not has_kubelets else make
+            for make in ALL_CONTROLLERS
+        ),
     )

@@ -11,7 +11,7 @@ Upstream: pkg/controller/replicaset/replica_set.go, replica_set_utils.go
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from typing import Any, ClassVar, Final
 
 from podwright.controllers.actions import deletion_by, event_by
@@ -91,6 +91,11 @@ class ReplicasController(ABC):
         self._creation_events = CreationEvents()
         # Why the API server rejected a pod since the last sync, by the key of the owner.
         self._rejections: dict[NamespacedName, str] = {}
+
+    @property
+    def adopters(self) -> Sized:
+        """The namespaces with owners that may adopt orphans."""
+        return self._orphans.owners
 
     # ---------------------------------------------------------------- differences by kind
 

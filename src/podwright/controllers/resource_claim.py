@@ -137,7 +137,7 @@ class ResourceClaimController:
             )
             reason = "FailedResourceClaimCreation"
             return event_by(self.name, pod, reason, note, is_warning=True)
-        return CreateObject(_claim(pod, entry, section(template, "spec")), self.name)
+        return CreateObject(claim_from_template(pod, entry, section(template, "spec")), self.name)
 
     def _reserve(self, pod: Pod, generated: dict[str, str | None]) -> list[ControllerAction]:
         """Reserve allocated claims for a pod that was bound without the scheduler."""
@@ -227,7 +227,16 @@ def _is_done(pod: Pod) -> bool:
     return pod.is_terminal or (pod.is_terminating and not pod.spec.node_name)
 
 
-def _claim(pod: Pod, entry: str, template: Document) -> KubernetesObject:
+def claim_from_template(pod: Pod, entry: str, template: Document) -> KubernetesObject:
+    """Return the claim of a pod without a name, which the API server draws.
+
+    Parameters
+    ----------
+    entry : str
+        The name in `spec.resourceClaims`.
+    template : dict
+        The spec of the template.
+    """
     given = template.get("metadata") or {}
     metadata: Document = {
         "generateName": f"{pod.name}-{entry}-",

@@ -10,7 +10,7 @@ Upstream: pkg/controller/statefulset/stateful_set.go, stateful_set_control.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from typing import Any, Final
 
 from podwright.controllers.actions import deletion_by, event_by
@@ -20,7 +20,13 @@ from podwright.controllers.controller_revisions import (
     Revisions,
     data_of,
 )
-from podwright.controllers.interface import ControllerAction, CreateObject, UpdateObject
+from podwright.controllers.interface import (
+    ControllerAction,
+    CreateObject,
+    SyncAt,
+    SyncDue,
+    UpdateObject,
+)
 from podwright.controllers.kinds import (
     POD,
     PRIORITY_CLASS,
@@ -80,21 +86,33 @@ _NAMING: Final = RevisionNaming(revision_hash, "controller.kubernetes.io/hash")
 class StatefulSetController:
     """Maintains the pods and claims of each stateful set.
 
+    A pod has the name of the one before. A kubelet that deletes pods by name only, such as kwok,
+    may delete the new pod if it exists too early, so that there can be a delay.
+
     Parameters
     ----------
     lister : Lister
         The objects of the cluster.
+    recreation_delay_ns : int
+        How long after the removal of a pod the next one of its set is created.
     """
 
     name = "statefulset-controller"
     kinds: Sequence[GroupKind] = (STATEFUL_SET, POD, PVC, PRIORITY_CLASS)
     owner_kind = STATEFUL_SET[1]
 
-    def __init__(self, lister: Lister) -> None:
+    def __init__(self, lister: Lister, *, recreation_delay_ns: int = 0) -> None:
         self._lister = lister
         self._orphans = Orphans(lister, POD)
+        self._recreation_delay_ns = recreation_delay_ns
+        self._waits_until: dict[NamespacedName, int | None] = {}
 
     # ----------------------------------------------------------------------------- changes
+
+    @property
+    def adopters(self) -> Sized:
+        """The namespaces with owners that may adopt orphans."""
+        return self._orphans.owners
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
@@ -133,6 +151,9 @@ class StatefulSetController:
         for obj, owner in ((old, was), (new, now)):
             if obj is not None and owner is not None and owner.kind == STATEFUL_SET[1]:
                 keys.append(f"{obj.namespace}/{owner.name}")
+        if new is None and self._recreation_delay_ns:
+            # The next sync, which has the time, replaces None.
+            self._waits_until |= dict.fromkeys(keys)
         if keys and isinstance(old, Pod) and isinstance(new, Pod) and is_equivalent(old, new):
             return ()
         return keys
@@ -151,7 +172,15 @@ class StatefulSetController:
         """Create, delete and update the pods of a set, as far as its policy allows."""
         owner = self._lister.get(STATEFUL_SET, key)
         if not isinstance(owner, StatefulSet):
+            self._waits_until.pop(key, None)
             return []
+        if key in self._waits_until:
+            due_ns = self._waits_until[key]
+            if due_ns is None:
+                due_ns = self._waits_until[key] = now_ns + self._recreation_delay_ns
+            if now_ns < due_ns:
+                return [SyncAt(due_ns, SyncDue(self.name, key))]
+            del self._waits_until[key]
         selector = compiled_selector(owner.spec.selector)
         if not selector.matches(owner.spec.template.metadata.labels):
             # The API server rejects such a selector. Without this check, pods would be created
@@ -178,7 +207,7 @@ class StatefulSetController:
     # ------------------------------------------------------------------------ checkpoints
 
     def state(self) -> dict[str, Any]:
-        """Return nothing: the objects show the whole state."""
+        """Return nothing: the objects show the whole state, except a short delay."""
         return {}
 
     def restore(self, state: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from podwright.controllers.interface import (
     ALL_KINDS,
     Controller,
     GroupKind,
+    OrphanAdopter,
     PendingWorkController,
     PodChange,
     PodDeviceController,
@@ -37,14 +38,17 @@ _HAS_VOLUMES: Final = 1 << 16
 _HAS_DEVICES: Final = 1 << 17
 
 _ANY_OWNER: Final = "*"
-"""Instead of an owner's kind: the pod has no controlling owner, or its owner changed."""
+"""Instead of an owner's kind: the pod's owners changed."""
+
+_NO_OWNER: Final = ""
+"""Instead of an owner's kind: the pod has no controlling owner, and had none."""
 
 Subscriber: TypeAlias = tuple[
     str,
     Callable[[KubernetesObject | None, KubernetesObject | None], Iterable[NamespacedName]],
     Sized | None,
 ]
-"""The name of a controller, its `observe`, and its pending work if that decides the delivery."""
+"""The name of a controller, its `observe`, and what has to be there for a delivery, if anything."""
 
 
 def differences(old: Pod, new: Pod) -> int:
@@ -135,7 +139,7 @@ class Subscriptions:
         else:
             # Pods of one owner share the reference and often change one after the other.
             owner = pod.metadata.controller
-            owner_kind = _ANY_OWNER if owner is None else owner.kind
+            owner_kind = _NO_OWNER if owner is None else owner.kind
             self._references, self._owner_kind = references, owner_kind
         if new is None:
             parts = _GONE
@@ -176,6 +180,7 @@ class Subscriptions:
             if isinstance(each, PodOwnerController) and owner_kind not in (
                 each.owner_kind,
                 _ANY_OWNER,
+                _NO_OWNER,
             ):
                 continue
             if isinstance(each, PodReader) and not each.pod_changes & parts:
@@ -185,5 +190,7 @@ class Subscriptions:
             if isinstance(each, PodDeviceController) and not parts & _HAS_DEVICES:
                 continue
             pending_work = each.pending_work if isinstance(each, PendingWorkController) else None
+            if owner_kind == _NO_OWNER and isinstance(each, OrphanAdopter):
+                pending_work = each.adopters
             subscribers.append((each.name, each.observe, None if parts & _GONE else pending_work))
         return tuple(subscribers)

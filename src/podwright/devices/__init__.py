@@ -36,10 +36,12 @@ from podwright.devices.conditions import (
     has_timed_out,
     readiness,
 )
-from podwright.devices.index import EXTENDED_RESOURCE_CLAIM, DeviceIndex
+from podwright.devices.index import DeviceIndex
 from podwright.devices.pod_claims import (
+    EXTENDED_RESOURCE_CLAIM,
     FindClaim,
     MissingClaimError,
+    claim_without_users,
     claims_of_pod,
     generated_claims,
     is_reserved_for,
@@ -93,6 +95,7 @@ __all__ = [
     "UnsupportedSelectorError",
     "allocation_results",
     "claim_name",
+    "claim_without_users",
     "claims_of_pod",
     "generated_claims",
     "has_binding_conditions",

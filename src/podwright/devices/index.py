@@ -14,6 +14,7 @@ from collections.abc import Hashable, Iterable
 import msgspec
 
 from podwright.devices.allocated import AllocatedDevices
+from podwright.devices.pod_claims import EXTENDED_RESOURCE_CLAIM
 from podwright.devices.pools import Pool, gather_pools, problem_of_counters
 from podwright.devices.selection import Selection
 from podwright.devices.slices import DeviceSlice, PoolId, SliceDevice
@@ -29,9 +30,6 @@ from podwright.objects import (
     encode,
 )
 
-EXTENDED_RESOURCE_CLAIM = "resource.kubernetes.io/extended-resource-claim"
-"""The annotation of claims that the scheduler creates for extended resources."""
-
 EVERY_NODE = ""
 """In the changes: all nodes may be affected."""
 
@@ -44,11 +42,13 @@ class _NodePools:
     """The pools of one node, and what they were gathered from."""
 
     __slots__ = (
+        "allocation_count",
         "labels",
         "local_version",
         "pools",
         "shape",
         "shared_version",
+        "state",
         "with_partitions",
     )
 
@@ -56,6 +56,8 @@ class _NodePools:
         self.labels, self.local_version, self.shared_version, self.with_partitions = found_for
         self.pools = pools
         self.shape = -1
+        self.state: NodeState | None = None
+        self.allocation_count = -1
 
 
 class DeviceIndex:
@@ -86,6 +88,8 @@ class DeviceIndex:
         self._assumed: dict[str, ResourceClaim] = {}
         self._counted: dict[str, AllocationResult] = {}
         self._pending: dict[str, AllocationResult] = {}
+        # By the uid of a claim with a pending allocation that is written: the claim's key.
+        self._taken_over: dict[str, str] = {}
         self._special: dict[str, dict[str, str]] = {}
         self._objects: dict[str, ResourceSlice] = {}
         self._slices: dict[str, DeviceSlice] = {}
@@ -98,6 +102,8 @@ class DeviceIndex:
         self._pools: dict[str, _NodePools] = {}
         self._changes: list[str] = []
         self._first_change = 0
+        # How many allocations changed of devices that any node may have.
+        self._count_of_all = 0
         self._spec_numbers: dict[bytes, int] = {}
         self._shapes: dict[Hashable, int] = {}
         self._next_shape = 0
@@ -114,7 +120,7 @@ class DeviceIndex:
         """Add or update an object; objects of other kinds are ignored."""
         match obj:
             case ResourceClaim():
-                self._put_claim(obj)
+                self.put_claim(obj)
             case ResourceSlice():
                 self._remove_slice(obj.metadata.name)
                 self._objects[obj.metadata.name] = obj
@@ -254,8 +260,11 @@ class DeviceIndex:
 
     def state_of(
         self, node_name: str, labels: dict[str, str], *, with_partitions: bool = True
-    ) -> NodeState | None:
-        """Return what a search reads of a node; None if it has too many allocated devices."""
+    ) -> tuple[tuple[Pool, ...], NodeState | None]:
+        """Return the pools of a node, and what a search reads of it.
+
+        The state is None if the node has too many allocated devices.
+        """
         known = self._pools_of(node_name, labels, with_partitions=with_partitions)
         if known.shape < 0:
             if len(self._shapes) >= _MOST_SHAPES:
@@ -267,8 +276,11 @@ class DeviceIndex:
                 number = self._shapes[shape] = self._next_shape
                 self._next_shape += 1
             known.shape = number
-        used = in_use(known.pools, self.allocated)
-        return None if used is None else NodeState(known.shape, used)
+        if known.allocation_count != self._count_of_all or known.state is None:
+            used = in_use(known.pools, self.allocated)
+            known.state = None if used is None else NodeState(known.shape, used)
+            known.allocation_count = self._count_of_all
+        return known.pools, known.state
 
     def _pools_of(
         self, node_name: str, labels: dict[str, str], *, with_partitions: bool
@@ -332,7 +344,8 @@ class DeviceIndex:
         self._known_specs[id(spec)] = spec, number
         return number
 
-    def _put_claim(self, claim: ResourceClaim) -> None:
+    def put_claim(self, claim: ResourceClaim) -> None:
+        """Add or update a claim."""
         key = claim.key
         old = self.claims.get(key)
         if old is not None and old.metadata.uid != claim.metadata.uid:
@@ -374,17 +387,35 @@ class DeviceIndex:
         if (allocation is None) == (counted is None):
             return
         if allocation is not None:
+            assert claim is not None, f"{key} has an allocation"
             self._counted[key] = allocation
-            self._count(allocation, 1)
+            uid = claim.metadata.uid
+            pending = self._pending.get(uid)
+            if pending is not None and pending.devices == allocation.devices:
+                # The same devices stay allocated; they would be counted twice for a moment.
+                self._taken_over[uid] = key
+            else:
+                self._count(allocation, 1)
         else:
             assert counted is not None, f"the allocation of {key} is not counted"
             del self._counted[key]
+            for uid, taken in self._taken_over.items():
+                if taken == key:
+                    del self._taken_over[uid]
+                    return
             self._count(counted, -1)
 
     def _count(self, allocation: AllocationResult, sign: int) -> None:
         for device in self.allocated.count(allocation, sign):
             nodes = self._nodes_of_pool(PoolId(device.driver, device.pool))
-            for node_name in (EVERY_NODE,) if EVERY_NODE in nodes else sorted(nodes):
+            if EVERY_NODE in nodes:
+                self._count_of_all += 1
+                self._changed(EVERY_NODE)
+                continue
+            for node_name in sorted(nodes):
+                known = self._pools.get(node_name)
+                if known is not None:
+                    known.state = None
                 self._changed(node_name)
 
     # ---------------------------------------------------------------- assuming
@@ -403,7 +434,8 @@ class DeviceIndex:
         allocation = self._pending.pop(uid, None)
         if allocation is None:
             return False
-        self._count(allocation, -1)
+        if self._taken_over.pop(uid, None) is None:
+            self._count(allocation, -1)
         return True
 
     def assume(self, claim: ResourceClaim) -> None:

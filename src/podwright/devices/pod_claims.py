@@ -6,10 +6,13 @@ pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go, `foreachPo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TypeAlias
 
-from podwright.objects import Pod, ResourceClaim
+from podwright.objects import Pod, ResourceClaim, with_fields
+
+EXTENDED_RESOURCE_CLAIM = "resource.kubernetes.io/extended-resource-claim"
+"""The annotation of claims that the scheduler creates for extended resources."""
 
 FindClaim: TypeAlias = Callable[[str], ResourceClaim | None]
 """Returns a claim by `namespace/name`."""
@@ -29,6 +32,7 @@ def claims_of_pod(pod: Pod, find: FindClaim) -> list[ResourceClaim]:
     """
     found = []
     namespace, name = pod.metadata.namespace, pod.metadata.name
+    generated: dict[str, str | None] | None = None
     for entry in pod.spec.resource_claims:
         claim_name: str | None = entry.resource_claim_name
         is_generated = False
@@ -38,7 +42,8 @@ def claims_of_pod(pod: Pod, find: FindClaim) -> list[ResourceClaim]:
                     f'pod "{namespace}/{name}", spec.resourceClaim "{entry.name}":'
                     " none of the supported fields are set"
                 )
-            generated = generated_claims(pod)
+            if generated is None:
+                generated = generated_claims(pod)
             if entry.name not in generated:
                 raise MissingClaimError(f'pod "{namespace}/{name}": ResourceClaim not created yet')
             claim_name, is_generated = generated[entry.name], True
@@ -71,6 +76,25 @@ def generated_claims(pod: Pod) -> dict[str, str | None]:
         entry.get("name", ""): entry.get("resourceClaimName")
         for entry in status.get("resourceClaimStatuses") or ()
     }
+
+
+def claim_without_users(claim: ResourceClaim, uids: Collection[str]) -> ResourceClaim | None:
+    """Return a claim without some pods that use it; the last one gives the devices back.
+
+    None if the scheduler made the claim for the extended resources of one of the pods: it makes
+    another one.
+    """
+    owner = claim.metadata.controller
+    is_special = claim.metadata.annotations.get(EXTENDED_RESOURCE_CLAIM) == "true"
+    if is_special and owner is not None and owner.uid in uids:
+        return None
+    users = claim.status.reserved_for
+    kept = tuple(user for user in users if user.uid not in uids)
+    if len(kept) == len(users):
+        return claim
+    if kept:
+        return with_fields(claim, "status", reserved_for=kept)
+    return with_fields(claim, "status", reserved_for=(), allocation=None, devices=())
 
 
 def is_reserved_for(claim: ResourceClaim, pod: Pod) -> bool:

@@ -6,7 +6,8 @@ allocator_incubating.go, `Allocate` and `createNodeSelector`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 
 from podwright.devices.allocator import Chosen, Solution
@@ -34,7 +35,7 @@ class UnsupportedSelectorError(Exception):
 
 def allocation_results(
     solution: Solution,
-    claims: list[ResourceClaim],
+    claims: Sequence[ResourceClaim],
     classes: Mapping[str, DeviceClass],
     node_name: str,
 ) -> tuple[AllocationResult, ...]:
@@ -42,38 +43,40 @@ def allocation_results(
 
     Parameters
     ----------
-    claims : list of ResourceClaim
+    claims : sequence of ResourceClaim
         Those that were searched for.
     """
-    return tuple(
-        AllocationResult(
-            devices=DeviceAllocationResult(
-                results=tuple(
-                    _result(each, claim, place) for place, each in enumerate(solution.chosen[index])
-                ),
-                config=_configurations(claim, solution.alternatives[index], classes),
-            ),
-            node_selector=_node_selector(solution.chosen[index], node_name),
+    found = []
+    for claim, chosen, alternatives in zip(
+        claims, solution.chosen, solution.alternatives, strict=True
+    ):
+        results = [_result(each, claim, place) for place, each in enumerate(chosen)]
+        devices = DeviceAllocationResult(
+            results=tuple(results), config=_configurations(claim, alternatives, classes)
         )
-        for index, claim in enumerate(claims)
-    )
+        selector = _node_selector(chosen, node_name)
+        found.append(AllocationResult(devices=devices, node_selector=selector))
+    return tuple(found)
 
 
 def _result(chosen: Chosen, claim: ResourceClaim, place: int) -> DeviceRequestAllocationResult:
     choice, device = chosen.choice, chosen.device
+    driver, pool, name = device.id
     return DeviceRequestAllocationResult(
         request=choice.full_name,
-        driver=device.id.driver,
-        pool=device.id.pool,
-        device=device.id.device,
+        driver=driver,
+        pool=pool,
+        device=name,
         admin_access=True if choice.is_admin else None,
         tolerations=choice.tolerations,
         binding_conditions=device.device.binding_conditions,
         binding_failure_conditions=device.device.binding_failure_conditions,
         share_id=None if chosen.consumed is None else _share_id(claim, str(device.id), place),
         consumed_capacity={
-            name: format_quantity(amount) for name, amount in (chosen.consumed or {}).items()
-        },
+            capacity: format_quantity(amount) for capacity, amount in chosen.consumed.items()
+        }
+        if chosen.consumed
+        else {},
     )
 
 
@@ -140,8 +143,7 @@ def _node_selector(chosen: tuple[Chosen, ...], node_name: str) -> NodeSelector |
         device = each.device
         nodes = device.slice.nodes if device.nodes is None else device.nodes
         if nodes.name or device.device.binds_to_node:
-            own = NodeSelectorRequirement(NODE_NAME, "In", (node_name,))
-            return NodeSelector((NodeSelectorTerm(match_fields=(own,)),))
+            return _only(node_name)
         if nodes.selector is None or not nodes.selector.node_selector_terms:
             continue
         term, *others = nodes.selector.node_selector_terms
@@ -155,6 +157,13 @@ def _node_selector(chosen: tuple[Chosen, ...], node_name: str) -> NodeSelector |
         return None
     term = NodeSelectorTerm(match_expressions=tuple(expressions), match_fields=tuple(fields))
     return NodeSelector((term,))
+
+
+@lru_cache(maxsize=65_536)
+def _only(node_name: str) -> NodeSelector:
+    """Return a selector of one node."""
+    own = NodeSelectorRequirement(NODE_NAME, "In", (node_name,))
+    return NodeSelector((NodeSelectorTerm(match_fields=(own,)),))
 
 
 def _add_new(

@@ -93,6 +93,15 @@ def in_use(pools: Iterable[Pool], allocated: AllocatedDevices) -> tuple[Hashable
     start = 0
     for pool in pools:
         for devices in (pool.devices, pool.other_devices):
+            if not shared:
+                # Most clusters share no device.
+                found += [
+                    position
+                    for position, device in enumerate(devices, start)
+                    if device.id in dedicated
+                ]
+                start += len(devices)
+                continue
             for position, device in enumerate(devices, start):
                 if device.id in shared:
                     consumed = allocated.consumed.get(device.id)
@@ -125,6 +134,11 @@ class Solutions:
 
     def __contains__(self, state: NodeState) -> bool:
         return state in self._found
+
+    def score_of(self, state: NodeState) -> int | None:
+        """Return the score of the solution for a known state; None if there is none."""
+        found = self._found[state]
+        return None if found is None else found.score
 
     def of(self, state: NodeState, pools: Sequence[Pool]) -> Solution | None:
         """Return the solution for a node in a known state; None if there is none."""

@@ -4,7 +4,8 @@ A document of kind DeviceCards, which stands among the manifests, describes the 
 driver finds in each of some nodes. It is replaced by the ResourceSlices that such a driver
 publishes: one pool for each node, named like the node. Cards can be divided into partitions, which
 consume shared counters, and be linked in groups, which an attribute numbers. Nodes for which the
-input has slices of the driver keep them.
+input has slices of the driver keep them, and nodes of a mirrored cluster have the devices of their
+cluster.
 """
 
 from __future__ import annotations
@@ -25,11 +26,19 @@ from podwright.objects import (
     Unknown,
     encode,
     nearest,
+    parse_duration,
 )
 from podwright.schema import built_in, decode
 
 API_VERSION: Final = "podwright.dev/v1"
 KIND: Final = "DeviceCards"
+
+BINDING_DELAY: Final = "podwright.dev/binding-delay"
+BINDING_FAILURE: Final = "podwright.dev/binding-failure"
+"""The annotations that the simulated driver reads; see docs/explanation/controllers.md."""
+
+MIRRORED: Final = "podwright.dev/source-uid"
+"""The annotation of objects that are copied from another cluster."""
 
 _SLICE_VERSION: Final = "resource.k8s.io/v1"
 _COUNTER: Final = "parts"
@@ -55,6 +64,21 @@ class Links(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=T
 
     attribute: str
     size: int
+
+
+class Binding(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """How the driver sets the binding conditions of allocated devices.
+
+    Parameters
+    ----------
+    delay : str, optional
+        How long after the allocation, such as ``5s``.
+    failure : str
+        The message with which it sets the first binding failure condition instead, at once.
+    """
+
+    delay: str | None = None
+    failure: str = ""
 
 
 class Partition(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -96,6 +120,8 @@ class CardSpec(
     allow_multiple_allocations
         Of every card, as in a ResourceSlice.
     links : Links, optional
+    binding : Binding, optional
+        Without it, others set the binding conditions.
     parts : int
         Into how many parts a card can be divided; 0: cards are allocated whole.
     partitions : tuple of Partition
@@ -112,6 +138,7 @@ class CardSpec(
     binding_failure_conditions: list[str] = []
     allow_multiple_allocations: bool = False
     links: Links | None = None
+    binding: Binding | None = None
     parts: int = 0
     partitions: tuple[Partition, ...] = ()
 
@@ -155,7 +182,17 @@ def with_device_slices(
         chosen = [
             node for node in nodes if spec.node_selector.items() <= node.metadata.labels.items()
         ]
-        if not chosen:
+        mirrored = [node.name for node in chosen if MIRRORED in node.metadata.annotations]
+        if mirrored:
+            which = f"node {mirrored[0]} is left alone: it has"
+            if len(mirrored) > 1:
+                which = f"{len(mirrored)} nodes such as {mirrored[0]} are left alone: they have"
+            warnings.append(
+                f"{entry.source}: {KIND} {entry.object.name}: {which} the devices of the cluster"
+                " that is mirrored"
+            )
+            chosen = [node for node in chosen if MIRRORED not in node.metadata.annotations]
+        elif not chosen:
             labels = ", ".join(f"{key}={value}" for key, value in spec.node_selector.items())
             which = f"no node has the labels {labels}" if labels else "there are no nodes"
             warnings.append(f"{entry.source}: {KIND} {entry.object.name} has no effect: {which}")
@@ -208,6 +245,7 @@ def _as_field_error(source: str, text: str) -> FieldError:
         names = {
             "spec": CardSpec,
             "spec.links": Links,
+            "spec.binding": Binding,
         }.get(path, Partition if path.startswith("spec.partitions") else _Cards)
         near = nearest(unknown["name"], names.__struct_encode_fields__)
         path = f"{path}.{unknown['name']}".lstrip(".")
@@ -220,6 +258,8 @@ def _problems(spec: CardSpec) -> Iterator[tuple[str, str]]:
         yield "count", f"{spec.count}: must be at least 1"
     if spec.links is not None and spec.links.size < 1:
         yield "links.size", f"{spec.links.size}: must be at least 1"
+    if spec.binding is not None:
+        yield from _problems_of_binding(spec, spec.binding)
     if spec.partitions and spec.parts < 1:
         yield "parts", "is required with partitions: into how many parts a card can be divided"
     if spec.parts and not spec.partitions:
@@ -237,6 +277,26 @@ def _problems(spec: CardSpec) -> Iterator[tuple[str, str]]:
 
 
 # -------------------------------------------------------------------------------- making
+
+
+def _problems_of_binding(spec: CardSpec, binding: Binding) -> Iterator[tuple[str, str]]:
+    if not spec.binding_conditions:
+        yield "binding", "has no effect without bindingConditions"
+    if binding.failure and not spec.binding_failure_conditions:
+        yield "binding.failure", "has no effect without bindingFailureConditions"
+    if binding.delay is None:
+        if not binding.failure:
+            yield "binding", "needs a delay or a failure"
+        return
+    if binding.failure:
+        yield "binding.delay", "has no effect with a failure, which comes at once"
+    try:
+        is_negative = parse_duration(binding.delay) < 0
+    except ValueError as error:
+        yield "binding.delay", f"{error}: must be a duration such as 5s"
+    else:
+        if is_negative:
+            yield "binding.delay", f"{binding.delay}: must not be negative"
 
 
 def _checked(
@@ -276,11 +336,16 @@ def _slices(spec: CardSpec, node: str) -> list[Document]:
         {"devices": several} for several in _in_parts(devices, most)
     ]
     pool = {"name": node, "generation": 1, "resourceSliceCount": len(parts)}
+    annotations: Document = {}
+    if spec.binding is not None:
+        delay, failure = spec.binding.delay, spec.binding.failure
+        text = {BINDING_FAILURE: failure} if delay is None else {BINDING_DELAY: delay}
+        annotations = {"annotations": text}
     return [
         {
             "apiVersion": _SLICE_VERSION,
             "kind": "ResourceSlice",
-            "metadata": {"name": f"{node}-{spec.driver}-{index}"},
+            "metadata": {"name": f"{node}-{spec.driver}-{index}"} | annotations,
             "spec": {"driver": spec.driver, "nodeName": node, "pool": pool} | part,
         }
         for index, part in enumerate(parts)

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from podwright.columns import Cluster, own_label_keys
+from podwright.columns import SPREAD_SELECTOR, Cluster, own_label_keys
 from podwright.framework.adapter import PluginFailure, raised
 from podwright.framework.plugin import KeyReads, Plugin
 from podwright.objects import ObjectMeta, Pod, PodSpec
@@ -130,6 +130,7 @@ class PodKeyCache:
             )
             and metadata.namespace == ours.namespace
             and metadata.owner_references == ours.owner_references
+            and metadata.annotations.get(SPREAD_SELECTOR) == ours.annotations.get(SPREAD_SELECTOR)
         ):
             return key
         return None

@@ -239,10 +239,7 @@ class Ranking:
             slots = nodes.pods_journal.since(self._pods_version)
             if slots is not None:
                 count = len(slots)
-                if count == 2 and slots[0] == slots[1]:
-                    # A pod was placed, and then seen with its node.
-                    slots = slots[1:]
-                elif 1 < count <= _FEW_ENTRIES:
+                if 1 < count <= _FEW_ENTRIES:
                     slots = _distinct(slots)
                 # Past a quarter of the slots, one pass over all of them replaces single updates.
                 if 4 * len(slots) <= nodes.n_slots + 64:
@@ -550,8 +547,12 @@ def normalize(plugin: Plugin, cycle: Cycle, scores: Scores) -> None:
 
 def _distinct(slots: I32Array) -> I32Array:
     """Leave out slots that are named again; a pod's placement and its news are two entries."""
-    distinct = set(slots.tolist())
-    if len(distinct) == len(slots):
+    named: list[int] = slots.tolist()
+    if named.count(named[0]) == len(named):
+        # A pod was placed, its devices were allocated, and then it was seen with its node.
+        return slots[:1]
+    distinct = set(named)
+    if len(distinct) == len(named):
         return slots
     # The order of the set has no effect: local rows evaluate each slot alone.
     return np.array(list(distinct), dtype=np.int32)

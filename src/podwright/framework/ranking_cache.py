@@ -94,6 +94,8 @@ class RankingCache:
         self._rankings: OrderedDict[Key, Ranking] = OrderedDict()
         self._frames: OrderedDict[Key, _Frame] = OrderedDict()
         self._seen: set[Hashable] = set()
+        # The narrower keys without any plugin that reads the cluster.
+        self._cacheable: set[Key] = set()
         self._filter_rows: OrderedDict[tuple[str, int], VerdictRow] = OrderedDict()
         self._score_rows: OrderedDict[tuple[str, int], ScoreRow] = OrderedDict()
         # For keys that are not kept: overwritten by the next such key.
@@ -195,10 +197,15 @@ class RankingCache:
             narrower[place] = self._keys.number_of(place, of_plugin)
         if cycle is None:
             return None
-        for numbers, number in zip(self._keys.numbers, narrower, strict=True):
-            if int(numbers.reads[number].preparation) & _CLUSTER:
-                return None
-        return tuple(narrower), cycle.state
+        found = tuple(narrower)
+        if found not in self._cacheable:
+            for numbers, number in zip(self._keys.numbers, found, strict=True):
+                if int(numbers.reads[number].preparation) & _CLUSTER:
+                    return None
+            if len(self._cacheable) >= _MOST_SEEN:
+                self._cacheable.clear()
+            self._cacheable.add(found)
+        return found, cycle.state
 
     def _of(self, pod: Pod) -> Ranking:
         return self._of_key(pod, self._key_of(pod))
@@ -440,6 +447,7 @@ class RankingCache:
         for kept in (self._rankings, self._frames, self._filter_rows, self._score_rows):
             kept.clear()
         self._seen.clear()
+        self._cacheable.clear()
         self._preparation = Preparation(self._profile, self._cluster)
 
     def _stop_caching(self, plugin: Plugin) -> None:

@@ -189,12 +189,13 @@ class VerdictRow(Row):
             run_filter(self.plugin, self.cycle, verdicts)
             self.rejects_any = has_code(codes)
         else:
-            codes[slots] = 0
+            # Mostly one slot has changed, and operations on arrays have a high fixed cost.
+            only = slots.item() if len(slots) == 1 else None
+            codes[slots if only is None else only] = 0
             run_filter(self.plugin, self.cycle, verdicts)
             # A partial update never resets it: other slots may be rejected still.
             if not self.rejects_any:
-                # Mostly one slot has changed, and `any` of an array has a high fixed cost.
-                rejects = codes[slots[0]] != 0 if len(slots) == 1 else codes[slots].any()
+                rejects = codes[slots].any() if only is None else codes[only]
                 self.rejects_any = bool(rejects)
 
 

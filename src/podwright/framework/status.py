@@ -111,8 +111,18 @@ class Status(msgspec.Struct, frozen=True, gc=False):
 
     def by(self, plugin: str) -> Status:
         """Return the same status with the plugin name `plugin`."""
-        return self if self.plugin == plugin else Status(self.code, self.reasons, plugin)
+        if self.plugin == plugin:
+            return self
+        if self is Status.OK:
+            known = _SUCCESS_OF.get(plugin)
+            if known is None:
+                known = _SUCCESS_OF[plugin] = Status(plugin=plugin)
+            return known
+        return Status(self.code, self.reasons, plugin)
 
+
+# Plugins mostly succeed; there are as many entries as plugins.
+_SUCCESS_OF: dict[str, Status] = {}
 
 _REJECTIONS = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING})
 

@@ -95,6 +95,8 @@ class Machine:
         Nodes and the pods on them; to read.
     queue : PodQueue
         Pending pods; to read.
+    gates : Gates
+        The feature gates.
     """
 
     def __init__(
@@ -105,7 +107,7 @@ class Machine:
         rules: RuleSet | None = None,
     ) -> None:
         rules = V136RuleSet(options) if rules is None else rules
-        gates = options.gates
+        self.gates = gates = options.gates
         parts = rules.build(profiles, QueueCallbacks(self._pod_of, self._run_pre_enqueue))
         self.cluster: Cluster = parts.cluster
         self.queue: PodQueue = parts.queue

@@ -20,6 +20,7 @@ Stability = Literal["ALPHA", "BETA", "STABLE", ""]
 
 METRICS_PATH: Final = "/metrics"
 RESOURCES_PATH: Final = "/metrics/resources"
+SYNC_PATH: Final = "/metrics/sync"
 
 
 def exponential(start: float, factor: float, count: int) -> tuple[float, ...]:
@@ -412,6 +413,61 @@ METRICS: Final[tuple[Metric, ...]] = (
         kind="gauge",
         stability="",
         help="Pods with a preemption in progress.",
+    ),
+    # ------------------------------------------------------------------ the sync of a cluster
+    Metric(
+        name="podwright_sync_changes_total",
+        kind="counter",
+        stability="",
+        labels=("result",),
+        path=SYNC_PATH,
+        help="What a sync did with the changes of its source.",
+    ),
+    Metric(
+        name="podwright_sync_drift",
+        kind="gauge",
+        stability="",
+        labels=("type",),
+        path=SYNC_PATH,
+        help="Pods on another node than at the source, and bindings of claims and volumes that "
+        "were not taken over.",
+    ),
+    Metric(
+        name="podwright_sync_errors_total",
+        kind="counter",
+        stability="",
+        labels=("kind", "reason"),
+        path=SYNC_PATH,
+        help="Rejected requests of a sync.",
+    ),
+    Metric(
+        name="podwright_sync_lag_seconds",
+        kind="gauge",
+        stability="",
+        labels=("statistic",),
+        path=SYNC_PATH,
+        help="Time from the arrival of a change to its durable write: last, longest and mean.",
+    ),
+    Metric(
+        name="podwright_sync_source_failures_total",
+        kind="counter",
+        stability="",
+        path=SYNC_PATH,
+        help="Failed requests to the source of a sync, and cut watches.",
+    ),
+    Metric(
+        name="podwright_sync_unfreed_pods",
+        kind="gauge",
+        stability="",
+        path=SYNC_PATH,
+        help="Pods that have finished at the source and occupy resources here.",
+    ),
+    Metric(
+        name="podwright_sync_waiting_changes",
+        kind="gauge",
+        stability="",
+        path=SYNC_PATH,
+        help="Groups of changes that wait.",
     ),
 )
 

@@ -125,8 +125,11 @@ def _is_valid(pending: Pending) -> bool:
     """Report whether the calls can be made and the delay is in range."""
     calls: object = pending.calls
     delay_ns: object = pending.delay_ns
-    if not (isinstance(calls, tuple) and all(isinstance(call, ApiCall) for call in calls)):
+    if not isinstance(calls, tuple):
         return False
+    for call in calls:
+        if not isinstance(call, ApiCall):
+            return False
     if delay_ns is None:
         return True
     return isinstance(delay_ns, int | np.integer) and 0 <= int(delay_ns) <= _LONGEST_NS

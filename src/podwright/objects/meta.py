@@ -7,12 +7,15 @@ string is `""` where Go has a string and `None` where Go has a pointer.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
 import msgspec
 
 NamespacedName: TypeAlias = str
 """`namespace/name`; only the name for cluster-scoped kinds."""
+
+SOURCE_UID: Final = "podwright.dev/source-uid"
+"""The annotation of an object that is mirrored from another cluster: its uid there."""
 
 QuantityText: TypeAlias = str | int | float
 """A quantity as in a document; `quantity.parse_quantity` parses it."""

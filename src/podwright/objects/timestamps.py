@@ -64,3 +64,14 @@ def timestamp_text_nano(now_ns: int) -> str:
     """
     seconds, rest_ns = divmod(now_ns, 1_000_000_000)
     return f"{_text_of_second(seconds)[:-1]}.{rest_ns:09d}Z"
+
+
+def timestamp_text_micro(now_ns: int) -> str:
+    """Return nanoseconds since 1970 as MicroTime: with six digits of the second.
+
+    Examples
+    --------
+    >>> timestamp_text_micro(1_500_000_999)
+    '1970-01-01T00:00:01.500000Z'
+    """
+    return f"{timestamp_text_nano(now_ns)[:-4]}Z"

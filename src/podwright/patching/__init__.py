@@ -28,6 +28,7 @@ from podwright.patching.managed_fields import (
     read_entries,
     with_entries,
     with_unchanged_times,
+    with_update_as_apply,
 )
 from podwright.patching.merge_patch import merge_difference, merge_patched
 from podwright.patching.object_types import (
@@ -66,5 +67,6 @@ __all__ = [
     "with_entries",
     "with_managed_fields",
     "with_unchanged_times",
+    "with_update_as_apply",
     "without_directives",
 ]

@@ -194,6 +194,21 @@ def with_entries(document: Document, entries: list[Document] | None) -> Document
     return {**document, "metadata": kept}
 
 
+def with_update_as_apply(document: Document, manager: str) -> Document:
+    """Return an object with the fields that a manager has updated as applied by it.
+
+    For a writer that applies the same fields each time, such as a controller.
+    """
+    managers = read_entries((document.get("metadata") or {}).get("managedFields"))
+    for one in [one for one in managers if one.name == manager and one.operation == "Update"]:
+        updated = managers.pop(one)
+        applier = Manager(manager, "Apply", "", one.subresource)
+        before = managers.get(applier)
+        fields = updated.fields if before is None else union(before.fields, updated.fields)
+        managers[applier] = Owned(fields, updated.api_version, updated.time)
+    return with_entries(document, written_entries(managers))
+
+
 def capped(managers: Managers) -> Managers:
     """Return managers with at most `MOST_UPDATERS` updates; the oldest are joined by version."""
     updaters = [manager for manager in managers if manager.operation == "Update"]

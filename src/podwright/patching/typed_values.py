@@ -327,15 +327,48 @@ def _compare(key: str, old: Any, new: Any, of: ValueType, changed: Node, removed
     if of.is_leaf or not _have_parts(old, new, of):
         changed[key] = LEAF
         return
-    inside_changed: Node = {}
-    inside_removed: Node = {}
-    if of.form == "deduced" and not (_is_map(old) and _is_map(new)):
-        inside_changed[SELF] = LEAF
-    _compare_parts(old, new, of, inside_changed, inside_removed)
+    if of.keys == _TYPE:
+        inside_changed, inside_removed = _compared_conditions(old, new, of)
+    else:
+        inside_changed, inside_removed = {}, {}
+        if of.form == "deduced" and not (_is_map(old) and _is_map(new)):
+            inside_changed[SELF] = LEAF
+        _compare_parts(old, new, of, inside_changed, inside_removed)
     if inside_changed:
         changed[key] = LEAF if inside_changed.keys() == {SELF} else inside_changed
     if inside_removed:
         removed[key] = inside_removed
+
+
+def _compared_conditions(old: Any, new: Any, of: ValueType) -> tuple[Node, Node]:
+    """Return the differences between two lists whose items have types, such as conditions.
+
+    Pods that start in one second have equal conditions, so the last results are kept. The fields
+    that they set are the same at any time, so those are one set.
+    """
+    key = id(of), msgspec.json.encode((old, new))
+    known = _known_conditions.get(key)
+    if known is None:
+        changed: Node = {}
+        removed: Node = {}
+        _compare_parts(old, new, of, changed, removed)
+        if len(_known_conditions) >= _CONDITIONS_MAX:
+            _known_conditions.clear()
+            _known_sets.clear()
+        known = of, _shared(changed), _shared(removed)
+        _known_conditions[key] = known
+    return known[1:]
+
+
+def _shared(node: Node) -> Node:
+    return _known_sets.setdefault(msgspec.json.encode(node), node)
+
+
+_CONDITIONS_MAX: Final = 1_024
+_TYPE: Final = ("type",)
+_known_conditions: dict[tuple[int, bytes], tuple[ValueType, Node, Node]] = {}
+"""By the id() of a type, which the value keeps alive, and the two lists."""
+_known_sets: dict[bytes, Node] = {}
 
 
 def _have_parts(old: Any, new: Any, of: ValueType) -> bool:

@@ -29,8 +29,15 @@ import msgspec
 import numpy as np
 
 from podwright._arrays import I64Matrix
-from podwright.columns import Counter, DomainRule, PodSelector, SelectorCounters, conjunction
-from podwright.columns.default_selector import default_selector
+from podwright.columns import (
+    Counter,
+    DomainRule,
+    PodSelector,
+    SelectorCounters,
+    conjunction,
+    default_selector,
+    kept_selector,
+)
 from podwright.config import DEFAULT_GATES, Gates, PodTopologySpreadArgs
 from podwright.framework import (
     Cycle,
@@ -134,6 +141,8 @@ class Spreading(msgspec.Struct, frozen=True, kw_only=True):
         The pod's labels, if the default selector is used.
     controller : OwnerReference, optional
         The pod's controller, likewise.
+    kept : Selector
+        What Services and the controller imply at the source of a copied pod, likewise.
     error : str
         Why the constraints could not be compiled.
     """
@@ -144,6 +153,7 @@ class Spreading(msgspec.Struct, frozen=True, kw_only=True):
     is_own: bool = True
     labels: frozenset[tuple[str, str]] = frozenset()
     controller: OwnerReference | None = None
+    kept: Selector = EVERYTHING
     error: str = ""
 
 
@@ -465,6 +475,7 @@ class PodTopologySpread(Plugin):
             is_own=False,
             labels=frozenset(metadata.labels.items()),
             controller=metadata.controller,
+            kept=kept_selector(pod),
         )
 
     def _compile(
@@ -516,6 +527,8 @@ def _with_selectors(
     selector = default_selector(
         cycle.cluster.workloads, spreading.namespace, labels, spreading.controller
     )
+    if spreading.kept.requirements:
+        selector = conjunction(selector, spreading.kept.requirements)
     if selector.is_empty:
         return ()
     matches_self = selector.matches(labels)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from podwright.framework import (
     ASSIGNED_POD,
@@ -81,6 +81,23 @@ _RESOURCE_OF: Final[dict[type[KubernetesObject], str]] = {
 }
 
 
+class _Events(NamedTuple):
+    """The events of the changes of one kind."""
+
+    added: tuple[ClusterEvent, ...]
+    updated: tuple[ClusterEvent, ...]
+    deleted: tuple[ClusterEvent, ...]
+
+
+_EVENTS_OF: Final = {
+    kind: _Events(
+        (ClusterEvent(resource, ActionType.ADD),),
+        (ClusterEvent(resource, ActionType.UPDATE),),
+        (ClusterEvent(resource, ActionType.DELETE),),
+    )
+    for kind, resource in _RESOURCE_OF.items()
+}
+
 _ADD_OR_DELETE: Final = (ActionType.ADD, ActionType.DELETE)
 _OF_NODES: Final = (
     ActionType.UPDATE_NODE_ALLOCATABLE,
@@ -148,14 +165,12 @@ def derive_events(
         )
     if isinstance(old, Node) and isinstance(new, Node):
         return derive_node_update(old, new)
-    resource = _resource_of(changed)
-    if resource is None:
+    events = None if changed is None else _EVENTS_OF.get(type(changed))
+    if events is None:
         return ()
     if old is None:
-        return (ClusterEvent(resource, ActionType.ADD),)
-    if new is None:
-        return (ClusterEvent(resource, ActionType.DELETE),)
-    return (ClusterEvent(resource, ActionType.UPDATE),)
+        return events.added
+    return events.deleted if new is None else events.updated
 
 
 def derive_pod_update(old: Pod, new: Pod) -> tuple[ClusterEvent, ...]:
@@ -209,10 +224,6 @@ def derive_node_update(old: Node, new: Node) -> tuple[ClusterEvent, ...]:
     if old.status.declared_features != new.status.declared_features:
         actions.append(ActionType.UPDATE_NODE_DECLARED_FEATURE)
     return tuple(ClusterEvent(NODE, action) for action in actions)
-
-
-def _resource_of(changed: KubernetesObject | None) -> str | None:
-    return None if changed is None else _RESOURCE_OF.get(type(changed))
 
 
 def _pod_events(

@@ -19,9 +19,12 @@ from podwright.recording.decision_log import DecisionLog, EventFeed, Recorder
 from podwright.recording.diff import RecordedRun, diff_runs, diff_scenarios
 from podwright.recording.diff_documents import (
     SIDES,
+    DiffDocument,
+    PlacementDocument,
     diff_document,
-    placement_document,
     reason_document,
+    typed_diff,
+    typed_placement,
 )
 from podwright.recording.explain import (
     Cycles,
@@ -35,6 +38,7 @@ from podwright.recording.explain import (
 from podwright.recording.explanations import (
     QUEUE_LABELS,
     Attempt,
+    ExplanationDocument,
     ExplanationMatrix,
     ExplanationView,
     NodeResult,
@@ -55,7 +59,9 @@ from podwright.recording.explanations import (
     recorded_view,
     rejections_of,
     remedy_changes,
+    typed_explanation,
     view_of_pod,
+    without_nodes,
 )
 from podwright.recording.field_names import camel_case
 from podwright.recording.gc_pause import gc_paused
@@ -84,6 +90,13 @@ from podwright.recording.record_writing import (
 )
 from podwright.recording.recorded_state import ClusterAt, PendingPod, QueueAt, cluster_of, queue_of
 from podwright.recording.resumption import resume
+from podwright.recording.rotation import RotatingRecorder
+from podwright.recording.run_contents import (
+    end_of_run,
+    labels_of_nodes,
+    start_of_run,
+    timeline_of_run,
+)
 from podwright.recording.run_folder import (
     Checkpoint,
     InputFile,
@@ -111,9 +124,11 @@ from podwright.recording.scenario import Scenario
 from podwright.recording.stepping import Moment, Stepper
 from podwright.recording.timelines import (
     TIMELINE_MEDIA_TYPE,
+    CountPods,
     PresentState,
     Timeline,
     TimelineFeed,
+    counted_pods,
     decode_chunks,
     encode_chunks,
     timeline_of_log,
@@ -135,12 +150,15 @@ __all__ = [
     "Change",
     "Checkpoint",
     "ClusterAt",
+    "CountPods",
     "Counts",
     "Cycles",
     "DecisionLog",
+    "DiffDocument",
     "Difference",
     "Entry",
     "EventFeed",
+    "ExplanationDocument",
     "ExplanationMatrix",
     "ExplanationView",
     "InputFile",
@@ -154,6 +172,7 @@ __all__ = [
     "PastCycle",
     "PendingPod",
     "PlacementDiff",
+    "PlacementDocument",
     "PodDifference",
     "PodPlacement",
     "PresentState",
@@ -163,6 +182,7 @@ __all__ = [
     "RecordedRun",
     "Recorder",
     "ResourceUse",
+    "RotatingRecorder",
     "Rows",
     "RunError",
     "RunFolder",
@@ -181,6 +201,7 @@ __all__ = [
     "case_text",
     "class_name",
     "cluster_of",
+    "counted_pods",
     "decision_document",
     "decode_case",
     "decode_chunks",
@@ -192,6 +213,7 @@ __all__ = [
     "encode_case",
     "encode_chunks",
     "encode_objects",
+    "end_of_run",
     "explain_cycle",
     "explain_cycles",
     "explanation_document",
@@ -205,6 +227,7 @@ __all__ = [
     "initial_lines",
     "is_movable_pod",
     "joined",
+    "labels_of_nodes",
     "new_machine",
     "node_results",
     "nomination_of",
@@ -212,7 +235,6 @@ __all__ = [
     "ordered_candidates",
     "outcome_of",
     "past_advice",
-    "placement_document",
     "placements_of_run",
     "preemption_of",
     "present_view",
@@ -230,8 +252,14 @@ __all__ = [
     "select_cycles",
     "sha256_of",
     "sha256_of_file",
+    "start_of_run",
     "tables_of_log",
     "timeline_of_log",
+    "timeline_of_run",
+    "typed_diff",
+    "typed_explanation",
+    "typed_placement",
     "view_of_pod",
+    "without_nodes",
     "write_record",
 ]

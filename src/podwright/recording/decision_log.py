@@ -205,6 +205,13 @@ class DecisionLog:
             raise
         return log
 
+    def omit_owners(self) -> None:
+        """Leave out the `managedFields` of objects, which no scheduler reads, from now on.
+
+        For drivers whose components change them with every write.
+        """
+        self.rows.objects.omit_owners()
+
     def _restore_writer(self) -> None:
         """Restore the state of a writer at the end of the log."""
         start = self._start(None, _CHECKPOINTS)
@@ -377,6 +384,12 @@ class DecisionLog:
     def first(self) -> int:
         """The number of the first event that the log has; others before it were dropped."""
         return self._first
+
+    @property
+    def first_ns(self) -> int:
+        """The time of the first event that the log has; of the start, without events."""
+        heads = (frame.head for frame in self._frames)
+        return next((head.first_ns for head in heads if head.kind == EVENTS), self.start_ns)
 
     def checkpoint(self, machine: Machine, *, is_whole: bool = False) -> bool:
         """Write a checkpoint of the machine after the last event.
@@ -685,6 +698,10 @@ class Recorder:
     def add_feed(self, feed: EventFeed) -> None:
         """Let a feed receive each event from now on."""
         self._feeds.append(feed)
+
+    def remove_feed(self, feed: EventFeed) -> None:
+        """Let a feed receive no further event."""
+        self._feeds.remove(feed)
 
     def _recording(self) -> Callable[[Event, int], list[Action]]:
         # A closure, because this is on the way of every event. No event is looked at, but an

@@ -11,9 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 from typing import Any, Final, cast
 
+import msgspec
+
 from podwright.objects import TYPES, KubernetesObject, Pod, Unknown
 from podwright.recording.log_format import VERSION, Objects, decoder_of, deltas
-from podwright.recording.log_pods import PodColumns, PodReader, PodRow, PodRows
+from podwright.recording.log_pods import OWNERS, PodColumns, PodReader, PodRow, PodRows
 
 _CLASS_OF: Mapping[str, type[KubernetesObject]] = {
     cls.__name__: cls for cls in (*TYPES, cast("type[KubernetesObject]", Unknown))
@@ -112,6 +114,10 @@ class ObjectWriter:
     def __len__(self) -> int:
         return len(self._known)
 
+    def omit_owners(self) -> None:
+        """Leave out `managedFields` from now on."""
+        self._rows.omits_owners = True
+
     def of(self, obj: KubernetesObject) -> int:
         """Return the number of an object."""
         number = self.numbers.get(id(obj))
@@ -129,7 +135,7 @@ class ObjectWriter:
         self.numbers[id(obj)] = number
         self._known[number] = obj
         if not isinstance(obj, Pod):
-            self._columns.add_other(obj)
+            self._columns.add_other(self._as_written(obj))
             return number
         uid, columns = obj.metadata.uid, self._columns
         replaced = self._latest.get(uid)
@@ -147,9 +153,20 @@ class ObjectWriter:
         if obj.status is not old.status or not columns.add_bound(obj, old, replaced):
             if old_row is None:
                 old_row = self._rows.of(old)
-            row = self._row_of[number] = self._rows.of_version(obj, old_row)
+            row = self._rows.of_version(obj, old_row)
             columns.add_version(row, old_row, replaced)
+            # Pods with addresses run for long, and nothing of their status is shared: 2 KB each.
+            if not row.status.addresses:
+                self._row_of[number] = row
         return number
+
+    def _as_written(self, obj: KubernetesObject) -> KubernetesObject:
+        """Return an object that is not a pod without what is left out."""
+        metadata = obj.raw.get("metadata") if self._rows.omits_owners else None
+        if not isinstance(metadata, dict) or OWNERS not in metadata:
+            return obj
+        kept = {key: one for key, one in metadata.items() if key != OWNERS}
+        return msgspec.structs.replace(obj, raw={**obj.raw, "metadata": kept})
 
     def take(self) -> Objects:
         """Return the columns, and start new ones."""
@@ -171,7 +188,7 @@ class ObjectWriter:
                 row = self._row_of.get(number)
                 columns.add_pod(self._rows.of(obj) if row is None else row)
             else:
-                columns.add_other(obj)
+                columns.add_other(self._as_written(obj))
         return columns.written(deltas(list(objects)))
 
     def keep_only(self, objects: Mapping[int, KubernetesObject]) -> None:

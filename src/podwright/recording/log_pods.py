@@ -46,6 +46,8 @@ _SAME: Final = (UNCHANGED, UNCHANGED, UNCHANGED, UNCHANGED, UNCHANGED, UNCHANGED
 _BOUND: Final[PodShape] = (VERSION_ONLY, BOTH, *_SAME)
 _BOUND_BUT_IN_DOCUMENT: Final[PodShape] = (VERSION_ONLY, SPEC_ONLY, *_SAME)
 _KEPT_PARTS: Final = 16_384
+OWNERS: Final = "managedFields"
+"""The field of the metadata that `DecisionLog.omit_owners` leaves out."""
 _replace = msgspec.structs.replace
 
 
@@ -100,9 +102,16 @@ class PodRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class PodRows:
-    """Makes rows of pods."""
+    """Makes rows of pods.
+
+    Attributes
+    ----------
+    omits_owners : bool
+        Whether `managedFields` are left out.
+    """
 
     def __init__(self) -> None:
+        self.omits_owners = False
         # Equal parts are one object, so that each is stored and hashed once.
         self._parts: dict[bytes, bytes] = {}
         self._unnamed: dict[bytes, ObjectMeta | None] = {}
@@ -164,6 +173,8 @@ class PodRows:
         return None if section is None else self._part(section)
 
     def _metadata(self, metadata: ObjectMeta, section: _Section) -> tuple[int, bytes | None]:
+        if self.omits_owners and section is not None and OWNERS in section:
+            section = {key: one for key, one in section.items() if key != OWNERS}
         if section is None or not _has_names(section, metadata):
             return WRITTEN, self._optional(section)
         part = self._part({**section, **_UNNAMED})

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias, Unpack
 from podwright.assembly import Because, Scheduler, outcome_of, reason_of
 from podwright.config import KubeSchedulerConfiguration
 from podwright.controllers import expand
+from podwright.devices import claim_without_users
 from podwright.framework import CallExtender, Decision
 from podwright.machine import DecisionKeywords, SchedulerOptions
 from podwright.objects import (
@@ -16,6 +17,7 @@ from podwright.objects import (
     Node,
     Object,
     Pod,
+    ResourceClaim,
     with_node_name,
     with_nominated_node_name,
 )
@@ -45,7 +47,8 @@ class Scenario:
         The default profile if left out.
     reschedule : bool
         Whether pods that have a node are scheduled again, from an empty cluster. Pods of daemon
-        sets, mirror pods, terminating pods and pods that no profile matches keep their nodes.
+        sets, mirror pods, terminating pods and pods that no profile matches keep their nodes. The
+        other pods give their devices back.
     call_extender : callable, optional
         As for `Scheduler`.
     expands_workloads : bool
@@ -82,7 +85,7 @@ class Scenario:
         given = tuple(objects)
         self.expansion = expand(given if expands_workloads else ())
         self.only = only
-        self.objects: Sequence[Object] = (*given, *self.expansion.objects)
+        self.objects: Sequence[Object] = tuple(self.expansion.with_objects(given))
         self.options = SchedulerOptions.of(configuration, **keywords)
         self.reschedule = reschedule
         self._call_extender = call_extender
@@ -109,9 +112,32 @@ class Scenario:
         scheduler = Scheduler(self.options, call_extender=self._call_extender)
         objects: Iterable[Object] = self.objects
         if self.reschedule:
-            objects = (_without_node(obj, scheduler.profiles) for obj in objects)
+            objects = _rescheduled(self.objects, scheduler.profiles)
         scheduler.add(*objects)
         return scheduler
+
+
+def _rescheduled(objects: Iterable[Object], profiles: Mapping[str, object]) -> list[Object]:
+    """Return the objects with pods that are pending again, and without their devices."""
+    found: list[Object] = []
+    moving: set[str] = set()
+    for obj in objects:
+        changed = _without_node(obj, profiles)
+        if changed is not obj:
+            moving.add(obj.metadata.uid)
+        found.append(changed)
+    moving.discard("")
+    if not moving:
+        return found
+    kept: list[Object] = []
+    for obj in found:
+        if isinstance(obj, ResourceClaim):
+            claim = claim_without_users(obj, moving)
+            if claim is not None:
+                kept.append(claim)
+        else:
+            kept.append(obj)
+    return kept
 
 
 def _without_node(obj: Object, profiles: Mapping[str, object]) -> Object:

@@ -219,9 +219,33 @@ class DecisionComparer:
                 return None
             ours = reselected
         candidates = [ours if one.node == node else one for one in found.candidates]
+        # The same holds for nodes that the real scheduler did not choose.
+        candidates = self._reordered(candidates, ours, failed)
         if node in choose(candidates, now_ns=now_ns).acceptable:
             return ()
         return self._sampled_candidates(found, candidates, ours, now_ns)
+
+    def _reordered(
+        self, candidates: list[Candidate], ours: Candidate, failed: FailedCycle
+    ) -> list[Candidate]:
+        """Select other victims on nodes that are better than the chosen one, where possible.
+
+        With the pods that were spared last in the order of equals, more of the others are spared,
+        and the node may be worse.
+        """
+        given = {one.node: one for one in candidates}
+        tried = {ours.node}
+        while True:
+            best = choose(list(given.values()), now_ns=failed.now_ns).acceptable
+            better = [name for name in best if name not in tried]
+            if ours.node in best or not better:
+                return list(given.values())
+            for name in better:
+                spared = frozenset(pod.key for pod in given[name].spared)
+                reselected = select_victims(failed, self._cluster.nodes.slot_of[name], last=spared)
+                if isinstance(reselected, Candidate):
+                    given[name] = reselected
+            tried.update(better)
 
     def _sampled_candidates(
         self, found: Preemption, candidates: list[Candidate], ours: Candidate, now_ns: int

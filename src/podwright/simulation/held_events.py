@@ -47,7 +47,10 @@ class HeldEvents:
         """Whether the machine can process a held event."""
         return bool(self._events) and not self._machine.is_suspended
 
-    def process_next(self, now_ns: int) -> list[Action]:
-        """Let the machine handle the oldest held event; `has_next` must be True."""
-        assert self.has_next, "no event can be processed"
-        return self._handle_machine_event(self._events.popleft(), now_ns)
+    def process(self, most: int, now_ns: int) -> list[Action]:
+        """Let the machine handle at most so many of the oldest held events."""
+        actions: list[Action] = []
+        while self.has_next and most > 0:
+            most -= 1
+            actions += self._handle_machine_event(self._events.popleft(), now_ns)
+        return actions

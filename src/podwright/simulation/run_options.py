@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 import msgspec
@@ -43,6 +44,9 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
         or if that is more, ten for each object that the scheduler knows or three for each at all.
     has_timeline : bool
         Whether the folder of the run gets a timeline.
+    read_ns : callable, optional
+        The reading of the clock that measures the calls of plugins; they are not measured without
+        it.
     """
 
     scheduler: SchedulerOptions
@@ -51,6 +55,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     sample_ns: int
     checkpoint_events: int | None = None
     has_timeline: bool = False
+    read_ns: Callable[[], int] | None = None
 
 
 def moment_ns(what: str, value: Time, start_ns: int, errors: list[FieldError]) -> int:

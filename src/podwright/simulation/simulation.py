@@ -28,7 +28,7 @@ import msgspec
 from podwright._interrupts import PendingSignal, deferred_signals
 from podwright._progress import metered
 from podwright.config import format_duration
-from podwright.machine import render_text
+from podwright.machine import PluginTimer, PluginTiming, render_text
 from podwright.objects import KubernetesObject
 from podwright.recording import (
     TABLES,
@@ -139,6 +139,8 @@ class Simulation:
                 self._feed = TimelineFeed(self.world.machine)
                 self.world.components.recorder.add_feed(self._feed)
             self.world.add_inputs(inputs)
+        read_ns = options.read_ns
+        self._timer = None if read_ns is None else PluginTimer(self.world.machine, read_ns)
         self._checkpoint_due = self._next_checkpoint()
 
     def _next_checkpoint(self) -> int:
@@ -256,6 +258,11 @@ class Simulation:
     def warnings(self) -> tuple[str, ...]:
         """Remarks on the run, a sentence each."""
         return warnings_of(self.world.log)
+
+    @property
+    def plugin_timings(self) -> list[PluginTiming]:
+        """How long the calls of plugins took so far; nothing without `RunOptions.read_ns`."""
+        return [] if self._timer is None else self._timer.timings.rows()
 
     # ------------------------------------------------------------------- checkpoints
 

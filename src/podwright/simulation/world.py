@@ -99,6 +99,7 @@ from podwright.objects import (
 from podwright.recording import DecisionLog, record
 from podwright.schema import decode
 from podwright.simulation.added_objects import check_added
+from podwright.simulation.backlog import Backlog, Backlogged
 from podwright.simulation.change_dispatch import ChangeDispatcher, WorldAction
 from podwright.simulation.clock import START_NS, Turn
 from podwright.simulation.decision_delivery import DecisionDelivery
@@ -127,6 +128,7 @@ from podwright.simulation.operations import (
     Put,
     RestoreNode,
 )
+from podwright.simulation.queue_flush import is_unschedulable_due, next_flush_ns
 from podwright.simulation.report import Report, ReportObservers
 from podwright.simulation.run import Run
 from podwright.simulation.world_components import (
@@ -148,8 +150,6 @@ ROUND_MAX: Final = 32
 SLICE_CHANGES_MAX: Final = 32
 """The maximum number of changes that are delivered at once in a slice of `World.catch_up`."""
 
-_SECOND_NS: Final = 1_000_000_000
-_FLUSH_NS: Final = 30 * _SECOND_NS
 _CYCLE_DUE: Final = CycleDue()
 _FLUSH_BACKOFF: Final = FlushBackoff()
 _SYNC_NEXT: Final = SyncNext()
@@ -284,8 +284,7 @@ class World(WorldReading):
         self._controllers = components.controllers
         self._call_extender = components.options.call_extender
         self._begin_extender_call = components.options.begin_extender_call
-        given_review = components.options.review
-        self._given_review = given_review
+        self._given_review = given_review = components.options.review
         self._review = WorldReview(components.options.stages)
         self._is_load_reviewed = not is_new or given_review is not None
         self.report_observers = ReportObservers(
@@ -327,6 +326,7 @@ class World(WorldReading):
             self._lifecycle.rejected,
         )
         self._count_at_once = 0
+        self.backlog = Backlog()
         self._changes_max = sys.maxsize
         self._is_slice_over: Callable[[], bool] = _never
         self._operate_input: Callable[[Operation], None] = self.operate
@@ -512,15 +512,18 @@ class World(WorldReading):
         """
         now_ns = max(now_ns, self.now_ns)
         self._changes_max, self._is_slice_over = SLICE_CHANGES_MAX, is_over
+        backlog = self.backlog
         try:
-            while self.step(now_ns):
+            while self._step_late(now_ns) if backlog.is_late else self.step(now_ns):
                 if is_over():
+                    backlog.is_left(self.now_ns)
                     return False
         finally:
             self._changes_max, self._is_slice_over = sys.maxsize, _never
         if now_ns > self.now_ns:
             self._advance_to(now_ns)
         self._count_at_once = 0
+        backlog.is_done()
         return True
 
     def pass_idle_time(self, now_ns: int) -> None:
@@ -535,7 +538,7 @@ class World(WorldReading):
         is_due = self._changes or self._actions or self._heap.due_turn is not None
         if is_due or self._held.has_next or self._controllers.has_next or self._has_cycle:
             return self.now_ns
-        due = (self._heap.next_ns, self._next_flush_ns(is_over=False))
+        due = (self._heap.next_ns, next_flush_ns(self.machine, self.now_ns, is_over=False))
         return min((each for each in due if each is not None), default=None)
 
     def load_scheduler(self) -> None:
@@ -562,25 +565,45 @@ class World(WorldReading):
         if self._changes or self._actions:
             pass  # A caller wrote to the store directly, or a slice ended: process that first.
         elif self._held.has_next:
-            self._process_held()
+            # Events that the scheduler received while it was suspended.
+            self._actions.extend(self._held.process(ROUND_MAX, heap.now_ns))
+            self._decisions.deliver(heap.now_ns)
         elif turn is not None:
             self._process_due(turn)
         elif self._has_cycle:
             self._run_cycles()
         elif self._controllers.has_next:
-            self._count_at_once += 1
-            self._actions.extend(self._controllers.handle(_SYNC_NEXT, heap.now_ns))
+            self._sync_next()
         else:
             return self._advance(heap.next_ns, until_ns)
         self._process_actions()
         check_time_advances(self._count_at_once, heap.now_ns)
         return True
 
+    def _step_late(self, until_ns: int) -> bool:
+        """Process a step as `step` does, but let time pass although work is left; see `Backlog`."""
+        is_due = self._held.has_next or self._heap.due_turn is not None
+        if is_due or not self.is_between_steps:
+            return self.step(until_ns)
+        kind = self.backlog.next_kind()
+        if kind == Backlogged.CYCLES and self._has_cycle:
+            self._run_cycles()
+        elif kind == Backlogged.SYNCS and self._controllers.has_next:
+            self._sync_next()
+        elif kind == Backlogged.TIME:
+            if not self._advance(self._heap.next_ns, until_ns) and until_ns > self.now_ns:
+                self._advance_to(until_ns)
+        else:
+            return self.step(until_ns)
+        self._process_actions()
+        return True
+
     def _advance(self, next_ns: int | None, until_ns: int | None) -> bool:
         """Advance virtual time to the next event or flush of the queue; False if there is none."""
         if until_ns is None and self._only_retries_left():
             return False
-        flush_ns = self._next_flush_ns(is_over=next_ns is None and until_ns is None)
+        is_over = next_ns is None and until_ns is None
+        flush_ns = next_flush_ns(self.machine, self.now_ns, is_over=is_over)
         if flush_ns is not None and (next_ns is None or flush_ns < next_ns):
             next_ns = flush_ns
         if next_ns is None or (until_ns is not None and next_ns > until_ns):
@@ -603,26 +626,9 @@ class World(WorldReading):
             kinds = self.store.kinds()
             self._review.begin(obj for kind in kinds for obj in self.store.list(kind).objects)
 
-    def _next_flush_ns(self, *, is_over: bool) -> int | None:
-        """Return the first whole second at which a flush of the queue would move a pod."""
-        due_ns = self.machine.next_flush_ns
-        # While an extender is called, a flush would only be held back.
-        if due_ns is None or self.machine.holds_back(_FLUSH_BACKOFF):
-            return None
-        # Flushes of unschedulable pods alone would continue a run without end time forever.
-        if is_over and not self.machine.queue.metrics().pending_pods.get("backoff"):
-            return None
-        # Upstream's flush loops run every second, and every thirty seconds.
-        whole_ns = -(-due_ns // _SECOND_NS) * _SECOND_NS
-        return max(whole_ns, self.now_ns)
-
     def _flush(self, now_ns: int) -> None:
         self._actions.extend(self._handle_machine_event(_FLUSH_BACKOFF, now_ns))
-        due_ns = self.machine.next_flush_ns
-        # The flush of unschedulable pods is later than its time if the start is between two whole
-        # seconds, or if an extender was called then.
-        is_late = due_ns is not None and due_ns <= now_ns
-        if is_late or (now_ns - self.start_ns) % _FLUSH_NS == 0:
+        if is_unschedulable_due(self.machine, now_ns, self.start_ns):
             self._actions.extend(self._handle_machine_event(FlushUnschedulable(), now_ns))
         self._process_actions()
 
@@ -640,15 +646,6 @@ class World(WorldReading):
             if heap.due_turn != turn:
                 break
 
-    def _process_held(self) -> None:
-        """Process events that the scheduler received while it was suspended."""
-        held = self._held
-        for _ in range(ROUND_MAX):
-            self._actions.extend(held.process_next(self._heap.now_ns))
-            if not held.has_next:
-                break
-        self._decisions.deliver(self._heap.now_ns)
-
     def _run_cycles(self) -> None:
         """Run scheduling cycles, as many as a round allows."""
         machine = self.machine
@@ -658,6 +655,10 @@ class World(WorldReading):
             self._handle_decision_event(_CYCLE_DUE)
             if not machine.has_next or self._is_slice_over():
                 break
+
+    def _sync_next(self) -> None:
+        self._count_at_once += 1
+        self._actions.extend(self._controllers.handle(_SYNC_NEXT, self._heap.now_ns))
 
     @property
     def _has_cycle(self) -> bool:

@@ -16,6 +16,7 @@ from podwright.controllers import (
     Lister,
     ReportFailure,
     SyncDue,
+    enabled_controllers,
 )
 from podwright.framework import CallExtender, Plugin
 from podwright.machine import ExtenderReplied, PodActivated, TimerFired
@@ -106,7 +107,10 @@ def build_components(
     """
     if store is None:
         store = ObjectStore(seed=seed, window=_HISTORY_WINDOW)
-    makers = ALL_CONTROLLERS if options.controllers is None else options.controllers
+    makers = enabled_controllers(
+        ALL_CONTROLLERS if options.controllers is None else options.controllers,
+        recorder.machine.gates,
+    )
     return WorldComponents(
         options=options,
         seed=seed,

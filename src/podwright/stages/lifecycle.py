@@ -32,7 +32,7 @@ Upstream: KWOK's pkg/kwok/controllers/stage_controller.go and pod_controller.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from hashlib import blake2b
 from typing import TypeAlias
 
@@ -53,6 +53,7 @@ from podwright.cel import StageExpressionError
 from podwright.kernels.draw import DELAY_STREAM, STAGE_STREAM, draw
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import (
+    SOURCE_UID,
     KubernetesObject,
     NamespacedName,
     Node,
@@ -243,6 +244,11 @@ class Lifecycle:
         """The kinds that have stages; events of other kinds are ignored."""
         return sorted(self._kinds)
 
+    @property
+    def silent_nodes(self) -> Collection[str]:
+        """The nodes whose kubelets are down."""
+        return self._down.keys()
+
     def handle(self, event: LifecycleEvent, now_ns: int) -> list[LifecycleAction]:
         """Process an event and return the actions.
 
@@ -395,7 +401,9 @@ class Lifecycle:
         """Schedule the next stage of an object, or keep or cancel the scheduled one."""
         obj, scheduled = entry.obj, entry.scheduled
         applying: tuple[int, ...] = ()
-        if not isinstance(obj, Pod):
+        if isinstance(obj, Node) and SOURCE_UID in obj.metadata.annotations:
+            pass  # its status is that of another cluster
+        elif not isinstance(obj, Pod):
             applying = staged.matcher.match(encode(obj), now_ns)
         elif obj.spec.node_name:
             applying = staged.matcher.match_pod(obj, now_ns)

@@ -150,6 +150,11 @@ class ObjectStore:
         """Why the store cannot be used any more; empty if it can."""
         return self._broken
 
+    @property
+    def keeps_encodings(self) -> bool:
+        """Whether the JSON of each new object is kept, because the sizes of changes are bounded."""
+        return self._window_bytes is not None
+
     def time_of(self, version: int) -> int | None:
         """Return when a version was written, up to a second too early, in nanoseconds since 1970.
 
@@ -223,7 +228,7 @@ class ObjectStore:
 
     def _size_of(self, change: Change) -> int:
         """Return the size of a change as JSON, 0 if the store does not bound sizes."""
-        if self._window_bytes is None:
+        if not self.keeps_encodings:
             return 0
         return len(self.encodings.of(change.object.raw))
 

@@ -19,10 +19,6 @@ PASSED: Final = MODULE.parent / "e2e" / "conformance_passed.txt"
 EXCLUDED: Final = (
     "[sig-api-machinery] API priority and fairness should ensure that requests can be classified"
     " by adding FlowSchema and PriorityLevelConfiguration",
-    "[sig-cli] Kubectl client Kubectl validation should create/apply an invalid/valid CR with"
-    " arbitrary-extra properties for CRD with partially-specified validation schema",
-    "[sig-cli] Kubectl client Kubectl validation should detect unknown metadata fields in both"
-    " the root and embedded object of a CR",
 )
 """Required names that do not pass, with reasons in docs/explanation/conformance.md."""
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from podwright.advice import NearNode, Remedy
+from podwright.advice.trial_cluster import edited
 from podwright.assembly import Scheduler
 from podwright.objects import Object, ResourceClaim, decode_pod
 from podwright.recording.explanations.document import explanation_document
@@ -221,3 +222,59 @@ def test_alternatives_are_refused_and_changed_one_by_one() -> None:
         f" 1 not selected by {_NEW} of the request",
         "claim default/c, request gpu/two: needs 2, 1 of 1 device can be used",
     )
+
+
+def _holder(*users: str) -> list[Object]:
+    """Return pods on the node that hold the only device."""
+    result = {"request": "gpu", "driver": _DRIVER, "pool": "n", "device": "d0"}
+    status = {
+        "allocation": {"devices": {"results": [result]}},
+        "reservedFor": [{"resource": "pods", "name": user, "uid": user} for user in users],
+    }
+    held = _object("ResourceClaim", "held", {"devices": {"requests": [_request()]}}, status=status)
+    pods = [
+        decode_pod(
+            {
+                "metadata": {"name": user, "namespace": "default", "uid": user},
+                "spec": {
+                    "nodeName": "n",
+                    "containers": [{"name": "main"}],
+                    "resourceClaims": [{"name": "gpu", "resourceClaimName": "held"}],
+                },
+            }
+        )
+        for user in users
+    ]
+    return [held, *pods]
+
+
+@pytest.mark.parametrize(
+    ("users", "remedies"),
+    [
+        pytest.param(["a"], ["delete pod default/a"], id="the only user"),
+        pytest.param(
+            ["a", "b"],
+            ["delete pod default/a and delete pod default/b"],
+            id="both users of a claim",
+        ),
+    ],
+)
+def test_pods_that_hold_a_device_can_be_deleted(users: list[str], remedies: list[str]) -> None:
+    objects = (_devices("new"), _claim(_request()), *_holder(*users))
+    found, _, _ = _explained(*objects)
+    assert [remedy.text for remedy in found] == remedies
+
+
+def test_a_trial_gives_the_devices_of_its_pods_back() -> None:
+    scheduler = Scheduler()
+    held, holder = _holder("a")
+    gpu_class = _object("DeviceClass", "gpu", {})
+    scheduler.add(make_node("n", cpu="4"), gpu_class, _devices("new"), held, holder)
+    cluster = scheduler.cluster
+    placed = cluster.pods["default/a"].pod
+    before = dict(cluster.devices.allocated.dedicated)
+    assert len(before) == 1
+    with edited(cluster, delete=(placed,)):
+        assert not cluster.devices.allocated.dedicated
+    assert cluster.devices.allocated.dedicated == before
+    assert not cluster.devices.assumptions()

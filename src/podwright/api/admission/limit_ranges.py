@@ -63,6 +63,10 @@ class LimitRanger(Plugin):
         del attributes
         return True
 
+    def decides_by_shape(self, attributes: Attributes) -> bool:
+        """Return whether no limit range of the namespace bounds amounts."""
+        return not self._ranges.in_namespace(attributes.namespace)
+
 
 def _is_limited(attributes: Attributes) -> bool:
     """Whether limits apply to a write: new pods, resized pods, and claims."""

@@ -55,6 +55,14 @@ class Plugin:
         del attributes
         return False
 
+    def decides_by_shape(self, attributes: Attributes) -> bool:
+        """Whether the decision about an admitted new pod is that about all that are alike.
+
+        They also differ in the values of labels and variables, in the images of containers, and in
+        the amounts of CPU and memory; limits equal their requests in all of them or in none.
+        """
+        return self.decides_by_template(attributes)
+
 
 def rejected(attributes: Attributes, reason: str) -> Forbidden:
     """Return the error of a plugin that does not allow a write."""

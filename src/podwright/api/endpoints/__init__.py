@@ -24,6 +24,7 @@ from podwright.api.endpoints.long_requests import LongRequest
 from podwright.api.endpoints.negotiation import MediaType
 from podwright.api.endpoints.openapi import KindSchemas
 from podwright.api.endpoints.paths import RequestInfo, request_info
+from podwright.api.endpoints.prepared_creates import CreateTemplate
 from podwright.api.endpoints.request import HttpReply, HttpRequest
 from podwright.api.endpoints.responses import error_reply
 from podwright.api.endpoints.server import ApiServer, ServerOptions
@@ -41,6 +42,7 @@ __all__ = [
     "ApiServer",
     "Attributes",
     "Authenticator",
+    "CreateTemplate",
     "HttpReply",
     "HttpRequest",
     "KindSchemas",

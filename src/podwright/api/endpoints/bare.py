@@ -15,6 +15,7 @@ from podwright.api.authorization import GROUP, bootstrap_policy
 from podwright.api.bootstrap_objects import BOOTSTRAP_OBJECTS
 from podwright.api.endpoints.authentication import static_tokens
 from podwright.api.endpoints.server import ServerOptions
+from podwright.api.endpoints.server_writes import with_server_as_owner
 from podwright.api.resource_storage import ResourceStorage
 from podwright.api.users import MASTERS, User
 from podwright.objects import Document, timestamp_text
@@ -142,9 +143,10 @@ def _create_missing(store: ObjectStore, documents: Iterable[Document], now_ns: i
     for document in documents:
         kind = built_in().find(document["apiVersion"], document["kind"])
         assert kind is not None, f"no kind {document['kind']}"
-        obj = decode(kind.go_form(document))
+        whole = kind.go_form(document)
+        obj = decode(whole)
         if store.get(kind_of(obj), obj.key) is None:
-            storage.create(obj, now_ns)
+            storage.create(decode(with_server_as_owner(kind, None, whole, now_ns)), now_ns)
 
 
 def bare_options() -> ServerOptions:

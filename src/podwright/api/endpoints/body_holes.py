@@ -9,7 +9,7 @@ defaulted, validated and encoded alike.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
@@ -21,11 +21,11 @@ Path: TypeAlias = tuple[str, ...]
 Texts: TypeAlias = tuple[bytes, ...]
 
 _LABEL: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN: Final = rf"(?=[-.a-z0-9]{{1,253}}$){_LABEL}(?:\.{_LABEL})*"
+_SUBDOMAIN: Final = rf"{_LABEL}(?:\.{_LABEL})*"
 _UID: Final = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _VERSION: Final = r"[1-9][0-9]{0,17}"
 # Runs of characters, since an alternative for each of them takes several times as long.
-_SENTENCE: Final = r"(?=.{1,1023}\Z)[!#-\[\]-~][ !#-\[\]-~]*(?:\\\"[ !#-\[\]-~]*)*"
+_SENTENCE: Final = r"[!#-\[\]-~][ !#-\[\]-~]*(?:\\\"[ !#-\[\]-~]*)*"
 _DAY: Final = (
     r"2\d{3}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)"
     r"|02-(?:0[1-9]|1\d|2[0-8]))"
@@ -38,34 +38,33 @@ class Hole(msgspec.Struct, frozen=True):
 
     Attributes
     ----------
-    plain : re.Pattern
-        The plain values.
+    plain : str
+        A regular expression without groups: the plain values, if they are not too long.
+    max_bytes : int
+        The length of the longest plain value.
     example : str
         A format that makes a plain value from a number below 100, which occurs nowhere else.
     """
 
-    plain: re.Pattern[bytes]
+    plain: str
+    max_bytes: int
     example: str
 
 
-def _hole(plain: str, example: str) -> Hole:
-    return Hole(re.compile(plain.encode()), example)
-
-
-_NAME: Final = _hole(_SUBDOMAIN, "podwright-example-{:02d}")
+_NAME: Final = Hole(_SUBDOMAIN, 253, "podwright-example-{:02d}")
 # Other names of pods get a warning.
-_POD_NAME: Final = _hole(rf"(?=[-a-z0-9]{{1,63}}$){_LABEL}", "podwright-example-{:02d}")
-_UID_HOLE: Final = _hole(_UID, "0e0a3b1e-4b1d-4c7e-9d2f-4c6b8a10ee{:02d}")
-_VERSION_HOLE: Final = _hole(_VERSION, "9081726354536271{:02d}")
-_INSTANCE_HOLE: Final = _hole("[-.a-z0-9]{1,128}", "podwright-example-{:02d}")
-_SENTENCE_HOLE: Final = _hole(_SENTENCE, "podwright example {:02d}.")
-_SECOND_HOLE: Final = _hole(rf"{_SECOND}Z", "2999-12-31T23:{:02d}:00Z")
-_MICRO_HOLE: Final = _hole(rf"{_SECOND}\.\d{{6}}Z", "2999-12-31T23:{:02d}:00.123456Z")
+POD_NAME: Final = Hole(_LABEL, 63, "podwright-example-{:02d}")
+_UID_HOLE: Final = Hole(_UID, 36, "0e0a3b1e-4b1d-4c7e-9d2f-4c6b8a10ee{:02d}")
+_VERSION_HOLE: Final = Hole(_VERSION, 18, "9081726354536271{:02d}")
+_INSTANCE_HOLE: Final = Hole("[-.a-z0-9]{1,128}", 128, "podwright-example-{:02d}")
+_SENTENCE_HOLE: Final = Hole(_SENTENCE, 1_023, "podwright example {:02d}.")
+_SECOND_HOLE: Final = Hole(rf"{_SECOND}Z", 20, "2999-12-31T23:{:02d}:00Z")
+_MICRO_HOLE: Final = Hole(rf"{_SECOND}\.\d{{6}}Z", 27, "2999-12-31T23:{:02d}:00.123456Z")
 
 _REFERENCE: Final = {"name": _NAME, "uid": _UID_HOLE, "resourceVersion": _VERSION_HOLE}
 
 HOLES: Final[dict[GroupKind, dict[Path, Hole]]] = {
-    ("", "Pod"): {("metadata", "name"): _POD_NAME},
+    ("", "Pod"): {("metadata", "name"): POD_NAME},
     ("", "Event"): {
         ("metadata", "name"): _NAME,
         **{("regarding", field): hole for field, hole in _REFERENCE.items()},
@@ -121,7 +120,8 @@ SPLITS: Final[dict[str, Callable[[bytes], tuple[Texts, Texts]]]] = {
 
 def text_of(value: bytes) -> str:
     """Return a plain value as the text that its JSON means; it has no escape but that of quotes."""
-    return value.decode().replace('\\"', '"')
+    text = value.decode()
+    return text.replace('\\"', '"') if "\\" in text else text
 
 
 def joined(texts: Texts, values: Texts) -> bytes:
@@ -130,6 +130,48 @@ def joined(texts: Texts, values: Texts) -> bytes:
     for value, text in zip(values, texts[1:], strict=True):
         parts += (value, text)
     return b"".join(parts)
+
+
+class BodyPattern:
+    """Matches the bodies of a template.
+
+    Parameters
+    ----------
+    texts : tuple of bytes
+    holes : sequence of Hole
+        Between the texts.
+    """
+
+    __slots__ = ("_max_bytes", "_pattern", "_plain")
+
+    def __init__(self, texts: Texts, holes: Sequence[Hole]) -> None:
+        parts = [re.escape(texts[0])]
+        for hole, text in zip(holes, texts[1:], strict=True):
+            parts += (b"(", hole.plain.encode(), b")", re.escape(text))
+        self._pattern = re.compile(b"".join(parts))
+        # No plain value has a line break.
+        self._plain = re.compile(b"\n".join(hole.plain.encode() for hole in holes))
+        self._max_bytes = [hole.max_bytes for hole in holes]
+
+    def values_of(self, body: bytes) -> Texts | None:
+        """Return the values of a body; None if it is not of the template, or one is not plain."""
+        found = self._pattern.fullmatch(body)
+        if found is None:
+            return None
+        values = found.groups()
+        return values if self._are_short(values) else None
+
+    def are_plain(self, values: Texts) -> bool:
+        """Whether values are plain and need no escapes."""
+        text = b"\n".join(values)
+        has_form = b"\\" not in text and self._plain.fullmatch(text) is not None
+        return has_form and self._are_short(values)
+
+    def _are_short(self, values: Texts) -> bool:
+        for value, longest in zip(values, self._max_bytes, strict=True):
+            if len(value) > longest:
+                return False
+        return True
 
 
 def places(document: object, values: dict[str, int], path: Path = ()) -> list[tuple[Path, int]]:
@@ -149,8 +191,8 @@ def places(document: object, values: dict[str, int], path: Path = ()) -> list[tu
     return found
 
 
-def holes_of(kind: GroupKind, texts: Texts, values: Texts) -> list[Hole] | None:
-    """Return the holes that the values of a body are; None if one is in another place.
+def paths_of(kind: GroupKind, texts: Texts, values: Texts) -> tuple[Path, ...] | None:
+    """Return the paths of the holes that the values of a body are; None if one is no hole.
 
     A value may not occur twice, and its replacement by another must change its place only.
     """
@@ -171,7 +213,7 @@ def holes_of(kind: GroupKind, texts: Texts, values: Texts) -> list[Hole] | None:
         _set(marked, path, text_of(values[number]))
     if marked != document:
         return None
-    return [known[found[number]] for number in range(count)]
+    return tuple(found[number] for number in range(count))
 
 
 def _set(document: Document, path: Path, value: str) -> None:

@@ -61,6 +61,7 @@ class FieldManagement:
         self._resources = resources
         self.is_on = is_on
         self._types: dict[Resource, ObjectType] = {}
+        self._has_versions: dict[Resource, bool] = {}
 
     def type_of(self, resource: Resource) -> ObjectType:
         """Return the type of the objects of a resource."""
@@ -136,7 +137,7 @@ class FieldManagement:
         return with_unchanged_times(old, new) if self.is_on else new
 
     def _converter(self, resource: Resource) -> Convert | None:
-        if resource.to_storage is None and not resource.is_custom:
+        if not resource.is_custom and not self._is_in_other_versions(resource):
             return None
 
         def convert(document: Document, api_version: str) -> tuple[Document, ObjectType] | None:
@@ -148,3 +149,13 @@ class FieldManagement:
             return target.served(resource.stored(document)), self.type_of(target)
 
         return convert
+
+    def _is_in_other_versions(self, resource: Resource) -> bool:
+        """Whether a built-in kind is served in several versions."""
+        known = self._has_versions.get(resource)
+        if known is None:
+            known = self._has_versions[resource] = any(
+                each.storage == resource.storage and each is not resource
+                for each in self._resources
+            )
+        return known

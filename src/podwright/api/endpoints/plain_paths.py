@@ -50,5 +50,5 @@ def plain_path(request: HttpRequest) -> HttpReply | None:
     if path in ("/version", "/version/"):
         if request.method != "GET":
             raise method_not_allowed()
-        return HttpReply(200, _JSON, msgspec.json.encode(VERSION))
+        return HttpReply(200, _JSON, msgspec.json.format(msgspec.json.encode(VERSION)))
     return None

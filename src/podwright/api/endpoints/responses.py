@@ -184,21 +184,27 @@ def list_in_parts(
     field = b'"rows":' if call.media.transformation == "Table" else b'"items":'
     items_at = first.body.rindex(field) if not begun else first.body.index(field + b"[")
 
+    # A list without items has its own form of them, such as null.
+    end = items_at if not begun else len(first.body) - len(_LIST_END)
+    last = first.body[end:]
+
+    def items(part: Sequence[KubernetesObject], *, is_first: bool) -> bytes:
+        body = list_reply(call, [served(obj.raw) for obj in part], metadata).body
+        assert body.endswith(_LIST_END), body[-80:]
+        begin = body.index(field + b"[")
+        if is_first:
+            return body[begin : -len(_LIST_END)]
+        return b"," + body[begin + len(field) + 1 : -len(_LIST_END)]
+
     def rest() -> Iterator[bytes]:
         is_empty = not begun
         for part in left:
             if part:
-                body = list_reply(call, [served(obj.raw) for obj in part], metadata).body
-                assert body.endswith(_LIST_END), body[-80:]
-                begin = body.index(field + b"[")
-                if not is_empty:
-                    begin += len(field) + 1
-                yield (b"" if is_empty else b",") + body[begin : -len(_LIST_END)]
+                # Nothing else keeps the bytes while a client does not take them.
+                yield items(part, is_first=is_empty)
                 is_empty = False
-        # A list without items has its own form of them, such as null.
-        yield first.body[items_at:] if is_empty else _LIST_END
+        yield last if is_empty else _LIST_END
 
-    end = items_at if not begun else len(first.body) - len(_LIST_END)
     return msgspec.structs.replace(first, body=first.body[:end], rest=rest())
 
 
@@ -290,9 +296,19 @@ def included(call: Call) -> str:
 
 
 def table_of(
-    call: Call, items: Sequence[Document], metadata: Document, *, has_columns: bool = True
+    call: Call,
+    items: Sequence[Document],
+    metadata: Document,
+    *,
+    has_columns: bool = True,
+    now_ns: int | None = None,
 ) -> Document:
     """Return objects as a Table.
+
+    Parameters
+    ----------
+    now_ns : int, optional
+        The time to which ages are; default: that of the request.
 
     Raises
     ------
@@ -300,7 +316,7 @@ def table_of(
         The parameter `includeObject` is not valid.
     """
     include = included(call)
-    found = table(call.resource, items, call.now_ns)
+    found = table(call.resource, items, call.now_ns if now_ns is None else now_ns)
     version = call.media.version
     rows = []
     for cells, item in zip(found.rows, items, strict=True):

@@ -37,6 +37,7 @@ from podwright.api.endpoints.access_reviews import allows_approval
 from podwright.api.endpoints.authentication import Authenticator, TokenLookup
 from podwright.api.endpoints.authorization import access_of, impersonated, rejection
 from podwright.api.endpoints.calls import Backend, Call
+from podwright.api.endpoints.component_owners import ComponentOwners
 from podwright.api.endpoints.custom_resources import Definitions
 from podwright.api.endpoints.discovery import Discovery
 from podwright.api.endpoints.event_expiry import DEFAULT_TTL_NS, EventExpiry
@@ -50,7 +51,7 @@ from podwright.api.endpoints.options import check_timeout
 from podwright.api.endpoints.patch import check_patch_type, patch
 from podwright.api.endpoints.paths import RequestInfo, request_info
 from podwright.api.endpoints.plain_paths import plain_path
-from podwright.api.endpoints.prepared_creates import TEMPLATES_MAX, PreparedCreates
+from podwright.api.endpoints.prepared_creates import TEMPLATES_MAX, CreateTemplate, PreparedCreates
 from podwright.api.endpoints.request import HttpReply, HttpRequest
 from podwright.api.endpoints.resources import DEFAULT_GROUP_VERSIONS, Resource, Resources
 from podwright.api.endpoints.responses import error_reply
@@ -150,6 +151,8 @@ class ApiServer:
         The served resources.
     authenticator : Authenticator
         Finds the users of requests, those of service account tokens among them.
+    component_owners : ComponentOwners
+        Of the fields that components write through the typed door.
     """
 
     def __init__(self, store: ObjectStore, options: ServerOptions | None = None) -> None:
@@ -183,6 +186,7 @@ class ApiServer:
             type_of=lambda resource: fields.type_of(self._served(resource)),
             completed=lambda resource, document: write.completed(self._served(resource), document),
         )
+        self.component_owners = ComponentOwners(self.resources, fields)
         admission = AdmissionChain(options.admission(context))
         self._prepared = PreparedCreates(
             store, admission, self._authorizers, templates_max=options.templates_max
@@ -274,6 +278,15 @@ class ApiServer:
             The journal of the store cannot be written; the driver stops.
         """
         return _finished(self._begun(request, user, now_ns))
+
+    def template_of(self, request: HttpRequest, user: User) -> CreateTemplate | None:
+        """Return the template of a creation, for `create_from`; None if it has none."""
+        return self._prepared.template_of(request, user)
+
+    def create_from(self, template: CreateTemplate, values: Sequence[str], now_ns: int) -> bool:
+        """Create an object of a template without a request; see `PreparedCreates.create`."""
+        self._store.advance(now_ns)
+        return self._prepared.create(template, values, now_ns)
 
     def _begun(
         self, request: HttpRequest, user: User, now_ns: int

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from ipaddress import ip_address
 from typing import Final
 
+from podwright.api.endpoints.server_writes import with_server_as_owner
 from podwright.api.endpoints.service_allocation import SERVICE_NETWORK
 from podwright.api.resource_storage import ResourceStorage
 from podwright.objects import Document, KubernetesObject, encode, timestamp_text
@@ -23,7 +24,9 @@ NAME: Final = "kubernetes"
 """The name of the Service of the API, of its endpoints, and of the default service network."""
 
 _HTTPS: Final = "https"
-_SET_BY_STORE: Final = ("creationTimestamp", "generation", "resourceVersion", "uid")
+_SET_BY_STORE: Final = (
+    "creationTimestamp", "generation", "managedFields", "resourceVersion", "uid",
+)  # fmt: skip
 
 
 def server_objects(
@@ -101,15 +104,18 @@ def put_objects(store: ObjectStore, documents: Iterable[Document], now_ns: int) 
         for document in documents:
             kind = built_in().find(document["apiVersion"], document["kind"])
             assert kind is not None, f"no kind {document['kind']}"
-            obj = decode(kind.go_form(document))
+            whole = kind.go_form(document)
+            obj = decode(whole)
             current = store.get(kind_of(obj), obj.key)
             if current is None:
-                storage.create(obj, now_ns)
+                storage.create(decode(with_server_as_owner(kind, None, whole, now_ns)), now_ns)
             elif _content(current) != _content(obj):
-                metadata = encode(current)["metadata"]
+                before = encode(current)
+                metadata = before["metadata"]
                 kept = {key: metadata[key] for key in _SET_BY_STORE if key in metadata}
-                whole = encode(obj)
-                storage.replace(current, decode(whole | {"metadata": whole["metadata"] | kept}))
+                whole = whole | {"metadata": whole["metadata"] | kept}
+                whole = with_server_as_owner(kind, before, whole, now_ns)
+                storage.replace(current, decode(whole))
 
 
 def _content(obj: KubernetesObject) -> Document:

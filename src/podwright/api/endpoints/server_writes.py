@@ -10,10 +10,42 @@ from typing import Final
 from podwright.api.endpoints.field_management import FieldManagement
 from podwright.api.endpoints.resources import Resources
 from podwright.api.resource_storage import ResourceStorage
-from podwright.objects import Document, api_group
-from podwright.schema import decode
+from podwright.objects import Document, api_group, timestamp_text
+from podwright.patching import object_type, with_managed_fields
+from podwright.schema import Kind, decode
 
 MANAGER: Final = "kube-apiserver"
+_COMPUTED: Final = "ComponentStatus"
+"""The kind whose objects upstream does not store, so that their fields have no owners."""
+_UNSENT: Final = {"Namespace": ("finalizers",), "Service": ("clusterIPs", "ipFamilies")}
+"""The fields of specs that the server does not send, but sets while it creates the object."""
+
+
+def with_server_as_owner(
+    kind: Kind, current: Document | None, document: Document, now_ns: int
+) -> Document:
+    """Return an object that the server writes with the owners of its fields.
+
+    Parameters
+    ----------
+    kind : Kind
+    current : dict or None
+        The stored object, None for a new one.
+    document : dict
+        The new object, in Go's form.
+    now_ns : int
+    """
+    if kind.row.kind == _COMPUTED:
+        return document
+    unsent = _UNSENT.get(kind.row.kind, ())
+    sent = document
+    if unsent:
+        spec = {name: value for name, value in document["spec"].items() if name not in unsent}
+        sent = document | {"spec": spec}
+    tracked = with_managed_fields(
+        object_type(kind), current, sent, MANAGER, now=timestamp_text(now_ns)
+    )
+    return document | {"metadata": tracked["metadata"]}
 
 
 class ServerStatusWrites:

@@ -86,6 +86,7 @@ class Watch:
         self._allows_bookmarks = options.allows_bookmarks
         self._next_bookmark_ns = self._bookmark_after(call.now_ns)
         self._has_columns = True
+        self._now_ns = call.now_ns
         self._stream = self._identity()
         self._is_closed = call.media.transformation == "PartialObjectMetadataList"
 
@@ -136,6 +137,7 @@ class Watch:
         """
         if self._is_closed:
             return []
+        self._now_ns = now_ns
         if self._error is not None or self._cursor is None:
             assert self._error is not None, "a stream without changes has an error"
             self._is_closed = True
@@ -199,7 +201,9 @@ class Watch:
             version = (document.get("metadata") or {}).get("resourceVersion")
             metadata = {"resourceVersion": version}
             has_columns, self._has_columns = self._has_columns, False
-            return table_of(self._call, [document], metadata, has_columns=has_columns)
+            return table_of(
+                self._call, [document], metadata, has_columns=has_columns, now_ns=self._now_ns
+            )
         return document
 
 

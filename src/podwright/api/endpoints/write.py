@@ -29,6 +29,7 @@ from podwright.api.endpoints.bodies import (
 from podwright.api.endpoints.calls import Backend, Call
 from podwright.api.endpoints.certificate_requests import with_requestor
 from podwright.api.endpoints.conversions import ROUND_TRIPS
+from podwright.api.endpoints.creation_trials import Trial
 from podwright.api.endpoints.custom_resources import (
     DEFINITION,
     cannot_be_custom,
@@ -44,7 +45,6 @@ from podwright.api.endpoints.options import (
     write_options,
 )
 from podwright.api.endpoints.policy_expressions import expression_problems
-from podwright.api.endpoints.prepared_creates import Trial
 from podwright.api.endpoints.registry_keys import precondition_failed
 from podwright.api.endpoints.request import HttpReply
 from podwright.api.endpoints.resources import Resource
@@ -177,12 +177,13 @@ def create(backend: Backend, call: Call) -> HttpReply:
     options = write_options(call.request, "CreateOptions")
     document = in_namespace(call, body_of(backend, call, options.field_validation))
     made, attributes, _ = _created(backend, call, document, options, tracks_fields=True)
-    if not call.has_new_spec:
 
-        def attempt(body: bytes, now_ns: int) -> Trial | None:
-            return _tried(backend, call, options, body, now_ns)
+    def attempt(body: bytes, now_ns: int) -> Trial | None:
+        return _tried(backend, call, options, body, now_ns)
 
-        backend.prepared.learn(call.request, call.info, attributes, attempt)
+    backend.prepared.learn(
+        call.request, call.info, attributes, attempt, has_new_spec=call.has_new_spec
+    )
     return object_reply(call, made, 201)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -22,16 +23,19 @@ from podwright.apiserver.control.endpoints import JSON, Endpoint, routes_of
 from podwright.apiserver.control.explanation import explanation_endpoints
 from podwright.apiserver.control.latency import latency_endpoints
 from podwright.apiserver.control.metrics import metrics_endpoints
+from podwright.apiserver.control.nodes import node_endpoints
 from podwright.apiserver.control.openapi import openapi_document
 from podwright.apiserver.control.plugin_calls import plugin_call_endpoints
 from podwright.apiserver.control.plugins import plugins_endpoints
 from podwright.apiserver.control.problems import Problem, problem_response
 from podwright.apiserver.control.queue import queue_endpoints
+from podwright.apiserver.control.recorded_runs import recorded_run_endpoints
 from podwright.apiserver.control.runs import run_endpoints
 from podwright.apiserver.control.saved_cases import saved_case_endpoints
 from podwright.apiserver.control.shadow import shadow_endpoints
 from podwright.apiserver.control.snapshot import snapshot_endpoints
 from podwright.apiserver.control.state import state_endpoints
+from podwright.apiserver.control.sync import sync_endpoints
 from podwright.apiserver.control.tables import table_endpoints
 from podwright.apiserver.control.timeline import timeline_endpoints
 from podwright.apiserver.control.what_if import what_if_endpoints
@@ -41,9 +45,11 @@ from podwright.apiserver.turn_loop import TurnLoop
 
 def control_application(cluster: ControlledCluster) -> Starlette:
     """Return the application that controls a cluster."""
+    endpoints = endpoints_of(cluster)
+    reading = {(each.method, each.url) for each in endpoints if each.changes_nothing}
     return Starlette(
-        routes=routes_of(endpoints_of(cluster)),
-        middleware=[Middleware(_Authorized, turns=cluster.turns)],
+        routes=routes_of(endpoints),
+        middleware=[Middleware(_Authorized, turns=cluster.turns, reading=reading)],
         exception_handlers={
             Problem: _problem,
             HTTPException: _http_exception,
@@ -62,6 +68,7 @@ def endpoints_of(cluster: ControlledCluster) -> list[Endpoint]:
         *plugins_endpoints(cluster),
         *snapshot_endpoints(cluster),
         *queue_endpoints(turns),
+        *node_endpoints(turns),
         *metrics_endpoints(turns),
         *plugin_call_endpoints(turns),
         *breakpoint_endpoints(turns),
@@ -72,7 +79,9 @@ def endpoints_of(cluster: ControlledCluster) -> list[Endpoint]:
         *state_endpoints(turns),
         *table_endpoints(turns),
         *shadow_endpoints(cluster),
+        *sync_endpoints(),
         *run_endpoints(cluster.runs),
+        *recorded_run_endpoints(turns, cluster.runs),
     ]
 
     async def show_document(_: Request) -> Response:
@@ -91,20 +100,27 @@ def endpoints_of(cluster: ControlledCluster) -> list[Endpoint]:
 
 
 class _Authorized:
-    """Lets the requests of users through who may access the path."""
+    """Lets the requests of users through who may access the path.
 
-    def __init__(self, application: Any, turns: TurnLoop) -> None:
+    Requests of the methods and paths in `reading` are authorized as if they were GET requests.
+    """
+
+    def __init__(
+        self, application: Any, turns: TurnLoop, reading: Collection[tuple[str, str]]
+    ) -> None:
         self._application = application
         self._turns = turns
+        self._reading = reading
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve a request, or reject it."""
         headers = {
             name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
         }
+        method, path = scope["method"], scope["path"]
         sent = HttpRequest(
-            method=scope["method"],
-            path=scope["path"],
+            method="GET" if (method, path) in self._reading else method,
+            path=path,
             headers=headers,
             certified=scope["state"].get("certified"),
         )

@@ -1,4 +1,4 @@
-"""The configuration of the scheduler: show, check, compare, replace.
+"""The configurations of the schedulers: show, check, compare, replace.
 
 A configuration that is sent is not trusted as one on the command line is; see
 `podwright.apiserver.received_configuration`.
@@ -22,15 +22,51 @@ from podwright.apiserver.control.problems import (
     read_body,
     read_json_object,
 )
+from podwright.apiserver.control.scheduler_parameter import (
+    UNKNOWN,
+    SchedulerParameter,
+    chosen_scheduler,
+)
+from podwright.apiserver.present_scheduler import present_objects
 from podwright.apiserver.readers import Readers
 from podwright.apiserver.received_configuration import check_options, warnings_of
 from podwright.apiserver.running_scheduler import ExternalScheduler
+from podwright.apiserver.served_scheduler import ServedScheduler
 from podwright.config import effective_document, parse_document
 from podwright.machine import SchedulerOptions
 from podwright.objects import Document, InputError
-from podwright.recording import Scenario, diff_document, diff_scenarios
+from podwright.recording import DiffDocument, Scenario, diff_scenarios, typed_diff
 
 _EXTERNAL = "podwright does not schedule the pods, so there is no configuration"
+
+
+class SchedulerEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A scheduler of the cluster.
+
+    Attributes
+    ----------
+    scheduler_names : list of str
+        The schedulerNames of the pods that it schedules; each is a name of the scheduler in
+        the parameter `schedulerName`.
+    source : str
+        Where its configuration comes from; "" for the defaults.
+    """
+
+    scheduler_names: list[str]
+    source: str
+
+
+class SchedulerList(msgspec.Struct, frozen=True):
+    """The schedulers of the cluster.
+
+    Attributes
+    ----------
+    schedulers : list of SchedulerEntry
+        The first one is meant where no other is named; none if podwright does not schedule the
+        pods.
+    """
+
+    schedulers: list[SchedulerEntry]
 
 
 class ConfigurationState(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,12 +129,22 @@ class _Configuration:
         self._scheduler = cluster.scheduler
         self._readers = Readers(cluster.turns)
 
-    async def show(self, _: Request) -> Response:
-        scheduler = self._scheduler
-        self._require_own()
-        options = scheduler.options
+    async def list(self, _: Request) -> Response:
+        cluster = self._turns.cluster
+        found = [
+            SchedulerEntry(scheduler_names=list(each.names), source=_source(each))
+            for each in cluster.schedulers
+            if cluster.has_scheduler
+        ]
+        return json_response(SchedulerList(found))
+
+    async def show(self, request: Request) -> Response:
+        return self._state(self._served(request))
+
+    def _state(self, served: ServedScheduler) -> Response:
+        options = served.options
         found = ConfigurationState(
-            written=scheduler.configuration(),
+            written=self._scheduler.configuration(served),
             effective=effective_document(check_options(options)),
             warnings=list(warnings_of(options)),
         )
@@ -106,9 +152,9 @@ class _Configuration:
 
     async def check(self, request: Request) -> Response:
         body = await read_json_object(request)
-        self._require_own()
+        served = self._served(request)
         try:
-            options, effective = self._scheduler.read(body)
+            options, effective = self._scheduler.read(body, served)
         except InputError as error:
             errors = field_problems(error)
             found = ConfigurationCheck(is_valid=False, errors=errors, warnings=[], effective=None)
@@ -123,62 +169,79 @@ class _Configuration:
 
     async def replace(self, request: Request) -> Response:
         body = await read_json_object(request)
-        self._require_own()
+        served = self._served(request)
         document = parse_document(body)  # with duplicate keys, which are errors
         assert isinstance(document, dict), "read_json_object"
         try:
-            await self._scheduler.replace(document)
+            await self._scheduler.replace(document, served)
         except InputError as error:
             raise input_problem(error) from error
-        return await self.show(request)
+        # The schedulerName of the request may be one that only the configuration before has.
+        return self._state(served)
 
     async def compare(self, request: Request) -> Response:
         given = await read_body(request, OtherConfiguration)
-        self._require_own()
+        served = self._served(request)
         try:
-            options, _ = self._scheduler.read(given.configuration)
+            options, _ = self._scheduler.read(given.configuration, served)
         except InputError as error:
             raise input_problem(error, prefix="configuration.") from error
         content = await self._readers.call(
-            lambda _: self._differences(options, is_rescheduled=given.reschedule)
+            lambda _: self._differences(served, options, is_rescheduled=given.reschedule)
         )
         return Response(content, media_type=JSON)
 
-    def _differences(self, options: SchedulerOptions, *, is_rescheduled: bool) -> bytes:
+    def _differences(
+        self, served: ServedScheduler, options: SchedulerOptions, *, is_rescheduled: bool
+    ) -> bytes:
         """Schedule the present pods by both configurations."""
-        scheduler, cluster = self._scheduler, self._turns.cluster
-        store = cluster.store
-        objects: list[Any] = [obj for kind in store.kinds() for obj in store.list(kind).objects]
+        scheduler = self._scheduler
+        objects = present_objects(served)
         before, after = (
             Scenario(
                 objects,
                 each,
                 reschedule=is_rescheduled,
+                expands_workloads=False,
                 call_extender=scheduler.new_caller(each),
             )
-            for each in (scheduler.options, options)
+            for each in (served.options, options)
         )
-        return msgspec.json.encode(diff_document(diff_scenarios(before, after))) + b"\n"
+        return msgspec.json.encode(typed_diff(diff_scenarios(before, after))) + b"\n"
 
-    def _require_own(self) -> None:
+    def _served(self, request: Request) -> ServedScheduler:
+        """Return the scheduler of a request."""
         try:
             self._scheduler.require_own()
         except ExternalScheduler as error:
             raise Problem(409, str(error)) from error
+        return chosen_scheduler(self._turns.cluster, request.state.query)
+
+
+def _source(served: ServedScheduler) -> str:
+    return "" if served.options.configuration is None else served.options.source
 
 
 def configuration_endpoints(cluster: ControlledCluster) -> list[Endpoint]:
     """Return the endpoints of the configuration."""
     endpoints = _Configuration(cluster)
-    external = {409: _EXTERNAL}
+    problems = {404: UNKNOWN, 409: _EXTERNAL}
     return [
+        Endpoint(
+            method="GET",
+            path="/schedulers",
+            summary="List the schedulers of the cluster with their schedulerNames",
+            handler=endpoints.list,
+            reply=SchedulerList,
+        ),
         Endpoint(
             method="GET",
             path="/configuration",
             summary="Show the configuration of the scheduler, as written and with all defaults",
             handler=endpoints.show,
             reply=ConfigurationState,
-            problems=external,
+            query=SchedulerParameter,
+            problems=problems,
         ),
         Endpoint(
             method="PUT",
@@ -187,7 +250,8 @@ def configuration_endpoints(cluster: ControlledCluster) -> list[Endpoint]:
             handler=endpoints.replace,
             body=Document,
             reply=ConfigurationState,
-            problems=external,
+            query=SchedulerParameter,
+            problems=problems,
         ),
         Endpoint(
             method="POST",
@@ -195,8 +259,10 @@ def configuration_endpoints(cluster: ControlledCluster) -> list[Endpoint]:
             summary="Check a configuration, with all its errors",
             handler=endpoints.check,
             body=Document,
+            changes_nothing=True,
             reply=ConfigurationCheck,
-            problems=external,
+            query=SchedulerParameter,
+            problems=problems,
         ),
         Endpoint(
             method="POST",
@@ -204,7 +270,9 @@ def configuration_endpoints(cluster: ControlledCluster) -> list[Endpoint]:
             summary="Compare where another configuration places the present pods",
             handler=endpoints.compare,
             body=OtherConfiguration,
-            reply=Document,
-            problems=external,
+            changes_nothing=True,
+            reply=DiffDocument,
+            query=SchedulerParameter,
+            problems=problems,
         ),
     ]

@@ -36,8 +36,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
         What it does, in one line.
     handler : callable
         Answers the request.
-    reply : type, optional
-        The type of the reply, if it is JSON.
+    reply : type or tuple of types, optional
+        The type of the reply, or its possible types, if it is JSON.
     media_type : str
         Of the reply.
     body : type, optional
@@ -46,6 +46,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
         The longest body, in bytes.
     query : type, optional
         The struct of the query parameters; None for no parameters.
+    changes_nothing : bool
+        Whether a request with a body only reads, and is authorized as a GET of its path.
     is_at_root : bool
         Whether its path is not below `/podwright/v1`.
     problems : dict of int to str
@@ -61,6 +63,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     body: Any = None
     body_max: int = BODY_MAX
     query: type[msgspec.Struct] | None = None
+    changes_nothing: bool = False
     is_at_root: bool = False
     problems: dict[int, str] = {}
 
@@ -70,12 +73,19 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
         return self.path if self.is_at_root else f"{PREFIX}{self.path}"
 
     @property
+    def authorized_method(self) -> str:
+        """The method whose verb a user needs for the path."""
+        return "GET" if self.changes_nothing else self.method
+
+    @property
     def statuses(self) -> dict[int, str]:
         """The statuses of all problems with which it answers."""
         found = {
             400: "the query has unknown or repeated parameters",
             401: "the user is not authenticated",
             403: "the user may not access the path, or the Host or Origin is not allowed",
+            404: "the path has another form",
+            405: "the method is another one",
             413: "the body is too long, or its length is not given",
             500: "the server failed; its log has the reason",
             503: "the server is stopping",

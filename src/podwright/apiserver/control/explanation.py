@@ -6,7 +6,7 @@ cluster goes on meanwhile.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 from starlette.requests import Request
@@ -27,22 +27,24 @@ from podwright.framework import Explanation
 from podwright.objects import InputError, NamespacedName, read_time
 from podwright.recording import (
     Attempt,
+    ExplanationDocument,
+    ExplanationMatrix,
     ExplanationView,
     LogError,
     UnknownCycle,
     attempts_of,
-    explanation_document,
     explanation_matrix,
     explanation_of_pod,
     find_cycle,
     recorded_view,
     remedy_changes,
+    typed_explanation,
     view_of_pod,
+    without_nodes,
 )
 from podwright.store import POD
 
-_BY_NODE: Final = ("totals", "rejected", "nearest", "filters", "scores", "restrictedTo")
-"""The parts of the document that have an entry per node, besides the nodes of each reason."""
+View: TypeAlias = Literal["summary", "full", "matrix"]
 
 
 class ExplanationParameters(msgspec.Struct, frozen=True):
@@ -63,7 +65,24 @@ class ExplanationParameters(msgspec.Struct, frozen=True):
 
     attempt: Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)] | Literal["now"] | None = None
     at: str | None = None
-    view: Literal["summary", "full", "matrix"] = "summary"
+    view: View = "summary"
+
+    def at_ns(self, start_ns: int) -> int | None:
+        """Return `at`, in nanoseconds since 1970.
+
+        Raises
+        ------
+        Problem
+            It is no time, or `attempt` is given too.
+        """
+        if self.attempt is not None and self.at is not None:
+            raise Problem(422, "attempt and at: one of them is expected, not both", field="at")
+        if self.at is None:
+            return None
+        try:
+            return read_time(self.at, "at", start_ns=start_ns)
+        except InputError as error:
+            raise Problem(422, error.errors[0].message, field="at") from error
 
 
 class Attempts(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,15 +107,8 @@ def explanation_endpoints(turns: TurnLoop) -> list[Endpoint]:
 
     async def show(request: Request) -> Response:
         parameters: ExplanationParameters = request.state.query
-        key = _pod_of(request)
-        if parameters.attempt is not None and parameters.at is not None:
-            raise Problem(422, "attempt and at: one of them is expected, not both", field="at")
-        at_ns = None
-        if parameters.at is not None:
-            try:
-                at_ns = read_time(parameters.at, "at", start_ns=cluster.world.start_ns)
-            except InputError as error:
-                raise Problem(422, error.errors[0].message, field="at") from error
+        key = pod_of(request)
+        at_ns = parameters.at_ns(cluster.world.start_ns)
         if parameters.attempt == "now" and cluster.store.get(POD, key) is None:
             raise Problem(404, f"there is no pod {key}")
         now_ns = turns.clock.now_ns()
@@ -111,7 +123,7 @@ def explanation_endpoints(turns: TurnLoop) -> list[Endpoint]:
         return Response(body, media_type=JSON)
 
     async def show_attempts(request: Request) -> Response:
-        key = _pod_of(request)
+        key = pod_of(request)
         try:
             found = await readers.call(lambda _: _attempts(cluster, key))
         except LogError as error:
@@ -127,6 +139,7 @@ def explanation_endpoints(turns: TurnLoop) -> list[Endpoint]:
             summary="Explain a pod now or in a scheduling attempt, with verified remedies",
             handler=show,
             query=ExplanationParameters,
+            reply=(ExplanationDocument, ExplanationMatrix),
             problems={
                 404: "there is no such pod, or it has no such scheduling attempt",
                 409: "the decision log cannot be replayed, for example because of a plugin, or a "
@@ -144,7 +157,8 @@ def explanation_endpoints(turns: TurnLoop) -> list[Endpoint]:
     ]
 
 
-def _pod_of(request: Request) -> NamespacedName:
+def pod_of(request: Request) -> NamespacedName:
+    """Return the pod that the path of a request names."""
     return f"{request.path_params['namespace']}/{request.path_params['name']}"
 
 
@@ -162,17 +176,27 @@ def _explained(
         found = _recorded(
             cluster, pod, parameters.attempt or -1, at_ns, now_ns, is_matrix=is_matrix
         )
+    if isinstance(found, Explanation) or parameters.attempt != "now":
+        return encoded_explanation(found, parameters.view)
+    document = typed_explanation(found)
+    remedies = [
+        msgspec.structs.replace(each, changes=remedy_changes(remedy, cluster.store.get))
+        for each, remedy in zip(document.remedies, found.advice.remedies, strict=True)
+    ]
+    document = msgspec.structs.replace(document, remedies=remedies)
+    return _encoded(document, parameters.view)
+
+
+def encoded_explanation(found: ExplanationView | Explanation, view: View) -> bytes:
+    """Return the document of an explanation, or the matrix of its results."""
     if isinstance(found, Explanation):
         return msgspec.json.encode(explanation_matrix(found)) + b"\n"
-    document: dict[str, Any] = explanation_document(found)
-    if parameters.attempt == "now":
-        for each, remedy in zip(document["remedies"], found.advice.remedies, strict=True):
-            changes = remedy_changes(remedy, cluster.store.get)
-            each["changes"] = None if changes is None else msgspec.to_builtins(changes)
-    if parameters.view == "summary":
-        for key in _BY_NODE:
-            del document[key]
-    return msgspec.json.encode(document) + b"\n"
+    return _encoded(typed_explanation(found), view)
+
+
+def _encoded(document: ExplanationDocument, view: View) -> bytes:
+    shown = without_nodes(document) if view == "summary" else document
+    return msgspec.json.encode(shown) + b"\n"
 
 
 def _attempts(cluster: Cluster, pod: NamespacedName) -> list[Attempt]:

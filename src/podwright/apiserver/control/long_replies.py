@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Final
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from podwright.apiserver.control.problems import Problem
-from podwright.apiserver.readers import Readers
+from podwright.apiserver.readers import Readers, begun
 from podwright.recording import LogError
 
 _FAST: Final = 1
@@ -42,10 +42,10 @@ async def long_reply(
         return gzip.compress(body, compresslevel=_FAST) if is_compressed else body
 
     try:
-        sent = await readers.call(lambda _: encoded())
+        sent = await begun(readers.parts(encoded))
     except LogError as error:
         raise Problem(409, str(error)) from error
     headers = {"vary": "Accept-Encoding"}
     if is_compressed:
         headers["content-encoding"] = "gzip"
-    return Response(sent, media_type=media_type, headers=headers)
+    return StreamingResponse(sent, media_type=media_type, headers=headers)

@@ -10,8 +10,8 @@ from typing import Any, Final
 import msgspec
 
 from podwright.apiserver.control.described_schemas import describe
-from podwright.apiserver.control.endpoints import Endpoint
-from podwright.apiserver.control.problems import CONTENT_TYPE, ProblemDocument
+from podwright.apiserver.control.endpoints import JSON, Endpoint
+from podwright.apiserver.control.problems import CONTENT_TYPE, FailureStatus, ProblemDocument
 from podwright.objects import Document
 
 _REFERENCE: Final = "#/components/schemas/{name}"
@@ -27,9 +27,9 @@ def openapi_document(endpoints: Iterable[Endpoint], version: str) -> Document:
         Of podwright.
     """
     table = list(endpoints)
-    types: list[Any] = [ProblemDocument]
+    types: list[Any] = [ProblemDocument, FailureStatus]
     for each in table:
-        types += [t for t in (each.reply, each.body) if t is not None and t not in types]
+        types += [t for t in (*_replies(each), each.body) if t is not None and t not in types]
     references, schemas = msgspec.json.schema_components(types, ref_template=_REFERENCE)
     for schema in schemas.values():
         describe(schema)
@@ -50,8 +50,17 @@ def openapi_document(endpoints: Iterable[Endpoint], version: str) -> Document:
     }
 
 
+def _replies(endpoint: Endpoint) -> tuple[Any, ...]:
+    if endpoint.reply is None:
+        return ()
+    return endpoint.reply if isinstance(endpoint.reply, tuple) else (endpoint.reply,)
+
+
 def _operation(endpoint: Endpoint, schema_of: dict[Any, Any]) -> Document:
-    shape = {"schema": schema_of[endpoint.reply]} if endpoint.reply is not None else {}
+    replies = [schema_of[each] for each in _replies(endpoint)]
+    shape: Document = {}
+    if replies:
+        shape["schema"] = replies[0] if len(replies) == 1 else {"anyOf": replies}
     problem = {CONTENT_TYPE: {"schema": schema_of[ProblemDocument]}}
     answers: dict[str, Any] = {
         "200": {"description": HTTPStatus.OK.phrase, "content": {endpoint.media_type: shape}}
@@ -59,7 +68,7 @@ def _operation(endpoint: Endpoint, schema_of: dict[Any, Any]) -> Document:
     for status, meaning in endpoint.statuses.items():
         answers[str(status)] = {"description": meaning, "content": problem}
     # Hosts and origins are rejected with the error of the Kubernetes API, before the path is read.
-    answers["403"]["content"] = {**problem, "application/json": {"schema": {"type": "object"}}}
+    answers["403"]["content"] = {**problem, JSON: {"schema": schema_of[FailureStatus]}}
     words = re.findall(r"[a-z0-9]+", endpoint.path)
     if endpoint.is_at_root:
         words.append("at-root")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 from starlette.requests import Request
@@ -11,6 +11,11 @@ from starlette.responses import Response
 
 from podwright.apiserver.control.endpoints import Endpoint, json_response
 from podwright.apiserver.control.problems import Problem, read_body
+from podwright.apiserver.control.scheduler_parameter import (
+    UNKNOWN,
+    SchedulerParameter,
+    chosen_scheduler,
+)
 from podwright.apiserver.plugin_monitor import PluginFailureRecord, PluginMonitor
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.machine import PluginTiming
@@ -36,7 +41,19 @@ class PluginTimingList(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     timings: list[PluginTiming]
 
 
-class FailureParameters(msgspec.Struct, frozen=True):
+class CallParameters(msgspec.Struct, frozen=True, rename="camel"):
+    """The parameters of observed calls.
+
+    Attributes
+    ----------
+    scheduler_name : str, optional
+        Only the calls of the scheduler with this schedulerName; all schedulers if left out.
+    """
+
+    scheduler_name: str | None = None
+
+
+class FailureParameters(CallParameters, frozen=True):
     """The parameters of the failures.
 
     Attributes
@@ -69,6 +86,9 @@ class FailureList(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     failures: list[PluginFailureRecord]
 
 
+_ALL: Final = CallParameters()
+
+
 class _PluginCalls:
     """The endpoints."""
 
@@ -76,19 +96,22 @@ class _PluginCalls:
         self._turns = turns
         self._cluster = turns.cluster
 
-    async def show_timings(self, _: Request) -> Response:
-        return json_response(await self._turns.call(lambda _: self._timings()))
+    async def show_timings(self, request: Request) -> Response:
+        parameters: CallParameters = request.state.query
+        return json_response(await self._turns.call(lambda _: self._timings(parameters)))
 
-    async def clear_timings(self, _: Request) -> Response:
+    async def clear_timings(self, request: Request) -> Response:
+        parameters: CallParameters = request.state.query
+
         def clear(_: int) -> PluginTimingList:
-            for each in self._monitors():
+            for each in self._monitors(parameters):
                 each.clear()
-            return self._timings()
+            return self._timings(parameters)
 
         return json_response(await self._turns.call(clear))
 
-    def _timings(self) -> PluginTimingList:
-        monitors = self._monitors()
+    def _timings(self, parameters: CallParameters) -> PluginTimingList:
+        monitors = self._monitors(parameters)
         return PluginTimingList(
             is_observing=monitors[0].is_observing,
             timings=[row for each in monitors for row in each.timings.rows()],
@@ -99,7 +122,7 @@ class _PluginCalls:
         return json_response(await self._turns.call(lambda _: self._failures(parameters)))
 
     def _failures(self, parameters: FailureParameters) -> FailureList:
-        monitors = self._monitors()
+        monitors = self._monitors(parameters)
         count = sum(each.failure_count for each in monitors)
         failures = sorted(
             (one for each in monitors for one in each.failures),
@@ -117,8 +140,11 @@ class _PluginCalls:
             failures=list(islice(found, parameters.limit)),
         )
 
-    def _monitors(self) -> list[PluginMonitor]:
-        return [each.monitor for each in self._cluster.schedulers]
+    def _monitors(self, parameters: CallParameters = _ALL) -> list[PluginMonitor]:
+        if parameters.scheduler_name is None:
+            return [each.monitor for each in self._cluster.schedulers]
+        chosen = SchedulerParameter(parameters.scheduler_name)
+        return [chosen_scheduler(self._cluster, chosen).monitor]
 
     async def observe(self, request: Request) -> Response:
         is_observing = (await read_body(request, Observation)).is_observing
@@ -145,14 +171,18 @@ def plugin_call_endpoints(turns: TurnLoop) -> list[Endpoint]:
             path="/plugins/timings",
             summary="Show how long the calls of plugins took, per plugin and extension point",
             handler=endpoints.show_timings,
+            query=CallParameters,
             reply=PluginTimingList,
+            problems={404: UNKNOWN},
         ),
         Endpoint(
             method="DELETE",
             path="/plugins/timings",
             summary="Forget how long the calls of plugins took so far",
             handler=endpoints.clear_timings,
+            query=CallParameters,
             reply=PluginTimingList,
+            problems={404: UNKNOWN},
         ),
         Endpoint(
             method="GET",
@@ -161,6 +191,7 @@ def plugin_call_endpoints(turns: TurnLoop) -> list[Endpoint]:
             handler=endpoints.show_failures,
             query=FailureParameters,
             reply=FailureList,
+            problems={404: UNKNOWN},
         ),
         Endpoint(
             method="PUT",

@@ -13,6 +13,11 @@ from starlette.responses import Response
 from podwright.apiserver.control.controlled_cluster import ControlledCluster
 from podwright.apiserver.control.endpoints import Endpoint, json_response
 from podwright.apiserver.control.problems import Problem
+from podwright.apiserver.control.scheduler_parameter import (
+    UNKNOWN,
+    SchedulerParameter,
+    chosen_scheduler,
+)
 from podwright.apiserver.running_scheduler import ExternalScheduler
 from podwright.assembly import Registry, prepare
 from podwright.config import IN_TREE_POINTS, EffectiveProfile, args_to_document
@@ -81,12 +86,13 @@ def plugins_endpoints(cluster: ControlledCluster) -> list[Endpoint]:
     """Return the endpoint of the plugins."""
     scheduler = cluster.scheduler
 
-    async def show(_: Request) -> Response:
+    async def show(request: Request) -> Response:
         try:
             scheduler.require_own()
         except ExternalScheduler as error:
             raise Problem(409, str(error)) from error
-        return json_response(_listed(scheduler.options))
+        served = chosen_scheduler(cluster.turns.cluster, request.state.query)
+        return json_response(_listed(served.options))
 
     return [
         Endpoint(
@@ -95,7 +101,8 @@ def plugins_endpoints(cluster: ControlledCluster) -> list[Endpoint]:
             summary="List the plugins of the scheduler with their settings",
             handler=show,
             reply=PluginList,
-            problems={409: "podwright does not schedule the pods"},
+            query=SchedulerParameter,
+            problems={404: UNKNOWN, 409: "podwright does not schedule the pods"},
         )
     ]
 

@@ -12,9 +12,10 @@ from podwright.apiserver.cluster import Cluster
 from podwright.apiserver.control.endpoints import Endpoint, json_response
 from podwright.apiserver.control.problems import Problem
 from podwright.apiserver.control.scheduler_parameter import (
+    EXTERNAL,
     UNKNOWN,
     SchedulerParameter,
-    chosen_scheduler,
+    own_scheduler,
 )
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.objects import NamespacedName, Pod, timestamp_text_nano
@@ -156,7 +157,7 @@ def queue_endpoints(turns: TurnLoop) -> list[Endpoint]:
 
     async def show(request: Request) -> Response:
         parameters: QueueParameters = request.state.query
-        scheduler = chosen_scheduler(turns.cluster, parameters)
+        scheduler = own_scheduler(turns.cluster, parameters)
         return json_response(
             await turns.call(
                 lambda now_ns: _state(scheduler.world.machine.queue, parameters, now_ns)
@@ -181,7 +182,7 @@ def queue_endpoints(turns: TurnLoop) -> list[Endpoint]:
             handler=show,
             query=QueueParameters,
             reply=QueueState,
-            problems={404: UNKNOWN},
+            problems={404: UNKNOWN, 409: EXTERNAL},
         ),
         Endpoint(
             method="POST",
@@ -201,6 +202,7 @@ def _activated(cluster: Cluster, pod: NamespacedName) -> QueueName:
     """Let the scheduler move a pod, and return its place before."""
     if cluster.store.get(POD, pod) is None:
         raise Problem(404, f"there is no pod {pod}")
+    own_scheduler(cluster, SchedulerParameter())
     world = _world_of(cluster, pod)
     queued = _find(world.machine.queue, pod)
     if queued is None:

@@ -52,17 +52,27 @@ class _Runs:
         return await self.list(request)
 
     async def _call(self, function: Callable[[RunCollection], T]) -> T:
-        """Call a function that reads or writes files, in a thread."""
-        if self._runs is None:
-            raise Problem(409, _NO_FOLDER)
-        try:
-            return await asyncio.to_thread(function, self._runs)
-        except UnknownRun as error:
-            raise Problem(404, str(error)) from error
-        except RunError as error:
-            raise Problem(409, str(error)) from error
-        except OSError as error:
-            raise Problem(409, f"the folder of runs: {error.strerror}") from error
+        return await called_with_runs(self._runs, function)
+
+
+async def called_with_runs(runs: RunCollection | None, function: Callable[[RunCollection], T]) -> T:
+    """Call a function that reads or writes the files of runs, in a thread.
+
+    Raises
+    ------
+    Problem
+        There is no folder of runs, or it cannot be read, or it has no such run.
+    """
+    if runs is None:
+        raise Problem(409, _NO_FOLDER)
+    try:
+        return await asyncio.to_thread(function, runs)
+    except UnknownRun as error:
+        raise Problem(404, str(error)) from error
+    except RunError as error:
+        raise Problem(409, str(error)) from error
+    except OSError as error:
+        raise Problem(409, f"the folder of runs: {error.strerror}") from error
 
 
 def run_endpoints(runs: RunCollection | None) -> list[Endpoint]:

@@ -12,6 +12,14 @@ UNKNOWN = "no scheduler of the cluster has the schedulerName"
 """What the status 404 means for endpoints with this parameter."""
 
 
+EXTERNAL = "podwright does not schedule the pods"
+"""What the status 409 means for what only podwright's own schedulers have."""
+
+
+NO_LOG = f"{EXTERNAL}, or the log of its scheduler cannot be replayed"
+"""The same for what is read from the decision log."""
+
+
 class SchedulerParameter(msgspec.Struct, frozen=True, rename="camel"):
     """The parameter of what each scheduler has for itself.
 
@@ -38,3 +46,16 @@ def chosen_scheduler(cluster: Cluster, parameter: SchedulerParameter) -> ServedS
         names = ", ".join(cluster.scheduler_names)
         raise Problem(404, f"{UNKNOWN} {name!r}; there are {names}", field="schedulerName")
     return found
+
+
+def own_scheduler(cluster: Cluster, parameter: SchedulerParameter) -> ServedScheduler:
+    """Return the scheduler that a request chooses.
+
+    Raises
+    ------
+    Problem
+        No scheduler has the name, or another scheduler schedules the pods of the cluster.
+    """
+    if not cluster.has_scheduler:
+        raise Problem(409, f"{EXTERNAL}, so there are no decisions of it; omit --no-scheduler")
+    return chosen_scheduler(cluster, parameter)

@@ -6,23 +6,45 @@ An import sends requests to the Kubernetes API with the credentials of the user 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from podwright.apiserver.cluster_client import ClusterClient, RequestFailed
 from podwright.apiserver.control.controlled_cluster import ControlledCluster
 from podwright.apiserver.control.endpoints import JSON, Endpoint, json_response
 from podwright.apiserver.control.problems import Problem, input_problem, read_json_object
+from podwright.apiserver.readers import begun
 from podwright.apiserver.snapshots import Snapshots
 from podwright.apiserver.wire_protocol import CERTIFIED
 from podwright.kss import SnapshotImport, UndecodableSnapshot
 from podwright.objects import Document, InputError
+from podwright.schema import built_in
 
 _BODY_MAX: Final = 1 << 30
 _FORBIDDEN: Final = 403
+
+
+def _snapshot(name: str, summary: str, objects: Any, *defaults: Any) -> Any:
+    """Return a struct with a field for each list of a snapshot, and for the configuration."""
+    types = {**dict.fromkeys(built_in().snapshot_keys, objects), "schedulerConfig": Document | None}
+    fields = [(key, cls, *defaults) for key, cls in types.items()]
+    return msgspec.defstruct(
+        name, fields, namespace={"__doc__": summary}, frozen=True, kw_only=True
+    )
+
+
+SnapshotDocument = _snapshot(
+    "SnapshotDocument", "The objects of each kind, and the configuration.", list[Document]
+)
+SnapshotToImport = _snapshot(
+    "SnapshotToImport",
+    "The objects of each kind, and the configuration; all of them may be missing or null.",
+    list[Document] | None,
+    None,
+)
 
 
 class ImportedSnapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -61,7 +83,7 @@ class _Snapshot:
         self._snapshots = Snapshots(cluster.scheduler)
 
     async def export(self, _: Request) -> Response:
-        return Response(await self._snapshots.export(), media_type=JSON)
+        return StreamingResponse(await begun(self._snapshots.export()), media_type=JSON)
 
     async def load(self, request: Request) -> Response:
         body = await read_json_object(request)
@@ -108,14 +130,14 @@ def snapshot_endpoints(cluster: ControlledCluster) -> list[Endpoint]:
             path="/snapshot",
             summary="Export a snapshot of the cluster, in the format of kube-scheduler-simulator",
             handler=endpoints.export,
-            reply=Document,
+            reply=SnapshotDocument,
         ),
         Endpoint(
             method="POST",
             path="/snapshot",
             summary="Import a snapshot: apply its objects, and the profiles of its configuration",
             handler=endpoints.load,
-            body=Document,
+            body=SnapshotToImport,
             body_max=_BODY_MAX,
             reply=ImportedSnapshot,
         ),

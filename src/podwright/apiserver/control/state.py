@@ -1,8 +1,9 @@
 """The stream of the present state of nodes and queue, as server-sent events.
 
-One feed serves all clients of a server. It is updated after a turn in which something changed, at
-most ten times a second; between two parts that a client takes, changes are combined. A client that
-was disconnected continues with the changes since the last event that it received.
+One feed of each scheduler serves all clients of a server. If another scheduler schedules the pods,
+the feed has the nodes of the API and no queue. It is updated after a turn in which something
+changed, at most ten times a second; between two parts that a client takes, changes are combined. A
+client that was disconnected continues with the changes since the last event that it received.
 """
 
 from __future__ import annotations
@@ -17,13 +18,20 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from podwright.apiserver.control.endpoints import Endpoint
-from podwright.apiserver.control.problems import Problem
+from podwright.apiserver.control.scheduler_parameter import (
+    UNKNOWN,
+    SchedulerParameter,
+    chosen_scheduler,
+)
 from podwright.apiserver.defects import logged_defect
+from podwright.apiserver.followed_nodes import FollowedNodes
 from podwright.apiserver.sending import STALL_SECONDS, Connection, start_message
+from podwright.apiserver.served_scheduler import ServedScheduler
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.apiserver.wire_protocol import ABORT
+from podwright.machine import Machine
 from podwright.objects import timestamp_text_nano
-from podwright.recording import PresentState
+from podwright.recording import CountPods, PresentState, counted_pods
 
 EVENT_STREAM: Final = "text/event-stream"
 INTERVAL_SECONDS: Final = 0.1
@@ -35,17 +43,21 @@ _HEADERS: Final = (("content-type", EVENT_STREAM), ("cache-control", "no-store")
 
 
 class StateFeed:
-    """The state of a cluster, updated while there are clients.
+    """The state of a cluster as one of its schedulers has it, updated while there are clients.
 
     Parameters
     ----------
     turns : TurnLoop
         Of the cluster.
+    scheduler : ServedScheduler
     """
 
-    def __init__(self, turns: TurnLoop) -> None:
+    def __init__(self, turns: TurnLoop, scheduler: ServedScheduler) -> None:
         self.turns = turns
+        self._scheduler = scheduler
+        self._followed: FollowedNodes | None = None
         self._state: PresentState | None = None
+        self._is_current = False
         self._name = ""
         self._clients: set[asyncio.Event] = set()
         self._updating: asyncio.Task[None] | None = None
@@ -53,11 +65,12 @@ class StateFeed:
         self._encoded: tuple[str, dict[int, bytes]] = ("", {})
 
     def join(self, changed: asyncio.Event) -> None:
-        """Set an event after each update with changes, until `leave`."""
-        if self._updating is None:
-            self._update()
-            self._updating = asyncio.ensure_future(self._keep_updating())
+        """Set an event when the state is there, and after each change, until `leave`."""
         self._clients.add(changed)
+        if self._updating is None:
+            self._updating = asyncio.ensure_future(self._keep_updating())
+        elif self._is_current:
+            changed.set()
 
     def leave(self, changed: asyncio.Event) -> None:
         """Set an event no more; the updates end with the last client."""
@@ -65,6 +78,7 @@ class StateFeed:
         if not self._clients and self._updating is not None:
             self._updating.cancel()
             self._updating = None
+            self._is_current = False
 
     @property
     def is_updated(self) -> bool:
@@ -76,26 +90,43 @@ class StateFeed:
         self.turns.listen(turned)
         try:
             while not self.turns.is_stopping:
-                await turned.wait()
                 turned.clear()
-                if self._update():
+                is_changed = self._update(await self._source())
+                if is_changed or not self._is_current:
+                    self._is_current = True
                     for client in self._clients:
                         client.set()
                 await asyncio.sleep(INTERVAL_SECONDS)
+                await turned.wait()
         except Exception as error:  # noqa: BLE001 - a defect, which must not stop the server
             logged_defect(error, "the stream of the state")
         finally:
             self.turns.unlisten(turned)
             if self._updating is asyncio.current_task():
                 self._updating = None
+                self._is_current = False
                 for client in self._clients:
                     client.set()
 
-    def _update(self) -> bool:
+    async def _source(self) -> tuple[Machine, CountPods]:
+        """Return the machine with the present nodes, and what counts the pods."""
+        turns = self.turns
+        if turns.cluster.has_scheduler:
+            machine = self._scheduler.world.machine
+            return machine, lambda: counted_pods(machine)
+        if self._followed is None:
+            self._followed = FollowedNodes(turns.cluster.store, self._scheduler.options)
+        is_behind = True
+        while is_behind:
+            is_behind = self._followed.take(turns.clock.now_ns())
+            await asyncio.sleep(0)
+        return self._followed.machine, self._followed.count_pods
+
+    def _update(self, source: tuple[Machine, CountPods]) -> bool:
         """Update the state; return whether anything changed."""
-        machine = self.turns.cluster.world.machine
+        machine, count_pods = source
         if self._state is None or not self._state.is_of(machine):
-            self._state = PresentState(machine)
+            self._state = PresentState(machine, count_pods)
             # Versions of another state, or of the server before, must not be taken for its own.
             self._name = secrets.token_hex(4)
         is_changed = self._state.update()
@@ -112,7 +143,7 @@ class StateFeed:
             The identifier of the state that the client has; "" for none.
         """
         state = self._state
-        assert state is not None, "updated when the first client joined"
+        assert state is not None, "updated before the first client is notified"
         present_id = f"{self._name}-{state.version}"
         name, _, version = last_id.partition("-")
         if name == self._name and version.isdecimal():
@@ -170,7 +201,7 @@ def _event(kind: str, identifier: str, data: Any) -> Iterator[bytes]:
     yield b"\n\n"
 
 
-class StateParameters(msgspec.Struct, frozen=True):
+class StateParameters(SchedulerParameter, frozen=True):
     """The parameters of the stream.
 
     Attributes
@@ -195,7 +226,6 @@ class _Stream(Response):
         """Send the events."""
         connection = Connection(receive, send, scope["state"].get(ABORT), STALL_SECONDS)
         changed = asyncio.Event()
-        changed.set()
         self._feed.join(changed)
         connection.gone.add_done_callback(lambda _: changed.set())
         try:
@@ -220,12 +250,11 @@ class _Stream(Response):
 
 def state_endpoints(turns: TurnLoop) -> list[Endpoint]:
     """Return the endpoint of the stream."""
-    feed = StateFeed(turns)
+    feeds = {each: StateFeed(turns, each) for each in turns.cluster.schedulers}
 
     async def show(request: Request) -> Response:
-        if not turns.cluster.world.components.options.has_scheduler:
-            raise Problem(409, "another scheduler schedules the pods; its queue is not known")
         parameters: StateParameters = request.state.query
+        feed = feeds[chosen_scheduler(turns.cluster, parameters)]
         if request.method == "HEAD":
             return Response(headers=dict(_HEADERS))
         last_id = request.headers.get(LAST_EVENT_ID, "")
@@ -239,6 +268,6 @@ def state_endpoints(turns: TurnLoop) -> list[Endpoint]:
             handler=show,
             query=StateParameters,
             media_type=EVENT_STREAM,
-            problems={409: "another scheduler schedules the pods"},
+            problems={404: UNKNOWN},
         )
     ]

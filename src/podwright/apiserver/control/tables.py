@@ -12,11 +12,17 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from podwright.apiserver.cluster import Cluster
 from podwright.apiserver.control.endpoints import JSON, Endpoint, Handler
 from podwright.apiserver.control.long_replies import long_reply
 from podwright.apiserver.control.problems import Problem
+from podwright.apiserver.control.scheduler_parameter import (
+    NO_LOG,
+    UNKNOWN,
+    SchedulerParameter,
+    own_scheduler,
+)
 from podwright.apiserver.readers import Readers
+from podwright.apiserver.served_scheduler import ServedScheduler
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.objects import parse_duration, timestamp_text_nano
 from podwright.recording import (
@@ -43,7 +49,7 @@ _TABLES: Final = (
 )
 
 
-class TableParameters(msgspec.Struct, frozen=True):
+class TableParameters(SchedulerParameter, frozen=True):
     """The parameters of a table.
 
     Attributes
@@ -93,10 +99,11 @@ def table_endpoints(turns: TurnLoop) -> list[Endpoint]:
         async def show(request: Request) -> Response:
             parameters: TableParameters = request.state.query
             sample_ns = _sample_ns(parameters)
+            scheduler = own_scheduler(turns.cluster, parameters)
             now_ns = turns.clock.now_ns()
 
             def content() -> bytes:
-                found = _table(turns.cluster, name, sample_ns, now_ns, parameters.limit)
+                found = _table(scheduler, name, sample_ns, now_ns, parameters.limit)
                 return msgspec.json.encode(found) + b"\n"
 
             return await long_reply(request, readers, content, JSON)
@@ -111,7 +118,7 @@ def table_endpoints(turns: TurnLoop) -> list[Endpoint]:
             handler=handler(name),
             query=SampleParameters if _is_sampled(name) else TableParameters,
             reply=TableReply,
-            problems={409: "the log of the scheduler cannot be replayed"},
+            problems={404: UNKNOWN, 409: NO_LOG},
         )
         for path, name, summary in _TABLES
     ]
@@ -134,10 +141,9 @@ def _sample_ns(parameters: TableParameters) -> int:
 
 
 def _table(
-    cluster: Cluster, name: str, sample_ns: int, now_ns: int, limit: int | None
+    scheduler: ServedScheduler, name: str, sample_ns: int, now_ns: int, limit: int | None
 ) -> TableReply:
-    log = cluster.world.log
-    plugins = cluster.world.components.options.plugins
+    log, plugins = scheduler.world.log, scheduler.options.plugins
     shares = NodeShares()
     tables = tables_of_log(log, sample_ns, now_ns, plugins=plugins, node_shares=shares)
     start_ns = log.time_of(log.first) if log.first < len(log) else now_ns

@@ -8,9 +8,10 @@ from starlette.responses import Response
 from podwright.apiserver.control.endpoints import Endpoint
 from podwright.apiserver.control.long_replies import long_reply
 from podwright.apiserver.control.scheduler_parameter import (
+    NO_LOG,
     UNKNOWN,
     SchedulerParameter,
-    chosen_scheduler,
+    own_scheduler,
 )
 from podwright.apiserver.readers import Readers
 from podwright.apiserver.turn_loop import TurnLoop
@@ -26,11 +27,14 @@ def timeline_endpoints(turns: TurnLoop) -> list[Endpoint]:
     readers = Readers(turns)
 
     async def show(request: Request) -> Response:
-        scheduler = chosen_scheduler(turns.cluster, request.state.query)
+        scheduler = own_scheduler(turns.cluster, request.state.query)
 
         def content() -> bytes:
             world = scheduler.world
-            timeline = timeline_of_log(world.log, plugins=world.components.options.plugins)
+            if scheduler.timeline is not None:
+                timeline = scheduler.timeline.timeline()
+            else:
+                timeline = timeline_of_log(world.log, plugins=world.components.options.plugins)
             return b"".join(encode_chunks(timeline))
 
         return await long_reply(request, readers, content, TIMELINE_MEDIA_TYPE)
@@ -43,6 +47,6 @@ def timeline_endpoints(turns: TurnLoop) -> list[Endpoint]:
             handler=show,
             query=SchedulerParameter,
             media_type=TIMELINE_MEDIA_TYPE,
-            problems={404: UNKNOWN, 409: "the log of the scheduler cannot be replayed"},
+            problems={404: UNKNOWN, 409: NO_LOG},
         )
     ]

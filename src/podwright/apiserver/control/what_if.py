@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -26,13 +27,16 @@ from podwright.apiserver.readers import Readers
 from podwright.apiserver.served_scheduler import ServedScheduler
 from podwright.apiserver.weights import with_weights
 from podwright.machine import SchedulerOptions
-from podwright.objects import Document, InputError
+from podwright.objects import InputError
 from podwright.recording import (
+    DiffDocument,
+    ExplanationMatrix,
+    PlacementDocument,
     Scenario,
-    diff_document,
     diff_scenarios,
     explanation_matrix,
-    placement_document,
+    typed_diff,
+    typed_placement,
 )
 
 
@@ -74,6 +78,35 @@ class WhatIf(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     reschedule: bool = False
     matrix: bool = False
     scheduler_name: str = ""
+
+
+class SidesOfPlacement(msgspec.Struct, frozen=True, kw_only=True):
+    """A placement on each side; null if the side does not have the pod."""
+
+    before: PlacementDocument | None
+    after: PlacementDocument | None
+
+
+class SidesOfMatrix(msgspec.Struct, frozen=True, kw_only=True):
+    """The results of all plugins on each side; null if the pod was not scheduled there."""
+
+    before: ExplanationMatrix | None
+    after: ExplanationMatrix | None
+
+
+class WhatIfReply(DiffDocument, frozen=True, kw_only=True):
+    """The differences that a change makes.
+
+    Attributes
+    ----------
+    pod : SidesOfPlacement
+        The placements of the only pod; left out if all are scheduled.
+    matrix : SidesOfMatrix
+        Only if requested.
+    """
+
+    pod: SidesOfPlacement | UnsetType = UNSET
+    matrix: SidesOfMatrix | UnsetType = UNSET
 
 
 class _WhatIf:
@@ -118,7 +151,7 @@ class _WhatIf:
         options = served.options
         try:
             if given.configuration is not None:
-                read, _ = self._scheduler.read(given.configuration)
+                read, _ = self._scheduler.read(given.configuration, served)
                 options = msgspec.structs.replace(
                     options, configuration=read.configuration, source=read.source
                 )
@@ -153,21 +186,21 @@ class _WhatIf:
             for each, of_side in zip(objects, (served.options, options), strict=True)
         ]
         diff = diff_scenarios(*sides)
-        document: Document = diff_document(diff)
+        document = WhatIfReply(**msgspec.structs.asdict(typed_diff(diff)))
         if given.pod:
-            names = ("before", "after")
-            placements = diff.placements.get(given.pod, (None, None))
-            document["pod"] = {
-                name: placement_document(each) for name, each in zip(names, placements, strict=True)
-            }
+            before, after = diff.placements.get(given.pod, (None, None))
+            placements = SidesOfPlacement(
+                before=typed_placement(before), after=typed_placement(after)
+            )
+            document = msgspec.structs.replace(document, pod=placements)
             if given.matrix:
-                document["matrix"] = {
-                    name: _matrix(side, given.pod) for name, side in zip(names, sides, strict=True)
-                }
+                before_side, after_side = (_matrix(side, given.pod) for side in sides)
+                matrix = SidesOfMatrix(before=before_side, after=after_side)
+                document = msgspec.structs.replace(document, matrix=matrix)
         return msgspec.json.encode(document) + b"\n"
 
 
-def _matrix(side: Scenario, pod: str) -> Any:
+def _matrix(side: Scenario, pod: str) -> ExplanationMatrix | None:
     scheduler = side.scheduler()
     return explanation_matrix(scheduler.explain(pod)) if pod in scheduler.pending else None
 
@@ -182,6 +215,7 @@ def what_if_endpoints(cluster: ControlledCluster) -> list[Endpoint]:
             summary="Compare where pods are placed after a change, which is not made",
             handler=endpoint.compare,
             body=WhatIf,
-            reply=Document,
+            changes_nothing=True,
+            reply=WhatIfReply,
         )
     ]

@@ -26,6 +26,7 @@ from podwright.apiserver.cors import with_cors
 from podwright.apiserver.hosts import AllowedHosts
 from podwright.apiserver.kss_api.scheduler_results import SchedulerResults
 from podwright.apiserver.kss_api.stream import change_lines
+from podwright.apiserver.readers import begun
 from podwright.apiserver.running_scheduler import ExternalScheduler, RunningScheduler
 from podwright.apiserver.snapshots import Snapshots
 from podwright.kss import VERBS, SnapshotImport, UndecodableSnapshot, UnknownExtender
@@ -89,13 +90,13 @@ class _Routes:
         return Response(status_code=HTTPStatus.ACCEPTED)
 
     async def export(self, _: Request) -> Response:
-        return Response(await self._snapshots.export(), media_type=_JSON)
+        return StreamingResponse(await begun(self._snapshots.export()), media_type=_JSON)
 
     async def import_snapshot(self, request: Request) -> Response:
         try:
             given = SnapshotImport(await request.body())
         except UndecodableSnapshot as error:
-            return _failure(HTTPStatus.BAD_REQUEST, error)
+            return _failure(HTTPStatus.BAD_REQUEST, error, request)
         await self._snapshots.load(self._client, given)
         return Response(status_code=HTTPStatus.OK)
 
@@ -110,7 +111,7 @@ class _Routes:
         try:
             reply = await self._results.extend(int(index), VERBS[verb], await request.body())
         except (UnknownExtender, ValueError) as error:
-            return _failure(HTTPStatus.BAD_REQUEST, error)
+            return _failure(HTTPStatus.BAD_REQUEST, error, request)
         return Response(reply, media_type=_JSON)
 
 
@@ -125,13 +126,14 @@ def _json(status: int, value: object) -> Response:
     return Response(msgspec.json.encode(value) + b"\n", status, media_type=_JSON)
 
 
-def _failure(status: HTTPStatus, error: Exception) -> Response:
-    LOG.warning("%s", error)
+def _failure(status: HTTPStatus, error: Exception, request: Request) -> Response:
+    # The body of the reply has no reason: its form is that of kube-scheduler-simulator.
+    LOG.warning("%s %s: %s", request.method, request.url.path, error)
     return _json(status, {"message": status.phrase})
 
 
-async def _of_failure(_: Request, error: Exception) -> Response:
-    return _failure(HTTPStatus.INTERNAL_SERVER_ERROR, error)
+async def _of_failure(request: Request, error: Exception) -> Response:
+    return _failure(HTTPStatus.INTERNAL_SERVER_ERROR, error, request)
 
 
 async def _of_status(_: Request, error: Exception) -> Response:

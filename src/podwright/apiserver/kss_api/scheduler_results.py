@@ -50,7 +50,7 @@ class SchedulerResults:
         UnknownExtender
         ExtenderFailed
         """
-        configuration = self._scheduler.options.configuration
+        configuration = self._scheduler.first.options.configuration
         if configuration is None:
             raise UnknownExtender(f"there is no extenders[{index}]: the configuration has none")
         if self._proxy is None or configuration is not self._proxied:

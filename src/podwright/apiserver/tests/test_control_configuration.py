@@ -241,6 +241,24 @@ def test_without_a_scheduler_there_is_no_configuration(serve):
         assert (status, found["status"]) == (409, 409), path
 
 
+def test_pods_that_a_workload_has_not_created_are_not_compared(serve):
+    served = paused(serve, cluster_of(has_controllers=False))
+    labels = {"app": "web"}
+    template = {"metadata": {"labels": labels}, "spec": small("web")["spec"]}
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web"},
+        "spec": {"replicas": 3, "selector": {"matchLabels": labels}, "template": template},
+    }
+    path = "/apis/apps/v1/namespaces/default/deployments"
+    assert served.send("POST", path, deployment)[0] == 201
+    served.send("POST", PODS, small("alone"))
+    sent = {"configuration": {**HEAD, "profiles": PACKED}, "reschedule": True}
+    status, found = served.send("POST", f"{V1}/configuration/diff", sent)
+    assert (status, found["summary"]["pods"]) == (200, 1), found
+
+
 def test_the_server_goes_on_while_a_configuration_is_compared(serve):
     served = paused(serve, cluster_of(40))
     for index in range(40):

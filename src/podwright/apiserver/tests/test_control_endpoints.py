@@ -4,13 +4,25 @@ import contextlib
 import gzip
 import json
 
+import msgspec
 import pytest
 
 from podwright.api.endpoints import ServerOptions
 from podwright.apiserver import ClusterClock, new_cluster
+from podwright.apiserver.control.problems import FailureStatus
+from podwright.apiserver.control.snapshot import SnapshotDocument
+from podwright.apiserver.control.what_if import WhatIfReply
 from podwright.apiserver.tests.conftest import START_NS, cluster_of, pod
 from podwright.machine import SchedulerOptions
-from podwright.recording import explanation_document, find_cycle, recorded_view
+from podwright.recording import (
+    DiffDocument,
+    ExplanationDocument,
+    ExplanationMatrix,
+    explanation_document,
+    find_cycle,
+    recorded_view,
+)
+from podwright.recording.tests.recording import named_state
 from podwright.recording.timelines import PLACES, TIMELINE_MEDIA_TYPE, decode_chunks
 
 V1 = "/podwright/v1"
@@ -35,12 +47,52 @@ def test_the_document_describes_every_endpoint_and_its_problems(serve):
     assert step["requestBody"]["content"]["application/json"]["schema"] == {
         "$ref": "#/components/schemas/ClockStep"
     }
-    assert set(step["responses"]) == {"200", "400", "401", "403", "413", "415", "422", "500", "503"}
+    problems = {400, 401, 403, 404, 405, 413, 415, 422, 500, 503}
+    assert set(step["responses"]) == {"200", *map(str, problems)}
     scheduler, place, limit = found["paths"][f"{V1}/queue"]["get"]["parameters"]
     names = [each["name"] for each in (scheduler, place, limit)]
     assert names == ["schedulerName", "place", "limit"]
     assert (limit["schema"]["minimum"], limit["schema"]["maximum"]) == (0, 1000)
     assert f"{V1}/openapi.json" in found["paths"]
+
+
+def test_no_reply_in_json_is_without_a_schema(serve):
+    _, found = paused(serve).send("GET", f"{V1}/openapi.json")
+    untyped = {
+        path
+        for path, operations in found["paths"].items()
+        for operation in operations.values()
+        for kind, content in operation["responses"]["200"]["content"].items()
+        if kind == "application/json" and "$ref" not in str(content)
+    }
+    assert untyped == {f"{V1}/openapi.json"}
+
+
+def test_replies_have_exactly_the_fields_of_their_schemas(serve):
+    served = paused(serve)
+    served.send("POST", PODS, large("large"))
+    served.eventually(f"{V1}/queue", lambda found: found["counts"]["unschedulable"] == 1)
+    written = served.send("GET", f"{V1}/configuration")[1]["written"]
+    explanation = "pods/default/large/explanation"
+    replies = [
+        ("GET", explanation, None, ExplanationDocument),
+        ("GET", f"{explanation}?view=full", None, ExplanationDocument),
+        ("GET", f"{explanation}?attempt=now", None, ExplanationDocument),
+        ("GET", f"{explanation}?view=matrix", None, ExplanationMatrix),
+        ("GET", "snapshot", None, SnapshotDocument),
+        ("POST", "what-if", {"pod": "default/large", "matrix": True}, WhatIfReply),
+        ("POST", "what-if", {"removed": [{"kind": "Node", "name": "node-0"}]}, WhatIfReply),
+        (
+            "POST",
+            "configuration/diff",
+            {"configuration": written, "reschedule": True},
+            DiffDocument,
+        ),
+    ]
+    for method, path, body, form in replies:
+        status, reply = served.send(method, f"{V1}/{path}", body)
+        assert status == 200, reply
+        assert json.loads(msgspec.json.encode(msgspec.convert(reply, form))) == reply
 
 
 @pytest.mark.parametrize(
@@ -137,6 +189,41 @@ def test_an_explanation_is_the_document_of_the_command(serve):
     assert first == summary
 
 
+def timeline_of(served):
+    with contextlib.closing(served.connection()) as connection:
+        connection.request("GET", f"{V1}/timeline")
+        return decode_chunks(connection.getresponse().read())
+
+
+def test_a_collected_timeline_is_that_of_a_replay(serve):
+    clock = ClusterClock(start_ns=START_NS)
+    clock.pause()
+    served = serve(cluster_of(keeps_timelines=True), clock)
+    for number in range(5):
+        served.send("POST", PODS, pod(f"web-{number}"))
+        served.eventually(f"{PODS}/web-{number}", lambda found: found["spec"].get("nodeName"))
+        served.send("POST", f"{V1}/clock/step", {"duration": "1s"})
+    served.send("POST", PODS, large("large"))
+    served.eventually(f"{V1}/queue", lambda found: found["counts"]["unschedulable"] == 1)
+    served.send("DELETE", f"{PODS}/web-0?gracePeriodSeconds=0")
+    served.send("POST", f"{V1}/clock/step", {"duration": "1m"})
+    (scheduler,) = served.cluster.schedulers
+    for _ in range(2):
+        assert scheduler.timeline is not None
+        collected = timeline_of(served)
+        feed, scheduler.timeline = scheduler.timeline, None
+        replayed = timeline_of(served)
+        scheduler.timeline = feed
+        assert len(collected.times_ns) > 10
+        for at_ns in {START_NS, *collected.times_ns.tolist(), *replayed.times_ns.tolist()}:
+            assert named_state(collected, at_ns) == named_state(replayed, at_ns)
+        # Another configuration begins another log, and another timeline.
+        written = served.send("GET", f"{V1}/configuration")[1]["written"]
+        assert served.send("PUT", f"{V1}/configuration", written)[0] == 200
+        served.send("POST", PODS, pod("later"))
+        served.eventually(f"{PODS}/later", lambda found: found["spec"].get("nodeName"))
+
+
 @pytest.mark.parametrize(
     ("query", "status"),
     [
@@ -189,3 +276,15 @@ def test_users_without_access_see_nothing(serve):
     for path in ("queue", "metrics", "timeline", "state", "openapi.json"):
         status, found = served.send("GET", f"{V1}/{path}")
         assert (status, found["status"]) == (403, 403)
+
+
+def test_a_rejected_origin_is_answered_in_the_form_of_the_document(serve):
+    served = serve(cluster_of())
+    document = served.send("GET", f"{V1}/openapi.json")[1]
+    replies = document["paths"][f"{V1}/clock"]["get"]["responses"]["403"]["content"]
+    assert replies["application/json"]["schema"] == {"$ref": "#/components/schemas/FailureStatus"}
+    status, found = served.send("GET", f"{V1}/clock", headers={"Origin": "http://other.example"})
+    assert status == 403
+    schema = document["components"]["schemas"]["FailureStatus"]
+    assert set(found) == set(schema["properties"]) == set(schema["required"])
+    assert msgspec.convert(found, FailureStatus).code == 403

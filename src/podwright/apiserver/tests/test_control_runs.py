@@ -99,3 +99,61 @@ def test_without_a_folder_there_are_no_runs(serve):
     status, found = serve(cluster_of(0)).send("GET", f"{V1}/runs")
     assert status == 409
     assert "--runs" in found["detail"]
+
+
+def test_what_a_run_has_recorded_is_read_as_that_of_a_cluster(serve, folder):
+    served = serve(cluster_of(), runs=RunCollection(folder))
+    run = f"{V1}/runs/first"
+
+    status, media_type, timeline = get(served, f"{run}/timeline")
+    assert (status, media_type) == (200, "application/vnd.podwright.timeline")
+    assert b"default/p" in timeline
+
+    status, found = served.send("GET", f"{run}/nodes")
+    assert (status, list(found["labels"])) == (200, ["n"])
+
+    pod = f"{run}/pods/default/p"
+    status, found = served.send("GET", f"{pod}/attempts")
+    assert (status, found["attempts"][0]["node"]) == (200, "n")
+
+    status, found = served.send("GET", f"{pod}/explanation?attempt=1")
+    assert (status, found["pod"]) == (200, "default/p")
+    assert found["run"]["attempt"] == 1
+    status, found = served.send("GET", f"{pod}/explanation?view=matrix")
+    assert (status, found["nodes"]) == (200, ["n"])
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "reason"),
+    [
+        ("none/timeline", 404, "there is no run 'none'"),
+        ("first/pods/default/x/attempts", 404, "no scheduling attempt"),
+        ("first/pods/default/x/explanation", 404, "default/x"),
+        ("first/pods/default/p/explanation?attempt=2", 404, "default/p"),
+        ("first/pods/default/p/explanation?attempt=now", 422, "has no present"),
+        ("first/pods/default/p/explanation?at=soon", 422, "soon"),
+    ],
+)
+def test_what_a_run_has_not_recorded_is_an_error(serve, folder, path, status, reason):
+    served = serve(cluster_of(0), runs=RunCollection(folder))
+    found, problem = served.send("GET", f"{V1}/runs/{path}")
+    assert found == status
+    assert reason in problem["detail"]
+
+
+class Odd(pw.Plugin):
+    """A plugin that the server does not have."""
+
+    name = "Odd"
+
+    def score(self, cycle, node):
+        return len(node.pods)
+
+
+def test_a_run_of_unknown_plugins_is_an_error_that_says_what_to_do(serve, folder):
+    objects = [pw.testing.make_node("n"), pw.testing.make_pod("p")]
+    pw.simulate(objects, plugins=[Odd], output=str(folder / "odd"))
+    served = serve(cluster_of(0), runs=RunCollection(folder))
+    status, found = served.send("GET", f"{V1}/runs/odd/timeline")
+    assert status == 409
+    assert "Odd; start it with --plugin FILE" in found["detail"]

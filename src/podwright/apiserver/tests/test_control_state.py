@@ -162,10 +162,41 @@ def test_a_request_for_the_headers_of_the_stream_ends(serve):
             assert response.getheader("content-type") == "text/event-stream"
 
 
-def test_the_state_of_another_scheduler_is_not_known(serve):
-    status, found = serve(cluster_of(2, has_scheduler=False)).send("GET", f"{V1}/state")
-    assert status == 409
-    assert "another scheduler" in found["detail"]
+def bound(served, name, node):
+    target = {"apiVersion": "v1", "kind": "Node", "name": node}
+    body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, "target": target}
+    status, found = served.send("POST", f"{PODS}/{name}/binding", body)
+    assert status == 201, found
+
+
+def test_nodes_are_streamed_while_another_scheduler_schedules_the_pods(serve, follow):
+    served = serve(cluster_of(300, has_scheduler=False))
+    served.send("POST", PODS, requesting("before", "2"))
+    first = served.send("GET", "/api/v1/nodes?limit=1")[1]["items"][0]["metadata"]["name"]
+    bound(served, "before", first)
+    served.send("POST", PODS, requesting("after", "3"))
+    stream = follow(served)
+    kind, data = stream.take()
+    assert (kind, len(data["nodes"])) == ("snapshot", 300)
+    assert data["pods"] == {"pending": 1, "placed": 1}
+    assert stream.cells[first, "requested/cpu"] == 2_000
+    bound(served, "after", first)
+    stream.take_until(lambda has: has.pods == {"pending": 0, "placed": 2})
+    assert stream.cells[first, "requested/cpu"] == 5_000
+    served.send("DELETE", f"{PODS}/before?gracePeriodSeconds=0")
+    stream.take_until(lambda has: has.cells[first, "requested/cpu"] == 3_000)
+    served.send("DELETE", f"/api/v1/nodes/{first}")
+    stream.take_until(lambda has: has.cells[first, "present"] == 0)
+
+
+def test_what_only_an_own_scheduler_has_is_not_there_with_another_one(serve):
+    served = serve(cluster_of(1, has_scheduler=False))
+    served.send("POST", PODS, pod("web"))
+    for path in ("queue", "timeline", "decisions", "utilization", "pending"):
+        status, problem = served.send("GET", f"{V1}/{path}")
+        assert (status, "does not schedule" in problem["detail"]) == (409, True)
+    status, problem = served.send("POST", f"{V1}/queue/default/web/move")
+    assert (status, "does not schedule" in problem["detail"]) == (409, True)
 
 
 def test_streams_end_with_the_server(serve, follow):

@@ -10,7 +10,8 @@ from podwright.apiserver.cluster import ClusterOptions
 from podwright.apiserver.generated_nodes import generated_nodes
 from podwright.apiserver.tests.conftest import SERVER, START_NS, pod, request
 from podwright.machine import SchedulerOptions
-from podwright.recording import UnknownCycle, explain_cycle
+from podwright.recording import UnknownCycle, explain_cycle, timeline_of_log
+from podwright.recording.tests.recording import named_state
 
 PODS = "/api/v1/namespaces/default/pods"
 LOG_EVENTS = 100
@@ -21,7 +22,7 @@ def bounded_cluster():
         SchedulerOptions(),
         now_ns=START_NS,
         server_options=SERVER,
-        options=ClusterOptions(log_events=LOG_EVENTS),
+        options=ClusterOptions(log_events=LOG_EVENTS, keeps_timelines=True),
     )
     cluster.world.add(*generated_nodes(2))
     return cluster
@@ -53,6 +54,14 @@ def test_the_oldest_events_are_dropped_and_the_last_ones_explained():
     log = cluster.world.log
     assert len(log) > 5 * LOG_EVENTS
     assert log.first > 0
+    feed = cluster.schedulers[0].timeline
+    assert feed is not None
+    collected, replayed = feed.timeline(), timeline_of_log(log)
+    assert collected.first_ns == replayed.first_ns > START_NS
+    assert len(collected.times_ns) == len(replayed.times_ns)
+    assert max(collected.times_ns) > collected.first_ns
+    for at_ns in {*collected.times_ns.tolist(), *replayed.times_ns.tolist()}:
+        assert named_state(collected, at_ns) == named_state(replayed, at_ns)
     assert max(sizes) < 4 * LOG_EVENTS
     assert explain_cycle(log, "default/web-149") is not None
     with pytest.raises(UnknownCycle, match=r"^pod default/web-0 has .* are no longer in the log$"):

@@ -9,7 +9,15 @@ import pytest
 import uvloop
 
 from podwright.apiserver import ClusterClock, TurnLoop
-from podwright.apiserver.readers import ReaderFailed, Readers
+from podwright.apiserver.readers import (
+    _RESULT,
+    READERS_MAX,
+    ReaderFailed,
+    Readers,
+    _result,
+    _send,
+    begun,
+)
 from podwright.apiserver.tests.conftest import START_NS, cluster_of, pod, request
 from podwright.recording import explain_cycle
 from podwright.recording.explain import UnknownCycle
@@ -133,3 +141,61 @@ def test_a_cancelled_request_ends_its_reader():
         return await readers.call(lambda _: "free")
 
     assert with_readers(use) == "free"
+
+
+def test_long_content_arrives_in_parts():
+    content = os.urandom(3_000_000)
+
+    async def use(_, readers):
+        return [part async for part in await begun(readers.parts(lambda: content))]
+
+    parts = with_readers(use)
+    assert b"".join(parts) == content
+    assert max(map(len, parts)) <= 1 << 18
+
+
+def test_empty_content_has_no_parts():
+    async def use(_, readers):
+        return b"".join([part async for part in await begun(readers.parts(lambda: b""))])
+
+    assert with_readers(use) == b""
+
+
+def test_what_a_reader_raises_is_raised_before_the_first_part():
+    async def use(turns, readers):
+        def missing():
+            return explain_cycle(turns.cluster.world.log, "default/missing")
+
+        with pytest.raises(UnknownCycle, match="missing"):
+            await begun(readers.parts(missing))
+        with pytest.raises(ReaderFailed, match="without a result"):
+            await begun(readers.parts(lambda: os._exit(7)))
+
+    with_readers(use)
+
+
+def test_a_client_that_leaves_within_a_long_reply_ends_the_reader():
+    async def use(_, readers):
+        for _ in range(2 * READERS_MAX):
+            parts = readers.parts(lambda: bytes(50_000_000))
+            assert len(await anext(parts)) == 1 << 18
+            await parts.aclose()
+        return await readers.call(lambda _: "free")
+
+    assert with_readers(use) == "free"
+
+
+def test_the_descriptor_of_a_pipe_is_closed_once():
+    # A connection of a client may get its number before the event loop runs again.
+    async def read():
+        reading, writing = os.pipe()
+        _send(writing, _RESULT, "result")
+        os.close(writing)
+        assert await _result(reading, None) == "result"
+        opened = os.open(os.devnull, os.O_RDONLY)
+        assert opened == reading
+        for _ in range(5):
+            await asyncio.sleep(0)
+        os.close(opened)
+
+    uvloop.run(read())

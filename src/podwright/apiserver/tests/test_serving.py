@@ -21,6 +21,16 @@ def test_a_created_pod_is_scheduled_and_runs(serve):
     assert running["spec"]["nodeName"] in ("node-0", "node-1")
 
 
+def test_bodies_of_different_length_are_of_one_template(serve):
+    cluster = cluster_of(0, has_scheduler=False)
+    served = serve(cluster)
+    for number in range(5):
+        assert served.send("POST", PODS, pod(f"web-{number}"))[0] == 201
+    before = cluster.server._prepared.executed_count
+    assert served.send("POST", PODS, pod("a-longer-name"))[0] == 201
+    assert cluster.server._prepared.executed_count > before
+
+
 def test_the_scheduler_records_events_as_objects(serve):
     served = serve(cluster_of())
     served.send("POST", PODS, pod("web"))

@@ -213,6 +213,13 @@ def test_a_reset_restarts_every_scheduler():
     assert set(cluster.world.node_of) == {"default/web"}
 
 
+CHOOSING = (
+    "queue", "metrics", "timeline", "state", "configuration", "plugins", "plugins/timings",
+    "plugins/failures", "decisions", "waiting-times", "utilization", "utilization/nodes",
+    "fragmentation", "pending", "preemptions",
+)  # fmt: skip
+
+
 def test_requests_choose_a_scheduler_by_its_name(serve):
     clock = ClusterClock(start_ns=START_NS)
     clock.pause()
@@ -229,12 +236,55 @@ def test_requests_choose_a_scheduler_by_its_name(serve):
     assert (status, explained["schedulerName"]) == (200, "second")
     status, problem = served.send("GET", f"{V1}/pods/default/orphan/explanation")
     assert (status, "no scheduler of this cluster" in problem["detail"]) == (404, True)
-    for name in ("queue", "metrics", "timeline"):
+    for name in CHOOSING:
         status, problem = served.send("GET", f"{V1}/{name}?schedulerName=none")
         assert (status, problem["field"]) == (404, "schedulerName")
         assert "default-scheduler, second" in problem["detail"]
+    assert served.send("GET", f"{V1}/decisions")[1]["rows"] == 0
+    assert served.send("GET", f"{V1}/decisions?schedulerName=second")[1]["rows"] == 1
     for scheduler, count in (("second", 1), ("default-scheduler", 0)):
         with contextlib.closing(served.connection()) as connection:
             connection.request("GET", f"{V1}/metrics?schedulerName={scheduler}")
             text = connection.getresponse().read().decode()
         assert f'scheduler_pending_pods{{queue="unschedulable"}} {count}' in text
+
+
+def test_each_configuration_can_be_read_checked_and_replaced(serve):
+    clock = ClusterClock(start_ns=START_NS)
+    clock.pause()
+    served = serve(cluster_with(options_of("second", percentageOfNodesToScore=40)), clock)
+    names = [["default-scheduler"], ["second"]]
+    found = served.send("GET", f"{V1}/schedulers")[1]["schedulers"]
+    assert [each["schedulerNames"] for each in found] == names
+    assert [each["source"] for each in found] == ["", "second.yaml"]
+    path = f"{V1}/configuration"
+    status, found = served.send("GET", f"{path}?schedulerName=second")
+    assert (status, found["written"]["profiles"][0]["percentageOfNodesToScore"]) == (200, 40)
+    document = {**found["written"], "profiles": [{"schedulerName": "third"}]}
+    status, found = served.send("PUT", f"{path}?schedulerName=second", document)
+    assert (status, found["written"]) == (200, document)
+    assert served.send("GET", f"{path}?schedulerName=third")[1]["written"] == document
+    assert served.send("GET", path)[1]["written"]["profiles"] == [
+        {"schedulerName": "default-scheduler"}
+    ]
+    # Each checks its names against those of the other.
+    taken = {**document, "profiles": [{"schedulerName": "default-scheduler"}]}
+    for method, where in (("PUT", "configuration"), ("POST", "configuration/check")):
+        status, found = served.send(method, f"{V1}/{where}?schedulerName=third", taken)
+        (error,) = found["errors"]
+        assert (status, error["field"]) == (
+            422 if method == "PUT" else 200,
+            "profiles[0].schedulerName",
+        )
+    status, found = served.send("POST", f"{V1}/configuration/check", taken)
+    assert (status, found["isValid"]) == (200, True)
+    served.send("POST", PODS, pod("web", schedulerName="third"))
+    served.eventually(f"{PODS}/web", lambda found: found["spec"].get("nodeName"))
+    plugins = served.send("GET", f"{V1}/plugins?schedulerName=third")[1]["plugins"]
+    assert {row["schedulerName"] for each in plugins for row in each["profiles"]} == {"third"}
+    # A reset restores both.
+    assert served.send("POST", f"{V1}/reset")[0] == 200
+    found = served.send("GET", f"{V1}/schedulers")[1]["schedulers"]
+    assert [each["schedulerNames"] for each in found] == names
+    status, found = served.send("GET", f"{path}?schedulerName=second")
+    assert found["written"]["profiles"][0]["percentageOfNodesToScore"] == 40

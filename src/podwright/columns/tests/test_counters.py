@@ -16,6 +16,8 @@ from podwright.objects.decode import decode_node
 ZONE = "zone"
 LEAST = 64
 """A log of up to so many entries is left as it is."""
+MOST = 1_024
+"""A log in which no pods remain has at most so many entries."""
 
 
 def counts(log, *, of_live=False, weight=1, domains=(0, 1, 2, 3)):
@@ -107,12 +109,29 @@ def test_a_log_is_compacted_again_when_it_has_doubled():
     assert lengths.count(LEAST + 1) == 400 // 65, "only those that stay"
 
 
-def test_a_log_of_comings_and_goings_does_not_grow():
+def test_a_log_of_comings_and_goings_grows_to_a_limit():
     log = PlacementLog()
-    for _ in range(1_000):
+    lengths = []
+    for _ in range(5_000):
         note(log, 0, 1)
         note(log, 0, -1)
-        assert len(log.entries) <= LEAST + 2
+        lengths.append(len(log.entries))
+        assert counts(log) == [0, 0, 0, 0]
+    assert max(lengths[: LEAST // 2]) == LEAST
+    assert max(lengths) == MOST
+
+
+def test_a_log_that_fills_after_comings_and_goings_is_compacted_as_others():
+    log = PlacementLog()
+    for _ in range(5_000):
+        note(log, 0, 1)
+        note(log, 0, -1)
+    note(log, 1, 1, times=MOST)
+    for _ in range(MOST):
+        note(log, 2, 1)
+        note(log, 2, -1)
+        assert counts(log)[1:] == [MOST, 0, 0]
+    assert len(log.entries) <= 2 * MOST + LEAST
 
 
 def test_a_cleared_log_is_empty_and_is_compacted_as_a_new_one():
@@ -369,3 +388,31 @@ def test_a_node_that_moves_to_another_zone_takes_its_pods_along():
     assert by_zone(cluster, counter) == {"y": 1}
     cluster.put(node("n1", "x"))
     assert by_zone(cluster, counter) == {"x": 1, "y": 1}, "its pod was there all the time"
+
+
+@pytest.mark.parametrize("is_terminating", [False, True])
+def test_a_placed_pod_with_other_labels_is_counted_by_those(is_terminating):
+    cluster = Cluster()
+    cluster.put(node("n", "z"))
+    counters = [
+        cluster.selectors.counter(
+            DomainRule.of_key(ZONE), (((selecting(app),), 1),), of_live=of_live
+        )
+        for app in ("a", "b")
+        for of_live in (False, True)
+    ]
+    for number in range(3):
+        cluster.put_pod(f"default/{number}", pod(str(number), "n"))
+    requested = cluster.nodes.requested.copy()
+    assert [each.current().sum() for each in counters] == [3, 3, 0, 0]
+    for number in range(2):
+        other = pod(str(number), "n", app="b", terminating=is_terminating)
+        cluster.put_pod(f"default/{number}", other)
+        assert cluster.pods[f"default/{number}"].pod is other
+    live = 0 if is_terminating else 2
+    assert [each.current().sum() for each in counters] == [1, 1, 2, live]
+    assert (cluster.nodes.requested == requested).all()
+    for number in range(3):
+        cluster.remove(f"default/{number}")
+    assert [each.current().sum() for each in counters] == [0, 0, 0, 0]
+    assert not cluster.nodes.requested.any()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from podwright.columns import FAILS, FITS, NO_DEVICES, Cluster, SearchSettings
 from podwright.devices import PoolId
@@ -15,6 +16,7 @@ from podwright.objects import (
     Object,
     ResourceClaim,
     decode_as,
+    with_fields,
 )
 from podwright.schema import decode
 from podwright.testing import make_node
@@ -75,6 +77,35 @@ def test_after_an_allocation_only_the_node_of_the_pool_is_searched() -> None:
     assert cluster.device_fits.search_count == before + 1
     cluster.devices.remove_pending("other")
     assert codes(cluster, claim()) == [FITS, FITS, FITS]
+
+
+@pytest.mark.parametrize(
+    ("frees_first", "removes_pending", "fits"),
+    [
+        pytest.param(False, False, False, id="written and pending"),
+        pytest.param(False, True, False, id="written and no longer pending"),
+        pytest.param(True, False, False, id="freed while pending"),
+        pytest.param(True, True, True, id="freed, and no longer pending"),
+    ],
+)
+def test_a_pending_allocation_that_is_written_counts_once(
+    *, frees_first: bool, removes_pending: bool, fits: bool
+) -> None:
+    cluster = cluster_of(a_slice("a", "a", devices=[{"name": "gpu-0"}]))
+    written = claim("mine")
+    cluster.put(written)
+    cluster.devices.set_pending("mine", allocated("a", "gpu-0"))
+    with_allocation = with_fields(written, "status", allocation=allocated("a", "gpu-0"))
+    cluster.put(with_allocation)
+    if frees_first:
+        cluster.put(with_fields(with_allocation, "status", allocation=None))
+    if removes_pending:
+        assert cluster.devices.remove_pending("mine")
+    assert (codes(cluster, claim("next"))[0] == FITS) is fits
+    cluster.delete(cluster.devices.claims["default/mine"])
+    cluster.devices.remove_pending("mine")
+    assert codes(cluster, claim("next"))[0] == FITS
+    assert not cluster.devices.allocated.dedicated
 
 
 def test_counters_of_a_complete_pool_do_not_matter_to_other_nodes() -> None:

@@ -111,6 +111,7 @@ class EndpointsController:
         metadata = dict(document.get("metadata") or {})
         metadata |= {"name": service.name, "namespace": service.metadata.namespace}
         metadata |= {"labels": labels, "annotations": annotations}
+        metadata = {name: value for name, value in metadata.items() if value or name == "labels"}
         written = {"apiVersion": "v1", "kind": "Endpoints", "metadata": metadata}
         if subsets:
             written["subsets"] = subsets

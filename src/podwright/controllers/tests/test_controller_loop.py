@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
@@ -192,6 +192,24 @@ class SetWatcher(Watcher):
 
     name = "set-watcher"
     owner_kind = "ReplicaSet"
+
+
+class AdoptingWatcher(SetWatcher):
+    """Observes orphans while there is an owner."""
+
+    adopters: ClassVar[dict[str, str]] = {}
+
+
+@pytest.mark.parametrize("has_owner", [True, False])
+def test_orphans_matter_only_while_there_is_an_owner(has_owner, monkeypatch):
+    monkeypatch.setattr(AdoptingWatcher, "adopters", {"default": "x"} if has_owner else {})
+    controllers = ControllerLoop([AdoptingWatcher])
+    controllers.handle(ObjectPut(make_pod("web")), 0)
+    assert controllers.has_next is has_owner
+    while controllers.has_next:
+        controllers.handle(SyncNext(), 0)
+    controllers.handle(ObjectDeleted(make_pod("web")), 1)
+    assert controllers.has_next, "a removal is always delivered"
 
 
 @pytest.mark.parametrize(

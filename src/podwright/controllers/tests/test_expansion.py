@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from podwright.controllers import expand
-from podwright.objects import InvalidObject, Pod, decode
+from podwright.devices import claims_of_pod, generated_claims
+from podwright.objects import InvalidObject, Pod, ResourceClaim, decode, with_fields
 from podwright.testing import make_node
 
 TEMPLATE: dict[str, Any] = {
@@ -167,4 +168,82 @@ def test_invalid_workloads_are_rejected_together():
     assert [error.source for error in raised.value.errors] == [
         "Deployment shop/web",
         "Job shop/once",
+    ]
+
+
+GPU = "resource.k8s.io/v1"
+
+
+def claim_template() -> Any:
+    spec = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}}
+    return decode({
+        "apiVersion": GPU, "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "one-gpu", "namespace": "shop"},
+        "spec": {"metadata": {"labels": {"app": "web"}}, "spec": spec},
+    })  # fmt: skip
+
+
+def claiming_pod(name: str = "a", **spec: Any) -> Any:
+    entries = [{"name": "gpu", "resourceClaimTemplateName": "one-gpu"}]
+    return decode({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "shop"},
+        "spec": TEMPLATE["spec"] | {"resourceClaims": entries} | spec,
+    })  # fmt: skip
+
+
+def test_pods_get_the_claims_of_their_templates():
+    entries = [{"name": "gpu", "resourceClaimTemplateName": "one-gpu"}]
+    template = TEMPLATE | {"spec": TEMPLATE["spec"] | {"resourceClaims": entries}}
+    owner = workload("ReplicaSet", replicas=2, template=template)
+    lone = claiming_pod()
+    expansion = expand([owner, lone, claim_template()])
+    claims = [obj for obj in expansion.objects if isinstance(obj, ResourceClaim)]
+    assert [claim.key for claim in claims] == [
+        f"shop/{pod}-gpu-0" for pod in ("a", "web-0", "web-1")
+    ]
+    assert claims[0].metadata.labels == {"app": "web"}
+    assert claims[0].spec.devices.requests[0].name == "r"
+    objects = expansion.with_objects([owner, lone, claim_template()])
+    pods = [obj for obj in objects if isinstance(obj, Pod)]
+    assert [pod.key for pod in pods] == ["shop/a", "shop/web-0", "shop/web-1"]
+    for pod in pods:
+        claims_of_pod(
+            with_fields(pod, "metadata", uid=pod.key), {each.key: each for each in claims}.get
+        )
+
+
+@pytest.mark.parametrize(
+    "pod",
+    [
+        pytest.param(claiming_pod(nodeName="n"), id="a pod on a node"),
+        pytest.param(
+            with_fields(claiming_pod(), "status", phase="Succeeded"), id="a pod that ended"
+        ),
+    ],
+)
+def test_pods_that_are_not_pending_get_no_claims(pod):
+    expansion = expand([pod, claim_template()])
+    assert (expansion.objects, expansion.changed) == ([], {})
+
+
+def test_a_claim_that_was_created_for_a_pod_is_used():
+    pod = with_fields(claiming_pod(), "metadata", uid="u")
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "u", "controller": True}
+    claim = decode({
+        "apiVersion": GPU, "kind": "ResourceClaim", "spec": {},
+        "metadata": {
+            "name": "a-gpu-x7k2p", "namespace": "shop", "ownerReferences": [owner],
+            "annotations": {"resource.kubernetes.io/pod-claim-name": "gpu"},
+        },
+    })  # fmt: skip
+    expansion = expand([pod, claim, claim_template()])
+    assert expansion.objects == []
+    assert generated_claims(expansion.changed["shop/a"]) == {"gpu": "a-gpu-x7k2p"}
+
+
+def test_a_template_that_does_not_exist_is_reported_once():
+    expansion = expand([claiming_pod(), claiming_pod("b")])
+    assert (expansion.objects, expansion.changed) == ([], {})
+    assert expansion.notes == [
+        "there is no ResourceClaimTemplate shop/one-gpu, which 2 pods need, such as shop/a"
     ]

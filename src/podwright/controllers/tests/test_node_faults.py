@@ -16,6 +16,8 @@ from podwright.controllers.node_lifecycle import NodeLifecycleController
 from podwright.controllers.pod_gc import PodGarbageCollector
 from podwright.controllers.taint_eviction import TaintEvictionController
 from podwright.controllers.tests.staged_cluster import Cluster, a_pod, at, document
+from podwright.objects import SOURCE_UID
+from podwright.schema import decode
 from podwright.stages.pod_annotations import RUN_DELAY
 
 MAKERS = (NodeLifecycleController, TaintEvictionController, PodGarbageCollector)
@@ -574,3 +576,16 @@ def test_nodes_recover_completely_from_faults(data):
     for zone in memories["node-lifecycle-controller"]["zones"].values():
         assert (zone["disruption"], zone["waiting"]) == ("Normal", {})
     assert memories["taint-eviction-controller"] == {"leaving": {}}
+
+
+@pytest.mark.parametrize("annotations", [{}, {SOURCE_UID: "u"}])
+def test_conditions_and_taints_of_a_mirrored_node_are_those_of_its_source(annotations):
+    raw = document("Node", "away").raw
+    metadata = {**raw["metadata"], "annotations": annotations}
+    status = {"conditions": [{"type": "Ready", "status": "Unknown"}]}
+    cluster = Cluster((NodeLifecycleController,))
+    cluster.add(decode({**raw, "metadata": metadata, "status": status}))
+    cluster.run(120)
+    # The simulated kubelet of another node reports it ready again.
+    assert ready(cluster, NODE, "away")["status"] == ("Unknown" if annotations else "True")
+    assert taints(cluster, "away") == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from podwright.controllers.controller_revisions import number_of
 from podwright.controllers.stateful_pods import parent_and_ordinal
 from podwright.controllers.stateful_set import StatefulSetController
-from podwright.controllers.tests.controller_cluster import Cluster
+from podwright.controllers.tests.controller_cluster import SECOND, Cluster
 
 SET = """
 apiVersion: apps/v1
@@ -205,6 +206,19 @@ def test_max_unavailable_allows_several_pods_at_once():
     assert shape(world) == "0:1 1:1- 2:1-"
     world.run(10)
     assert shape(world) == "0:2 1:2 2:2"
+
+
+def test_a_name_is_free_for_some_time_if_kubelets_are_others():
+    delayed = partial(StatefulSetController, recreation_delay_ns=SECOND // 2)
+    world = Cluster([delayed])
+    world.apply(SET)
+    world.run(5)
+    world.delete("pod", "db-1", grace=0)
+    world.patch("statefulset", "db", {"metadata": {"labels": {"changed": "meanwhile"}}})
+    world.run(0.4)
+    assert shape(world) == "0:1 2:1"
+    world.run(0.2)
+    assert shape(world) == "0:1 1:1! 2:1"
 
 
 def test_on_delete_replaces_only_deleted_pods():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -217,3 +218,70 @@ spec: {driver: gpu.example.com, count: 1}
     assert found.message == (
         "node a has cards of driver gpu.example.com by DeviceCards cards already"
     )
+
+
+def test_nodes_of_a_mirrored_cluster_are_left_alone() -> None:
+    annotated = _NODES.replace(
+        'labels: {gpu: "yes"}', 'labels: {gpu: "yes"}, annotations: {podwright.dev/source-uid: u}'
+    )
+    cards = {"driver": "gpu.example.com", "count": 1}
+    document = {
+        "apiVersion": "podwright.dev/v1",
+        "kind": "DeviceCards",
+        "metadata": {"name": "cards"},
+        "spec": cards,
+    }
+    text = annotated + msgspec.json.encode(document).decode()
+    loaded = load_bytes([("cards.yaml", text.encode())])
+    assert [each.spec.node_name for each in loaded.of(ResourceSlice)] == ["b"]
+    assert loaded.warnings == (
+        "cards.yaml: document 3 (line 11): DeviceCards cards: node a is left alone: it has the"
+        " devices of the cluster that is mirrored",
+    )
+
+
+_ATTACHED = {"bindingConditions": ["Attached"], "bindingFailureConditions": ["AttachFailed"]}
+
+
+@pytest.mark.parametrize(
+    ("binding", "annotations"),
+    [
+        ({"delay": "5s"}, {"podwright.dev/binding-delay": "5s"}),
+        ({"failure": "no cable"}, {"podwright.dev/binding-failure": "no cable"}),
+    ],
+)
+def test_slices_say_how_their_driver_binds(
+    binding: dict[str, str], annotations: dict[str, str]
+) -> None:
+    (found,) = _slices(_SPEC | _ATTACHED | {"binding": binding})
+    assert found.metadata.annotations == annotations
+
+
+@pytest.mark.parametrize(
+    ("binding", "more", "message"),
+    [
+        ({"delay": "5s"}, {}, "spec.binding: has no effect without bindingConditions"),
+        ({}, _ATTACHED, "spec.binding: needs a delay or a failure"),
+        ({"delay": "-1s"}, _ATTACHED, "spec.binding.delay: -1s: must not be negative"),
+        (
+            {"delay": "5 s"},
+            _ATTACHED,
+            'spec.binding.delay: time: unknown unit " s" in duration "5 s":'
+            " must be a duration such as 5s",
+        ),
+        (
+            {"delay": "5s", "failure": "no cable"},
+            _ATTACHED,
+            "spec.binding.delay: has no effect with a failure, which comes at once",
+        ),
+        (
+            {"failure": "no cable"},
+            {"bindingConditions": ["Attached"]},
+            "spec.binding.failure: has no effect without bindingFailureConditions",
+        ),
+        ({"delai": "5s"}, _ATTACHED, 'spec.binding.delai: unknown field; did you mean "delay"?'),
+    ],
+)
+def test_mistakes_of_bindings(binding: dict[str, str], more: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        _loaded(_SPEC | more | {"binding": binding})

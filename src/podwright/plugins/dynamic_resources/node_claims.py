@@ -51,14 +51,14 @@ class NodeGroups(NamedTuple):
     unfit: I32Array
 
 
-_NO_ROWS: I32Array = np.empty(0, dtype=np.int32)
+NO_ROWS: I32Array = np.empty(0, dtype=np.int32)
 
 
 def node_groups(pod: PodDevices, cluster: Cluster, rows: I32Array) -> NodeGroups:
     """Group nodes by the claims that are to be allocated there."""
-    claims = tuple(pod.claims[i] for i in pod.unallocated)
+    claims = pod.to_allocate
     if pod.special is None or pod.special.status.allocation is not None:
-        return NodeGroups([NodeGroup(rows, claims)], _NO_ROWS)
+        return NodeGroups([NodeGroup(rows, claims)], NO_ROWS)
     nodes, classes = cluster.nodes, cluster.device_classes
     unfit: I32Array = np.zeros(len(rows), dtype=np.bool_)
     pattern = np.zeros(len(rows), dtype=np.int64)

@@ -13,6 +13,7 @@ import numpy as np
 from podwright._arrays import I32Array, Mask
 from podwright.columns import (
     FAILS,
+    FITS,
     INVALID_POOLS,
     NO_DEVICES,
     Cluster,
@@ -57,6 +58,7 @@ from podwright.framework import (
 from podwright.objects import (
     SECOND_NS,
     Pod,
+    PodSpec,
     ResourceClaim,
     pending_requests,
     status_changes_requests,
@@ -65,7 +67,7 @@ from podwright.objects import (
 from podwright.objects.request_key import request_key
 from podwright.plugins.dynamic_resources.claim_writes import WORK, ClaimWrites, with_user
 from podwright.plugins.dynamic_resources.extended_resources import in_memory_claim, is_in_memory
-from podwright.plugins.dynamic_resources.node_claims import NodeGroup, node_groups
+from podwright.plugins.dynamic_resources.node_claims import NO_ROWS, NodeGroup, node_groups
 from podwright.plugins.dynamic_resources.pod_devices import (
     RESERVED,
     STATE,
@@ -135,6 +137,7 @@ class DynamicResources(Plugin):
         if "DRASchedulerFilterTimeout" not in gates:
             timeout_ns = 0
         most_steps = -(-timeout_ns * STEPS_PER_SECOND // SECOND_NS)
+        self._latest_names: tuple[PodSpec | None, tuple[str, ...]] = (None, ())
         self.settings = SearchSettings(features=features, most_steps=most_steps)
         binding_ns = self.args.binding_timeout_ns
         self._binding_timeout_ns = _BINDING_TIMEOUT_NS if binding_ns is None else binding_ns
@@ -194,8 +197,9 @@ class DynamicResources(Plugin):
         if state.special is not None or len(state.unallocated) != len(state.claims):
             return None
         for claim in state.claims:
-            if any(request.has_alternatives for request in requests_of(claim.spec)):
-                return None
+            for request in requests_of(claim.spec):
+                if request.has_alternatives:
+                    return None
         return _NewClaims(tuple(map(cycle.cluster.devices.spec_number, state.claims)))
 
     # ------------------------------------------------------------ before filtering
@@ -237,12 +241,21 @@ class DynamicResources(Plugin):
 
     def _extended(self, pod: Pod, cluster: Cluster) -> dict[str, int]:
         """Return the pod's extended resources, if a class backs one of them."""
-        names = extended_requests(pod) if self._maps_device_classes else ()
+        names = self._extended_names(pod)
         if not names:
             return {}
         amounts = pending_requests(pod)
         requested = {name: amounts[name] for name in names if amounts.get(name)}
         return requested if any(map(cluster.device_classes.class_of, requested)) else {}
+
+    def _extended_names(self, pod: Pod) -> tuple[str, ...]:
+        """Return the extended resources in the spec; pods of one template share their spec."""
+        if not self._maps_device_classes:
+            return ()
+        spec = pod.spec
+        if self._latest_names[0] is not spec:
+            self._latest_names = spec, extended_requests(pod)
+        return self._latest_names[1]
 
     def _check(self, state: PodDevices, cluster: Cluster) -> Status:
         devices = cluster.devices
@@ -299,6 +312,9 @@ class DynamicResources(Plugin):
         if not state.claims:
             return
         rows, codes = out.rows, out.codes
+        if state.is_new:
+            self._filter_group(cluster, NodeGroup(rows, tuple(state.claims)), out)
+            return
         if state.is_stale:
             codes[rows] = out.code_of(STALE)
             return
@@ -320,6 +336,9 @@ class DynamicResources(Plugin):
     def _filter_group(self, cluster: Cluster, group: NodeGroup, out: Verdicts) -> None:
         column = self._column(cluster, group)
         rows, codes = group.rows, out.codes
+        if len(rows) == 1 and column.codes[rows[0]] == FITS:
+            # Mostly one node has changed, and operations on arrays have a high fixed cost.
+            return
         found = column.codes[rows]
         if not found.any():
             return
@@ -469,24 +488,26 @@ class DynamicResources(Plugin):
         slot = cluster.nodes.slot_of.get(node_name, -1)
         if not state.unallocated or slot < 0:
             return None if not state.unallocated else _NOT_FOUND
-        groups = node_groups(state, cluster, np.array([slot], dtype=np.int32)).groups
-        if not groups:
-            return _NOT_FOUND
-        (group,) = groups
-        if not group.claims:
+        if state.is_new:
+            group = NodeGroup(NO_ROWS, tuple(state.claims))
+        else:
+            groups = node_groups(state, cluster, np.array([slot], dtype=np.int32)).groups
+            if not groups:
+                return _NOT_FOUND
+            (group,) = groups
+        claims = group.claims
+        if not claims:
             return None
         try:
-            solution = cluster.device_fits.solve(slot, group.claims, self.settings)
+            solution = cluster.device_fits.solve(slot, claims, self.settings)
             if solution is None:
                 return _NOT_FOUND
-            results = allocation_results(
-                solution, list(group.claims), cluster.devices.classes, node_name
-            )
+            results = allocation_results(solution, claims, cluster.devices.classes, node_name)
         except AllocationError as error:
             return Status.error(str(error))
         except UnsupportedSelectorError as error:
             return Status.error(f"create NodeSelector: {error}")
-        return NodeAllocation(group.claims, results, group.special, group.mappings)
+        return NodeAllocation(claims, results, group.special, group.mappings)
 
     def reserve(self, cycle: Cycle, node_name: str) -> Status:
         """Count the devices of the chosen node as allocated.

@@ -39,6 +39,17 @@ class PodDevices:
         self.extended: dict[str, int] = {}
 
     @property
+    def to_allocate(self) -> tuple[ResourceClaim, ...]:
+        """The claims without an allocation, in order."""
+        claims = self.claims
+        return tuple([claims[index] for index in self.unallocated])
+
+    @property
+    def is_new(self) -> bool:
+        """Whether every claim is the user's and is to be allocated, so all nodes need the same."""
+        return self.special is None and len(self.unallocated) == len(self.claims)
+
+    @property
     def has_only_special(self) -> bool:
         """Whether there is no claim of the user."""
         return self.special is not None and len(self.claims) == 1

@@ -7,7 +7,12 @@ from podwright.recording.explanations.decision import (
     outcome_of,
     rejections_of,
 )
-from podwright.recording.explanations.document import explanation_document
+from podwright.recording.explanations.document import (
+    explanation_document,
+    typed_explanation,
+    without_nodes,
+)
+from podwright.recording.explanations.document_structs import ExplanationDocument
 from podwright.recording.explanations.matrix import (
     ExplanationMatrix,
     NodeResult,
@@ -24,6 +29,7 @@ from podwright.recording.explanations.view import ExplanationView, RecordedOutco
 __all__ = [
     "QUEUE_LABELS",
     "Attempt",
+    "ExplanationDocument",
     "ExplanationMatrix",
     "ExplanationView",
     "NodeResult",
@@ -45,5 +51,7 @@ __all__ = [
     "recorded_view",
     "rejections_of",
     "remedy_changes",
+    "typed_explanation",
     "view_of_pod",
+    "without_nodes",
 ]

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+from msgspec import UNSET
+
 from podwright.framework import Decision, Rejection
 from podwright.objects import Pod
 from podwright.preemption import Preemption
+from podwright.recording.explanations.document_structs import (
+    DecisionDocument,
+    RejectionDocument,
+)
 
 
 def outcome_of(decision: Decision) -> str:
@@ -32,23 +39,33 @@ def nomination_of(decision: Decision) -> tuple[str, tuple[Pod, ...]]:
 
 def decision_document(decision: Decision) -> dict[str, Any]:
     """Return a decision as a plain document."""
-    document: dict[str, Any] = {
+    typed = DecisionDocument(
+        **decision_fields(decision),
+        rejections=UNSET
+        if decision.diagnosis is None
+        else [_rejection(each) for each in rejections_of(decision)],
+    )
+    document: dict[str, Any] = msgspec.to_builtins(typed)
+    return document
+
+
+def decision_fields(decision: Decision) -> dict[str, Any]:
+    """Return a decision as the fields of `DecisionFields`."""
+    fields: dict[str, Any] = {
         "pod": decision.pod.key,
         "outcome": outcome_of(decision),
         "node": decision.node or None,
         "message": decision.message,
         "priority": decision.pod.spec.priority or 0,
-        "feasibleNodes": decision.feasible_count,
-        "examinedNodes": decision.evaluated_count,
-        "tiedNodes": decision.tie_count,
+        "feasible_nodes": decision.feasible_count,
+        "examined_nodes": decision.evaluated_count,
+        "tied_nodes": decision.tie_count,
         "score": decision.total,
     }
     node, victims = nomination_of(decision)
     if node:
-        document |= {"nominatedNode": node, "victims": [pod.key for pod in victims]}
-    if decision.diagnosis is not None:
-        document["rejections"] = [_rejection(r) for r in rejections_of(decision)]
-    return document
+        fields |= {"nominated_node": node, "victims": [pod.key for pod in victims]}
+    return fields
 
 
 def rejections_of(decision: Decision) -> Iterator[Rejection]:
@@ -61,11 +78,11 @@ def rejections_of(decision: Decision) -> Iterator[Rejection]:
     yield from diagnosis.rejections
 
 
-def _rejection(rejection: Rejection) -> dict[str, Any]:
+def _rejection(rejection: Rejection) -> RejectionDocument:
     status = rejection.status
-    return {
-        "plugin": status.plugin or None,
-        "code": status.code.label,
-        "reasons": list(status.reasons),
-        "nodeCount": rejection.count,
-    }
+    return RejectionDocument(
+        plugin=status.plugin or None,
+        code=status.code.label,
+        reasons=list(status.reasons),
+        node_count=rejection.count,
+    )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podwright.columns import priority_of
 from podwright.framework import Decision, Rejection
 from podwright.objects import Pod
 from podwright.preemption import Candidate, Preemption
+from podwright.recording.explanations.document_structs import (
+    CandidateDocument,
+    PreemptionDocument,
+    PreemptionRejection,
+    PrioritizedPod,
+)
 
 
 def preemption_of(decision: Decision) -> Preemption | None:
@@ -17,41 +21,41 @@ def preemption_of(decision: Decision) -> Preemption | None:
     return details if isinstance(details, Preemption) else None
 
 
-def preemption_document(decision: Decision) -> dict[str, Any] | None:
-    """Return the result of preemption as a plain document; None if it was not attempted."""
+def typed_preemption(decision: Decision) -> PreemptionDocument | None:
+    """Return the result of preemption as a document; None if it was not attempted."""
     preemption = preemption_of(decision)
     if preemption is None:
         return None
     tried, choice = preemption.dry_run, preemption.choice
-    return {
-        "nodesWhereRoomMayHelp": tried.helpable_count,
-        "triedNodes": tried.visited_count,
-        "rejections": [_rejection(rejection) for rejection in tried.rejections],
-        "candidates": [_candidate(candidate) for candidate in ordered_candidates(preemption)],
-        "chosen": None if choice is None else choice.candidate.node,
-        "criterion": None
+    return PreemptionDocument(
+        nodes_where_room_may_help=tried.helpable_count,
+        tried_nodes=tried.visited_count,
+        rejections=[_rejection(rejection) for rejection in tried.rejections],
+        candidates=[_candidate(candidate) for candidate in ordered_candidates(preemption)],
+        chosen=None if choice is None else choice.candidate.node,
+        criterion=None
         if choice is None or choice.criterion is None
         else choice.criterion.description,
-        "equallyGood": [] if choice is None else list(choice.acceptable),
-        "losingNomination": [pod.key for pod in preemption.cleared_nominations],
-    }
+        equally_good=[] if choice is None else list(choice.acceptable),
+        losing_nomination=[pod.key for pod in preemption.cleared_nominations],
+    )
 
 
-def _rejection(rejection: Rejection) -> dict[str, Any]:
-    return {"reasons": list(rejection.status.reasons), "nodeCount": rejection.count}
+def _rejection(rejection: Rejection) -> PreemptionRejection:
+    return PreemptionRejection(reasons=list(rejection.status.reasons), node_count=rejection.count)
 
 
-def _candidate(candidate: Candidate) -> dict[str, Any]:
-    return {
-        "node": candidate.node,
-        "victims": [_pod(pod) for pod in candidate.victims],
-        "spared": [_pod(pod) for pod in candidate.spared],
-        "violatedBudgets": candidate.pdb_violations,
-    }
+def _candidate(candidate: Candidate) -> CandidateDocument:
+    return CandidateDocument(
+        node=candidate.node,
+        victims=[_pod(pod) for pod in candidate.victims],
+        spared=[_pod(pod) for pod in candidate.spared],
+        violated_budgets=candidate.pdb_violations,
+    )
 
 
-def _pod(pod: Pod) -> dict[str, Any]:
-    return {"pod": pod.key, "priority": priority_of(pod)}
+def _pod(pod: Pod) -> PrioritizedPod:
+    return PrioritizedPod(pod=pod.key, priority=priority_of(pod))
 
 
 def ordered_candidates(preemption: Preemption) -> list[Candidate]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podwright.advice import nearest_nodes, rejection_groups
 from podwright.config import Gates, format_duration
 from podwright.objects import shortest_time_text
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.explain import PastCycle
+from podwright.recording.explanations.document_structs import FateDocument, RecordedAttempt
 from podwright.recording.explanations.view import ExplanationView, RecordedOutcome
 from podwright.recording.field_names import camel_case
 from podwright.recording.outcome import AttemptOutcome, OutcomeKind, find_outcome
@@ -73,26 +72,26 @@ def _recorded_outcome(
         then += f"; attempt {number + 1} followed {_later(next_ns - began_ns)}"
     elif after.kind is OutcomeKind.QUEUED:
         then += f"; no further attempt before the end of the run, {_later(end_ns - began_ns)}"
-    document: dict[str, Any] = {
-        "event": past.end + 1,
-        "time": shortest_time_text(began_ns),
-        "sinceStart": since_start,
-        "attempt": number,
-        "attempts": count,
-        "then": {
-            "fate": after.kind.value,
-            "time": shortest_time_text(after.now_ns),
-            "node": after.node or None,
-            "error": after.error or None,
-            "queue": camel_case(after.place) or None,
-            "waitsFor": list(after.waits_for),
-            "backoffEnd": None
+    document = RecordedAttempt(
+        event=past.end + 1,
+        time=shortest_time_text(began_ns),
+        since_start=since_start,
+        attempt=number,
+        attempts=count,
+        then=FateDocument(
+            fate=after.kind.value,
+            time=shortest_time_text(after.now_ns),
+            node=after.node or None,
+            error=after.error or None,
+            queue=camel_case(after.place) or None,
+            waits_for=list(after.waits_for),
+            backoff_end=None
             if after.backoff_end_ns < 0
             else shortest_time_text(after.backoff_end_ns),
-            "nominatedNode": after.nominated_node or None,
-        },
-        "nextAttempt": None if next_ns is None else shortest_time_text(next_ns),
-    }
+            nominated_node=after.nominated_node or None,
+        ),
+        next_attempt=None if next_ns is None else shortest_time_text(next_ns),
+    )
     time = f"{since_start} into the run ({shortest_time_text(began_ns)})"
     text = f"{number} of {count}, {time}, event {past.end + 1}"
     return RecordedOutcome(when=text, then=then, document=document)

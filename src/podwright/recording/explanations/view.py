@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from podwright.advice import Advice, NearNode, ReasonGroup
 from podwright.assembly import TakenPlace
 from podwright.framework import Explanation
+from podwright.recording.explanations.document_structs import RecordedAttempt
 
 
 class ExplanationView(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,10 +79,10 @@ class RecordedOutcome(msgspec.Struct, frozen=True, kw_only=True):
     ----------
     when, then : str
         Time and outcome as text.
-    document : dict
+    document : RecordedAttempt
         Both, with more details, for ``-o json``.
     """
 
     when: str
     then: str
-    document: dict[str, Any]
+    document: RecordedAttempt

@@ -23,6 +23,7 @@ from podwright.machine import (
 from podwright.objects import Object, Pod, with_condition, with_node_name
 from podwright.objects import with_nominated_node_name as with_nomination
 from podwright.recording.record import record
+from podwright.recording.timelines.columns import REFERENCES, Subject, Timeline
 
 SECOND_NS = 1_000_000_000
 KIND = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
@@ -101,3 +102,11 @@ class Recorded:
                 pass
         if isinstance(action, Bind | PatchPodStatus | DeletePod):
             self.tell(CallDone(action.call, error))
+
+
+def named_state(timeline: Timeline, at_ns: int) -> dict[tuple[Subject, str], Subject | int]:
+    """Return a state of a timeline with names in place of the indexes of subjects."""
+    return {
+        (subject, field): timeline.subjects[value - 1] if field in REFERENCES else value
+        for (subject, field), value in timeline.state_at(at_ns).items()
+    }

@@ -43,6 +43,23 @@ def test_the_first_chunks_have_the_names_that_their_rows_use(timeline):
                 assert kind == {"node": "node", "waitsFor": "reason"}[field]
 
 
+def test_a_million_rows_of_many_pods_take_less_than_50_megabytes():
+    rows, pods = 1_000_000, 100_000
+    number = np.arange(rows, dtype=np.int64)
+    many = Timeline(
+        subjects=tuple(("pod", f"default/web-6d4cf56db6-{index:05d}") for index in range(pods)),
+        fields=("phase", "attempts"),
+        first_ns=1,
+        times_ns=number,
+        subject_index=(number % pods).astype(np.int32),
+        field_index=(number % 2).astype(np.int32),
+        deltas=number,
+    )
+    sizes = [len(chunk) for chunk in encode_chunks(many)]
+    assert sum(sizes) < 50_000_000
+    assert len(sizes) == 16
+
+
 def test_a_reference_that_moves_to_a_later_name_is_in_the_chunk():
     subjects = (("pod", "a/b"), ("node", "n1"), ("node", "n2"), ("node", "n3"))
     moved = Timeline(

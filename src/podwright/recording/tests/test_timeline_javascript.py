@@ -1,4 +1,4 @@
-"""The reader in JavaScript of docs/reference has the states that the reader in Python has."""
+"""The reader in JavaScript, that of the web page, has the states that the reader in Python has."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import podwright as pw
 from podwright.recording.timelines import decode_chunks, encode_chunks, timeline_of_log
 from podwright.testing import make_node, make_pod
 
-READER = Path(__file__).parents[4] / "docs/reference/timeline-reader.mjs"
+READER = Path(__file__).parents[4] / "src/podwright/ui/pictures/timeline_reader.js"
 SCRIPT = """
 import { readFileSync } from "node:fs";
 const { readTimeline, Player } = await import(process.argv[1]);
@@ -38,10 +38,12 @@ needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is
 
 
 def run_node(content: bytes, folder: Path, times: list[str]) -> subprocess.CompletedProcess[str]:
+    reader = folder / "timeline_reader.mjs"  # the suffix makes it a module for Node.js
+    shutil.copyfile(READER, reader)
     file = folder / "timeline"
     file.write_bytes(content)
     command = ["node", "--input-type=module", "--eval", SCRIPT]
-    arguments = [READER.as_uri(), str(file), json.dumps(times)]
+    arguments = [reader.as_uri(), str(file), json.dumps(times)]
     return subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
 
 

@@ -13,7 +13,12 @@ from podwright.recording.timelines.chunks import (
 )
 from podwright.recording.timelines.columns import PHASES, PLACES, State, Subject, Timeline
 from podwright.recording.timelines.feed import TimelineFeed
-from podwright.recording.timelines.present_state import PresentState, StateChanges
+from podwright.recording.timelines.present_state import (
+    CountPods,
+    PresentState,
+    StateChanges,
+    counted_pods,
+)
 from podwright.recording.timelines.replayed import timeline_of_log
 
 __all__ = [
@@ -21,12 +26,14 @@ __all__ = [
     "PHASES",
     "PLACES",
     "TIMELINE_MEDIA_TYPE",
+    "CountPods",
     "PresentState",
     "State",
     "StateChanges",
     "Subject",
     "Timeline",
     "TimelineFeed",
+    "counted_pods",
     "decode_chunks",
     "encode_chunks",
     "timeline_of_log",

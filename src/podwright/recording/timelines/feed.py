@@ -17,8 +17,15 @@ from podwright._arrays import I64Array
 from podwright.machine import Event, Machine, ObjectDeleted, ObjectPut
 from podwright.objects import Pod, condition_of
 from podwright.queueing import QueuedPod, QueueName, SchedulingQueue
-from podwright.recording.timelines.columns import PHASES, PLACES, Subject, Timeline
+from podwright.recording.timelines.columns import (
+    PHASES,
+    PLACES,
+    REFERENCES,
+    Subject,
+    Timeline,
+)
 from podwright.recording.timelines.present_state import NODE_FIELDS, is_node_ready
+from podwright.recording.timelines.shortening import shortened
 
 _Values: TypeAlias = tuple[int, ...]
 
@@ -32,6 +39,7 @@ _POD_FIELDS: Final = (
     "attempts",
     "waitsFor",
 )
+_REFERENCE_PLACES: Final = tuple(map(_POD_FIELDS.index, REFERENCES))
 _FIRST_OF_NODES: Final = len(_POD_FIELDS)
 _PLACE_NUMBERS = {QueueName(place): index + 1 for index, place in enumerate(PLACES)}
 _PHASE_NUMBERS = {phase: index + 1 for index, phase in enumerate(PHASES)}
@@ -263,6 +271,29 @@ class TimelineFeed:
         else:
             del self._nodes[name]
 
+    def drop_before(self, first_ns: int) -> None:
+        """Drop the changes up to a time, whose state becomes the first one.
+
+        A shallow copy made before keeps what it has.
+        """
+        before, short = self._subjects, shortened(self._timeline(), first_ns)
+        self._first_ns = short.first_ns
+        self._subjects = list(short.subjects)
+        self._index_of = {"node": {}, "pod": {}, "reason": {}}
+        for index, (kind, name) in enumerate(self._subjects):
+            self._index_of[kind][name] = index
+        rows = (short.times_ns, short.subject_index, short.field_index, short.deltas)
+        self._rows = array("q", np.column_stack(rows).astype(np.int64).tobytes())
+        pods: dict[str, _Values] = {}
+        for pod, values in self._pods.items():
+            numbers = list(values)
+            for place in _REFERENCE_PLACES:
+                if numbers[place]:
+                    kind, name = before[numbers[place] - 1]
+                    numbers[place] = self._index_of[kind][name] + 1
+            pods[pod] = tuple(numbers)
+        self._pods = pods
+
     def _index(self, kind: str, name: str) -> int:
         index_of = self._index_of[kind]
         index = index_of.get(name)
@@ -275,6 +306,9 @@ class TimelineFeed:
         """Compare the present state, and return the rows as columns."""
         if self._now_ns is not None:
             self._compare(self._now_ns)
+        return self._timeline()
+
+    def _timeline(self) -> Timeline:
         rows: I64Array = np.array(self._rows, dtype=np.int64).reshape(-1, 4)
         return Timeline(
             subjects=tuple(self._subjects),

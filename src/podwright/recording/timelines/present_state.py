@@ -6,7 +6,10 @@ changed, which the journals of the columns name; so does asking what changed sin
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
@@ -20,6 +23,8 @@ from podwright.recording.node_amounts import NodeAmounts
 NODE_FIELDS = ("present", "ready", "unschedulable", "taints")
 """The first fields of nodes; `allocatable/RESOURCE` and `requested/RESOURCE` follow for each
 resource as it appears."""
+
+CountPods: TypeAlias = Callable[[], dict[str, int]]
 
 _READY, _TAINTS = NODE_FIELDS.index("ready"), NODE_FIELDS.index("taints")
 _UNSCHEDULABLE = NODE_FIELDS.index("unschedulable")
@@ -49,6 +54,12 @@ class StateChanges:
 class PresentState:
     """The state of a machine's nodes and queue, as of the last update.
 
+    Parameters
+    ----------
+    machine : Machine
+    count_pods : callable, optional
+        Counts the pods; `counted_pods` if left out.
+
     Attributes
     ----------
     version : int
@@ -60,11 +71,12 @@ class PresentState:
     values : (n_slots, n_fields) int64
         All 0 in the slots of removed nodes.
     pods : dict of str to int
-        The number of pods in each place of the queue, and of those that have a node (`placed`).
+        As counted at the last update.
     """
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, count_pods: CountPods | None = None) -> None:
         self._machine = machine
+        self._count_pods = count_pods or partial(counted_pods, machine)
         self._amounts = NodeAmounts()
         self._numbering = machine.cluster.numbering
         self._changed_slots = Journal()
@@ -162,13 +174,6 @@ class PresentState:
         found[:, first + 1 :: 2] = self._amounts.requested[slots]
         return found
 
-    def _count_pods(self) -> dict[str, int]:
-        queue = self._machine.queue
-        counts = dict(queue.metrics().pending_pods)
-        counts[QueueName.IN_FLIGHT.value] = len(queue.in_flight())
-        counts["placed"] = len(self._machine.cluster.pods)
-        return counts
-
     def changes_since(self, version: int) -> StateChanges | None:
         """Return what changed since a version; None if it is too old or none of this state."""
         if version > self.version:
@@ -186,6 +191,15 @@ class PresentState:
             field_index=field.astype(np.int64),
             values=self.values[slots[row], field],
         )
+
+
+def counted_pods(machine: Machine) -> dict[str, int]:
+    """Return the number of pods in each place of the queue, and on nodes (`placed`)."""
+    queue = machine.queue
+    counts = dict(queue.metrics().pending_pods)
+    counts[QueueName.IN_FLIGHT.value] = len(queue.in_flight())
+    counts["placed"] = len(machine.cluster.pods)
+    return counts
 
 
 def is_node_ready(node: Node | None) -> bool:

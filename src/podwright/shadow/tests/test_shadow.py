@@ -491,6 +491,26 @@ def test_any_of_equally_important_pods_may_be_the_victim(has_log, victim):
 
 
 @with_and_without_log
+@pytest.mark.parametrize("cpus", [("2", "1", "1"), ("1", "1", "2")])
+def test_equally_important_pods_of_a_better_node_may_be_victims_in_any_order(has_log, cpus):
+    # On n1 either the large pod or both small ones; the second makes n2 the best node.
+    started = "2026-03-02T09:30:00Z"
+    equals = [pod(f"n1-{i}", cpu, "n1", started=started) for i, cpu in enumerate(cpus)]
+    earlier = pod("n2-1", "4", "n2", started="2026-03-02T08:00:00Z")
+    cluster = preemption(pods=(*equals, earlier), victims=("n2-1",), on="n2")
+    assert outcomes(cluster, has_log)[0] == ("preemption", "agreed")
+
+
+@with_and_without_log
+def test_a_better_node_that_has_one_order_of_victims_only_is_unexplained(has_log):
+    started = "2026-03-02T09:30:00Z"
+    equals = [pod(f"n1-{i}", "2", "n1", started=started) for i in range(2)]
+    earlier = pod("n2-1", "4", "n2", started="2026-03-02T08:00:00Z")
+    cluster = preemption(pods=(*equals, earlier), victims=("n2-1",), on="n2")
+    assert outcomes(cluster, has_log)[0] == ("preemption", "unexplained")
+
+
+@with_and_without_log
 def test_more_victims_than_needed_are_unexplained(has_log):
     cluster = preemption(pods=HALVES, victims=("low-1", "low-2"))
     found = cluster.findings(has_log=has_log)[0]

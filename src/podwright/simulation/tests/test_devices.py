@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import podwright as pw
 from podwright.objects import Object, ResourceClaim
 from podwright.recording.replay import replay
@@ -158,3 +160,64 @@ def test_a_binding_that_fails_releases_the_claim() -> None:
     world.run_until(world.now_ns + 500_000_000)
     (found,) = claims_in(world).values()
     assert not found.status.reserved_for
+
+
+@pytest.mark.parametrize(
+    ("gates", "remaining"),
+    [
+        pytest.param("", 0, id="by default"),
+        pytest.param("DRADeviceTaints=false", 1, id="without device taints"),
+    ],
+)
+def test_pods_with_tainted_devices_are_evicted_if_the_gate_is_on(
+    gates: str, remaining: int
+) -> None:
+    world = pw.World(seed=1, gates=pw.parse_gates(gates))
+    # The claim tolerates the taint for some time only.
+    toleration = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5}
+    template = obj("ResourceClaimTemplate", "one-gpu", {"spec": request(tolerations=[toleration])})
+    document = devices("gpu-0").raw
+    tainted = {"name": "gpu-0", "taints": [{"key": "broken", "effect": "NoExecute"}]}
+    published = decode(document | {"spec": document["spec"] | {"devices": [tainted]}})
+    lone = pod("a", resourceClaimTemplateName="one-gpu")
+    world.add(pw.testing.make_node("n", cpu="8"), CLASS, template, published, lone)
+    world.run()
+    assert len(pods_in(world)) == remaining
+
+
+def attaching(binding: dict[str, str]) -> Object:
+    document = devices("gpu-0").raw
+    device = {
+        "name": "gpu-0",
+        "bindsToNode": True,
+        "bindingConditions": ["Attached"],
+        "bindingFailureConditions": ["AttachFailed"],
+    }
+    annotations = {f"podwright.dev/binding-{key}": text for key, text in binding.items()}
+    metadata = document["metadata"] | {"annotations": annotations}
+    return decode(
+        document | {"metadata": metadata, "spec": document["spec"] | {"devices": [device]}}
+    )
+
+
+def test_a_pod_is_bound_when_the_driver_has_attached_its_device() -> None:
+    lone = pod("a", resourceClaimTemplateName="one-gpu")
+    world = world_of(TEMPLATE, attaching({"delay": "12s"}), lone)
+    world.run(until="11s")
+    assert not pods_in(world)[0].spec.node_name
+    world.run()
+    assert pods_in(world)[0].spec.node_name == "n"
+    (claim,) = claims_in(world).values()
+    (device,) = claim.raw["status"]["devices"]
+    (condition,) = device["conditions"]
+    assert (condition["type"], condition["status"]) == ("Attached", "True")
+    assert condition["lastTransitionTime"] == "2026-01-01T00:00:12Z"
+
+
+def test_a_run_ends_although_a_device_can_never_be_attached() -> None:
+    lone = pod("a", resourceClaimTemplateName="one-gpu")
+    world = world_of(TEMPLATE, attaching({"failure": "no cable"}), lone)
+    run = world.run()
+    assert run.node_of == {}
+    (claim,) = claims_in(world).values()
+    assert claim.status.allocation is None

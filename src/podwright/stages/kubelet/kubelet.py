@@ -124,6 +124,7 @@ class Kubelet:
         sync = PodSync(pod, record, node, now_ns=now_ns, seed=self._seed)
         sync.run()
         actions += sync.events
+        actions += sync.writes
         if record.is_finished:
             node.release(pod.key)
         if was_finished:

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from podwright.api import CreateObject, PatchObject
-from podwright.objects import Document, Node, timestamp_text, timestamp_text_nano
+from podwright.objects import Document, Node, timestamp_text, timestamp_text_micro
 from podwright.schema import decode
 from podwright.stages.kubelet.references import ObjectReader
 from podwright.store import GroupKind
@@ -47,7 +47,7 @@ class NodeLeases:
 
     def renew(self, node: Node, now_ns: int) -> LeaseRenewal:
         """Return the heartbeat of a node."""
-        renew_time = f"{timestamp_text_nano(now_ns)[:-4]}Z"
+        renew_time = timestamp_text_micro(now_ns)
         key = f"{NAMESPACE}/{node.name}"
         requests: list[CreateObject | PatchObject] = []
         if self._reader.get(_LEASE, key) is not None:

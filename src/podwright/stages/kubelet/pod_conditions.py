@@ -118,8 +118,10 @@ def conditions_of(
         if name not in OWN_CONDITIONS and name not in RESIZE_CONDITIONS
     ]
     containers_ready = _containers_ready(spec, phase, statuses)
+    # The sandbox of a pod that ended is stopped.
+    can_start = record.has_sandbox and phase not in _TERMINAL
     found: list[tuple[str, _Condition]] = [
-        ("PodReadyToStartContainers", _TRUE if record.has_sandbox else ("False", "", "")),
+        ("PodReadyToStartContainers", _TRUE if can_start else ("False", "", "")),
         ("Initialized", _initialized(spec, record, phase, present.get("Initialized"))),
         ("Ready", _ready(spec, containers_ready, present)),
         ("ContainersReady", containers_ready),

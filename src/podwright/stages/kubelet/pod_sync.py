@@ -3,9 +3,10 @@
 A sync reads the pod and its record, changes the record, and collects the Events of the kubelet and
 the times at which something else happens. `pod_status` makes the status of the pod from the record.
 
-The order is upstream's: the sandbox with the volumes; ephemeral containers; init containers one
-after another, where a sidecar only has to be started; app containers. A pod that is deleted, or
-whose deadline has passed, is stopped: app containers first, then sidecars, the last one first.
+The order is upstream's: the sandbox with the volumes and the devices; ephemeral containers; init
+containers one after another, where a sidecar only has to be started; app containers. A pod that is
+deleted, or whose deadline has passed, is stopped: app containers first, then sidecars, the last one
+first.
 
 Upstream: pkg/kubelet/kubelet.go, SyncPod; pkg/kubelet/kuberuntime/kuberuntime_manager.go
 """
@@ -15,9 +16,10 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import Final
 
-from podwright.api import RecordEvent
+from podwright.api import RecordEvent, UpdateObject
 from podwright.objects import Document, Pod
 from podwright.stages.kubelet.container_files import ContainerFiles
+from podwright.stages.kubelet.device_claims import PrepareError, prepared_claims
 from podwright.stages.kubelet.images import Image, pull_error, read_image
 from podwright.stages.kubelet.kubelet_node import KubeletNode
 from podwright.stages.kubelet.pod_records import (
@@ -44,7 +46,7 @@ from podwright.stages.kubelet.programs import (
     command_run,
     program_of,
 )
-from podwright.stages.kubelet.references import environment_error, volume_error
+from podwright.stages.kubelet.references import ObjectReader, environment_error, volume_error
 from podwright.stages.kubelet.restart_policies import count_restart, restart_ns, should_restart
 from podwright.stages.pod_annotations import STOP_DELAY
 from podwright.stages.stage import read_delay
@@ -61,6 +63,7 @@ _SHOW_PULL_ERROR_NS: Final = 2 * SECOND_NS
 _CONFIG_RETRY_NS: Final = 10 * SECOND_NS
 _MOUNT_BACK_OFF_NS: Final = SECOND_NS // 2
 _MOUNT_BACK_OFF_MAX_NS: Final = 122 * SECOND_NS
+_PREPARE_RETRY_NS: Final = 10 * SECOND_NS
 _GRACE_SECONDS: Final = 30
 _ROUNDS_MAX: Final = 100
 
@@ -82,6 +85,8 @@ class PodSync:
     Attributes
     ----------
     events : list of RecordEvent
+    writes : list of UpdateObject
+        Of the claims that were prepared.
     due_ns : int, optional
         When the pod has to be synced again; None for not before it changes.
     """
@@ -99,6 +104,7 @@ class PodSync:
         self._seed = seed
         self._files = ContainerFiles(record, node.files, self._spec.get("volumes") or ())
         self.events: list[RecordEvent] = []
+        self.writes: list[UpdateObject] = []
         self.due_ns: int | None = None
 
     def run(self) -> None:
@@ -439,11 +445,25 @@ class PodSync:
             record.mount_retry_ns = now_ns + record.mount_back_off_ns
             self._due(record.mount_retry_ns)
             return False
+        if reader is not None and not self._prepare_devices(reader):
+            return False
         record.has_sandbox = True
         if self._spec.get("hostNetwork"):
             record.pod_ip = self._node.address
         elif not record.pod_ip:
             record.pod_ip = self._node.new_pod_address(self._pod)
+        return True
+
+    def _prepare_devices(self, reader: ObjectReader) -> bool:
+        """Let the drivers prepare the resource claims; return whether they did."""
+        try:
+            self.writes += prepared_claims(self._pod, reader, self._now_ns)
+        except PrepareError as error:
+            note = f"Failed to prepare dynamic resources: {error}"
+            self._event("Warning", "FailedPrepareDynamicResources", note)
+            self._record.mount_retry_ns = self._now_ns + _PREPARE_RETRY_NS
+            self._due(self._record.mount_retry_ns)
+            return False
         return True
 
     def _start(self, known: ContainerRecord, container: Document) -> bool:

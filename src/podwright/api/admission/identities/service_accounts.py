@@ -113,14 +113,16 @@ class ServiceAccount(Plugin):
     def _with_token(self, spec: Document) -> dict[str, Any]:
         """Return the containers with the mount of the token, and the volumes with the token.
 
-        The name of the volume is drawn for the spec, so that the pods of a template share theirs.
+        The name of the volume is drawn for the names of the containers and volumes, so that the
+        pods of a template share theirs, also if they vary in images, variables and amounts.
         """
         volumes = list(spec.get("volumes") or ())
         names = [each.get("name") or "" for each in volumes]
         volume = next((name for name in names if name.startswith(_PREFIX)), None)
         present = volume is not None
         if volume is None:
-            draw = zlib.crc32(msgspec.json.encode(spec))
+            own = [[each.get("name") for each in spec.get(field) or ()] for field in _CONTAINERS]
+            draw = zlib.crc32(msgspec.json.encode([*own, names]))
             volume = generated_name(
                 _PREFIX, namespace="", taken=names, seed=self._store.seed, version=draw
             )

@@ -79,8 +79,11 @@ class Definitions:
         pending = dict.fromkeys(self._keys()) if self._is_new else {}
         self._is_new = False
         for _ in range(_STEPS_MAX):
+            terminating = self._terminating
             for change in self._changes:
-                pending |= dict.fromkeys(self._affected(change))
+                # Nearly all changes are of kinds that no definition depends on.
+                if change.kind == DEFINITION or change.kind in terminating:
+                    pending |= dict.fromkeys(self._affected(change))
             self._changes.clear()
             if not pending:
                 return

@@ -25,10 +25,10 @@ from podwright.api.endpoints.openapi.documents import (
     version_document,
 )
 from podwright.api.endpoints.openapi.version2 import version2_document
+from podwright.api.endpoints.openapi.version2_protobuf import version2_message
 from podwright.api.endpoints.request import Headers, HttpReply, HttpRequest
 from podwright.api.endpoints.resources import Resources
 from podwright.api.endpoints.responses import CACHE_CONTROL
-from podwright.api.endpoints.status_errors import unknown_path
 from podwright.objects import Document
 from podwright.schema import built_in
 
@@ -38,6 +38,8 @@ _TEXT: Final = ("content-type", "text/plain; charset=utf-8")
 _JSON: Final = ("content-type", JSON)
 _YEAR_SECONDS: Final = 365 * 24 * 3600
 _VERSION2_PROTOBUF: Final = "application/com.github.proto-openapi.spec.v2"
+"""The start of the media type, which has two spellings."""
+_VERSION2_TYPE: Final = ("content-type", f"{_VERSION2_PROTOBUF}.v1.0+protobuf")
 
 
 class _Encoded(msgspec.Struct, frozen=True):
@@ -61,22 +63,17 @@ class OpenApi:
         self._revision = -1
         self._custom: dict[str, _Encoded] = {}
         self._version2: _Encoded | None = None
+        self._version2_message: bytes | None = None
 
     def __call__(self, request: HttpRequest, now_ns: int) -> HttpReply | None:
-        """Return the reply to a request; None if the path is not one of OpenAPI.
-
-        Raises
-        ------
-        PlainError
-            Version 2 is requested as protobuf only.
-        """
+        """Return the reply to a request; None if the path is not one of OpenAPI."""
         path = request.path
         if not path.startswith("/openapi/"):
             return None
         if self._revision != self._resources.revision:
             self._revision = self._resources.revision
             self._custom.clear()
-            self._version2 = None
+            self._version2 = self._version2_message = None
         found: HttpReply | None = None
         if path == INDEX:
             found = HttpReply(200, (CACHE_CONTROL, _TEXT), self._index())
@@ -117,15 +114,20 @@ class OpenApi:
     def _version2_reply(self, request: HttpRequest) -> HttpReply:
         vary = ("vary", "Accept-Encoding, Accept")
         accept = request.header("accept")
-        if not accepts(accept, JSON):
-            if _VERSION2_PROTOBUF in accept:
-                # Clients take a server for one that has version 3 only.
-                raise unknown_path()
+        is_json = accepts(accept, JSON)
+        if not is_json and _VERSION2_PROTOBUF not in accept:
             return HttpReply(406, (CACHE_CONTROL, vary))
         found = self._version2
         if found is None:
             found = self._version2 = _encode(self._version2_document())
-        return _conditional(request, found, (CACHE_CONTROL, vary, ("etag", f'"{found.hash}"')))
+        headers = (CACHE_CONTROL, vary, ("etag", f'"{found.hash}"'))
+        if is_json:
+            return _conditional(request, found, headers)
+        message = self._version2_message
+        if message is None:
+            message = self._version2_message = version2_message(msgspec.json.decode(found.body))
+        found = _Encoded(message, found.hash)
+        return _conditional(request, found, headers, _VERSION2_TYPE)
 
     # ----------------------------------------------------------------------- documents
 
@@ -163,12 +165,14 @@ class OpenApi:
         return version2_document(documents, custom)
 
 
-def _conditional(request: HttpRequest, found: _Encoded, headers: Headers) -> HttpReply:
+def _conditional(
+    request: HttpRequest, found: _Encoded, headers: Headers, content_type: tuple[str, str] = _JSON
+) -> HttpReply:
     """Return a document, or nothing but its headers if the client has it."""
     known = [each.strip().removeprefix("W/") for each in request.header("if-none-match").split(",")]
     if f'"{found.hash}"' in known or "*" in known:
         return HttpReply(304 if request.method in ("GET", "HEAD") else 412, headers)
-    return HttpReply(200, (*headers, _JSON), found.body)
+    return HttpReply(200, (*headers, content_type), found.body)
 
 
 def _address(key: str, digest: str) -> str:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from podwright.api.endpoints.body_holes import HOLES, SPLITS, joined
+from podwright.api.endpoints.body_holes import HOLES, POD_NAME, SPLITS, BodyPattern, joined
 
-NOTE = HOLES["", "Event"]["note",].plain
+NOTE = HOLES["", "Event"]["note",]
 
 
 def test_a_body_is_split_at_its_values_and_joined_again():
@@ -35,4 +35,15 @@ def test_a_body_is_split_at_its_values_and_joined_again():
     ],
 )
 def test_plain_notes(note, is_plain):
-    assert (NOTE.fullmatch(note) is not None) is is_plain
+    bodies = BodyPattern((b'{"note":"', b'"}'), [NOTE])
+    body = b'{"note":"' + note + b'"}'
+    assert bodies.values_of(body) == ((note,) if is_plain else None)
+
+
+def test_a_pattern_matches_the_bodies_of_its_texts():
+    bodies = BodyPattern((b'{"a.b":"', b'","note":"', b'"}'), [POD_NAME, NOTE])
+    assert bodies.values_of(b'{"a.b":"x-1","note":"a \\"b\\""}') == (b"x-1", b'a \\"b\\"')
+    assert bodies.values_of(b'{"axb":"x-1","note":"a"}') is None
+    assert bodies.values_of(b'{"a.b":"x-1","note":"a"} ') is None
+    assert bodies.values_of(b'{"a.b":"%s","note":"a"}' % (b"x" * 63)) is not None
+    assert bodies.values_of(b'{"a.b":"%s","note":"a"}' % (b"x" * 64)) is None

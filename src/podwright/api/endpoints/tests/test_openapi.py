@@ -12,9 +12,10 @@ import pytest
 from podwright.api.endpoints import HttpReply
 from podwright.api.endpoints.openapi import OpenApi
 from podwright.api.endpoints.openapi.custom import custom_document, custom_schemas
+from podwright.api.endpoints.protobuf.encoding import field
+from podwright.api.endpoints.protobuf.wire import varint
 from podwright.api.endpoints.request import HttpRequest
 from podwright.api.endpoints.resources import DEFAULT_GROUP_VERSIONS, Resource, Resources
-from podwright.api.endpoints.status_errors import PlainError
 from podwright.schema import KindRow, built_in, go_ordered
 
 ALL_VERSIONS = tuple(dict.fromkeys(kind.api_version for kind in built_in()))
@@ -194,10 +195,48 @@ def test_a_known_document_does_not_meet_the_condition_of_a_post(server):
     assert reply.status == 412
 
 
-def test_version_2_is_not_there_as_protobuf():
-    with pytest.raises(PlainError) as caught:
-        get("/openapi/v2", VERSION2_PROTOBUF)
-    assert caught.value.code == 404
+def test_version_2_is_there_as_protobuf_for_kubectl():
+    found = get("/openapi/v2", VERSION2_PROTOBUF)
+    assert found.header("content-type") == VERSION2_PROTOBUF.replace("@", ".")
+    assert found.header("etag") == get("/openapi/v2").header("etag")
+    document = fields_of(found.body)
+    assert document[1] == [b"2.0"]
+    names = [fields_of(each)[1][0].decode() for each in fields_of(document[9][0])[1]]
+    written = json.loads(get("/openapi/v2").body)
+    assert names == list(written["definitions"])
+    paths = [fields_of(each)[1][0].decode() for each in fields_of(document[8][0])[2]]
+    assert paths == list(written["paths"])
+
+
+def test_a_schema_of_version_2_has_its_fields_as_protobuf():
+    (document,) = fields_of(get("/openapi/v2", VERSION2_PROTOBUF).body)[9]
+    schemas = {
+        parts[1][0]: fields_of(parts[2][0]) for parts in map(fields_of, fields_of(document)[1])
+    }
+    pod = schemas[b"io.k8s.api.core.v1.Pod"]
+    assert pod[22] == [field(1, b"object")]
+    name, extension = fields_of(pod[31][0]).values()
+    assert name == [b"x-kubernetes-group-version-kind"]
+    assert json.loads(fields_of(extension[0])[2][0]) == [
+        {"group": "", "kind": "Pod", "version": "v1"}
+    ]
+    properties = {
+        parts[1][0]: fields_of(parts[2][0]) for parts in map(fields_of, fields_of(pod[25][0])[1])
+    }
+    assert properties[b"spec"][1] == [b"#/definitions/io.k8s.api.core.v1.PodSpec"]
+
+
+def fields_of(message):
+    """Return the fields of a message with a length, by number."""
+    found: dict[int, list[bytes]] = {}
+    index = 0
+    while index < len(message):
+        key, index = varint(message, index, len(message))
+        length, index = varint(message, index, len(message))
+        if key & 7 == 2:
+            found.setdefault(key >> 3, []).append(message[index : index + length])
+            index += length
+    return found
 
 
 def test_other_methods_get_the_document_and_head_only_its_headers(server):

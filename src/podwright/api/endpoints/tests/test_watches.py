@@ -92,6 +92,19 @@ def test_tables_have_their_columns_in_the_first_event(server):
     assert second["columnDefinitions"] is None
 
 
+def test_ages_in_tables_are_those_of_the_time_of_the_event(server):
+    server.reply("POST", CONFIG_MAPS, config_map("a"))
+    headers = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+    watch = server.send("GET", f"{CONFIG_MAPS}?watch=true", headers=headers)
+    server.events(watch)
+    server.now_ns += 40 * SECOND_NS
+    server.reply("POST", CONFIG_MAPS, config_map("b"))
+    server.patch(f"{CONFIG_MAPS}/a", {"data": {"k": "1"}})
+    cells = [found["rows"][0]["cells"] for _, found in server.events(watch)]
+    # Each request takes a second.
+    assert [(name, age) for name, _, age in cells] == [("b", "1s"), ("a", "43s")]
+
+
 def test_the_deprecated_prefix_watches_one_object(server):
     for name in ("a", "b"):
         server.reply("POST", CONFIG_MAPS, config_map(name))

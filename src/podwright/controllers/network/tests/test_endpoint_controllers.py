@@ -288,3 +288,14 @@ def test_addresses_are_packed_by_their_ports():
     ]
     both = [one("1.1.1.1", 80), one("1.1.1.1", 80, "notReadyAddresses")]
     assert repacked(both) == [{"notReadyAddresses": [{"ip": "1.1.1.1"}], "ports": [{"port": 80}]}]
+
+
+def test_endpoints_without_annotations_have_no_empty_map(cluster):
+    cluster.add(a_service(), web("p1", "10.1.0.1"))
+    cluster.run(2)
+    assert cluster.get(ENDPOINTS, "default/web").metadata.annotations
+    cluster.edit(SERVICE, "default/web", "metadata", labels={"tier": "front"})
+    cluster.run(2)
+    found = cluster.get(ENDPOINTS, "default/web")
+    assert found.metadata.labels["tier"] == "front"
+    assert "annotations" not in found.raw["metadata"]

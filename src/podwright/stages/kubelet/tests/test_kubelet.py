@@ -88,6 +88,7 @@ def test_the_exit_code_decides_how_a_pod_ends(policy, script, phase, reason):
     driver = run_of(pod_of(container("main", script), restartPolicy=policy))
     assert driver.status()["phase"] == phase
     assert driver.condition("Ready") == ("False", reason, "")
+    assert driver.condition("PodReadyToStartContainers") == ("False", "", "")
     state = driver.state()["terminated"]
     assert state["exitCode"] == int(script.split()[1])
     assert state["reason"] == ("Completed" if phase == "Succeeded" else "Error")

@@ -1,0 +1,111 @@
+"""`podwright record`: the options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from podwright.cli.cluster_options import (
+    Context,
+    Kinds,
+    Kubeconfig,
+    LabelSelector,
+    Namespaces,
+    Server,
+    names_in,
+)
+from podwright.cli.options import command_app, examples, given_on, reject_idle, size_in_bytes
+
+app = command_app()
+
+
+@app.command(epilog=examples("podwright record --path changes.jsonl --duration 5s"))
+def record(  # noqa: PLR0913, PLR0917 - the options of the command
+    ctx: typer.Context,
+    path: Annotated[
+        Path,
+        typer.Option("--path", metavar="FILE", help="A new file.", show_default=False),
+    ],
+    kubeconfig: Kubeconfig = None,
+    context: Context = "",
+    server: Server = "",
+    duration: Annotated[
+        str,
+        typer.Option(
+            "--duration",
+            metavar="DURATION",
+            help="How long to record, such as 10m. Until the process is interrupted without it.",
+            show_default=False,
+        ),
+    ] = "",
+    namespaces: Namespaces = None,
+    selector: LabelSelector = "",
+    kinds: Kinds = "",
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="Continue an existing file: append what has changed since its end."
+        ),
+    ] = False,
+    rotate: Annotated[
+        int | None,
+        typer.Option(
+            "--rotate",
+            metavar="SIZE",
+            parser=size_in_bytes,
+            help="Begin another file, FILE-2 and so on, when one is as large, such as 100Mi. Each "
+            "is a record by itself.",
+            show_default=False,
+        ),
+    ] = None,
+    keep: Annotated[
+        int | None,
+        typer.Option(
+            "--keep",
+            metavar="NUMBER",
+            min=1,
+            help="With --rotate: the most files to keep; the oldest is deleted.",
+            show_default=False,
+        ),
+    ] = None,
+    redact: Annotated[
+        bool,
+        typer.Option(
+            "--redact/--no-redact",
+            help="Leave out managed fields, the last applied configuration, and commands, "
+            "arguments and environment variables of containers.",
+        ),
+    ] = True,
+) -> None:
+    """Record the changes of a real cluster in a file.
+
+    The command only sends requests that read. The file begins with all objects; simulate
+    --events, up --events, shadow and convert read it, and podwright replay applies it to a
+    cluster. Secrets and config maps are never recorded.
+    """
+    given = given_on(ctx)
+    if "keep" in given and rotate is None:
+        reject_idle("--keep", "without --rotate", "there is one file")
+    if resume and rotate is not None:
+        reject_idle("--resume", "with --rotate", "a new file begins with all objects")
+    from podwright.cli.cluster_options import address_of
+    from podwright.objects import read_duration
+
+    seconds = read_duration(duration, "--duration") / 1e9 if duration else None
+    address = address_of(kubeconfig, context, server)
+    from podwright.cli.record_run import RecordOptions, run_record
+
+    options = RecordOptions(
+        path=path,
+        duration_seconds=seconds,
+        namespaces=tuple(namespaces or ()),
+        selector=selector,
+        kinds=names_in(kinds),
+        resumes=resume,
+        is_redacted=redact,
+        largest_bytes=rotate or 0,
+        kept_files=keep or 0,
+    )
+    run_record(address, options)

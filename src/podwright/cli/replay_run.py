@@ -1,0 +1,104 @@
+"""`podwright replay`: applies a record to a destination."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+from podwright.cli.cluster_options import run_remote, until_interrupted
+from podwright.cli.console import print_message, write_at_once
+from podwright.client.cluster import ClusterAddress
+from podwright.sync import BoundPods, Mirror, RecordedChange, SyncPolicies, Target, recorded_changes
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayOptions:
+    """The options of the command; `speed` is None without waits."""
+
+    speed: float | None
+    steps: bool
+    is_strict: bool
+
+
+def run_replay(path: Path, name: str, address: ClusterAddress, options: ReplayOptions) -> None:
+    """Apply all changes, or stop at the first failure with --strict.
+
+    Raises
+    ------
+    InputError
+        The file is no record.
+    Exit
+        With status 1 if --strict stops.
+    ConnectionSettingsError, UnreachableCluster, RejectedRequest
+    """
+    replay = Replay(options)
+
+    async def run() -> None:
+        async with Target(address, name) as target:
+            await target.check()  # says what is wrong with the address
+            await until_interrupted(replay.run(path, target))
+            replay.summarize(target)
+
+    run_remote(run)
+    if replay.has_stopped:
+        raise typer.Exit(1)
+
+
+class Replay:
+    """The changes that were applied."""
+
+    def __init__(self, options: ReplayOptions) -> None:
+        self.has_stopped = False
+        self._options = options
+        self._unknown = 0
+        self._applied = 0
+
+    async def run(self, path: Path, target: Target) -> None:
+        """Apply the changes of a file."""
+        mirror = Mirror(SyncPolicies(bound=BoundPods.kss))
+        first_ns: int | None = None
+        begun = time.monotonic()
+        for recorded in recorded_changes(path):
+            first_ns = recorded.time_ns if first_ns is None else first_ns
+            await self._wait(recorded, begun, first_ns)
+            if recorded.change is None:
+                self._unknown += 1
+                print_message(f"line {recorded.line}: {recorded.text}: the object is not known")
+                if self._stops():
+                    return
+                continue
+            errors = target.errors.total()
+            for operation in mirror.take(recorded.change):
+                await target.execute(operation)
+            self._applied += 1
+            if target.errors.total() > errors:
+                print_message(f"line {recorded.line}: {recorded.text}: {target.last_error}")
+                if self._stops():
+                    return
+
+    def summarize(self, target: Target) -> None:
+        """Print what was done."""
+        done = target.done
+        print_message(
+            f"applied {self._applied} changes: created {done['created']}, updated "
+            f"{done['updated']}, deleted {done['deleted']}; {self._unknown} of unknown objects, "
+            f"{target.errors.total()} were rejected"
+        )
+
+    def _stops(self) -> bool:
+        self.has_stopped = self._options.is_strict
+        return self.has_stopped
+
+    async def _wait(self, recorded: RecordedChange, begun: float, first_ns: int) -> None:
+        options = self._options
+        if options.steps:
+            write_at_once(recorded.text)
+            await asyncio.to_thread(sys.stdin.readline)
+        elif options.speed is not None:
+            due = begun + (recorded.time_ns - first_ns) / 1e9 / options.speed
+            await asyncio.sleep(max(0.0, due - time.monotonic()))

@@ -1,0 +1,54 @@
+"""Groups of commands whose errors become a message and an exit status."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from podwright.cli.gc_pause import reduced_collection
+from podwright.cli.process_exit import keep_from_typer
+
+
+class ReportingGroup(TyperGroup):
+    """A group of commands that reports errors."""
+
+    def make_context(self, *arguments: Any, **settings: Any) -> Any:
+        """Read the command line."""
+        with keep_from_typer():
+            return super().make_context(*arguments, **settings)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; convert a `PodwrightError` into a message and an exit status."""
+        with keep_from_typer():
+            try:
+                with reduced_collection():
+                    return super().invoke(ctx)
+            except (typer.Exit, typer.Abort, KeyboardInterrupt):
+                raise
+            except _refusals() as error:
+                from podwright.cli.console import report_error
+
+                raise typer.Exit(report_error(error)) from error
+            except Exception:
+                raise
+            except BaseException as error:
+                from podwright.cli.console import report_error
+
+                raise typer.Exit(report_error(_ended_by_a_plugin(error))) from error
+
+
+def _ended_by_a_plugin(error: BaseException) -> Exception:
+    from traceback import extract_tb
+
+    # No command raises SystemExit or the like, so the innermost frame is in a plugin.
+    place = extract_tb(error.__traceback__)[-1]
+    return _refusals()(f"{place.filename}: line {place.lineno}: {type(error).__name__} was raised")
+
+
+def _refusals() -> type[Exception]:
+    # Evaluated only when an exception was raised, so `--help` does not import it.
+    from podwright.objects import PodwrightError
+
+    return PodwrightError

@@ -1,0 +1,102 @@
+"""`podwright sync`: follows a source with its destinations."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Final
+
+from podwright.cli.cluster_options import run_remote, until_interrupted, warn_of_version
+from podwright.cli.console import print_message, print_warnings, write_at_once
+from podwright.cli.sync_text import difference_line, summary_of
+from podwright.client.cluster import ClusterAddress, ReadConnection
+from podwright.sync import Scope, Sync, SyncPolicies, Target, source_kinds
+
+_REPORT_SECONDS: Final = 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SyncOptions:
+    """The options of the command."""
+
+    policies: SyncPolicies
+    namespaces: tuple[str, ...] = ()
+    selector: str = ""
+    kinds: tuple[str, ...] = ()
+    duration_seconds: float | None = None
+
+    def scope(self) -> Scope:
+        """Return which objects are followed.
+
+        Raises
+        ------
+        InputError
+            An unknown kind.
+        """
+        return Scope(
+            kinds=source_kinds(self.kinds, has_workloads=True),
+            namespaces=self.namespaces,
+            selector=self.selector,
+        )
+
+
+def run_sync(
+    source: ClusterAddress, targets: Sequence[tuple[str, ClusterAddress]], options: SyncOptions
+) -> None:
+    """Sync until the duration is over, or the process is interrupted.
+
+    Raises
+    ------
+    InputError
+        An unknown kind.
+    ConnectionSettingsError, UnreachableCluster, RejectedRequest
+    """
+    scope = options.scope()
+
+    async def run() -> None:
+        async with AsyncExitStack() as stack:
+            connection = await stack.enter_async_context(ReadConnection(source))
+            await warn_of_version(connection)
+            sync = new_sync(connection, scope, options.policies)
+            opened = [
+                await stack.enter_async_context(Target(address, name)) for name, address in targets
+            ]
+            await sync.open(opened)
+            summaries = asyncio.create_task(_print_regularly(sync))
+            try:
+                await until_interrupted(sync.run(), options.duration_seconds)
+            finally:
+                summaries.cancel()
+                await sync.end()
+                for each in sync.destinations:
+                    print_message(summary_of(sync.status(each)))
+
+    run_remote(run)
+
+
+def new_sync(connection: ReadConnection, scope: Scope, policies: SyncPolicies) -> Sync:
+    """Return a sync that prints differences on stdout, and failures of the source on stderr."""
+    sync = Sync(
+        connection,
+        scope,
+        policies,
+        on_difference=lambda found: write_at_once(difference_line(sync.sides, found)),
+        on_failure=lambda resource, error: print_message(
+            f"{resource}: {error}; the next attempt follows"
+        ),
+        on_listed=print_warnings,
+    )
+    return sync
+
+
+async def _print_regularly(sync: Sync) -> None:
+    before: list[str] = []
+    while True:
+        lines = [summary_of(sync.status(each)) for each in sync.destinations]
+        if lines != before and all(each.is_synced for each in sync.destinations):
+            for line in lines:
+                print_message(line)
+            before = lines
+        await asyncio.sleep(_REPORT_SECONDS if before else 0.2)

@@ -1,0 +1,143 @@
+"""`podwright up`: what fills the cluster from another one, or from a record, while it is served."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import msgspec
+import typer
+
+from podwright.cli.cluster_options import address_of_source, run_remote, warn_of_version
+from podwright.cli.console import print_message
+from podwright.client import BoundPods, SyncPolicies
+from podwright.objects import PodwrightError, nearest
+
+if TYPE_CHECKING:
+    from podwright.client.cluster import ClusterAddress
+
+Background: TypeAlias = Callable[[Any], Coroutine[Any, Any, None]]
+"""What runs beside a turn loop."""
+
+POLICIES: Final[dict[str, dict[str, Any]]] = {
+    "bound=initial": {"bound": BoundPods.initial},
+    "bound=none": {"bound": BoundPods.none},
+    "bound=kss": {"bound": BoundPods.kss},
+    "bound=source": {"bound": BoundPods.source},
+    "reschedule-all": {"bound": BoundPods.none},
+    "exclude-running": {"excludes_running": True},
+    "follow-labels": {"follows_labels": True},
+    "follow-resources": {"follows_resources": True},
+    "pod-status": {"mirrors_pod_status": True},
+    "explicit-spread": {"has_explicit_spread": True},
+}
+"""The policies of `--sync-policy`, which are the options of `podwright sync`."""
+
+
+class Filling(msgspec.Struct, frozen=True, kw_only=True):
+    """What fills a cluster that is served.
+
+    Attributes
+    ----------
+    source : str
+        The cluster that is followed, as `address_of_source` reads it; "" for none.
+    policies : SyncPolicies
+    replay : Path, optional
+        The record that is applied.
+    """
+
+    source: str = ""
+    policies: SyncPolicies = SyncPolicies()
+    replay: Path | None = None
+
+
+def read_policies(texts: Sequence[str]) -> SyncPolicies:
+    """Read the values of `--sync-policy`."""
+    policies = SyncPolicies()
+    for text in texts:
+        if text not in POLICIES:
+            near = nearest(text, POLICIES)
+            hint = f"did you mean {near}?" if near else f"there are {', '.join(POLICIES)}."
+            raise typer.BadParameter(
+                f'"{text}" is not a policy; {hint}', param_hint="'--sync-policy'"
+            )
+        policies = msgspec.structs.replace(policies, **POLICIES[text])
+    return policies
+
+
+def background_of(filling: Filling, kubeconfig: Path, *, speed: float) -> Sequence[Background]:
+    """Return what fills the cluster; checks first that the source can be read.
+
+    Parameters
+    ----------
+    filling : Filling
+    kubeconfig : Path
+        Of the cluster that is served.
+    speed : float
+        How many seconds of a record a second is.
+
+    Raises
+    ------
+    MissingLiveError
+    InputError
+        The record cannot be read.
+    ConnectionSettingsError, UnreachableCluster, RejectedRequest
+    """
+    if not filling.source and filling.replay is None:
+        return ()
+    from podwright.cli.cluster_options import check_installed
+
+    check_installed()
+    from podwright.client.cluster import ClusterAddress
+
+    own = ClusterAddress(kubeconfig=str(kubeconfig), environment=dict(os.environ))
+    if filling.replay is not None:
+        return (_reported(partial(_replay, filling.replay, own, speed), "--replay"),)
+    source = address_of_source(filling.source)
+    run_remote(partial(_check, source))
+    return (_reported(partial(_follow, source, own, filling.policies), "--sync"),)
+
+
+def _reported(work: Callable[[], Coroutine[Any, Any, None]], option: str) -> Background:
+    async def run(_: object) -> None:
+        try:
+            await work()
+        except PodwrightError as error:
+            print_message(f"{option}: {error}; the cluster is served, and not filled any longer")
+
+    return run
+
+
+async def _check(source: ClusterAddress) -> None:
+    from podwright.client.cluster import ReadConnection, cluster_identity
+
+    async with ReadConnection(source) as connection:
+        await warn_of_version(connection)
+        await cluster_identity(connection)
+
+
+async def _follow(source: ClusterAddress, own: ClusterAddress, policies: SyncPolicies) -> None:
+    from podwright.cli.sync_run import SyncOptions, new_sync
+    from podwright.client.cluster import ReadConnection
+    from podwright.sync import Target
+
+    async with AsyncExitStack() as stack:
+        connection = await stack.enter_async_context(ReadConnection(source))
+        target = await stack.enter_async_context(Target(own, "here"))
+        sync = new_sync(connection, SyncOptions(policies=policies).scope(), policies)
+        await sync.open([target])
+        await sync.run()
+
+
+async def _replay(path: Path, own: ClusterAddress, speed: float) -> None:
+    from podwright.cli.replay_run import Replay, ReplayOptions
+    from podwright.sync import Target
+
+    replay = Replay(ReplayOptions(speed=speed, steps=False, is_strict=False))
+    async with Target(own, "here") as target:
+        await replay.run(path, target)
+        replay.summarize(target)

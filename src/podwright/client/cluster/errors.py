@@ -1,0 +1,163 @@
+"""Errors of requests to a cluster, each in one line with what to do."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import errno
+import os
+import ssl
+from http import HTTPStatus
+
+import aiohttp
+import msgspec
+
+from podwright.objects import PodwrightError, timestamp_text
+
+
+class ConnectionSettingsError(PodwrightError):
+    """A kubeconfig that cannot be used: the file, the context or the credentials are wrong."""
+
+
+class UnreachableCluster(PodwrightError):  # noqa: N818 - named for what it is
+    """A cluster that does not answer; the text says why and what to do."""
+
+    is_remote = True
+
+
+class RejectedRequest(PodwrightError):  # noqa: N818 - named for what it is
+    """A request that the API server rejected.
+
+    Attributes
+    ----------
+    status : int
+        The HTTP status.
+    reason : str
+        The reason of the Status object, such as Expired; "" without one.
+    retry_after_seconds : float
+        What the server demands; 0 without it.
+    """
+
+    is_remote = True
+
+    def __init__(
+        self, message: str, *, status: int, reason: str = "", retry_after_seconds: float = 0.0
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.reason = reason
+        self.retry_after_seconds = retry_after_seconds
+
+
+class _Details(msgspec.Struct, frozen=True):
+    retryAfterSeconds: int = 0  # noqa: N815 - the field of the API
+
+
+class StatusObject(msgspec.Struct, frozen=True):
+    """The fields that are read of a Status object."""
+
+    message: str = ""
+    reason: str = ""
+    code: int = 0
+    details: _Details | None = None
+
+
+def status_of(body: bytes) -> StatusObject:
+    """Read a Status object; an empty one if the body is something else."""
+    try:
+        return msgspec.json.decode(body, type=StatusObject)
+    except msgspec.DecodeError:
+        return StatusObject()
+
+
+def rejection(
+    body: bytes, *, status: int, retry_after: str, what: str, token: str = ""
+) -> RejectedRequest:
+    """Return the error for a reply.
+
+    Parameters
+    ----------
+    body : bytes
+    status : int
+        The HTTP status.
+    retry_after : str
+        The header; "" without it.
+    what : str
+        The cluster, such as `context "prod"`.
+    token : str
+        The bearer token of the request; "" without one.
+    """
+    found = status_of(body)
+    details = found.details
+    seconds = float(retry_after) if retry_after.isdigit() else 0.0
+    if not seconds and details is not None:
+        seconds = float(details.retryAfterSeconds)
+    return RejectedRequest(
+        _rejection_text(found, status, what, token),
+        status=status,
+        reason=found.reason,
+        retry_after_seconds=seconds,
+    )
+
+
+def _rejection_text(found: StatusObject, status: int, what: str, token: str) -> str:
+    text = found.message or _phrase(status)
+    if status == HTTPStatus.UNAUTHORIZED:
+        expiry = _expiry_text(token)
+        return (
+            f"{what}: the server rejects the credentials{expiry} (401 Unauthorized); log in again, "
+            "or renew the token or the certificate in the kubeconfig"
+        )
+    if status == HTTPStatus.FORBIDDEN:
+        return (
+            f"{what}: {text}; let an administrator grant it: reading needs a ClusterRole with the "
+            "verbs get, list and watch"
+        )
+    return f"{what}: {text} (status {status})"
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "the request failed"
+
+
+def _expiry_text(token: str) -> str:
+    """Return since when a JSON web token is expired; "" if that is not known."""
+    parts = token.split(".")
+    if len(parts) != 3:
+        return ""
+    try:
+        body = base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4))
+        claims = msgspec.json.decode(body)
+    except (binascii.Error, ValueError, msgspec.DecodeError):
+        return ""
+    expiry = claims.get("exp") if isinstance(claims, dict) else None
+    if not isinstance(expiry, int | float):
+        return ""
+    return f", whose token is valid until {timestamp_text(int(expiry) * 1_000_000_000)}"
+
+
+def connection_failure(error: Exception, server: str) -> UnreachableCluster:
+    """Return the error for a connection that was not made, or was cut."""
+    # aiohttp's errors are errors of ssl and of the system, with the original one inside.
+    cause = getattr(error, "certificate_error", None) or getattr(error, "os_error", None) or error
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return UnreachableCluster(
+            f"{server}: the server's certificate cannot be verified: {cause.verify_message}; set "
+            "certificate-authority-data or tls-server-name in the kubeconfig"
+        )
+    if isinstance(cause, aiohttp.ClientPayloadError | aiohttp.ServerDisconnectedError):
+        return UnreachableCluster(f"{server}: the connection was cut")
+    if isinstance(cause, TimeoutError):
+        return UnreachableCluster(f"{server}: no reply in time; check the network and the proxy")
+    number = getattr(cause, "errno", None)
+    if isinstance(number, int) and number in errno.errorcode:
+        text = os.strerror(number)
+    else:
+        text = str(cause) or type(cause).__name__
+    return UnreachableCluster(
+        f"{server} cannot be reached: {text}; check the address in the kubeconfig, and that the "
+        "cluster runs"
+    )

@@ -1,0 +1,268 @@
+"""The state of a sync, as it is reported to its destination over HTTP.
+
+`podwright sync` sends it, and the API server shows it at `/podwright/v1/sync`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Literal, TypeAlias
+
+import msgspec
+
+SyncPhase: TypeAlias = Literal["listing", "following", "stopped"]
+
+
+class BoundPods(StrEnum):
+    """What happens to pods that have a node at the source."""
+
+    initial = "initial"
+    """Those of the first list keep it."""
+    none = "none"
+    """None keeps it."""
+    kss = "kss"
+    """All that have it when they are first seen keep it, as in kube-scheduler-simulator."""
+    source = "source"
+    """All keep it, and pods that get one later are bound to it: the source schedules."""
+
+
+class SyncPolicies(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
+):
+    """The rules of a sync.
+
+    Attributes
+    ----------
+    bound : BoundPods
+        Which pods keep the node that they have at the source.
+    excludes_running : bool
+        Whether to leave out the pods that have a node in the first list.
+    follows_labels : bool
+        Whether changed labels of pods with a node are mirrored.
+    follows_resources : bool
+        Whether changed requests and limits of pods with a node are mirrored.
+    mirrors_pod_status : bool
+        Whether the phase of pods is mirrored, so that finished pods free their resources.
+    has_explicit_spread : bool
+        Whether the selector that Services and owners imply becomes constraints of the pod, instead
+        of an annotation that only podwright reads.
+    """
+
+    bound: BoundPods = BoundPods.initial
+    excludes_running: bool = False
+    follows_labels: bool = False
+    follows_resources: bool = False
+    mirrors_pod_status: bool = False
+    has_explicit_spread: bool = False
+
+
+class SyncSource(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
+):
+    """The cluster that is followed.
+
+    Attributes
+    ----------
+    name : str
+        Such as `context "prod"`.
+    server : str
+        Its address.
+    identity : str
+        The uid of its namespace kube-system.
+    """
+
+    name: str
+    server: str
+    identity: str
+
+
+class SyncScope(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
+):
+    """Which objects are followed.
+
+    Attributes
+    ----------
+    kinds : list of str
+        Resources.
+    namespaces : list of str
+        None for all.
+    selector : str
+        A label selector; "" for all objects.
+    """
+
+    kinds: Sequence[str]
+    namespaces: Sequence[str]
+    selector: str
+
+
+class SyncLag(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
+):
+    """How long changes take from their arrival to their durable write.
+
+    Attributes
+    ----------
+    changes : int
+        The changes after the first list that were written.
+    waiting : int
+        The groups of changes that wait.
+    last_seconds, mean_seconds, longest_seconds : float
+    """
+
+    changes: int
+    waiting: int
+    last_seconds: float
+    mean_seconds: float
+    longest_seconds: float
+
+
+class SyncCounts(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
+):
+    """What was done.
+
+    Attributes
+    ----------
+    created, updated, deleted : int
+        Objects of the destination.
+    rescheduled : int
+        Pods that had a node when they were first seen, and are scheduled by the destination.
+    ignored : int
+        Changes of pods with a node, which are not mirrored.
+    kept_deleted : int
+        Objects, and changes of objects, that the destination has deleted and that stay deleted.
+    """
+
+    created: int
+    updated: int
+    deleted: int
+    rescheduled: int
+    ignored: int
+    kept_deleted: int
+
+
+class SyncDrift(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
+):
+    """What the destination has placed or bound otherwise than the source.
+
+    Attributes
+    ----------
+    pods : int
+        Pods on another node.
+    claims : int
+        Bindings of claims and volumes that were not taken over.
+    """
+
+    pods: int
+    claims: int
+
+
+class Unfreed(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
+):
+    """Pods that have finished at the source and occupy resources at the destination.
+
+    Attributes
+    ----------
+    pods : int
+    milli_cpu, memory_bytes : int
+        What they request together.
+    option : str
+        The option of the sync that frees them.
+    """
+
+    pods: int
+    milli_cpu: int
+    memory_bytes: int
+    option: str = "--pod-status"
+
+
+class SyncError(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
+):
+    """Rejected requests of one kind.
+
+    Attributes
+    ----------
+    kind : str
+        Of the object.
+    reason : str
+        Of the rejection, such as Forbidden.
+    count : int
+    """
+
+    kind: str
+    reason: str
+    count: int
+
+
+class SyncDifference(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """A pod that is on different nodes.
+
+    Attributes
+    ----------
+    pod : str
+        Its `namespace/name`.
+    nodes : list of str
+        At the source, then at each destination; "" where it has none.
+    """
+
+    pod: str
+    nodes: Sequence[str]
+
+
+class SyncStatus(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
+):
+    """The state of a sync and of one of its destinations.
+
+    Attributes
+    ----------
+    source : SyncSource
+    phase : str
+    started_at, reported_at : str
+        RFC 3339.
+    scope : SyncScope
+    policies : SyncPolicies
+    lag : SyncLag
+    counts : SyncCounts
+    drift : SyncDrift
+    unfreed : Unfreed
+    errors : list of SyncError
+    last_error : str
+        "" without one.
+    source_failures : int
+        Failed requests to the source, and cut watches.
+    warnings : list of str
+        Which kinds are not followed, and why.
+    sides : list of str
+        The names of the source and of the destinations, in the order of `nodes`.
+    here : int
+        Which of the sides the destination is.
+    differences : list of SyncDifference
+        The pods that all sides have placed, and not on the same node.
+    differences_left_out : int
+        How many more there are.
+    """
+
+    source: SyncSource
+    phase: SyncPhase
+    started_at: str
+    reported_at: str
+    scope: SyncScope
+    policies: SyncPolicies
+    lag: SyncLag
+    counts: SyncCounts
+    drift: SyncDrift
+    unfreed: Unfreed
+    errors: Sequence[SyncError]
+    last_error: str
+    source_failures: int
+    warnings: Sequence[str]
+    sides: Sequence[str]
+    here: int
+    differences: Sequence[SyncDifference]
+    differences_left_out: int

@@ -1,0 +1,243 @@
+"""Attached volumes: a VolumeAttachment for each CSI volume that pods of a node use.
+
+The controller attaches the volumes of bound claims when their pods are on a node, and detaches
+them when no pod needs them there. A volume that only one node can use is attached to another node
+when it is detached from the first. The driver, which confirms an attachment in a real cluster, is
+simulated by the controller: an attachment is confirmed at once. So is what kubelets report: the
+volumes that the pods of a node use.
+
+Attachments with other names, which users have created, are left alone.
+
+Upstream: pkg/controller/volume/attachdetach/reconciler/reconciler.go;
+pkg/volume/csi/csi_attacher.go
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, Final, Literal
+
+from podwright.api import patched, section
+from podwright.controllers.actions import deletion_by, event_by
+from podwright.controllers.interface import (
+    ControllerAction,
+    CreateObject,
+    PodChange,
+    SyncAt,
+    SyncDue,
+    UpdateObject,
+)
+from podwright.controllers.kinds import NODE, POD, PV, PVC, VOLUME_ATTACHMENT, GroupKind
+from podwright.controllers.lister import Lister
+from podwright.controllers.pvc_users import PvcUsers, claims_of
+from podwright.objects import (
+    KubernetesObject,
+    NamespacedName,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    VolumeAttachment,
+)
+from podwright.schema import decode
+
+DRIVER_USER: Final = "csi-attacher"
+"""The user that confirms attachments; the sidecar of drivers has this name."""
+
+KUBELET_USER: Final = "kubelet"
+
+_DRIVER: Final = ("storage.k8s.io", "CSIDriver")
+_OWN_NAME: Final = re.compile(r"csi-[0-9a-f]{64}")
+_SHARED_MODES: Final = frozenset({"ReadWriteMany", "ReadOnlyMany"})
+_ELSEWHERE: Final = (
+    "Volume is already exclusively attached to one node and can't be attached to another"
+)
+
+
+class AttachDetachController:
+    """Attaches and detaches the volumes of nodes; the keys are the names of nodes.
+
+    Parameters
+    ----------
+    lister : Lister
+        The objects of the cluster.
+    has_kubelets : bool
+        Whether the volumes in use are written for simulated kubelets; others write them.
+    """
+
+    name = "attachdetach-controller"
+    kinds: Sequence[GroupKind] = (POD, PVC, NODE, VOLUME_ATTACHMENT)
+    pod_changes = PodChange.SPEC | PodChange.TERMINAL | PodChange.ADDED | PodChange.DELETED
+    only_with_volumes: Literal[True] = True
+
+    def __init__(self, lister: Lister, *, has_kubelets: bool = True) -> None:
+        self._lister = lister
+        self._has_kubelets = has_kubelets
+        self._users = PvcUsers(lister)
+        # The names of the attachments to each node.
+        self._attached: dict[str, dict[str, None]] = {}
+        # The nodes that wait for a volume, by its name.
+        self._waiting: dict[str, dict[str, None]] = {}
+
+    def observe(
+        self, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> Iterable[NamespacedName]:
+        """Return the nodes whose volumes may have to be attached or detached."""
+        present = new if new is not None else old
+        if isinstance(present, Pod):
+            self._users.observe(old, new)
+            node = present.spec.node_name
+            return (node,) if node and any(True for _ in claims_of(present)) else ()
+        if isinstance(present, PersistentVolumeClaim):
+            is_bound = isinstance(new, PersistentVolumeClaim) and new.spec.volume_name
+            was_bound = isinstance(old, PersistentVolumeClaim) and old.spec.volume_name
+            if not is_bound or was_bound:
+                return ()
+            return [pod.spec.node_name for pod in self._users.of(present.key) if pod.spec.node_name]
+        if isinstance(present, VolumeAttachment):
+            return self._observe_attachment(present, is_gone=new is None)
+        return (present.name,) if present is not None and old is None else ()
+
+    def _observe_attachment(
+        self, attachment: VolumeAttachment, *, is_gone: bool
+    ) -> Iterable[NamespacedName]:
+        node = attachment.spec.node_name
+        names = self._attached.setdefault(node, {})
+        if not is_gone:
+            names[attachment.name] = None
+            return (node,)
+        names.pop(attachment.name, None)
+        if not names:
+            del self._attached[node]
+        return (node, *self._waiting.pop(attachment.spec.source.persistent_volume_name or "", ()))
+
+    def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
+        """Attach and detach the volumes of a node."""
+        desired = dict(self._desired(key))
+        in_use = self._unique_names(desired) if self._has_kubelets else None
+        actions: list[ControllerAction] = []
+        attached: list[str] = []
+        for name in self._attached.get(key, ()):
+            present = self._lister.get(VOLUME_ATTACHMENT, name)
+            if not isinstance(present, VolumeAttachment) or not _OWN_NAME.fullmatch(name):
+                continue
+            volume = self._lister.get(PV, present.spec.source.persistent_volume_name or "")
+            pods = desired.pop(volume.name, None) if volume is not None else None
+            if pods is None:
+                if present.metadata.deletion_timestamp is None:
+                    actions.append(deletion_by(self.name, present))
+                continue
+            assert volume is not None, "a volume that pods use"
+            attached.append(_unique_name(volume))
+            if not present.status.attached:
+                actions.append(
+                    UpdateObject(patched(present, status={"attached": True}), "status", DRIVER_USER)
+                )
+                note = f'AttachVolume.Attach succeeded for volume "{volume.name}" '
+                actions += [
+                    event_by(self.name, pod, "SuccessfulAttachVolume", note) for pod in pods
+                ]
+        node = self._lister.get(NODE, key)
+        if node is None:
+            return actions
+        for volume_name, pods in desired.items():
+            actions += self._attach(key, volume_name, pods)
+        if in_use is not None and (section(node, "status").get("volumesInUse") or []) != in_use:
+            new = patched(node, status={"volumesInUse": in_use or None})
+            actions.append(UpdateObject(new, "status", KUBELET_USER))
+            # Another component writes the attached volumes, to the changed node.
+            return [*actions, SyncAt(now_ns, SyncDue(self.name, key))]
+        written = [{"name": each, "devicePath": ""} for each in sorted(attached)] or None
+        if section(node, "status").get("volumesAttached") != written:
+            new = patched(node, status={"volumesAttached": written})
+            actions.append(UpdateObject(new, "status", self.name))
+        return actions
+
+    def _desired(self, node: str) -> Iterator[tuple[str, list[Pod]]]:
+        """Yield the names of the volumes that pods of a node use, with the pods."""
+        users: dict[str, list[Pod]] = {}
+        for _, pod in sorted(self._lister.pods_on(node).items()):
+            if pod.is_terminal:
+                continue
+            for key in claims_of(pod):
+                claim = self._lister.get(PVC, key)
+                if isinstance(claim, PersistentVolumeClaim) and claim.spec.volume_name:
+                    users.setdefault(claim.spec.volume_name, []).append(pod)
+        for name, pods in users.items():
+            volume = self._lister.get(PV, name)
+            if volume is not None and self._is_attachable(volume):
+                yield name, pods
+
+    def _unique_names(self, volumes: Iterable[str]) -> list[str]:
+        found = (self._lister.get(PV, name) for name in volumes)
+        return sorted(_unique_name(volume) for volume in found if volume is not None)
+
+    def _is_attachable(self, volume: KubernetesObject) -> bool:
+        source = _source(volume)
+        if not source:
+            return False
+        # Upstream attaches the volumes of a driver that has no object.
+        driver = self._lister.get(_DRIVER, str(source.get("driver")))
+        return driver is None or section(driver, "spec").get("attachRequired") is not False
+
+    def _attach(self, node: str, name: str, pods: list[Pod]) -> list[ControllerAction]:
+        volume = self._lister.get(PV, name)
+        assert isinstance(volume, PersistentVolume), "a volume that pods use"
+        if not _SHARED_MODES.intersection(volume.spec.access_modes):
+            elsewhere = [
+                each
+                for each in self._lister.all(VOLUME_ATTACHMENT).values()
+                if isinstance(each, VolumeAttachment)
+                and each.spec.source.persistent_volume_name == name
+                and each.spec.node_name != node
+            ]
+            if elsewhere:
+                return self._wait(node, volume, pods)
+        source = _source(volume)
+        driver = str(source["driver"])
+        digest = sha256(f"{source['volumeHandle']}{driver}{node}".encode()).hexdigest()
+        attachment = {
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "VolumeAttachment",
+            "metadata": {"name": f"csi-{digest}"},
+            "spec": {
+                "attacher": driver,
+                "nodeName": node,
+                "source": {"persistentVolumeName": name},
+            },
+            "status": {"attached": False},
+        }
+        return [CreateObject(decode(attachment), self.name)]
+
+    def _wait(self, node: str, volume: PersistentVolume, pods: list[Pod]) -> list[ControllerAction]:
+        """Report that a volume is attached to another node, once for each wait."""
+        nodes = self._waiting.setdefault(volume.name, {})
+        if node in nodes:
+            return []
+        nodes[node] = None
+        note = f'Multi-Attach error for volume "{volume.name}" {_ELSEWHERE}'
+        return [
+            event_by(self.name, pod, "FailedAttachVolume", note, is_warning=True) for pod in pods
+        ]
+
+    def state(self) -> dict[str, Any]:
+        """Return nothing: the objects show the whole state."""
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Restore nothing."""
+
+
+def _source(volume: KubernetesObject) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = section(volume, "spec").get("csi") or {}
+    return found
+
+
+def _unique_name(volume: KubernetesObject) -> str:
+    """Return the name of a volume in the status of nodes.
+
+    Upstream: pkg/volume/util/util.go, GetUniqueVolumeName
+    """
+    source = _source(volume)
+    return f"kubernetes.io/csi/{source['driver']}^{source['volumeHandle']}"

@@ -1,0 +1,204 @@
+"""Leader election by a Lease: one of several replicas schedules.
+
+Theory of operation
+-------------------
+A replica reads the Lease every retry period. It takes the Lease if it has no holder, or if its
+holder has not renewed it for the lease duration as observed here: clocks of two machines are never
+compared. The holder renews it; if that fails for the renew deadline, which is shorter than the
+lease duration, it stops scheduling before another replica can start. All writes name the version
+that was read, so of two replicas one gets a conflict.
+
+Upstream: staging/src/k8s.io/client-go/tools/leaderelection/leaderelection.go
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+
+from podwright.client.cluster import RejectedRequest, UnreachableCluster
+from podwright.client.cluster.write_connection import WriteConnection
+from podwright.objects import Document, PodwrightError, timestamp_text_micro
+
+_RELEASED_SECONDS: Final = 1
+
+
+class LostLease(PodwrightError):  # noqa: N818 - named for what it is
+    """The Lease was not renewed in time; another replica may schedule."""
+
+    is_remote = True
+
+
+class ElectionTimes(msgspec.Struct, frozen=True, kw_only=True):
+    """The periods of the election, in nanoseconds, as a KubeSchedulerConfiguration has them."""
+
+    lease_duration_ns: int
+    renew_deadline_ns: int
+    retry_period_ns: int
+
+
+class LeaseState:
+    """What a replica knows of the Lease, without I/O.
+
+    Parameters
+    ----------
+    identity : str
+        Of this replica.
+    times : ElectionTimes
+    """
+
+    def __init__(self, identity: str, times: ElectionTimes) -> None:
+        self.identity = identity
+        self.times = times
+        self._observed: Document | None = None
+        self._observed_ns = 0
+
+    def observe(self, lease: Document | None, now_ns: int) -> None:
+        """Take the Lease as it is; None if there is none."""
+        spec = None if lease is None else lease.get("spec") or {}
+        before = None if self._observed is None else self._observed.get("spec") or {}
+        if spec != before or self._observed is None:
+            self._observed_ns = now_ns
+        self._observed = lease
+
+    def lease_to_write(self, now_ns: int, wall_ns: int) -> Document | None:
+        """Return the Lease to write: to take or to renew it; None while another holds it.
+
+        Parameters
+        ----------
+        now_ns : int
+            On the monotonic clock.
+        wall_ns : int
+            Since 1970, for the times in the Lease.
+        """
+        lease = self._observed or {}
+        spec = lease.get("spec") or {}
+        holder = spec.get("holderIdentity") or ""
+        is_mine = holder == self.identity
+        duration_ns = int(spec.get("leaseDurationSeconds") or 0) * 1_000_000_000
+        if holder and not is_mine and now_ns < self._observed_ns + duration_ns:
+            return None
+        now = timestamp_text_micro(wall_ns)
+        seconds = self.times.lease_duration_ns // 1_000_000_000
+        is_transition = bool(holder) and not is_mine
+        changed = {
+            "holderIdentity": self.identity,
+            "leaseDurationSeconds": max(1, seconds),
+            "renewTime": now,
+            "acquireTime": spec.get("acquireTime", now) if is_mine else now,
+            "leaseTransitions": int(spec.get("leaseTransitions") or 0) + is_transition,
+        }
+        return {**lease, "spec": {**spec, **changed}}
+
+    def released(self) -> Document | None:
+        """Return the Lease without a holder; None if this replica does not hold it."""
+        lease = self._observed or {}
+        spec = lease.get("spec") or {}
+        if spec.get("holderIdentity") != self.identity:
+            return None
+        return {
+            **lease,
+            "spec": {**spec, "holderIdentity": "", "leaseDurationSeconds": _RELEASED_SECONDS},
+        }
+
+
+class LeaseElection:
+    """Takes and renews a Lease.
+
+    Parameters
+    ----------
+    connection : WriteConnection
+    namespace, name : str
+        Of the Lease.
+    state : LeaseState
+    """
+
+    def __init__(
+        self, connection: WriteConnection, namespace: str, name: str, state: LeaseState
+    ) -> None:
+        self._connection = connection
+        self._collection = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+        self._name = name
+        self._namespace = namespace
+        self._state = state
+
+    async def acquire(self) -> None:
+        """Wait until this replica holds the Lease.
+
+        Raises
+        ------
+        RejectedRequest
+            It may not be read or written.
+        """
+        while True:
+            if await self._try():
+                return
+            await asyncio.sleep(self._state.times.retry_period_ns / 1e9)
+
+    async def renew(self) -> None:
+        """Renew the Lease, until cancelled.
+
+        Raises
+        ------
+        LostLease
+            It was not renewed within the renew deadline.
+        """
+        times = self._state.times
+        # A request that hangs leaves time for another one, as in kube-scheduler.
+        timeout_seconds = times.renew_deadline_ns / 2e9
+        renewed_ns = time.monotonic_ns()
+        while True:
+            await asyncio.sleep(times.retry_period_ns / 1e9)
+            try:
+                if await asyncio.wait_for(self._try(), timeout_seconds):
+                    renewed_ns = time.monotonic_ns()
+            except (RejectedRequest, UnreachableCluster, TimeoutError):
+                pass  # the deadline decides
+            if time.monotonic_ns() - renewed_ns > times.renew_deadline_ns:
+                raise LostLease(
+                    f"the lease {self._namespace}/{self._name} was not renewed for "
+                    f"{times.renew_deadline_ns / 1e9:g} s; the process ends, so that another "
+                    "replica can schedule"
+                )
+
+    async def release(self) -> None:
+        """Give the Lease away, so that another replica need not wait for its end."""
+        lease = self._state.released()
+        if lease is not None:
+            body = msgspec.json.encode(lease)
+            await self._connection.write("PUT", f"{self._collection}/{self._name}", body)
+
+    async def _try(self) -> bool:
+        path = f"{self._collection}/{self._name}"
+        lease: Document | None = None
+        try:
+            lease = msgspec.json.decode(await self._connection.get(path))
+        except RejectedRequest as error:
+            if error.status != HTTPStatus.NOT_FOUND:
+                raise
+        state = self._state
+        state.observe(lease, time.monotonic_ns())
+        due = state.lease_to_write(time.monotonic_ns(), time.time_ns())
+        if due is None:
+            return False
+        try:
+            if lease is None:
+                head = {
+                    "apiVersion": "coordination.k8s.io/v1",
+                    "kind": "Lease",
+                    "metadata": {"name": self._name, "namespace": self._namespace},
+                }
+                body = msgspec.json.encode({**head, **due})
+                written = await self._connection.write("POST", self._collection, body)
+            else:
+                written = await self._connection.write("PUT", path, msgspec.json.encode(due))
+        except RejectedRequest as error:
+            if error.status == HTTPStatus.CONFLICT:
+                return False
+            raise
+        state.observe(msgspec.json.decode(written), time.monotonic_ns())
+        return True

@@ -1,0 +1,29 @@
+from podwright.objects.event_series import RECENT_MAX, SERIES_NS, EventSeries
+
+
+def test_an_event_within_the_time_of_a_series_is_counted():
+    series: EventSeries[str] = EventSeries()
+    assert series.repeated("a", 0) is None
+    series.begin("a", "/events/a", 0)
+    assert series.repeated("b", 1) is None
+    found = series.repeated("a", SERIES_NS - 1)
+    assert found
+    assert (found.path, found.count) == ("/events/a", 2)
+    assert found.series == {
+        "series": {"count": 2, "lastObservedTime": "1970-01-01T00:05:59.999999Z"}
+    }
+    # The time begins anew with each occurrence.
+    assert series.repeated("a", 2 * SERIES_NS - 2)
+    assert series.repeated("a", 3 * SERIES_NS - 2) is None
+
+
+def test_the_least_recent_event_is_forgotten_first():
+    series: EventSeries[int] = EventSeries()
+    for number in range(RECENT_MAX):
+        series.begin(number, "", 0)
+    assert series.repeated(0, 1)
+    series.begin(RECENT_MAX, "", 2)
+    assert series.repeated(1, 3) is None
+    assert series.repeated(0, 3)
+    series.forget(0)
+    assert series.repeated(0, 4) is None

@@ -1,0 +1,122 @@
+"""Reads the objects of a cluster once.
+
+Upstream: simulator/oneshotimporter/importer.go (kube-scheduler-simulator)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+
+from podwright.client.cluster import ReadConnection, Reflector, RejectedRequest
+from podwright.objects import Document
+from podwright.sync.claim_copy import settled
+from podwright.sync.object_copy import stored_copy
+from podwright.sync.source_kinds import SourceKind, source_kinds
+
+Progress = Callable[[str, int, int], None]
+"""Called with a resource, how many objects were read, and how many follow."""
+
+_ABSENT: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.FORBIDDEN})
+
+
+class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What is read of a cluster.
+
+    Attributes
+    ----------
+    kinds : sequence of str
+        Resources; none for all that decisions depend on.
+    namespaces : sequence of str
+        Of objects in namespaces; none for all.
+    selector : str
+        A label selector for all kinds, as kube-scheduler-simulator has it.
+    excludes_running : bool
+        Whether to leave out pods that have a node.
+    """
+
+    kinds: Sequence[str] = ()
+    namespaces: Sequence[str] = ()
+    selector: str = ""
+    excludes_running: bool = False
+
+
+class ImportedCluster(msgspec.Struct, frozen=True):
+    """The objects of a cluster.
+
+    Attributes
+    ----------
+    objects : list of tuple
+        Each with its kind, in the order in which they can be created.
+    warnings : list of str
+        Which kinds were left out, and why.
+    """
+
+    objects: list[tuple[SourceKind, Document]]
+    warnings: list[str]
+
+
+async def read_cluster(
+    connection: ReadConnection, options: ImportOptions, progress: Progress | None = None
+) -> ImportedCluster:
+    """Read the objects of all kinds, one kind after the other.
+
+    Raises
+    ------
+    InputError
+        An unknown kind.
+    RejectedRequest, UnreachableCluster
+    """
+    found = ImportedCluster([], [])
+    for kind in source_kinds(options.kinds):
+        try:
+            for namespace in _namespaces(kind, options):
+                await _read_kind(connection, kind, namespace, options, found.objects, progress)
+        except RejectedRequest as error:
+            if kind.is_required or error.status not in _ABSENT:
+                raise
+            found.warnings.append(f"no {kind.resource} are read: {error}")
+    return ImportedCluster(settled(found.objects), found.warnings)
+
+
+def _namespaces(kind: SourceKind, options: ImportOptions) -> Sequence[str]:
+    return options.namespaces if kind.is_namespaced and options.namespaces else ("",)
+
+
+async def _read_kind(
+    connection: ReadConnection,
+    kind: SourceKind,
+    namespace: str,
+    options: ImportOptions,
+    objects: list[tuple[SourceKind, Document]],
+    progress: Progress | None,
+) -> None:
+    begun = len(objects)
+
+    def on_page(remaining: int) -> None:
+        if progress is not None:
+            progress(kind.resource, reflector.state.listed, remaining)
+
+    query = {"labelSelector": options.selector} if options.selector else {}
+    reflector = Reflector(connection, kind.path(namespace), query, streams=False, on_page=on_page)
+    async for batch in reflector.batches():
+        for change in batch.changes:
+            obj = msgspec.json.decode(change.body)
+            if not _is_left_out(kind, obj, options):
+                objects.append((kind, stored_copy(kind, obj)))
+        break
+    if progress is not None:
+        progress(kind.resource, len(objects) - begun, 0)
+
+
+def _is_left_out(kind: SourceKind, obj: Document, options: ImportOptions) -> bool:
+    if kind.resource == "namespaces" and options.namespaces:
+        return obj["metadata"]["name"] not in options.namespaces
+    return (
+        options.excludes_running
+        and kind.resource == "pods"
+        and bool((obj.get("spec") or {}).get("nodeName"))
+    )

@@ -1,0 +1,198 @@
+"""Keeps destinations like a source: executes what a mirror decides, in order.
+
+Changes of one object are executed one after the other, those of different objects of a kind side by
+side, and kinds in the order in which their changes were made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from typing import Final
+
+import msgspec
+
+from podwright.client import SyncDifference
+from podwright.client.cluster import Meta, RejectedRequest, UnreachableCluster
+from podwright.sync.change_merge import SourceChange
+from podwright.sync.mirror import Mirror, Operation
+from podwright.sync.placements import Placements
+from podwright.sync.target import SavedState, Target
+
+_PARALLEL: Final = 32
+_SAVE_SECONDS: Final = 2.0
+
+
+class _Pod(msgspec.Struct, frozen=True):
+    class _Spec(msgspec.Struct, frozen=True):
+        nodeName: str = ""  # noqa: N815 - the field of the API
+
+    class _Status(msgspec.Struct, frozen=True):
+        class _Condition(msgspec.Struct, frozen=True):
+            type: str
+            reason: str = ""
+
+        conditions: Sequence[_Condition] | None = None
+
+    metadata: Meta
+    spec: _Spec = _Spec()
+    status: _Status = _Status()
+
+    @property
+    def decided_node(self) -> str | None:
+        """The node; "" for a pod that is unschedulable, None for one that was not tried yet."""
+        if self.spec.nodeName:
+            return self.spec.nodeName
+        unschedulable = ("PodScheduled", "Unschedulable")
+        conditions = self.status.conditions or ()
+        return "" if any((c.type, c.reason) == unschedulable for c in conditions) else None
+
+
+_PODS: Final = msgspec.json.Decoder(_Pod)
+
+
+class Lag:
+    """How long changes take from their arrival to their durable write.
+
+    Attributes
+    ----------
+    count : int
+        Changes that were written.
+    last_ns, longest_ns : int
+        Of all changes after the first list.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.last_ns = 0
+        self.longest_ns = 0
+        self._sum_ns = 0
+
+    def add(self, lag_ns: int) -> None:
+        """Take the lag of one change."""
+        self.count += 1
+        self.last_ns = lag_ns
+        self._sum_ns += lag_ns
+        self.longest_ns = max(self.longest_ns, lag_ns)
+
+    @property
+    def mean_ns(self) -> int:
+        """The mean lag."""
+        return self._sum_ns // self.count if self.count else 0
+
+
+class Destination:
+    """A destination with its mirror, which follows the source at its own pace.
+
+    Parameters
+    ----------
+    target : Target
+    mirror : Mirror
+    side : int
+        Its side of the placements.
+
+    Attributes
+    ----------
+    lag : Lag
+    is_synced : bool
+        Whether it has all objects of the first list.
+    """
+
+    def __init__(self, target: Target, mirror: Mirror, side: int) -> None:
+        self.target = target
+        self.mirror = mirror
+        self.side = side
+        self.lag = Lag()
+        self.is_synced = False
+        self._queue: asyncio.Queue[Sequence[SourceChange]] = asyncio.Queue()
+
+    @property
+    def waiting(self) -> int:
+        """How many groups of changes wait."""
+        return self._queue.qsize()
+
+    def put(self, changes: Sequence[SourceChange]) -> None:
+        """Add changes; an empty sequence is the end of the first list."""
+        self._queue.put_nowait(changes)
+
+    async def follow(self) -> None:
+        """Execute changes, until cancelled."""
+        while True:
+            changes = await self._queue.get()
+            if changes:
+                await self._execute(changes)
+                continue
+            for resource, key in self.mirror.synced():
+                await self.target.remove(resource, key)
+            self.is_synced = True
+
+    async def save(self, source: str) -> None:
+        """Save the state for a later sync every few seconds, until cancelled."""
+        saved = ""
+        while True:
+            await asyncio.sleep(_SAVE_SECONDS)
+            if self.is_synced and saved != self.mirror.synced_until:
+                saved = self.mirror.synced_until
+                await self.save_now(source)
+
+    async def save_now(self, source: str) -> None:
+        """Save the state for a later sync."""
+        if not self.is_synced:
+            return
+        try:
+            await self.target.save(SavedState(source, self.mirror.synced_until))
+        except (RejectedRequest, UnreachableCluster) as error:
+            self.target.last_error = str(error)
+
+    async def watch_pods(
+        self, placements: Placements, report: Callable[[SyncDifference], None]
+    ) -> None:
+        """Follow where the destination places pods, until cancelled."""
+        async for batch in self.target.pods().batches():
+            for change in batch.changes:
+                if change.event == "Delete":
+                    placements.drop(self.side, change.meta.key)
+                    continue
+                node = _PODS.decode(change.body).decided_node
+                if found := placements.put(self.side, change.meta.key, node):
+                    report(found)
+
+    async def _execute(self, changes: Sequence[SourceChange]) -> None:
+        for _, group in groupby(changes, key=lambda each: each.kind.resource):
+            by_key: dict[str, list[tuple[SourceChange, Sequence[Operation]]]] = {}
+            for change in group:
+                # The mirror takes the changes in their order; only their execution is parallel.
+                operations = self.mirror.take(change)
+                by_key.setdefault(change.change.meta.key, []).append((change, operations))
+            limit = asyncio.Semaphore(_PARALLEL)
+            await asyncio.gather(*(self._of_object(each, limit) for each in by_key.values()))
+
+    async def _of_object(
+        self,
+        changes: Iterable[tuple[SourceChange, Sequence[Operation]]],
+        limit: asyncio.Semaphore,
+    ) -> None:
+        async with limit:
+            for change, operations in changes:
+                for operation in operations:
+                    await self.target.execute(operation)
+                if operations and self.is_synced:
+                    self.lag.add(time.monotonic_ns() - change.received_ns)
+
+
+def note_placements(
+    changes: Sequence[SourceChange],
+    placements: Placements,
+    report: Callable[[SyncDifference], None],
+) -> None:
+    """Take where the source has placed pods."""
+    for each in changes:
+        if each.kind.resource != "pods":
+            continue
+        change = each.change
+        if change.event == "Delete":
+            placements.drop(0, change.meta.key)
+        elif found := placements.put(0, change.meta.key, _PODS.decode(change.body).decided_node):
+            report(found)

@@ -1,0 +1,55 @@
+"""What a record leaves out of an object: what is confidential, and what no decision depends on."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from podwright.objects import Document
+
+REDACTED: Final = "redacted"
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
+
+
+def redacted(obj: Document) -> Document:
+    """Return an object without its confidential fields.
+
+    These are managed fields, the last applied configuration and, of containers, the values of
+    environment variables, commands and arguments.
+    """
+    metadata = {k: v for k, v in obj["metadata"].items() if k != "managedFields"}
+    annotations = metadata.get("annotations")
+    if annotations and _LAST_APPLIED in annotations:
+        metadata["annotations"] = {k: v for k, v in annotations.items() if k != _LAST_APPLIED}
+    found = {**obj, "metadata": metadata}
+    if "spec" in obj and isinstance(obj["spec"], dict):
+        found["spec"] = _spec(obj["spec"])
+    return found
+
+
+def _spec(spec: Document) -> Document:
+    found = dict(spec)
+    for field in _CONTAINERS:
+        if found.get(field):
+            found[field] = [_container(each) for each in found[field]]
+    template = found.get("template")
+    if isinstance(template, dict) and isinstance(template.get("spec"), dict):
+        # The templates of workloads have the same containers, and a copy of the annotation.
+        metadata = {"metadata": template.get("metadata") or {}}
+        found["template"] = {**redacted({**template, **metadata})}
+    return found
+
+
+def _container(container: Document) -> Document:
+    found = dict(container)
+    if found.get("env"):
+        found["env"] = [_variable(each) for each in found["env"]]
+    for field in ("command", "args"):
+        if found.get(field):
+            found[field] = [REDACTED]
+    return found
+
+
+def _variable(variable: Any) -> Document:
+    kept: Document = {"name": variable["name"]}
+    return {**kept, "value": REDACTED} if "value" in variable else dict(variable)

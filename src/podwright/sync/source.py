@@ -1,0 +1,162 @@
+"""Follows the objects of several kinds of a source.
+
+The kinds are listed one after the other, so that an object follows what it refers to. Each is
+watched from then on.
+
+Upstream: simulator/syncer/syncer.go, simulator/recorder/recorder.go (kube-scheduler-simulator)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+
+from podwright.client.cluster import Batch, ReadConnection, Reflector, RejectedRequest
+from podwright.sync.change_merge import WINDOW_NS, ChangeMerge, SourceChange
+from podwright.sync.source_kinds import SourceKind
+
+_ABSENT: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.FORBIDDEN})
+
+
+class Scope(msgspec.Struct, frozen=True, kw_only=True):
+    """Which objects are followed.
+
+    Attributes
+    ----------
+    kinds : sequence of SourceKind
+    namespaces : sequence of str
+        Of objects in namespaces; none for all.
+    selector : str
+        A label selector.
+    """
+
+    kinds: Sequence[SourceKind]
+    namespaces: Sequence[str] = ()
+    selector: str = ""
+
+    def collections(self, kind: SourceKind) -> Sequence[str]:
+        """Return the paths of the collections of a kind."""
+        names = self.namespaces if kind.is_namespaced and self.namespaces else ("",)
+        return [kind.path(namespace) for namespace in names]
+
+
+class Source:
+    """The changes of a cluster.
+
+    Parameters
+    ----------
+    connection : ReadConnection
+    scope : Scope
+    on_failure : callable, optional
+        Called with a resource and each error before the next attempt.
+    window_ns : int
+        How long a change waits for earlier ones of other kinds.
+
+    Attributes
+    ----------
+    warnings : list of str
+        Which kinds are not followed, and why.
+    failures : int
+        Failed requests and cut watches.
+    is_synced : bool
+        Whether all kinds were listed.
+    """
+
+    def __init__(
+        self,
+        connection: ReadConnection,
+        scope: Scope,
+        *,
+        on_failure: Callable[[str, Exception], None] | None = None,
+        window_ns: int = WINDOW_NS,
+    ) -> None:
+        self.warnings: list[str] = []
+        self.failures = 0
+        self.is_synced = False
+        self._connection = connection
+        self._scope = scope
+        self._on_failure = on_failure
+        self._window_ns = window_ns
+        self._merge = ChangeMerge(window_ns)
+        self._arrived = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def changes(self) -> AsyncIterator[Sequence[SourceChange]]:
+        """Yield the changes in order, without end; an empty sequence when all kinds are listed.
+
+        Raises
+        ------
+        RejectedRequest, UnreachableCluster
+            The first list of a kind fails.
+        """
+        try:
+            for number, kind in enumerate(self._scope.kinds):
+                for path in self._scope.collections(kind):
+                    first = await self._follow(kind, path, seed=number)
+                    if first is not None and first.changes:
+                        yield [
+                            SourceChange(kind, each, first.received_ns) for each in first.changes
+                        ]
+            self.is_synced = True
+            yield ()
+            while True:
+                await self._arrived.wait()
+                await asyncio.sleep(self._window_ns / 1e9)
+                if due := self._merge.due(time.monotonic_ns()):
+                    yield due
+                if not len(self._merge):
+                    self._arrived.clear()
+                for task in self._tasks:
+                    if task.done():
+                        task.result()
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def rest(self) -> Sequence[SourceChange]:
+        """Return the changes that arrived and were not yielded yet."""
+        return self._merge.rest()
+
+    async def _follow(self, kind: SourceKind, path: str, *, seed: int) -> Batch | None:
+        """Begin to follow a collection; return its first list."""
+
+        def failed(error: Exception) -> None:
+            self.failures += 1
+            if self._on_failure is not None:
+                self._on_failure(kind.resource, error)
+
+        query = {"labelSelector": self._scope.selector} if self._scope.selector else {}
+        reflector = Reflector(
+            self._connection,
+            path,
+            query,
+            seed=seed,
+            gives_up=not self._tasks,  # the address is right: an earlier kind was listed
+            on_failure=failed,
+        )
+        batches = reflector.batches()
+        try:
+            first = await anext(batches)
+        except RejectedRequest as error:
+            if kind.is_required or error.status not in _ABSENT:
+                raise
+            self.warnings.append(f"no {kind.resource} are followed: {error}")
+            return None
+        while not first.is_synced:
+            first = await anext(batches)
+
+        async def follow() -> None:
+            async for batch in batches:
+                for each in batch.changes:
+                    self._merge.add(SourceChange(kind, each, batch.received_ns))
+                if batch.changes:
+                    self._arrived.set()
+
+        self._tasks.append(asyncio.create_task(follow()))
+        return first

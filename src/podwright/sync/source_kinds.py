@@ -1,0 +1,139 @@
+"""The kinds that are read of a source, and their order.
+
+Upstream: simulator/oneshotimporter/importer.go, `DefaultGVRs` (kube-scheduler-simulator)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+import msgspec
+
+from podwright.objects import (
+    CoschedulingPodGroup,
+    FieldError,
+    InputError,
+    KubernetesObject,
+    PodGroup,
+    nearest,
+    quoted,
+)
+from podwright.schema import Kind, built_in
+
+_REQUIRED: Final = (
+    "namespaces", "priorityclasses", "storageclasses", "persistentvolumeclaims", "nodes",
+    "persistentvolumes", "pods",
+)  # fmt: skip
+"""What kube-scheduler-simulator imports, in its order: an object follows what it refers to."""
+
+_OPTIONAL: Final = (
+    "runtimeclasses", "csidrivers", "csinodes", "csistoragecapacities", "poddisruptionbudgets",
+    "deviceclasses", "resourceslices", "resourceclaimtemplates", "resourceclaims",
+)  # fmt: skip
+"""What decisions depend on besides. A cluster that does not serve one of them is complete."""
+
+_WORKLOADS: Final = ("services", "replicationcontrollers", "replicasets", "statefulsets")
+"""What the default spreading of pods depends on. Records have them; a sync only reads them."""
+
+
+class SourceKind(msgspec.Struct, frozen=True):
+    """A kind of object that is read.
+
+    Attributes
+    ----------
+    api_version, kind, resource : str
+    is_namespaced : bool
+    is_required : bool
+        Whether a server that does not serve it is an error.
+    """
+
+    api_version: str
+    kind: str
+    resource: str
+    is_namespaced: bool
+    is_required: bool
+
+    @property
+    def is_workload(self) -> bool:
+        """Whether it is a Service, or an owner of pods."""
+        return self.resource in _WORKLOADS
+
+    def path(self, namespace: str = "", name: str = "") -> str:
+        """Return the path of a collection, or of an object."""
+        root = "/apis/" if "/" in self.api_version else "/api/"
+        within = f"namespaces/{namespace}/" if namespace and self.is_namespaced else ""
+        path = f"{root}{self.api_version}/{within}{self.resource}"
+        return f"{path}/{name}" if name else path
+
+
+def source_kinds(names: Sequence[str] = (), *, has_workloads: bool = False) -> Sequence[SourceKind]:
+    """Return the kinds in the order in which they are read and created; pods are last.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Resources or their short names, in any order; none for all.
+    has_workloads : bool
+        Whether Services and the owners of pods are among them.
+
+    Raises
+    ------
+    InputError
+        With the names that are no kinds of these.
+    """
+    workloads = _WORKLOADS if has_workloads else ()
+    ordered = (*_REQUIRED[:-1], *_OPTIONAL, *workloads, _REQUIRED[-1])
+    kinds = {name: _source_kind(name) for name in ordered}
+    if not names:
+        return tuple(kinds.values())
+    chosen, errors = set(), []
+    for name in names:
+        found = built_in().resource(name)
+        if found is None or found.row.resource not in kinds:
+            near = nearest(name, kinds)
+            hint = f"; did you mean {quoted(near)}?" if near else f": {', '.join(ordered)}"
+            message = f"{quoted(name)} is none of the kinds that can be read{hint}"
+            errors.append(FieldError(source="options", path="--kinds", message=message))
+        else:
+            chosen.add(found.row.resource)
+    if errors:
+        raise InputError(errors)
+    return tuple(
+        msgspec.structs.replace(kind, is_required=True)
+        for name, kind in kinds.items()
+        if name in chosen
+    )
+
+
+def scheduler_kinds(plugins: Collection[str]) -> Sequence[SourceKind]:
+    """Return the kinds that a scheduler follows, in the order in which they are listed.
+
+    Parameters
+    ----------
+    plugins : collection of str
+        The names of its plugins. Those that schedule groups require PodGroups.
+    """
+    *others, pods = source_kinds(has_workloads=True)
+    groups = [kind for plugin, kind in _GROUPS.items() if plugin in plugins]
+    return (*others, _source_kind("volumeattachments"), *groups, pods)
+
+
+def _source_kind(name: str) -> SourceKind:
+    found: Kind | None = built_in().resource(name)
+    assert found is not None, name
+    row = found.row
+    return SourceKind(found.api_version, row.kind, row.resource, row.namespaced, name in _REQUIRED)
+
+
+def _group_kind(kind: type[KubernetesObject]) -> SourceKind:
+    return SourceKind(
+        kind.api_version, kind.kind, "podgroups", is_namespaced=True, is_required=True
+    )
+
+
+_GROUPS: Final = {
+    "GangScheduling": _group_kind(PodGroup),
+    "Coscheduling": _group_kind(CoschedulingPodGroup),
+}
+"""The kinds of groups, by the plugin that schedules them."""

@@ -1,0 +1,372 @@
+"""Executes the operations of a mirror on a destination, which is an API server.
+
+Upstream: simulator/resourceapplier/resourceapplier.go (kube-scheduler-simulator)
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any, Final, Self
+
+import msgspec
+
+from podwright.client import SyncStatus
+from podwright.client.cluster import (
+    Backoff,
+    ClusterAddress,
+    ReadConnection,
+    Reflector,
+    RejectedRequest,
+    UnreachableCluster,
+    cluster_identity,
+    is_same_cluster,
+)
+from podwright.client.cluster.write_connection import WriteConnection
+from podwright.objects import SOURCE_UID, Document
+from podwright.sync.mirror import BindPod, Create, Delete, Operation, PatchPod, Replace
+from podwright.sync.source_kinds import SourceKind, source_kinds
+
+_PER_SECOND: Final = 5_000.0
+_BURST: Final = 5_000
+_STATE: Final = "/api/v1/namespaces/kube-system/configmaps"
+_STATE_NAME: Final = "podwright-sync"
+_NOW: Final = msgspec.json.encode({"gracePeriodSeconds": 0})
+_MERGE: Final = "application/merge-patch+json"
+_STRATEGIC: Final = "application/strategic-merge-patch+json"
+_REPORT: Final = "/podwright/v1/sync"
+_PASSING: Final = frozenset({429, 500, 502, 503, 504})
+
+
+class SavedState(msgspec.Struct, frozen=True):
+    """What an earlier sync has left at its destination.
+
+    Attributes
+    ----------
+    source : str
+        The identity of the cluster.
+    synced_until : str
+        As of `Mirror`.
+    """
+
+    source: str = ""
+    synced_until: str = ""
+
+
+class Target:
+    """A destination.
+
+    Use it with `async with`.
+
+    Parameters
+    ----------
+    address : ClusterAddress
+    name : str
+        In messages.
+
+    Attributes
+    ----------
+    done : Counter
+        By what was done: created, updated, deleted, and `absent` for changes of objects that the
+        destination has deleted, `claims` for claims and volumes that it has bound otherwise.
+    errors : Counter
+        By kind and reason, such as Pod and Forbidden.
+    last_error : str
+    """
+
+    def __init__(self, address: ClusterAddress, name: str) -> None:
+        self.name = name
+        self.done: Counter[str] = Counter()
+        self.errors: Counter[tuple[str, str]] = Counter()
+        self.last_error = ""
+        self._takes_reports = True
+        self._connection = WriteConnection(address, per_second=_PER_SECOND, burst=_BURST)
+
+    async def __aenter__(self) -> Self:
+        await self._connection.__aenter__()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._connection.close()
+
+    async def check(self) -> None:
+        """Check that the destination can be reached.
+
+        Raises
+        ------
+        RejectedRequest, UnreachableCluster
+        """
+        await cluster_identity(self._connection)
+
+    async def is_source(self, source: ReadConnection) -> bool:
+        """Whether the destination is the source itself.
+
+        Raises
+        ------
+        RejectedRequest, UnreachableCluster
+        """
+        return await is_same_cluster(source, self._connection)
+
+    def pods(self) -> Reflector:
+        """Return the reflector of the destination's pods."""
+        kind = source_kinds(["pods"])[0]
+        return Reflector(self._connection, kind.path())
+
+    async def present(self, kinds: Sequence[SourceKind]) -> dict[tuple[str, str], str]:
+        """Return what earlier syncs have created: resource and key, and the uid of the source.
+
+        Raises
+        ------
+        RejectedRequest, UnreachableCluster
+        """
+        found: dict[tuple[str, str], str] = {}
+        for kind in kinds:
+            reflector = Reflector(self._connection, kind.path(), streams=False)
+            try:
+                async for batch in reflector.batches():
+                    for change in batch.changes:
+                        if uid := (change.meta.annotations or {}).get(SOURCE_UID):
+                            found[kind.resource, change.meta.key] = uid
+                    if batch.is_synced:
+                        break
+            except RejectedRequest as error:
+                if error.status != HTTPStatus.NOT_FOUND:
+                    raise
+        return found
+
+    async def state(self) -> SavedState:
+        """Return what an earlier sync has saved.
+
+        Raises
+        ------
+        RejectedRequest, UnreachableCluster
+        """
+        obj = await self._present(f"{_STATE}/{_STATE_NAME}")
+        data = (obj or {}).get("data") or {}
+        return SavedState(data.get("source", ""), data.get("syncedUntil", ""))
+
+    async def save(self, state: SavedState) -> None:
+        """Save what a later sync needs.
+
+        Raises
+        ------
+        RejectedRequest, UnreachableCluster
+        """
+        obj = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": _STATE_NAME, "namespace": "kube-system"},
+            "data": {"source": state.source, "syncedUntil": state.synced_until},
+        }
+        path = f"{_STATE}/{_STATE_NAME}"
+        try:
+            await self._connection.write("PUT", path, msgspec.json.encode(obj))
+        except RejectedRequest as error:
+            if error.status != HTTPStatus.NOT_FOUND:
+                raise
+            await self._connection.write("POST", _STATE, msgspec.json.encode(obj))
+
+    async def report(self, status: SyncStatus) -> bool:
+        """Report the state of the sync; return whether the destination takes reports.
+
+        A server that is not podwright's takes none.
+        """
+        if not self._takes_reports:
+            return False
+        try:
+            await self._connection.write("PUT", _REPORT, msgspec.json.encode(status))
+        except UnreachableCluster:
+            return True
+        except RejectedRequest as error:
+            self._takes_reports = error.status in _PASSING
+            if error.status != HTTPStatus.NOT_FOUND:
+                self.last_error = str(error)
+        return self._takes_reports
+
+    async def remove(self, resource: str, key: str) -> None:
+        """Delete what the source has deleted while nothing was followed."""
+        await self.execute(Delete(source_kinds([resource])[0], key))
+
+    async def execute(self, operation: Operation) -> None:
+        """Execute an operation, again and again while the destination does not answer.
+
+        A rejection is counted.
+        """
+        backoff = Backoff(0)
+        while True:
+            try:
+                await self._execute(operation)
+            except UnreachableCluster as error:
+                self.last_error = str(error)
+            except RejectedRequest as error:
+                if error.status not in _PASSING:
+                    self.errors[operation.kind.kind, error.reason or str(error.status)] += 1
+                    self.last_error = str(error)
+                    return
+            else:
+                return
+            await asyncio.sleep(backoff.next_ns() / 1e9)
+
+    async def _execute(self, operation: Operation) -> None:
+        match operation:
+            case Create():
+                await self._create(operation)
+            case Replace():
+                await self._replace(operation)
+            case PatchPod(kind, key, patch, subresource):
+                path = "/".join(filter(None, (_path(kind, key), subresource)))
+                content_type = _STRATEGIC if subresource == "resize" else _MERGE
+                await self._if_present("PATCH", path, msgspec.json.encode(patch), content_type)
+            case BindPod(kind, key, node):
+                name = key.rpartition("/")[2]
+                target = {"apiVersion": "v1", "kind": "Node", "name": node}
+                binding = {"metadata": {"name": name}, "target": target}
+                path = f"{_path(kind, key)}/binding"
+                await self._if_present("POST", path, msgspec.json.encode(binding), done="bound")
+            case Delete(kind, key):
+                body = _NOW if kind.resource == "pods" else b""
+                await self._if_present("DELETE", _path(kind, key), body, done="deleted")
+
+    async def _create(self, operation: Create) -> None:
+        kind, obj = operation.kind, operation.obj
+        if kind.resource == "persistentvolumes":
+            obj = await self._with_claim(obj)
+        body = msgspec.json.encode(obj)
+        path = kind.path(obj["metadata"].get("namespace", ""))
+        try:
+            try:
+                reply = await self._connection.write("POST", path, body)
+            except RejectedRequest as error:
+                if error.status != HTTPStatus.CONFLICT:
+                    raise
+                # Finalizers may hold an object of the same name that was deleted before.
+                if not await self._is_gone(kind, operation.key):
+                    raise
+                reply = await self._connection.write("POST", path, body)
+        except RejectedRequest as error:
+            if error.status != HTTPStatus.CONFLICT:
+                raise
+            await self._check_present(operation, error)
+            return
+        self.done["created"] += 1
+        if kind.resource == "nodes" and _taints(msgspec.json.decode(reply)) != _taints(obj):
+            # Admission taints new nodes as not ready; at the source that was taken back.
+            await self._connection.write("PUT", _path(kind, operation.key), body)
+
+    async def _check_present(self, operation: Create, error: RejectedRequest) -> None:
+        """Accept what is there already: what every cluster has, and what a lost reply created."""
+        kind = operation.kind
+        if kind.resource in ("namespaces", "priorityclasses"):
+            return
+        path = _path(kind, operation.key)
+        found = await self._present(path)
+        if kind.resource == "storageclasses" and found is not None and not _annotation(found):
+            # The one that podwright up begins with; the parameters of a class cannot be changed.
+            await self._connection.write("DELETE", path)
+            body = msgspec.json.encode(operation.obj)
+            await self._connection.write("POST", kind.path(), body)
+            self.done["created"] += 1
+            return
+        ours = operation.obj["metadata"].get("annotations", {}).get(SOURCE_UID)
+        if found is None or ours is None or _annotation(found) != ours:
+            raise error
+        self.done["created"] += 1
+
+    async def _replace(self, operation: Replace) -> None:
+        kind, path, obj = operation.kind, _path(operation.kind, operation.key), operation.obj
+        if kind.resource in ("persistentvolumes", "persistentvolumeclaims"):
+            present = await self._present(path)
+            if present is None:
+                self.done["absent"] += 1
+                return
+            if kind.resource == "persistentvolumes":
+                obj = await self._with_claim(obj)
+            if _is_bound_otherwise(present, obj):
+                self.done["claims"] += 1
+                return
+            if finalizers := present["metadata"].get("finalizers"):
+                obj = {**obj, "metadata": {**obj["metadata"], "finalizers": finalizers}}
+        body = msgspec.json.encode(obj)
+        if await self._if_present("PUT", path, body) and operation.has_status:
+            await self._if_present("PUT", f"{path}/status", body, done="statuses")
+
+    async def _with_claim(self, volume: Document) -> Document:
+        """Return a volume whose claim is that of the destination."""
+        spec = volume.get("spec") or {}
+        reference = spec.get("claimRef")
+        if not reference:
+            return volume
+        kind = source_kinds(["persistentvolumeclaims"])[0]
+        claim = await self._present(kind.path(reference.get("namespace", ""), reference["name"]))
+        reference = {k: v for k, v in reference.items() if k not in ("uid", "resourceVersion")}
+        if claim is not None:
+            reference["uid"] = claim["metadata"]["uid"]
+        return {**volume, "spec": {**spec, "claimRef": reference}}
+
+    async def _present(self, path: str) -> Document | None:
+        try:
+            obj: Document = msgspec.json.decode(await self._connection.get(path))
+        except RejectedRequest as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return None
+            raise
+        return obj
+
+    async def _if_present(
+        self,
+        verb: Any,
+        path: str,
+        body: bytes,
+        content_type: str = "application/json",
+        *,
+        done: str = "updated",
+    ) -> bool:
+        """Send a request; what the destination has deleted stays deleted."""
+        try:
+            await self._connection.write(verb, path, body, content_type=content_type)
+        except RejectedRequest as error:
+            if error.status != HTTPStatus.NOT_FOUND:
+                raise
+            self.done["absent"] += 1
+            return False
+        self.done[done] += 1
+        return True
+
+    async def _is_gone(self, kind: SourceKind, key: str) -> bool:
+        """Wait shortly for an object that is being deleted; return whether it is gone."""
+        for attempt in range(6):
+            found = await self._present(_path(kind, key))
+            if found is None:
+                return True
+            if "deletionTimestamp" not in found["metadata"]:
+                return False
+            await asyncio.sleep(0.02 * 2**attempt)
+        return False
+
+
+def _path(kind: SourceKind, key: str) -> str:
+    namespace, _, name = key.rpartition("/")
+    return kind.path(namespace, name)
+
+
+def _taints(node: Document) -> list[Any]:
+    return list((node.get("spec") or {}).get("taints") or ())
+
+
+def _annotation(obj: Document) -> str | None:
+    found: str | None = (obj["metadata"].get("annotations") or {}).get(SOURCE_UID)
+    return found
+
+
+def _is_bound_otherwise(present: Document, obj: Document) -> bool:
+    """Whether the destination has bound a claim or a volume to another one than the source."""
+    before, after = present.get("spec") or {}, obj.get("spec") or {}
+    if before.get("volumeName"):
+        return bool(before["volumeName"] != after.get("volumeName"))
+    ours, theirs = before.get("claimRef") or {}, after.get("claimRef") or {}
+    if not ours:
+        return False
+    names = ("namespace", "name")
+    return any(ours.get(field) != theirs.get(field) for field in names)

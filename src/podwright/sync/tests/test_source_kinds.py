@@ -1,0 +1,33 @@
+import pytest
+
+from podwright.objects import InputError
+from podwright.sync.source_kinds import source_kinds
+
+
+def test_kinds_have_the_order_of_kube_scheduler_simulator():
+    required = [kind.resource for kind in source_kinds() if kind.is_required]
+    assert required == [
+        "namespaces", "priorityclasses", "storageclasses", "persistentvolumeclaims", "nodes",
+        "persistentvolumes", "pods",
+    ]  # fmt: skip
+    assert source_kinds()[-1].resource == "pods"
+
+
+def test_kinds_are_named_as_in_kubectl():
+    kinds = source_kinds(["po", "no", "resourceslices"])
+    assert [kind.resource for kind in kinds] == ["nodes", "resourceslices", "pods"]
+    assert all(kind.is_required for kind in kinds)
+
+
+def test_unknown_kinds_are_all_reported():
+    with pytest.raises(InputError) as error:
+        source_kinds(["podz", "secrets"])
+    assert 'did you mean "pods"' in str(error.value)
+    assert '"secrets" is none of the kinds' in str(error.value)
+
+
+def test_paths():
+    kinds = {kind.resource: kind for kind in source_kinds()}
+    assert kinds["pods"].path("a", "b") == "/api/v1/namespaces/a/pods/b"
+    assert kinds["nodes"].path("a") == "/api/v1/nodes"
+    assert kinds["priorityclasses"].path() == "/apis/scheduling.k8s.io/v1/priorityclasses"

@@ -1,0 +1,95 @@
+"""What the page of the configuration shows: plugins with their settings, and a comparison."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from urllib.parse import quote
+
+from nicegui import ui
+
+from podwright.ui.manifests import text_of
+from podwright.ui.tables import add_table
+
+ROWS_MAX: Final = 500
+"""How many pods of a comparison are listed."""
+
+_CHANGES: Final = {"moved": "moved", "scheduled": "now has a node", "unscheduled": "has no node"}
+
+
+def show_comparison(found: Any) -> None:
+    """Add the result of a comparison.
+
+    Parameters
+    ----------
+    found : object
+        The reply of `/configuration/diff`.
+    """
+    summary = found["summary"]
+    ui.label("Comparison on the present pods").classes("pw-title")
+    if not summary["different"]:
+        ui.label(f"All {summary['pods']:,} pods have the same nodes.").classes("pw-muted")
+        return
+    used = found["nodes"]["used"]
+    ui.label(
+        f"{summary['different']:,} of {summary['pods']:,} pods differ; "
+        f"{used['before']:,} nodes were used, {used['after']:,} would be."
+    )
+    rows = [
+        (
+            each["pod"],
+            _CHANGES.get(each["change"], each["change"]),
+            each["before"]["node"] or "<none>",
+            each["after"]["node"] or "<none>",
+            _reason(each),
+        )
+        for each in found["pods"][:ROWS_MAX]
+    ]
+    links = [f"/?pod={quote(each['pod'])}" for each in found["pods"][:ROWS_MAX]]
+    add_table(("Pod", "Change", "Before", "After", "Reason"), rows, links)
+    if len(found["pods"]) > ROWS_MAX:
+        ui.label(f"The first {ROWS_MAX} are listed.").classes("pw-muted")
+    ui.label("Requested share").classes("pw-title")
+    shares = [
+        (each["resource"], *(f"{each[side]['share']:.1%}" for side in ("before", "after")))
+        for each in found["resources"]
+    ]
+    add_table(("Resource", "Before", "After"), shares)
+
+
+def show_plugins(plugins: list[Any]) -> None:
+    """Add the plugins, the enabled ones first, each with its settings.
+
+    Parameters
+    ----------
+    plugins : list
+        The reply of `/plugins`.
+    """
+    ui.label("Plugins").classes("pw-title")
+    for plugin in sorted(plugins, key=lambda each: not each["profiles"]):
+        profiles = plugin["profiles"]
+        weights = sorted({each["weight"] for each in profiles if each["weight"] is not None})
+        notes = [] if profiles else ["not enabled"]
+        notes += [f"weight {weight}" for weight in weights]
+        notes += [] if plugin["hasEffect"] else ["no effect here"]
+        notes += ["own plugin"] if plugin["origin"] == "own" else []
+        with ui.element("details").classes("pw-plugin"):
+            with ui.element("summary"):
+                ui.label(plugin["name"]).classes("pw-name")
+                ui.label(", ".join(notes)).classes("pw-muted")
+            ui.label(plugin["summary"])
+            ui.label(f"Extension points: {', '.join(plugin['points'])}").classes("pw-muted")
+            for each in profiles:
+                ui.label(f"In the profile {each['schedulerName']}: {', '.join(each['points'])}")
+                if each["args"]:
+                    ui.label(text_of(each["args"])).classes("pw-code")
+
+
+def _reason(pod: Any) -> str:
+    reasons = pod["reasons"]
+    found = (reasons or {}).get("before") or (reasons or {}).get("after")
+    if not found:
+        return ""
+    rule = found.get("rule") or ""
+    margin = f" by {found['margin']}" if found.get("margin") is not None else ""
+    follows = "; follows another pod's change" if pod["followsOther"] else ""
+    return f"{found['kind']} {rule}{margin}{follows}"

@@ -1,0 +1,145 @@
+// Builds DOM nodes from data, and the base class of the elements.
+//
+// Data becomes text nodes and attribute values only; no markup is ever parsed.
+
+import { sheets } from "./styles.js";
+
+/**
+ * Returns a new HTML element.
+ *
+ * @param {string} tag
+ * @param {Object<string, *>} [properties] attributes; `on` has listeners by event, `style` CSS
+ *   properties; attributes that are false, null or undefined are left out
+ * @param {...(Node | string | number | null | false | undefined | Array)} children
+ * @returns {HTMLElement}
+ */
+export function h(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties ?? {})) {
+    if (value === false || value === null || value === undefined) continue;
+    if (name === "on") {
+      for (const [type, listener] of Object.entries(value)) element.addEventListener(type, listener);
+    } else if (name === "style") {
+      for (const [property, text] of Object.entries(value)) element.style.setProperty(property, text);
+    } else {
+      element.setAttribute(name, value === true ? "" : String(value));
+    }
+  }
+  append(element, children);
+  return element;
+}
+
+function append(parent, children) {
+  for (const child of children) {
+    if (child === null || child === undefined || child === false) continue;
+    if (Array.isArray(child)) append(parent, child);
+    else parent.append(child instanceof Node ? child : document.createTextNode(String(child)));
+  }
+}
+
+/**
+ * Replaces the children of a parent; the focus stays on the element with the same `data-focus`.
+ *
+ * @param {Element | ShadowRoot} parent
+ * @param {...*} children as for `h`
+ */
+export function render(parent, ...children) {
+  const root = parent.getRootNode();
+  const active = root.activeElement;
+  const key = active && parent.contains(active) ? active.getAttribute("data-focus") : null;
+  const holder = document.createDocumentFragment();
+  append(holder, children);
+  parent.replaceChildren(holder);
+  if (key) {
+    for (const found of parent.querySelectorAll("[data-focus]")) {
+      if (found.getAttribute("data-focus") === key) found.focus({ preventScroll: true });
+    }
+  }
+}
+
+/** Sets a text without touching the DOM if it is the same. */
+export function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+/**
+ * Makes the children of a parent those of a list of items, and keeps the nodes of known keys.
+ *
+ * @param {Element} parent
+ * @param {Array} items
+ * @param {(item: *) => string} keyOf
+ * @param {(item: *) => HTMLElement} create
+ * @param {(node: HTMLElement, item: *, index: number) => void} update
+ */
+export function keyed(parent, items, keyOf, create, update) {
+  const known = (parent.pwKeyed ??= new Map());
+  const used = new Map();
+  items.forEach((item, index) => {
+    const key = keyOf(item);
+    const node = known.get(key) ?? create(item);
+    used.set(key, node);
+    if (parent.children[index] !== node) parent.insertBefore(node, parent.children[index] ?? null);
+    update(node, item, index);
+  });
+  for (const [key, node] of known) if (!used.has(key)) node.remove();
+  parent.pwKeyed = used;
+}
+
+/** A custom element that renders once per frame, however often it is invalidated. */
+export class PwElement extends HTMLElement {
+  constructor() {
+    super();
+    this.root = this.attachShadow({ mode: "open" });
+    this.root.adoptedStyleSheets = sheets();
+    this.undo = [];
+    this.frame = 0;
+  }
+
+  connectedCallback() {
+    this.start();
+    this.invalidate();
+  }
+
+  disconnectedCallback() {
+    for (const undo of this.undo.splice(0)) undo();
+    cancelAnimationFrame(this.frame);
+    this.frame = 0;
+  }
+
+  /** Connects to the data; overridden. */
+  start() {}
+
+  /** Draws; overridden. */
+  update() {}
+
+  /** Calls `update` before the next frame. */
+  invalidate() {
+    if (this.frame || !this.isConnected) return;
+    this.frame = requestAnimationFrame(() => {
+      this.frame = 0;
+      if (this.isConnected) this.update();
+    });
+  }
+
+  /** Adds a listener for as long as the element is in the document. */
+  listen(target, type, listener) {
+    target.addEventListener(type, listener);
+    this.undo.push(() => target.removeEventListener(type, listener));
+  }
+
+  /** Calls a function again and again for as long as the element is in the document. */
+  every(milliseconds, callback) {
+    const timer = setInterval(() => document.hidden || callback(), milliseconds);
+    this.undo.push(() => clearInterval(timer));
+  }
+
+  /** Dispatches an event that leaves the shadow root. */
+  emit(type, detail) {
+    this.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true }));
+  }
+}
+
+/** Defines a custom element, once. */
+export function define(name, kind) {
+  if (!customElements.get(name)) customElements.define(name, kind);
+}

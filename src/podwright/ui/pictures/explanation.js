@@ -1,0 +1,225 @@
+// The parts of an explanation as DOM nodes: message, reasons, remedies, preemption, extenders.
+
+import { changeText } from "./actions.js";
+import { address } from "./address.js";
+import { h } from "./dom.js";
+import { countText } from "./format.js";
+
+const NODES_SHOWN = 6;
+
+/** Returns a link that selects a node. */
+export function nodeLink(node) {
+  return selecting({ node, pod: null }, node);
+}
+
+/** Returns a link that selects a pod. */
+export function podLink(pod) {
+  return selecting({ pod, node: null, attempt: null }, pod);
+}
+
+function selecting(changes, text) {
+  const link = h("a", { class: "name", href: address.link(changes) }, text);
+  link.addEventListener("click", (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    address.set(changes);
+  });
+  return link;
+}
+
+/** Returns a title and its content. */
+export function section(title, ...content) {
+  return h("section", { class: "section stack" }, title ? h("h3", {}, title) : null, ...content);
+}
+
+/** Returns the first names of a list as links, and how many more there are. */
+export function names(list, link = nodeLink, shown = NODES_SHOWN) {
+  const rest = list.length - shown;
+  const first = list.slice(0, shown).flatMap((name, index) => (index ? [", ", link(name)] : [link(name)]));
+  if (rest <= 0) return h("span", {}, first);
+  const all = h("details", { class: "rest" }, h("summary", {}, `and ${rest.toLocaleString("en-US")} more`));
+  // Made when opened: there may be thousands.
+  all.addEventListener(
+    "toggle",
+    () => all.append(h("div", {}, list.slice(shown).flatMap((name, index) => (index ? [", ", link(name)] : [link(name)])))),
+    { once: true },
+  );
+  return h("span", {}, first, " ", all);
+}
+
+/** Returns the nodes grouped by the reason that rejected them. */
+export function reasonsSection({ reasons, nodeCount, feasible, notExamined }) {
+  if (!reasons.length && !feasible.length) return null;
+  const rows = [...reasons].sort((a, b) => b.nodes.length - a.nodes.length);
+  return section(
+    "Nodes by reason",
+    h(
+      "div",
+      { class: "reasons" },
+      rows.map(({ reason, plugin, nodes }) => reasonRow(reason, plugin, nodes, nodeCount)),
+      feasible.length ? reasonRow("Fits", null, feasible, nodeCount) : null,
+      notExamined.length ? reasonRow("Not evaluated: enough nodes had been found", null, notExamined, nodeCount) : null,
+    ),
+  );
+}
+
+function reasonRow(reason, plugin, nodes, nodeCount) {
+  const bar = h("span", { class: "bar" });
+  bar.style.setProperty("--share", String(nodeCount ? nodes.length / nodeCount : 0));
+  return h(
+    "div",
+    { class: "reason" },
+    h("div", { class: "row" }, h("span", { class: "grow" }, reason), plugin ? h("span", { class: "muted small" }, plugin) : null),
+    h("div", { class: "row" }, bar, h("span", { class: "num small" }, `${nodes.length} of ${nodeCount}`)),
+    h("div", { class: "small" }, names(nodes)),
+  );
+}
+
+/**
+ * Returns what would make the pod fit.
+ *
+ * @param {any} document the explanation
+ * @param {{canApply: boolean, apply: (remedy: any) => void, working: any, owner: string}} options
+ */
+export function remediesSection(document, { canApply, apply, working, owner }) {
+  if (document.node || document.outcome === "Scheduled") return null;
+  const { remedies, adviceLimits } = document;
+  const limits = adviceLimits.map((limit) => h("p", { class: "small muted" }, limit));
+  if (!remedies.length) {
+    return section("What would fix it", h("p", { class: "muted" }, "No single change was found that makes a node fit."), limits);
+  }
+  const items = remedies.map((remedy, index) => remedyItem(remedy, index, document, { canApply, apply, working, owner }));
+  return section("What would fix it", h("ol", { class: "remedies" }, items), limits);
+}
+
+function remedyItem(remedy, index, document, { canApply, apply, working, owner }) {
+  const { changes } = remedy;
+  const others = remedy.victims.length ? `, preempts ${countText(remedy.victims.length, "pod")}` : "";
+  const isWorking = working?.remedy === remedy.remedy;
+  return h(
+    "li",
+    {},
+    h(
+      "div",
+      { class: "row" },
+      h("div", { class: "grow" }, h("div", { class: "remedy" }, sentence(remedy.remedy)), h("div", { class: "small muted" }, "Verified: lands on ", nodeLink(remedy.node), `, ${remedy.feasibleNodes} of ${document.nodeCount} nodes fit${others}`)),
+      changes && canApply
+        ? h("button", { class: index ? "" : "primary", "data-focus": `apply-${index}`, disabled: Boolean(working && !working.error), on: { click: () => apply(remedy) } }, isWorking && !working.error ? "Applying…" : "Apply")
+        : null,
+    ),
+    isWorking && working.error ? h("div", { class: "error", role: "alert" }, working.error) : null,
+    changes === null && owner ? h("div", { class: "small muted" }, `The pod belongs to ${owner}: change its pod template.`) : null,
+    changes?.length || remedy.commands.length
+      ? h(
+          "details",
+          {},
+          h("summary", { class: "small" }, "Requests"),
+          remedy.commands.map((command) => h("pre", { class: "mono" }, `$ ${command}`)),
+          (changes ?? []).map((change) => h("pre", { class: "mono" }, changeText(change))),
+        )
+      : null,
+  );
+}
+
+function sentence(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Returns who won and how. */
+export function winnerSection(document) {
+  if (!document.node || document.outcome !== "Scheduled") return null;
+  const { winners, tiedNodes, score, feasibleNodes, examinedNodes, nodeCount } = document;
+  return section(
+    "Choice",
+    h(
+      "dl",
+      { class: "facts" },
+      fact("Node", nodeLink(document.node)),
+      score === null ? null : fact("Score", score.toLocaleString("en-US")),
+      fact("Feasible nodes", `${feasibleNodes} of ${nodeCount}${examinedNodes < nodeCount ? `, ${examinedNodes} evaluated` : ""}`),
+      tiedNodes > 1 ? fact("Tied", h("span", {}, `${tiedNodes} nodes have the highest score; one was drawn: `, names(winners))) : null,
+    ),
+  );
+}
+
+export function fact(name, value) {
+  return [h("dt", {}, name), h("dd", {}, value)];
+}
+
+/** Returns the candidates of preemption and the criterion that decided. */
+export function preemptionSection(document) {
+  const found = document.preemption;
+  if (!found) return null;
+  const { candidates, chosen, criterion, triedNodes, nodesWhereRoomMayHelp, rejections, equallyGood } = found;
+  if (!candidates.length && !triedNodes && !rejections.length) return null;
+  const facts = h(
+    "dl",
+    { class: "facts" },
+    fact("Tried", `${countText(triedNodes, "node")} of ${nodesWhereRoomMayHelp} where room may help`),
+    chosen ? fact("Chosen", nodeLink(chosen)) : null,
+    criterion ? fact("Decided by", criterion) : null,
+    equallyGood.length > 1 ? fact("Equally good", names(equallyGood)) : null,
+  );
+  const rows = candidates.map((one) =>
+    h(
+      "tr",
+      {},
+      h("td", {}, nodeLink(one.node), one.node === chosen ? h("span", { class: "tag good" }, "chosen") : null),
+      h("td", {}, names(one.victims.map(({ pod }) => pod), podLink, 4)),
+      h("td", { class: "num" }, one.violatedBudgets),
+    ),
+  );
+  const table = rows.length
+    ? h("table", {}, h("thead", {}, h("tr", {}, h("th", {}, "Node"), h("th", {}, "Victims"), h("th", { class: "num" }, "PDBs"))), h("tbody", {}, rows))
+    : null;
+  const refused = rejections.map(({ reasons, nodeCount }) => h("p", { class: "small" }, `${countText(nodeCount, "node")}: ${reasons.join(", ")}`));
+  return section("Preemption", facts, table, refused);
+}
+
+/** Returns what each extender answered. */
+export function extendersSection({ extenders }) {
+  if (!extenders.length) return null;
+  return section(
+    "Extenders",
+    extenders.map(({ url, asked, kept, rejected, errors }) =>
+      h(
+        "div",
+        { class: "stack" },
+        h("div", { class: "name" }, url),
+        h("div", { class: "small" }, asked === null ? "Was not called." : `Kept ${kept.length} of ${countText(asked.length, "node")}.`),
+        Object.entries(rejected).slice(0, 20).map(([node, { reasons }]) => h("div", { class: "small" }, nodeLink(node), `: ${reasons.join(", ")}`)),
+        (Array.isArray(errors) ? errors : Object.values(errors ?? {})).map((error) => h("div", { class: "error" }, String(error))),
+      ),
+    ),
+  );
+}
+
+/** Returns the workload or gang of the pod. */
+export function workloadSection({ workload }) {
+  if (!workload) return null;
+  const unfit = workload.unfit?.length ? h("div", {}, `Without a node: `, names(workload.unfit, podLink)) : null;
+  return section(`${workload.kind} ${workload.name}`, h("p", {}, `${countText(workload.pods, "pod")} are scheduled together.`), unfit);
+}
+
+/** Returns the attempts over time. */
+export function attemptsSection(attempts, shown) {
+  if (!attempts.length) return null;
+  const rows = attempts.toReversed().slice(0, 50).map((each) =>
+    h(
+      "tr",
+      {},
+      h("td", { class: "num" }, attemptLink(String(each.attempt), shown)),
+      h("td", { class: "mono" }, each.time.slice(11, 23)),
+      h("td", {}, each.node ? h("span", {}, "Scheduled to ", nodeLink(each.node)) : each.nominatedNode ? h("span", {}, "Nominated to ", nodeLink(each.nominatedNode)) : each.outcome),
+    ),
+  );
+  return section(
+    "Attempts",
+    h("table", {}, h("thead", {}, h("tr", {}, h("th", { class: "num" }, "No."), h("th", {}, "Time"), h("th", {}, "Result"))), h("tbody", {}, rows)),
+  );
+}
+
+function attemptLink(attempt, shown) {
+  const isShown = attempt === shown;
+  return h("button", { class: "link", "aria-current": isShown ? "true" : null, "data-focus": `attempt-${attempt}`, title: `Show attempt ${attempt}`, on: { click: () => address.set({ attempt: isShown ? null : attempt }) } }, isShown ? `▸ ${attempt}` : attempt);
+}

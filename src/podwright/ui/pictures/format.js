@@ -1,0 +1,76 @@
+// Texts of quantities, durations and times, as kubectl writes them.
+
+const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi"];
+
+/** Returns a number of bytes as a short binary quantity, such as 15.5Gi. */
+export function bytesText(bytes) {
+  let value = bytes;
+  let unit = 0;
+  while (Math.abs(value) >= 1024 && unit < BINARY.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${rounded(value)}${BINARY[unit]}`;
+}
+
+/** Returns milli-CPU as a quantity: 500m, 4, 2.5. */
+export function cpuText(milliCpu) {
+  return Math.abs(milliCpu) < 1000 && milliCpu !== 0 ? `${Math.round(milliCpu)}m` : rounded(milliCpu / 1000);
+}
+
+/** Returns an amount of a resource, in the units of docs/reference/state.md. */
+export function amountText(resource, value) {
+  if (resource === "cpu") return cpuText(value);
+  if (resource === "memory" || resource.endsWith("storage") || resource.startsWith("hugepages-")) {
+    return bytesText(value);
+  }
+  return rounded(value);
+}
+
+/** Returns a share as a percentage without decimals. */
+export function percentText(share) {
+  return `${Math.round(share * 100)}%`;
+}
+
+/** Returns a duration as kubectl writes ages: 45s, 3m20s, 5h, 3d. */
+export function durationText(milliseconds) {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  if (seconds < 120) return `${seconds}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 10) return seconds % 60 ? `${minutes}m${seconds % 60}s` : `${minutes}m`;
+  if (minutes < 180) return `${minutes}m`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 8) return minutes % 60 ? `${hours}h${minutes % 60}m` : `${hours}h`;
+  if (hours < 48) return `${hours}h`;
+  return `${Math.floor(hours / 24)}d`;
+}
+
+/** Returns the time of day of an RFC 3339 time, such as 14:03:20, in UTC as the server has it. */
+export function clockText(time) {
+  return time ? time.slice(11, 19) : "";
+}
+
+/** Returns the nanoseconds since 1970 of an RFC 3339 time in UTC. */
+export function timeNs(text) {
+  const [, seconds, fraction = ""] = /^([^.Z]*)(?:\.(\d+))?Z?$/.exec(text) ?? [];
+  const milliseconds = Date.parse(`${seconds}Z`);
+  if (Number.isNaN(milliseconds)) throw new Error(`${text}: a time such as 2026-01-01T00:00:00Z is expected`);
+  return BigInt(milliseconds) * 1_000_000n + BigInt(fraction.slice(0, 9).padEnd(9, "0"));
+}
+
+/** Returns nanoseconds since 1970 as an RFC 3339 time in UTC. */
+export function timeText(ns) {
+  const date = new Date(Number(ns / 1_000_000n)).toISOString().slice(0, 19);
+  const fraction = (((ns % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n).toString().padStart(9, "0");
+  return `${date}${fraction === "000000000" ? "" : `.${fraction.replace(/0+$/, "")}`}Z`;
+}
+
+/** Returns a count with its noun: 1 node, 2 nodes. */
+export function countText(count, noun) {
+  return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+function rounded(value) {
+  const text = Math.abs(value) >= 100 || Number.isInteger(value) ? value.toFixed(0) : value.toFixed(1);
+  return text.endsWith(".0") ? text.slice(0, -2) : text;
+}

@@ -1,0 +1,83 @@
+// A server as the source of data, through the page's origin.
+
+import { RequestError, errorMessage } from "./source.js";
+
+const HIDDEN_MS = 10_000;
+
+/** @implements {import("./source.js").Source} */
+export class HttpSource {
+  /**
+   * @param {string} base where the server's paths begin on this origin
+   * @param {string} feeds where the shared streams are
+   */
+  constructor(base = "/server", feeds = "/feeds") {
+    this.base = base;
+    this.feeds = feeds;
+    this.isLive = true;
+  }
+
+  state(listener) {
+    let events = null;
+    let timer = 0;
+    const open = () => {
+      events = new EventSource(`${this.feeds}/state`);
+      for (const type of ["snapshot", "changes", "nodes", "disconnected"]) {
+        events.addEventListener(type, (event) => listener(type, JSON.parse(event.data)));
+      }
+      events.addEventListener("open", () => listener("connected", {}));
+      events.addEventListener("error", () =>
+        listener("disconnected", { reason: "The process of this page does not answer." }),
+      );
+    };
+    const close = () => {
+      events?.close();
+      events = null;
+    };
+    // Browsers open six connections to an origin, so a page that is not seen keeps none.
+    const follow = () => {
+      clearTimeout(timer);
+      if (document.hidden) timer = setTimeout(close, HIDDEN_MS);
+      else if (!events) open();
+    };
+    document.addEventListener("visibilitychange", follow);
+    follow();
+    return () => {
+      document.removeEventListener("visibilitychange", follow);
+      clearTimeout(timer);
+      close();
+    };
+  }
+
+  async get(path, headers = {}) {
+    const reply = await this.request(path, { headers: { Accept: "application/json", ...headers } });
+    return reply.json();
+  }
+
+  async bytes(path) {
+    const reply = await this.request(path, {});
+    return reply.arrayBuffer();
+  }
+
+  async send(method, path, body, contentType = "application/json") {
+    const headers = { "X-Podwright-Page": "1", Accept: "application/json" };
+    if (body !== undefined) headers["Content-Type"] = contentType;
+    const text = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
+    const reply = await this.request(path, { method, headers, body: text });
+    const received = await reply.text();
+    return received ? JSON.parse(received) : null;
+  }
+
+  async request(path, options) {
+    let reply;
+    try {
+      reply = await fetch(this.base + path, { cache: "no-store", ...options });
+    } catch {
+      throw new RequestError("The process of this page does not answer.", 0);
+    }
+    if (!reply.ok) {
+      const fallback = `${reply.status} ${reply.statusText}`.trim();
+      throw new RequestError(errorMessage(await reply.text(), fallback), reply.status);
+    }
+    return reply;
+  }
+}

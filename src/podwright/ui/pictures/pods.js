@@ -1,0 +1,64 @@
+// Pods as the server's table shows them, with kubectl's columns.
+
+const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io";
+
+/**
+ * @typedef {Object} PodRow
+ * @property {string} pod its namespace/name
+ * @property {string} status as kubectl prints it
+ * @property {string} node empty without one
+ * @property {string} ready
+ * @property {string} age
+ * @property {any} metadata
+ */
+
+/**
+ * Returns the pods of a path.
+ *
+ * @param {import("./source.js").Source} source
+ * @param {string} path such as /api/v1/pods
+ * @returns {Promise<PodRow[]>}
+ */
+export async function listPods(source, path) {
+  return podRows(await source.get(path, { Accept: TABLE }));
+}
+
+/** Returns the pods of a Table of the server. */
+export function podRows(table) {
+  const index = Object.fromEntries(table.columnDefinitions.map(({ name }, at) => [name, at]));
+  return (table.rows ?? []).map(({ cells, object }) => ({
+    pod: `${object.metadata.namespace}/${object.metadata.name}`,
+    status: cells[index.Status],
+    node: cells[index.Node] === "<none>" ? "" : cells[index.Node],
+    ready: cells[index.Ready],
+    age: cells[index.Age],
+    metadata: object.metadata,
+  }));
+}
+
+/** Returns the path of a pod in the Kubernetes API. */
+export function podPath(pod, suffix = "") {
+  const [namespace, name] = pod.split("/");
+  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}${suffix}`;
+}
+
+/** Returns the path of a pod in podwright's API. */
+export function ownPodPath(pod, suffix) {
+  const [namespace, name] = pod.split("/");
+  return `/podwright/v1/pods/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}${suffix}`;
+}
+
+/**
+ * Returns a pod; null if it does not exist.
+ *
+ * A list is requested: browsers report replies of 404 as errors of the page.
+ *
+ * @param {import("./source.js").Source} source
+ * @param {string} pod namespace/name
+ */
+export async function findPod(source, pod) {
+  const [namespace, name] = pod.split("/");
+  const selector = encodeURIComponent(`metadata.name=${name}`);
+  const list = await source.get(`/api/v1/namespaces/${encodeURIComponent(namespace)}/pods?fieldSelector=${selector}`);
+  return list.items[0] ?? null;
+}

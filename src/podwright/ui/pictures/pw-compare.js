@@ -1,0 +1,270 @@
+// Compares where pods are placed now and with another configuration, over the same cluster.
+
+import { address } from "./address.js";
+import { PwElement, define, h, render, setText } from "./dom.js";
+import { nodeLink, podLink } from "./explanation.js";
+import { amountText, countText, percentText } from "./format.js";
+import { HttpSource } from "./http_source.js";
+import { model } from "./model.js";
+import { options } from "./pw-nodes.js";
+import { comparedServer } from "./pw-servers.js";
+import { RunSource } from "./run_source.js";
+import { sheets } from "./styles.js";
+import { NO_SCHEDULER } from "./waiting.js";
+import { becauseText, parseWeights, placeText, weightsOf, weightsText } from "./what_if.js";
+
+const STYLE = `
+:host { overflow: auto; min-height: 0; padding: calc(2 * var(--pw-space)); }
+.choice { margin-bottom: calc(2 * var(--pw-space)); }
+form { display: grid; gap: calc(1.5 * var(--pw-space)); max-width: 900px; }
+.weights { display: grid; grid-template-columns: repeat(auto-fill, minmax(250px, 1fr)); gap: 4px calc(2 * var(--pw-space)); }
+.weights label { display: flex; gap: var(--pw-space); align-items: center; }
+.weights span { flex: 1; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.weights input { width: 72px; }
+.weights .changed { font-weight: 600; }
+textarea { width: 100%; min-height: 90px; font-family: var(--pw-mono); font-size: 12px; color: inherit; background: var(--pw-field); border: 1px solid var(--pw-line-strong); border-radius: 4px; padding: 6px; resize: vertical; }
+.results { margin-top: calc(3 * var(--pw-space)); display: grid; gap: calc(2 * var(--pw-space)); }
+.uses { display: grid; grid-template-columns: max-content minmax(120px, 1fr) max-content; gap: 4px calc(1.5 * var(--pw-space)); align-items: center; max-width: 760px; }
+.uses .pair { display: grid; gap: 2px; }
+.uses .track { height: 7px; border-radius: 2px; background: var(--pw-hover); overflow: hidden; }
+.uses .track::after { content: ""; display: block; height: 100%; width: calc(100% * min(1, var(--share))); background: var(--pw-muted); }
+.uses .track.after::after { background: var(--pw-accent); }
+.key i { display: inline-block; width: 12px; height: 7px; border-radius: 2px; background: var(--pw-muted); margin-right: 4px; } .key i.after { background: var(--pw-accent); }
+summary { cursor: pointer; color: var(--pw-muted); }
+`;
+const CHANGES = {
+  moved: "moved",
+  newlyPending: "newly pending",
+  noLongerPending: "no longer pending",
+  nominatedElsewhere: "nominated elsewhere",
+  added: "added",
+  removed: "removed",
+};
+const ROWS_SHOWN = 500;
+const RUN = "run:";
+
+class Compare extends PwElement {
+  constructor() {
+    super();
+    this.root.adoptedStyleSheets = sheets(STYLE);
+    this.weights = h("div", { class: "weights" });
+    this.configuration = h("textarea", { "aria-label": "Configuration, as JSON", placeholder: '{"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", …}', spellcheck: "false" });
+    this.all = h("input", { type: "checkbox" });
+    this.button = h("button", { class: "primary" }, "Compare");
+    this.problem = h("div", { class: "error", role: "alert", hidden: true });
+    this.results = h("div", { class: "results", "aria-live": "polite" });
+    this.form = h(
+      "form",
+      {},
+      h("div", {}, h("h2", {}, "Compare"), h("p", { class: "muted" }, "The pods are scheduled in a copy of the cluster, as now and with other weights or another configuration. Nothing of the cluster changes.")),
+      h("div", { class: "stack" }, h("h3", {}, "Weights"), this.weights),
+      h("details", {}, h("summary", {}, "Another configuration"), this.configuration),
+      h("label", { class: "row" }, this.all, "Schedule all pods again, also those that have a node"),
+      h("div", { class: "row" }, this.button),
+      this.problem,
+    );
+    this.empty = h("div", { class: "empty", hidden: true }, NO_SCHEDULER);
+    this.choice = h("nav", { class: "row choice", "aria-label": "Compare with", hidden: true });
+    this.other = null;
+    this.root.append(this.choice, this.form, this.empty, this.results);
+    this.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#submit();
+    });
+    this.present = null;
+    this.isWithoutScheduler = false;
+  }
+
+  start() {
+    this.undo.push(model().use());
+    this.listen(address, "change", (event) => event.detail.some((key) => key === "change" || key === "with") && this.#follow());
+    this.listen(address, "change", () => this.invalidate());
+    this.#load();
+  }
+
+  update() {
+    const { with: how = "", view, run } = address.get();
+    const server = comparedServer();
+    let chosen = null;
+    if (run && how.startsWith(RUN)) chosen = { key: how, name: how.slice(RUN.length), here: run, source: () => new RunSource(how.slice(RUN.length)) };
+    if (!run && server !== null && how === "server") chosen = { key: how, name: server.replace(/^https?:\/\//, ""), here: "this cluster", source: () => new HttpSource("/compared", "") };
+    if (view !== "compare") chosen = null;
+    this.choice.hidden = server === null && !run;
+    if (run) this.#showRuns(run, how);
+    else this.#showServer(server, chosen);
+    if (this.chosen !== chosen?.key) {
+      this.chosen = chosen?.key;
+      this.other?.remove();
+      this.other = chosen && h("pw-servers");
+      if (chosen) {
+        this.other.other = { name: chosen.name, here: chosen.here, source: chosen.source() };
+        this.root.append(this.other);
+      }
+    }
+    this.form.hidden = Boolean(run || chosen || this.isWithoutScheduler);
+    this.empty.hidden = Boolean(run || chosen || !this.isWithoutScheduler);
+    this.results.hidden = Boolean(run || chosen);
+  }
+
+  #showServer(server, chosen) {
+    const choices = [
+      [null, "Weights or a configuration"],
+      ["server", server],
+    ];
+    render(this.choice, h("span", { class: "muted" }, "Compare with"), choices.map(([key, text]) => h("button", { "data-focus": text, "aria-pressed": String(Boolean(chosen) === Boolean(key)), on: { click: () => address.set({ with: key }) } }, text)));
+  }
+
+  /** Lets a user choose another run of the same folder. */
+  #showRuns(run, how) {
+    if (!this.runs) {
+      this.runs = [];
+      this.#loadRuns();
+    }
+    const others = this.runs.filter((name) => name !== run);
+    const named = how.startsWith(RUN) && !others.includes(how.slice(RUN.length)) ? [how.slice(RUN.length), ...others] : others;
+    if (!this.select) {
+      this.select = h("select", { "aria-label": "Compare with the run" });
+      this.select.addEventListener("change", () => address.set({ with: this.select.value || null }));
+      this.choice.append(h("span", { class: "muted" }, "Compare with the run"), this.select);
+    }
+    options(this.select, [["", named.length ? "none chosen" : "the folder has no other run"], ...named.map((name) => [`${RUN}${name}`, name])], how.startsWith(RUN) ? how : "");
+  }
+
+  async #loadRuns() {
+    try {
+      const { runs } = await new HttpSource().get("/podwright/v1/runs");
+      this.runs = runs.filter(({ problem }) => !problem).map(({ id }) => id);
+    } catch (error) {
+      this.#fail(error.message);
+    }
+    this.invalidate();
+  }
+
+  async #load() {
+    if (!model().source.isLive) return;
+    const names = await model().schedulers();
+    this.isWithoutScheduler = names?.length === 0;
+    this.invalidate();
+    if (this.isWithoutScheduler) return;
+    try {
+      this.present = weightsOf(await model().source.get("/podwright/v1/plugins"));
+    } catch (error) {
+      this.#fail(error.message);
+      return;
+    }
+    render(
+      this.weights,
+      Object.entries(this.present).map(([plugin, weight]) => {
+        const input = h("input", { type: "number", min: "1", max: "1000000", value: weight, "data-plugin": plugin });
+        const label = h("label", {}, h("span", { title: plugin }, plugin), input);
+        input.addEventListener("input", () => label.classList.toggle("changed", Number(input.value) !== weight));
+        return label;
+      }),
+    );
+    this.#follow();
+  }
+
+  /** Shows the comparison of the address. */
+  #follow() {
+    const { change = "", with: how = "" } = address.get();
+    if (!this.present || how.startsWith(RUN) || `${change} ${how}` === this.shown) return;
+    this.all.checked = how !== "pending";
+    try {
+      const weights = parseWeights(change);
+      for (const input of this.weights.querySelectorAll("input")) {
+        const { plugin } = input.dataset;
+        input.value = weights[plugin] ?? this.present[plugin];
+        input.parentElement.classList.toggle("changed", plugin in weights);
+      }
+      if (change) this.#compare(weights);
+    } catch (error) {
+      this.#fail(error.message);
+    }
+  }
+
+  #submit() {
+    const weights = {};
+    for (const input of this.weights.querySelectorAll("input")) {
+      const { plugin } = input.dataset;
+      if (input.value && Number(input.value) !== this.present[plugin]) weights[plugin] = Number(input.value);
+    }
+    const how = this.all.checked ? null : "pending";
+    this.shown = `${weightsText(weights)} ${how ?? ""}`;
+    address.set({ change: weightsText(weights), with: how });
+    this.#compare(weights);
+  }
+
+  #fail(message) {
+    this.problem.hidden = !message;
+    setText(this.problem, message);
+  }
+
+  async #compare(weights) {
+    this.#fail("");
+    const body = { weights, reschedule: this.all.checked };
+    const text = this.configuration.value.trim();
+    if (text) {
+      try {
+        body.configuration = JSON.parse(text);
+      } catch (error) {
+        this.#fail(`The configuration is not valid JSON: ${error.message}`);
+        return;
+      }
+    }
+    if (!text && !Object.keys(weights).length) {
+      this.#fail("Change a weight, or enter another configuration.");
+      return;
+    }
+    this.button.disabled = true;
+    setText(this.button, "Comparing…");
+    try {
+      this.#show(await model().source.send("POST", "/podwright/v1/what-if", body));
+    } catch (error) {
+      this.#fail(error.message);
+    }
+    this.button.disabled = false;
+    setText(this.button, "Compare");
+  }
+
+  #show({ pods, nodes, resources, zones, summary }) {
+    const rows = pods.slice(0, ROWS_SHOWN).map((each) =>
+      h(
+        "tr",
+        {},
+        h("td", {}, podLink(each.pod)),
+        h("td", {}, CHANGES[each.change] ?? each.change),
+        h("td", {}, place(each.before)),
+        h("td", {}, place(each.after)),
+        h("td", {}, becauseText(each.reasons.after ?? each.reasons.before), each.followsOther ? h("span", { class: "muted" }, " (follows other pods)") : null),
+      ),
+    );
+    const heads = ["Pod", "Change", "Before", "After", "Because"];
+    render(
+      this.results,
+      h("h2", {}, summary.same ? `All ${countText(summary.pods, "pod")} have the same place.` : `${countText(summary.different, "pod")} of ${summary.pods.toLocaleString("en-US")} ${summary.different === 1 ? "has" : "have"} another place.`),
+      rows.length ? h("table", {}, h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, rows)) : null,
+      pods.length > ROWS_SHOWN ? h("p", { class: "muted" }, `and ${countText(pods.length - ROWS_SHOWN, "pod")} more`) : null,
+      h(
+        "section",
+        { class: "stack" },
+        h("h3", {}, "Requested share"),
+        h("p", { class: "small muted key" }, h("i"), "before ", h("i", { class: "after" }), "after"),
+        h("div", { class: "uses" }, resources.map(use)),
+        h("p", {}, `Nodes in use: ${nodes.used.before} before, ${nodes.used.after} after.`),
+        zones.length > 1 ? h("p", {}, `Pods by zone: ${zones.map(({ zone, pods: counts }) => `${zone ?? "none"} ${counts.before} → ${counts.after}`).join(", ")}.`) : null,
+      ),
+    );
+  }
+}
+
+function place(placement) {
+  return placement?.node ? nodeLink(placement.node) : h("span", { class: "muted" }, placeText(placement));
+}
+
+function use({ resource, before, after }) {
+  const track = (side, kind) => h("div", { class: `track ${kind}`, style: { "--share": String(side.share ?? 0) } });
+  const text = `${percentText(before.share ?? 0)} → ${percentText(after.share ?? 0)} (${amountText(resource, before.requested)} → ${amountText(resource, after.requested)} of ${amountText(resource, after.allocatable)})`;
+  return [h("span", { class: "mono" }, resource), h("div", { class: "pair" }, track(before, "before"), track(after, "after")), h("span", { class: "small" }, text)];
+}
+
+define("pw-compare", Compare);

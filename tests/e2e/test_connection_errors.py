@@ -1,0 +1,184 @@
+"""What commands say about a cluster that they cannot use: one line, and what to do."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shlex
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+import yaml
+from tests.e2e.command_line import run
+from typer.testing import CliRunner
+
+from podwright.cli import kubectl_plugin
+
+CLAIMS = base64.urlsafe_b64encode(json.dumps({"exp": 1_600_000_000}).encode()).decode().rstrip("=")
+TOKEN = f"a.{CLAIMS}.c"
+
+
+class _Server(BaseHTTPRequestHandler):
+    """Has a version, and one status for everything else."""
+
+    version = "v1.36.0"
+    status = 200
+
+    def do_GET(self) -> None:
+        """Answer."""
+        body: dict[str, object]
+        if self.path == "/version" and self.status != 401:
+            status, body = 200, {"major": "1", "minor": "36", "gitVersion": self.version}
+            if not self.version:
+                status, body = 404, {}
+        elif self.status == 200:
+            status, body = 200, {"kind": "List", "metadata": {"resourceVersion": "1"}, "items": []}
+        else:
+            message = 'nodes is forbidden: User "dev" cannot list resource "nodes"'
+            status, body = self.status, {"kind": "Status", "message": message}
+        data = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        """Log nothing."""
+
+
+@contextmanager
+def serving(**members: object):
+    """Run a server for the time of a block; yields its address."""
+    handler = type("Handler", (_Server,), members)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def kubeconfig(folder, server: str, **user: object):
+    path = folder / "kubeconfig"
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "c", "cluster": {"server": server}}],
+        "users": [{"name": "u", "user": user or {"token": TOKEN}}],
+        "contexts": [{"name": "prod", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "prod",
+    }
+    path.write_text(yaml.safe_dump(document))
+    return path
+
+
+COMMANDS = (
+    "import",
+    "record --path record.jsonl --duration 1s",
+    "sync --to http://127.0.0.1:9",
+    "scheduler --dry-run",
+    "scheduler --no-leader-elect",
+    "scheduler",
+    "kubectl explain web",
+    "kubectl diff -c scheduler.yaml",
+)
+OF_SIMULATED = ("clock show", "debug timings")
+
+
+def failure(line: str, status: int) -> str:
+    """Run a command line, and return its only line of error."""
+    program, _, rest = line.partition(" ")
+    if program == "kubectl":
+        done = CliRunner().invoke(kubectl_plugin.app, shlex.split(rest))
+        assert done.exit_code == status, f"{done.stderr}\n{done.exception!r}"
+    else:
+        done = run(line, status=status)
+    lines = [each for each in done.stderr.splitlines() if each.startswith("error")]
+    assert len(lines) == 1, done.stderr
+    return lines[0]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    (tmp_path / "scheduler.yaml").write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    )
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_kubeconfig_that_cannot_be_used(command, folder):
+    absent = failure(f"{command} --kubeconfig absent", 2)
+    assert absent == (
+        "error: absent: there is no such kubeconfig; check --kubeconfig and $KUBECONFIG"
+    )
+    other = folder / "other"
+    other.write_text("- nothing\n")
+    assert "this is not a kubeconfig" in failure(f"{command} --kubeconfig {other}", 2)
+    path = kubeconfig(folder, "http://127.0.0.1:9")
+    assert failure(f"{command} --kubeconfig {path} --context prd", 2).endswith(
+        'context "prd" does not exist; did you mean "prod"?'
+    )
+    unreachable = failure(f"{command} --kubeconfig {path}", 3)
+    assert "http://127.0.0.1:9 cannot be reached: Connection refused; check" in unreachable
+    plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "absent-plugin"}
+    path = kubeconfig(folder, "http://127.0.0.1:9", exec=plugin)
+    missing = failure(f"{command} --kubeconfig {path}", 2)
+    assert "absent-plugin" in missing
+    assert "install the credential plugin" in missing
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_credentials_that_are_expired_or_lack_rights(command, folder):
+    with serving(status=401) as server:
+        path = kubeconfig(folder, server)
+        text = failure(f"{command} --kubeconfig {path}", 3)
+        assert 'context "prod": the server rejects the credentials' in text
+        assert "whose token is valid until 2020-09-13T12:26:40Z" in text
+        assert "renew the token" in text
+    with serving(status=403) as server:
+        path = kubeconfig(folder, server)
+        text = failure(f"{command} --kubeconfig {path}", 3)
+        assert 'User "dev" cannot list' in text
+        assert "let an administrator grant it" in text
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_server_that_is_no_api_server(command, folder):
+    with serving(version="", status=404) as server:
+        path = kubeconfig(folder, server)
+        text = failure(f"{command} --kubeconfig {path}", 3)
+        assert "is not an API server of Kubernetes" in text
+
+
+@pytest.mark.parametrize("command", ["import", "record --path record.jsonl --duration 1s"])
+@pytest.mark.parametrize(
+    ("version", "effect"),
+    [
+        ("v1.30.4", "kinds that it does not serve are left out"),
+        ("v1.40.0", "fields and kinds that are newer are kept"),
+    ],
+)
+def test_another_version_is_a_warning(command, version, effect, folder):
+    with serving(version=version) as server:
+        done = run(f"{command} --kubeconfig {kubeconfig(folder, server)}")
+    assert f"the server runs {version}, and podwright follows v1.36" in done.stderr
+    assert effect in done.stderr
+
+
+@pytest.mark.parametrize("command", OF_SIMULATED)
+def test_commands_of_simulated_clusters(command, folder):
+    assert "absent: the kubeconfig cannot be read" in failure(f"{command} --kubeconfig absent", 2)
+    path = kubeconfig(folder, "http://127.0.0.1:9")
+    assert "Connection refused" in failure(f"{command} --kubeconfig {path}", 3)
+    with serving(status=401) as server:
+        path = kubeconfig(folder, server)
+        text = failure(f"{command} --kubeconfig {path}", 2)
+        assert f"{server} rejects the credentials (401 Unauthorized); use the kubeconfig" in text

@@ -1,0 +1,25 @@
+"""Whether `podwright up` collects the timeline."""
+
+from __future__ import annotations
+
+import pytest
+from tests.e2e.command_line import run
+
+from podwright.cli import up_run
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        pytest.param("", True, id="the page plays it"),
+        pytest.param("--no-timeline", False, id="switched off"),
+        pytest.param("--no-ui", False, id="nothing plays it"),
+        pytest.param("--no-ui --timeline", True, id="for other readers"),
+        pytest.param("--no-scheduler", False, id="no decisions"),
+    ],
+)
+def test_the_timeline_is_collected_for_the_page(options, expected, monkeypatch):
+    given = []
+    monkeypatch.setattr(up_run, "run_up", lambda options, _: given.append(options))
+    run(f"up {options}")
+    assert [each.keeps_timelines for each in given] == [expected]

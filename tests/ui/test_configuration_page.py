@@ -1,0 +1,64 @@
+"""The page of the configuration, driven as a person would."""
+
+import pytest
+from tests.ui.requests import request
+
+pytestmark = pytest.mark.ui
+
+PACKING = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  pluginConfig:
+  - name: NodeResourcesFit
+    args:
+      scoringStrategy:
+        type: MostAllocated
+"""
+CONFIGURATION = "/podwright/v1/configuration"
+
+
+@pytest.fixture
+def configuration(page, own_demo):
+    page.goto(f"{own_demo.page}/configuration")
+    page.locator(".cm-content").wait_for()
+    return page
+
+
+def write(page, text):
+    page.locator(".cm-content").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Delete")
+    page.keyboard.insert_text(text)
+
+
+def test_errors_of_a_configuration_are_at_their_lines(configuration):
+    page = configuration
+    write(page, f"{PACKING}scorers: []\n")
+    page.get_by_role("button", name="Check").click()
+    page.locator(".cm-line.pw-error-line", has_text="scorers: []").wait_for()
+    write(page, PACKING.replace("MostAllocated", "Most"))
+    page.get_by_role("button", name="Check").click()
+    page.get_by_text('Unsupported value: "Most"').wait_for()
+    write(page, PACKING)
+    page.get_by_role("button", name="Check").click()
+    page.get_by_text("The configuration is valid. Nothing has been changed.").wait_for()
+    assert page.locator(".pw-error-line").count() == 0
+
+
+def test_a_configuration_is_compared_and_applied(configuration, own_demo):
+    page = configuration
+    write(page, PACKING)
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_text("pods differ").wait_for()
+    assert page.locator(".pw-table td", has_text="moved").count() > 0
+    before = request(own_demo, "GET", CONFIGURATION)
+    assert "MostAllocated" not in str(before), "a comparison changes nothing"
+    page.get_by_role("button", name="Apply").click()
+    page.get_by_text("The scheduler runs with this configuration.").wait_for()
+    assert "MostAllocated" in str(request(own_demo, "GET", CONFIGURATION)["written"])
+    page.locator("summary", has_text="NodeResourcesFit").click()
+    page.locator(".pw-code", has_text="MostAllocated").wait_for()
+    page.get_by_role("button", name="With defaults").click()
+    page.locator(".cm-line", has_text="clientConnection").wait_for()

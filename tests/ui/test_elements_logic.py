@@ -1,0 +1,348 @@
+"""What the elements compute, by their modules in a browser."""
+
+import itertools
+
+import pytest
+
+pytestmark = pytest.mark.ui
+
+LABELS = {"zone": "a", "tier": "web", "spot": ""}
+
+
+@pytest.fixture
+def modules(page, demo):
+    """Call an expression with the modules `m` of some names."""
+    page.goto(f"{demo.page}/pictures/favicon.svg")
+
+    def call(names, expression, *arguments):
+        listed = ", ".join(f"import('/pictures/{name}.js')" for name in names)
+        return page.evaluate(
+            f"async (given) => {{ const m = Object.assign({{}}, ...await Promise.all([{listed}]));"
+            f" return ({expression})(...given); }}",
+            list(arguments),
+        )
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("expression", "is_match"),
+    [
+        pytest.param("", True, id="an empty expression matches all"),
+        pytest.param("zone=a", True, id="equal"),
+        pytest.param("zone==b", False, id="not equal"),
+        pytest.param("zone!=b", True, id="another value"),
+        pytest.param("rack!=b", True, id="an absent label is not equal"),
+        pytest.param("zone in (b, a)", True, id="one of the values"),
+        pytest.param("rack notin (a)", True, id="an absent label is in no set"),
+        pytest.param("zone notin (a,b),tier", False, id="every part counts"),
+        pytest.param("spot", True, id="a label with an empty value exists"),
+        pytest.param("!spot", False, id="the label exists"),
+        pytest.param("spot=", True, id="an empty value"),
+    ],
+)
+def test_a_label_expression_selects_as_kubectl_does(modules, expression, is_match):
+    found = modules(
+        ["selector"],
+        "(text, labels) => m.matches(m.parseSelector(text), labels)",
+        expression,
+        LABELS,
+    )
+    assert found is is_match
+
+
+@pytest.mark.parametrize(
+    ("expression", "part"),
+    [
+        pytest.param("zone in (a", ") is missing", id="an open parenthesis"),
+        pytest.param("a,,b", "comma", id="an empty part"),
+        pytest.param("zone a", "zone a: expected KEY", id="no operator"),
+        pytest.param("zone=<b>", "<b> is not a label value", id="no label value"),
+    ],
+)
+def test_a_wrong_label_expression_says_what_is_expected(modules, expression, part):
+    message = modules(
+        ["selector"],
+        "(text) => { try { m.parseSelector(text); return ''; } catch (e) { return e.message; } }",
+        expression,
+    )
+    assert part in message
+
+
+@pytest.mark.parametrize("count", [1, 61, 5_000])
+def test_each_cell_of_a_heat_map_is_found_where_it_is_drawn(modules, count):
+    missed, width = modules(
+        ["heat_layout"],
+        """(count) => {
+          const all = Array.from({ length: count }, (_, slot) => slot);
+          const groups = [
+            { title: "a", slots: all.slice(0, count / 3) },
+            { title: "b", slots: all.slice(count / 3) },
+          ];
+          const layout = m.heatLayout(groups, 540, 600);
+          const missed = [];
+          layout.blocks.forEach(({ slots }, block) => slots.forEach((slot, index) => {
+            const [x, y] = m.edgeOf(layout, { block, index });
+            const found = m.cellAt(layout, x + 1, y + 1);
+            const at = found && layout.blocks[found.block].slots[found.index];
+            if (at !== slot) missed.push(slot);
+          }));
+          return [missed, layout.columns * layout.cellPx];
+        }""",
+        count,
+    )
+    assert missed == []
+    assert width <= 540
+
+
+def test_arrow_keys_reach_each_cell_of_a_heat_map_and_stay_inside(modules):
+    visited = modules(
+        ["heat_layout"],
+        """() => {
+          const groups = [
+            { title: "a", slots: [0, 1, 2, 3, 4] },
+            { title: "b", slots: [5, 6, 7] },
+          ];
+          const layout = m.heatLayout(groups, 120, 500);
+          let cell = { block: 0, index: 0 };
+          const right = [];
+          for (let step = 0; step < 10; step++) {
+            right.push(layout.blocks[cell.block].slots[cell.index]);
+            cell = m.neighbor(layout, cell, "ArrowRight");
+          }
+          let up = { block: 1, index: 2 };
+          for (let step = 0; step < 10; step++) up = m.neighbor(layout, up, "ArrowUp");
+          return [right, up.block];
+        }""",
+    )
+    assert visited == [[0, 1, 2, 3, 4, 5, 6, 7, 7, 7], 0]
+
+
+MATRIX = {
+    "pod": "default/web",
+    "node": "n2",
+    "nodes": ["n1", "n2", "n3", "n4"],
+    "results": [
+        {"kind": "passed", "code": "", "reasons": []},
+        {"kind": "rejected", "code": "Unschedulable", "reasons": ["Insufficient cpu"]},
+        {"kind": "notEvaluated", "code": "", "reasons": []},
+    ],
+    "preFilter": None,
+    "filters": [
+        {"plugin": "NodeName", "applies": False, "results": []},
+        {"plugin": "NodeResourcesFit", "applies": True, "results": [0, 0, 1, 2]},
+    ],
+    "rejectedBy": [None, None, "NodeResourcesFit", None],
+    "scores": [
+        {
+            "plugin": "Fit",
+            "weight": 2,
+            "raw": [1, 9, None, None],
+            "normalized": [10, 90, None, None],
+            "weighted": [20, 180, None, None],
+        },
+        {
+            "plugin": "Zone",
+            "weight": 1,
+            "raw": [5, 1, None, None],
+            "normalized": [100, 20, None, None],
+            "weighted": [100, 20, None, None],
+        },
+    ],
+    "skippedScores": [],
+    "totals": [120, 200, None, None],
+    "winners": [1],
+}
+
+
+def test_the_rows_of_a_matrix_are_in_order_of_their_results(modules):
+    assert modules(["matrix_rows"], "(matrix) => m.rowOrder(matrix)", MATRIX) == [1, 0, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("node", "sentence"),
+    [
+        (0, "n1 has -80 compared with n2: Fit -160, Zone +80."),
+        (1, "n2 was chosen."),
+        (2, "n3 was rejected by NodeResourcesFit: Insufficient cpu."),
+        (3, "n4 was not evaluated: enough feasible nodes had been found before."),
+    ],
+)
+def test_a_matrix_says_why_a_node_was_not_chosen(modules, node, sentence):
+    assert modules(["matrix_rows"], "(...a) => m.whyNot(...a)", MATRIX, node) == sentence
+
+
+@pytest.mark.parametrize(
+    ("resource", "value", "text"),
+    [
+        ("cpu", 500, "500m"),
+        ("cpu", 0, "0"),
+        ("cpu", 16_000, "16"),
+        ("cpu", 1_500, "1.5"),
+        ("memory", 17_179_869_184, "16Gi"),
+        ("pods", 110, "110"),
+    ],
+)
+def test_amounts_are_written_as_quantities(modules, resource, value, text):
+    assert modules(["format"], "(...a) => m.amountText(...a)", resource, value) == text
+
+
+@pytest.mark.parametrize(
+    "time", ["2026-11-21T19:38:52.535454058Z", "1969-12-31T23:59:59.5Z", "2026-11-21T19:38:52Z"]
+)
+def test_times_keep_their_nanoseconds(modules, time):
+    assert modules(["format"], "(text) => m.timeText(m.timeNs(text))", time) == time
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [(119_000, "119s"), (200_000, "3m20s"), (3_600_000, "60m"), (4 * 3_600_000, "4h")],
+)
+def test_durations_are_written_as_kubectl_does(modules, milliseconds, text):
+    assert modules(["format"], "(ms) => m.durationText(ms)", milliseconds) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "toleration"),
+    [
+        ("dedicated", {"key": "dedicated", "operator": "Exists"}),
+        ("a=b:NoSchedule", {"key": "a", "operator": "Equal", "value": "b", "effect": "NoSchedule"}),
+        ("a:NoExecute", {"key": "a", "operator": "Exists", "effect": "NoExecute"}),
+    ],
+)
+def test_tolerations_are_read_as_kubectl_writes_taints(modules, text, toleration):
+    assert modules(["what_if"], "(text) => m.parseToleration(text)", text) == toleration
+
+
+def test_the_address_keeps_what_it_was_given(modules):
+    state = {"pod": "default/web-1", "filter": "zone in (a,b),!spot", "at": "2026-01-01T00:00:00Z"}
+    query = modules(["address"], "(state) => m.format(state)", state)
+    assert query.startswith("pod=default/web-1&")
+    assert modules(["address"], "(query) => m.parse(query)", query) == state
+
+
+# What the color-blind see: matrices for linear RGB, severity 1, of Machado, Oliveira and Fernandes
+# (2009), "A Physiologically-based Model for Simulation of Color Vision Deficiency".
+VISION = {
+    "normal": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "protanopia": (
+        (0.152286, 1.052583, -0.204868),
+        (0.114503, 0.786281, 0.099216),
+        (-0.003882, -0.048116, 1.051998),
+    ),
+    "deuteranopia": (
+        (0.367322, 0.860646, -0.227968),
+        (0.280085, 0.672501, 0.047413),
+        (-0.011820, 0.042940, 0.968881),
+    ),
+    "tritanopia": (
+        (1.255528, -0.076749, -0.178779),
+        (-0.078411, 0.930809, 0.147602),
+        (0.004733, 0.691367, 0.303900),
+    ),
+}
+TO_XYZ = ((0.4124, 0.3576, 0.1805), (0.2126, 0.7152, 0.0722), (0.0193, 0.1192, 0.9505))
+WHITE = (0.9505, 1.0, 1.089)
+
+
+def product(matrix, vector):
+    return [sum(a * b for a, b in zip(row, vector, strict=True)) for row in matrix]
+
+
+def lab(color, vision):
+    """Return the CIE L*a*b* coordinates of a color such as #00224e as seen."""
+    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in parts]
+    seen = [min(1, max(0, v)) for v in product(VISION[vision], linear)]
+    relative = [v / white for v, white in zip(product(TO_XYZ, seen), WHITE, strict=True)]
+    x, y, z = (v ** (1 / 3) if v > 0.008856 else 7.787 * v + 16 / 116 for v in relative)
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+@pytest.mark.parametrize("vision", VISION)
+def test_the_color_blind_tell_the_steps_of_the_heat_map_apart(modules, vision):
+    steps = [lab(color, vision) for color in modules(["palette"], "() => m.STEPS")]
+    for (_, one), (_, other) in itertools.combinations(enumerate(steps), 2):
+        assert sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) ** 0.5 > 7
+    lightness = [step[0] for step in steps]
+    assert lightness == sorted(lightness)
+
+
+def test_places_are_compared_by_pod(modules):
+    found = modules(
+        ["comparison"],
+        "(here, there) => m.differences(new Map(here), new Map(there))",
+        [["d/a", "n1"], ["d/b", "n1"], ["d/c", ""], ["d/here", "n1"]],
+        [["d/c", "n2"], ["d/b", "n1"], ["d/a", "n2"], ["d/there", ""]],
+    )
+    assert found == {
+        "both": 3,
+        "different": [
+            {"pod": "d/a", "here": "n1", "there": "n2"},
+            {"pod": "d/c", "here": "", "there": "n2"},
+        ],
+        "onlyHere": ["d/here"],
+        "onlyThere": ["d/there"],
+    }
+
+
+CURVES = """
+(rows, begin, end) => {
+  const fields = ["present", "allocatable/cpu", "requested/cpu", "allocatable/memory"];
+  const timeline = {
+    fields,
+    timesNs: BigInt64Array.from(rows, ([seconds]) => BigInt(seconds) * 1000000000n),
+    fieldIndex: Uint16Array.from(rows, ([, field]) => fields.indexOf(field)),
+    deltas: BigInt64Array.from(rows, ([, , delta]) => BigInt(delta)),
+  };
+  const second = 1000000000n;
+  const curves = m.usageCurves(timeline, BigInt(begin) * second, BigInt(end) * second);
+  const rounded = (at) => Math.round(at * 1000) / 1000;
+  return [...curves].map(([resource, points]) => [
+    resource, points.map(({ seconds, share }) => [rounded(seconds), share]),
+  ]);
+}
+"""
+
+
+def test_a_curve_has_the_share_of_all_nodes_before_and_after_each_change(modules):
+    rows = [
+        [100, "allocatable/cpu", 2000],
+        [100, "allocatable/cpu", 2000],
+        [100, "allocatable/memory", 8],
+        [101, "requested/cpu", 1000],
+        [103, "requested/cpu", 1000],
+    ]
+    [[resource, points]] = modules(["comparison"], CURVES, rows, 100, 106)
+    assert resource == "cpu", "nothing of the memory is requested"
+    assert points[-1] == [6, 0.5]
+    assert points == sorted(points)
+    values = [share for _, share in points]
+    assert values == sorted(values)
+    assert set(values) == {0, 0.25, 0.5}
+
+
+@pytest.mark.parametrize(
+    ("other", "is_clock", "ranges"),
+    [
+        pytest.param([5, 25], True, [[0, 25], [0, 25]], id="at the same time"),
+        pytest.param([100, 110], False, [[0, 20], [100, 120]], id="one after the other"),
+    ],
+)
+def test_times_of_two_clusters_are_aligned(modules, other, is_clock, ranges):
+    found = modules(
+        ["comparison"],
+        """(one, other) => {
+          const range = ([begin, end]) => ({ beginNs: BigInt(begin), endNs: BigInt(end) });
+          const { isClock, ranges } = m.alignedRanges(range(one), range(other));
+          return [isClock, ranges.map(({ beginNs, endNs }) => [Number(beginNs), Number(endNs)])];
+        }""",
+        [0, 20],
+        other,
+    )
+    assert found == [is_clock, ranges]
+
+
+@pytest.mark.parametrize(("took", "pause"), [(5, 500), (249, 500), (3000, 6000)])
+def test_slow_replies_are_requested_less_often(modules, took, pause):
+    assert modules(["model"], "(took) => m.pauseAfter(took, 500)", took) == pause

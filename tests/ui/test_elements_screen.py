@@ -1,0 +1,345 @@
+"""The screen of the cluster, driven in a browser on real servers."""
+
+import json
+import re
+import urllib.request
+
+import pytest
+from tests.ui.requests import request
+from tests.ui.served import up
+
+pytestmark = pytest.mark.ui
+
+HOSTILE = '<img src=x onerror="document.title=1"> \u202etxet'
+
+
+def create(served, path, body):
+    request = urllib.request.Request(
+        served.server + path,
+        json.dumps(body).encode(),
+        {"authorization": f"Bearer {served.token}", "content-type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=60) as response:
+        return json.load(response)
+
+
+def pod(name, **spec):
+    container = {"name": "main", "image": "app", "resources": {"requests": {"cpu": "1"}}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name},
+        "spec": {"containers": [container], **spec},
+    }
+
+
+@pytest.mark.share
+def test_the_first_minute_ends_with_the_pod_on_a_node(own_demo, page):
+    page.goto(own_demo.page)
+    inspector = page.locator("pw-pod")
+    inspector.get_by_role("heading", name="default/training").wait_for()
+    inspector.get_by_text("0/4 nodes are available: 1 node(s) had untolerated taint(s)").wait_for()
+    assert "pod=default/training" in page.url
+    inspector.get_by_text("Remove taint dedicated=training:NoSchedule").wait_for()
+    inspector.get_by_role("button", name="Apply").first.click()
+    inspector.get_by_role("status").get_by_text("node-large").wait_for()
+    page.locator("pw-nodes .card", has_text="node-large").get_by_role(
+        "link", name="training"
+    ).wait_for()
+    page.locator("pw-pending").get_by_text("No pod waits for a node.").wait_for()
+
+
+def test_the_error_of_a_refused_remedy_is_shown_where_it_was_applied(own_demo, page, watched):
+    page.goto(own_demo.page)
+    inspector = page.locator("pw-pod")
+    inspector.get_by_role("button", name="Apply").first.wait_for()
+    watched.block(page, "**/api/v1/namespaces/default/pods/training")
+    inspector.get_by_role("button", name="Apply").first.click()
+    inspector.locator(".remedies").get_by_role("alert").wait_for()
+
+
+def test_nodes_are_filtered_and_grouped_and_the_address_keeps_that(page, context, demo):
+    page.goto(demo.page)
+    nodes = page.locator("pw-nodes")
+    nodes.get_by_text("4 nodes").wait_for()
+    nodes.get_by_label("Filter by label expression").fill(
+        "topology.kubernetes.io/zone in (zone-a,zone-b)"
+    )
+    nodes.get_by_text("of 4 nodes").wait_for()
+    nodes.get_by_label("Group by label").select_option("topology.kubernetes.io/zone")
+    nodes.get_by_role("heading", name="zone-b").wait_for()
+    nodes.get_by_label("Color by").select_option("memory")
+    nodes.get_by_role("link", name="node-b").click()
+    page.locator("pw-node").get_by_role("heading", name="node-b").wait_for()
+    shown = nodes.locator(".card").all_inner_texts()
+    again = context.new_page()
+    again.goto(page.url)
+    again.locator("pw-node").get_by_role("heading", name="node-b").wait_for()
+    again.locator("pw-nodes").get_by_role("heading", name="zone-b").wait_for()
+    assert again.locator("pw-nodes .card").all_inner_texts() == shown
+    assert again.locator("pw-nodes").get_by_label("Color by").input_value() == "memory"
+
+
+def test_labels_that_another_client_changes_are_shown_at_once(own_demo, page):
+    page.goto(f"{own_demo.page}/?filter=tier%3Dfast")
+    nodes = page.locator("pw-nodes")
+    nodes.get_by_text("No node matches").wait_for()
+    page.wait_for_timeout(3_000)
+    request(own_demo, "PATCH", "/api/v1/nodes/node-b", {"metadata": {"labels": {"tier": "fast"}}})
+    nodes.get_by_text("1 of 4 nodes").wait_for(timeout=3_000)
+    request(own_demo, "PATCH", "/api/v1/nodes/node-b", {"metadata": {"labels": {"tier": None}}})
+    nodes.get_by_text("No node matches").wait_for(timeout=3_000)
+
+
+def test_a_wrong_label_expression_is_marked(page, demo):
+    page.goto(demo.page)
+    nodes = page.locator("pw-nodes")
+    nodes.get_by_label("Filter by label expression").fill("zone in (a")
+    nodes.get_by_role("alert").get_by_text("a ) is missing").wait_for()
+    nodes.get_by_text("4 nodes").wait_for()
+
+
+def test_the_matrix_explains_a_placement(page, demo):
+    page.goto(f"{demo.page}/?pod=default/database-0")
+    matrix = page.locator("pw-matrix:not([hidden])")
+    matrix.get_by_role("link", name="node-large").wait_for()
+    matrix.get_by_label("Why not this node").fill("large")
+    matrix.get_by_text("node-large was rejected by TaintToleration").wait_for()
+    matrix.get_by_role("button", name="raw").click()
+    assert "value=raw" in page.url
+    matrix.get_by_role("button", name="Filters").click()
+    matrix.get_by_title("TaintToleration: node(s) had untolerated taint(s)").wait_for()
+    assert matrix.get_by_title("NodeAffinity: nothing to check for this pod").count() > 1
+
+
+def test_what_if_shows_where_the_pod_would_be(page, demo):
+    page.goto(f"{demo.page}/?pod=default/training")
+    what_if = page.locator("pw-what-if")
+    what_if.get_by_text("What if…").click()
+    what_if.get_by_label("Toleration").fill("dedicated")
+    what_if.get_by_role("button", name="Try").click()
+    what_if.get_by_role("status").get_by_text("node-large").wait_for()
+    what_if.get_by_label("Toleration").fill("dedicated:Never")
+    what_if.get_by_role("button", name="Try").click()
+    what_if.get_by_role("alert").get_by_text("Never is not one of").wait_for()
+
+
+def test_a_comparison_of_weights_has_an_address(page, demo):
+    page.goto(f"{demo.page}/?view=compare&change=NodeResourcesFit:50")
+    compare = page.locator("pw-compare")
+    compare.get_by_role("heading", name="another place").wait_for()
+    compare.get_by_role("cell", name="moved").first.wait_for()
+    assert compare.get_by_label("NodeResourcesFit", exact=True).input_value() == "50"
+    compare.get_by_label("NodeResourcesFit", exact=True).fill("1")
+    compare.get_by_role("button", name="Compare").click()
+    compare.get_by_role("alert").get_by_text("Change a weight").wait_for()
+
+
+def test_the_queue_shows_why_a_pod_waits_and_moves_it(own_demo, page):
+    page.goto(f"{own_demo.page}/queue")
+    queue = page.locator("pw-queue")
+    row = queue.locator("tr", has_text="default/training")
+    row.get_by_text("Insufficient cpu").wait_for()
+    row.get_by_text("NodeUpdateNodeTaint").wait_for()
+    row.get_by_role("button", name="Move").click()
+    queue.locator("tr", has_text="default/training").get_by_role(
+        "cell", name="2", exact=True
+    ).wait_for()
+
+
+def test_a_node_fails_and_is_restored(own_demo, page):
+    page.goto(f"{own_demo.page}/?node=node-b")
+    inspector = page.locator("pw-node")
+    inspector.get_by_role("button", name="Fail").click()
+    inspector.get_by_text("Its kubelet does not report").wait_for()
+    request(own_demo, "POST", "/podwright/v1/clock/step", {"duration": "2m"})
+    inspector.get_by_text("NotReady").wait_for()
+    inspector.get_by_role("button", name="Restore").click()
+    inspector.get_by_role("button", name="Fail").wait_for()
+
+
+def test_a_node_shows_its_devices_and_the_claims_that_have_them(page, tmp_path):
+    gpu = {"driver": "gpu.example.com", "nodeName": "node-0"}
+    pool = {"name": "node-0", "generation": 1, "resourceSliceCount": 1}
+    devices = [{"name": f"gpu-{at}", "attributes": {"model": {"string": "a1"}}} for at in range(2)]
+    selector = {"cel": {"expression": 'device.driver == "gpu.example.com"'}}
+    requests = [{"name": "gpu", "exactly": {"deviceClassName": "gpu"}}]
+    objects = {
+        "deviceclasses": ("DeviceClass", "gpu", {"selectors": [selector]}),
+        "resourceslices": ("ResourceSlice", "gpus", {**gpu, "pool": pool, "devices": devices}),
+        "namespaces/default/resourceclaims": (
+            "ResourceClaim",
+            "one",
+            {"devices": {"requests": requests}},
+        ),
+    }
+    with up(tmp_path, "--nodes", "1") as running:
+        for path, (kind, name, spec) in objects.items():
+            body = {"apiVersion": "resource.k8s.io/v1", "kind": kind, "spec": spec}
+            create(running, f"/apis/resource.k8s.io/v1/{path}", body | {"metadata": {"name": name}})
+        claims = [{"name": "gpu", "resourceClaimName": "one"}]
+        create(running, "/api/v1/namespaces/default/pods", pod("train", resourceClaims=claims))
+        page.goto(f"{running.page}/?node=node-0")
+        inspector = page.locator("pw-node")
+        inspector.get_by_role("heading", name="Devices (2, 1 free)").wait_for()
+        row = inspector.locator("tr", has_text="default/one")
+        row.get_by_text("model=a1").wait_for()
+        row.get_by_role("link", name="default/train").wait_for()
+        page.close()
+
+
+def test_a_node_shows_which_pending_pods_would_fit(page, demo):
+    page.goto(f"{demo.page}/?node=node-large")
+    inspector = page.locator("pw-node")
+    inspector.get_by_role("button", name="Check").click()
+    row = inspector.locator("tr", has_text="default/training")
+    row.get_by_text("was rejected by TaintToleration: node(s) had untolerated taint(s)").wait_for()
+
+
+def test_the_clock_is_paused_and_goes_on(own_demo, page):
+    page.goto(own_demo.page)
+    time = page.locator("pw-time")
+    time.locator(".badge.live").wait_for()
+    time.get_by_role("button", name="Pause").click()
+    time.locator(".badge.paused").wait_for()
+    time.get_by_role("button", name="One step forward").click()
+    time.get_by_role("button", name="Play").click()
+    time.locator(".badge.live").wait_for()
+
+
+@pytest.mark.share
+def test_the_past_is_shown_and_left_again(own_demo, page, context):
+    page.goto(own_demo.page)
+    nodes = page.locator("pw-nodes")
+    nodes.get_by_role("link", name="database-0").wait_for()
+    create(own_demo, "/api/v1/namespaces/default/pods", pod("late"))
+    nodes.get_by_role("link", name="late").wait_for()
+    time = page.locator("pw-time")
+    slider = time.get_by_role("slider")
+    box = slider.bounding_box()
+    slider.click(position={"x": 5, "y": box["height"] / 2})
+    time.locator(".badge.past").wait_for()
+    nodes.get_by_role("link", name="late").wait_for(state="detached")
+    page.wait_for_url(re.compile("at="))
+    assert page.locator("pw-pod").get_by_role("button", name="Apply").count() == 0
+    again = context.new_page()
+    again.goto(page.url)
+    again.locator("pw-time .badge.past").wait_for()
+    page.keyboard.press("l")
+    time.locator(".badge.live").wait_for()
+    nodes.get_by_role("link", name="late").wait_for()
+
+
+def test_keys_lead_through_the_screen(page, demo):
+    page.goto(demo.page)
+    page.locator("pw-pending").get_by_role("link", name="default/training").wait_for()
+    page.keyboard.press("?")
+    page.get_by_role("dialog", name="Keyboard").wait_for()
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    page.keyboard.type("node-b")
+    page.locator("pw-nodes").get_by_text("1 of 4 nodes").wait_for()
+    page.keyboard.press("Escape")
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    page.locator("pw-node").get_by_role("heading", name="node-b").wait_for()
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    page.locator("pw-pod").get_by_role("heading", name="default/training").wait_for()
+
+
+@pytest.mark.share
+def test_hostile_texts_are_shown_as_texts(own_demo, page):
+    name = ".".join(["a" * 63] * 3 + ["b" * 61])
+    create(own_demo, "/api/v1/namespaces/default/pods", pod(name, schedulerName=HOSTILE))
+    page.goto(f"{own_demo.page}/?pod=default/{name}")
+    inspector = page.locator("pw-pod")
+    inspector.get_by_text(HOSTILE).first.wait_for()
+    assert inspector.locator("img").count() == 0
+    assert page.title() != "1"
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= page.viewport_size["width"]
+
+
+def test_many_nodes_are_a_heat_map_that_keys_select_from(page, tmp_path):
+    with up(tmp_path, "--nodes", "300") as running:
+        page.goto(f"{running.page}/?group=topology.kubernetes.io/zone")
+        canvas = page.locator("pw-heat-map canvas")
+        canvas.wait_for()
+        page.locator("pw-nodes").get_by_text("300 nodes").wait_for()
+        page.keyboard.press("2")
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Enter")
+        page.wait_for_url(re.compile("node="))
+        page.keyboard.press("Space")
+        page.locator("pw-nodes").get_by_text("1 node selected").wait_for()
+        page.locator("pw-nodes").get_by_role("button", name="Cordon", exact=True).click()
+        page.locator("pw-node").get_by_text("SchedulingDisabled").wait_for()
+        page.close()
+
+
+def test_keys_move_through_more_pending_pods_than_are_drawn(page, tmp_path):
+    pods = [pod(f"pod-{at:03}") for at in range(150)]
+    file = tmp_path / "pods.json"
+    file.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": pods}))
+    with up(tmp_path, str(file)) as running:
+        page.goto(running.page)
+        pending = page.locator("pw-pending")
+        pending.get_by_text("150 pods").wait_for()
+        first = pending.locator("a[aria-current=true]").inner_text().split()[0]
+        assert pending.get_by_role("link").count() < 40
+        page.keyboard.press("1")
+        for _ in range(40):
+            page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        page.wait_for_url(lambda url: first not in url)
+        shown = pending.locator("a[aria-current=true]")
+        shown.wait_for()
+        assert "41" in shown.locator("xpath=..").get_attribute("aria-posinset")
+        page.close()
+
+
+def test_a_server_without_a_scheduler_is_shown_without_what_it_lacks(page, tmp_path):
+    with up(tmp_path, "--no-scheduler", "--nodes", "2") as running:
+        create(running, "/api/v1/namespaces/default/pods", pod("waits"))
+        page.goto(running.page)
+        page.locator("pw-pending").get_by_text("No scheduler has tried it yet").wait_for()
+        page.locator("pw-pod").get_by_text("without podwright's scheduler").wait_for()
+        page.locator("pw-nodes").get_by_text("2 nodes").wait_for()
+        assert page.locator("pw-time").get_by_role("button", name="One step back").is_disabled()
+        page.get_by_role("link", name="Compare").click()
+        page.locator("pw-compare").get_by_text("without podwright's scheduler").wait_for()
+        page.goto(f"{running.page}/queue")
+        page.locator("pw-queue").get_by_text("without podwright's scheduler").wait_for()
+        page.close()
+
+
+def test_the_queues_of_all_schedulers_are_shown(page, tmp_path):
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"schedulerName": "second"}],
+    }
+    (tmp_path / "second.yaml").write_text(json.dumps(config))
+    (tmp_path / "first.yaml").write_text(
+        json.dumps({name: value for name, value in config.items() if name != "profiles"})
+    )
+    files = ("--config", str(tmp_path / "first.yaml"), "--config", str(tmp_path / "second.yaml"))
+    with up(tmp_path, *files) as running:
+        for name, spec in {"one": {}, "two": {"schedulerName": "second"}}.items():
+            create(running, "/api/v1/namespaces/default/pods", pod(name, **spec))
+        page.goto(running.page)
+        page.locator("pw-pending").get_by_role("link", name="default/one").wait_for()
+        page.locator("pw-pending").get_by_role("link", name="default/two").wait_for()
+        page.goto(f"{running.page}/queue")
+        page.locator("pw-queue").get_by_role("link", name="default/two").wait_for()
+        page.close()
+
+
+@pytest.mark.parametrize("path", ["resources", "configuration", "runs"])
+def test_pages_of_the_present_have_the_mode_and_no_past(page, demo, path):
+    page.goto(f"{demo.page}/{path}")
+    time = page.locator("pw-time")
+    time.locator(".badge.live").wait_for()
+    assert time.get_by_role("slider").get_attribute("aria-disabled") == "true"
+    page.locator("pw-bar").get_by_text(demo.server.removeprefix("http://")).wait_for()

@@ -1,0 +1,160 @@
+"""The page of resources, driven as a person would."""
+
+import json
+
+import pytest
+from tests.ui.requests import request
+
+pytestmark = pytest.mark.ui
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: mine
+spec:
+  containers:
+  - name: main
+    image: nginx
+"""
+
+
+@pytest.fixture
+def resources(page, own_demo):
+    page.goto(f"{own_demo.page}/resources")
+    page.get_by_text("database-0").wait_for()
+    return page
+
+
+def write(page, text):
+    page.locator(".cm-content").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Delete")
+    page.keyboard.insert_text(text)
+
+
+def act(page, name):
+    page.locator(".pw-dialog-actions").get_by_role("button", name=name, exact=True).click()
+
+
+def test_objects_are_created_changed_and_deleted(resources, own_demo):
+    page = resources
+    page.get_by_role("button", name="Create…").click()
+    write(page, POD)
+    page.get_by_label("Copies").fill("3")
+    act(page, "Create")
+    page.get_by_text("Created 3 objects.").wait_for()
+    page.get_by_text("mine-3").click()
+    page.get_by_role("button", name="Edit…").click()
+    page.locator(".cm-line", has_text="name: mine-3").click()
+    page.keyboard.press("End")
+    page.keyboard.insert_text("\n  annotations: {note: changed}")
+    act(page, "Save")
+    page.get_by_text("The object has been changed.").wait_for()
+    path = "/api/v1/namespaces/default/pods/mine-3"
+    assert request(own_demo, "GET", path)["metadata"]["annotations"] == {"note": "changed"}
+    page.get_by_role("button", name="Delete…").click()
+    page.get_by_text("Delete 1 Pod?").wait_for()
+    act(page, "Delete")
+    page.get_by_text("mine-3").wait_for(state="detached", timeout=60_000)
+
+
+def test_errors_of_a_dry_run_are_at_their_lines(resources, own_demo):
+    page = resources
+    before = len(request(own_demo, "GET", "/api/v1/pods")["items"])
+    page.get_by_role("button", name="Create…").click()
+    write(page, POD.replace("image: nginx", "imag: nginx"))
+    act(page, "Check")
+    page.locator(".cm-line.pw-error-line", has_text="imag: nginx").wait_for()
+    page.get_by_role("button", name="line 8").wait_for()
+    write(page, POD.replace("name: mine", "name: Not_A_Name"))
+    act(page, "Check")
+    page.locator(".cm-line.pw-error-line", has_text="Not_A_Name").wait_for()
+    write(page, "a: [")
+    act(page, "Check")
+    page.get_by_text("not YAML").wait_for()
+    write(page, POD)
+    act(page, "Check")
+    page.get_by_text("The server accepts it. Nothing has been changed.").wait_for()
+    assert page.locator(".pw-error-line").count() == 0
+    assert len(request(own_demo, "GET", "/api/v1/pods")["items"]) == before
+
+
+def test_each_state_has_an_address(page, demo):
+    page.goto(f"{demo.page}/resources?kind=nodes&filter=node-b")
+    page.get_by_role("row", name="node-b").wait_for()
+    assert page.get_by_role("row", name="node-a").count() == 0
+    page.get_by_role("link", name="Deployment").click()
+    page.get_by_role("heading", name="Deployment").wait_for()
+    assert "kind=deployments.apps" in page.url
+    page.go_back()
+    page.get_by_role("row", name="node-b").wait_for()
+
+
+def test_hostile_names_are_text(page, own_demo):
+    text = "<img src=x onerror=alert(1)> \u202eabc"
+    namespace = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x" * 253}}
+    request(own_demo, "POST", "/api/v1/namespaces/default/configmaps", namespace)
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "hostile", "namespace": "default"},
+        "involvedObject": {"kind": "Pod", "name": "p", "namespace": "default"},
+        "message": text,
+        "reason": "Hostile",
+        "type": "Normal",
+    }
+    request(own_demo, "POST", "/api/v1/namespaces/default/events", event)
+    page.goto(f"{own_demo.page}/resources?kind=events&filter=hostile")
+    page.get_by_text("<img src=x").wait_for()
+    assert page.locator("pw-resources img").count() == 0
+    page.goto(f"{own_demo.page}/resources?kind=configmaps")
+    page.get_by_text("x" * 253).wait_for()
+
+
+def test_the_cluster_is_exported_imported_and_reset(resources, own_demo, tmp_path):
+    page = resources
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Export").click()
+    snapshot = tmp_path / "snapshot.json"
+    download.value.save_as(snapshot)
+    assert len(json.loads(snapshot.read_text())["nodes"]) == 4
+    request(own_demo, "DELETE", "/api/v1/namespaces/default/pods/training")
+    page.get_by_text("training").wait_for(state="detached")
+    page.get_by_role("button", name="Import…").click()
+    with page.expect_file_chooser() as chooser:
+        page.locator(".pw-upload .q-uploader__input").evaluate("element => element.click()")
+    chooser.value.set_files(snapshot)
+    page.get_by_text("The snapshot has been imported.").wait_for()
+    page.get_by_text("training").wait_for()
+    page.get_by_role("button", name="Reset…").click()
+    act(page, "Reset")
+    page.get_by_text("The cluster has been reset.").wait_for()
+
+
+def test_everything_works_by_keyboard(resources):
+    page = resources
+    page.get_by_role("grid", name="Objects").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("End")
+    page.keyboard.press("Home")
+    page.keyboard.press("Delete")
+    page.get_by_text("Delete 1 Pod?").wait_for()
+    page.keyboard.press("Enter")  # the focus is on Cancel
+    page.get_by_text("Delete 1 Pod?").wait_for(state="detached")
+    page.get_by_role("grid", name="Objects").focus()
+    page.keyboard.press("n")
+    page.locator(".cm-content").wait_for()
+
+
+def test_fields_are_completed_from_the_server_s_openapi(page, demo):
+    page.goto(f"{demo.page}/resources")
+    page.get_by_text("database-0").wait_for()
+    page.get_by_role("button", name="Create…").click()
+    write(page, POD)
+    page.keyboard.type("    resou")
+    page.get_by_role("option", name="resources").click()
+    page.locator(".cm-line", has_text="    resources: ").wait_for()
+    page.keyboard.insert_text("\n  nodeNa")
+    page.keyboard.press("Control+Space")
+    page.get_by_role("option", name="nodeName").wait_for()
