@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from tests.e2e.waiting import until
 from tests.test_docs import FENCE, read
 
 CLUSTER = "podwright up"
@@ -113,12 +114,9 @@ def _running(command: str, folder: Path, log: Path):
             stderr=output,
         )
     try:
-        deadline = time.monotonic() + SECONDS_MAX
         started = "Serving" if command.startswith(CLUSTER) else "\n"
-        while started not in log.read_text():
-            assert process.poll() is None, f"{command}\n{log.read_text()}"
-            assert time.monotonic() < deadline, f"{command} prints nothing"
-            time.sleep(0.1)
+        until(lambda: started in log.read_text() or process.poll() is not None)
+        assert process.poll() is None, f"{command}\n{log.read_text()}"
         yield
         assert process.poll() is None, f"{command}\n{log.read_text()}"
     finally:

@@ -11,15 +11,12 @@ Upstream: staging/src/k8s.io/client-go/tools/record/events_cache.go
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from typing import Final, Generic, TypeAlias, TypeVar
+from typing import Final, TypeAlias
 
 import msgspec
 
+from podwright.objects import Recent
 from podwright.simulation import KubernetesEvent
-
-RECENT_MAX: Final = 4096
-"""The keys of each kind that are kept for a component."""
 
 SIMILAR_MAX: Final = 10
 """The number of different messages from which on similar Events are combined."""
@@ -34,25 +31,6 @@ REFILL_NS: Final = 300_000_000_000
 COMBINED: Final = "(combined from similar events): "
 
 Signature: TypeAlias = tuple[str, ...]
-Value = TypeVar("Value")
-
-
-class Recent(OrderedDict[Signature, Value], Generic[Value]):
-    """The values of the keys that were used last."""
-
-    def used(self, key: Signature) -> Value | None:
-        """Return the value of a key, which is the last used one now."""
-        if key not in self:
-            return None
-        self.move_to_end(key)
-        return self[key]
-
-    def put(self, key: Signature, value: Value) -> None:
-        """Set the value of a key, and forget the key that was not used for the longest time."""
-        self[key] = value
-        self.move_to_end(key)
-        if len(self) > RECENT_MAX:
-            self.popitem(last=False)
 
 
 class CountedEvent(msgspec.Struct):
@@ -88,9 +66,9 @@ class EventCorrelator:
     """The correlator of one component."""
 
     def __init__(self) -> None:
-        self._counted: Recent[CountedEvent] = Recent()
-        self._similar: Recent[_Similar] = Recent()
-        self._allowances: Recent[_Allowance] = Recent()
+        self._counted: Recent[Signature, CountedEvent] = Recent()
+        self._similar: Recent[Signature, _Similar] = Recent()
+        self._allowances: Recent[Signature, _Allowance] = Recent()
 
     def count(self, event: KubernetesEvent, now_ns: int) -> tuple[KubernetesEvent, CountedEvent]:
         """Count an Event, and return it as it is written."""

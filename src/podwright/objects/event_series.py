@@ -22,6 +22,25 @@ SERIES_NS: Final = 360_000_000_000
 """How long after its last occurrence an Event of the scheduler begins a new object."""
 
 Signature = TypeVar("Signature", bound=Hashable)
+Value = TypeVar("Value")
+
+
+class Recent(OrderedDict[Signature, Value], Generic[Signature, Value]):
+    """The values of the keys that were used last, of `RECENT_MAX` at most."""
+
+    def used(self, key: Signature) -> Value | None:
+        """Return the value of a key, which is the last used one now."""
+        if key not in self:
+            return None
+        self.move_to_end(key)
+        return self[key]
+
+    def put(self, key: Signature, value: Value) -> None:
+        """Set the value of a key, and forget the key that was not used for the longest time."""
+        self[key] = value
+        self.move_to_end(key)
+        if len(self) > RECENT_MAX:
+            self.popitem(last=False)
 
 
 class RecentEvent(msgspec.Struct):
@@ -51,23 +70,20 @@ class EventSeries(Generic[Signature]):
     """The recent Events, by what equal ones have in common."""
 
     def __init__(self) -> None:
-        self._recent: OrderedDict[Signature, RecentEvent] = OrderedDict()
+        self._recent: Recent[Signature, RecentEvent] = Recent()
 
     def repeated(self, signature: Signature, now_ns: int) -> RecentEvent | None:
         """Return the recent Event that an Event repeats, counted once more; None for a new one."""
-        recent = self._recent.get(signature)
+        recent = self._recent.used(signature)
         if recent is None or now_ns - recent.last_ns >= SERIES_NS:
             return None
         recent.count += 1
         recent.last_ns = now_ns
-        self._recent.move_to_end(signature)
         return recent
 
     def begin(self, signature: Signature, path: str, now_ns: int) -> None:
         """Take a new Event object."""
-        self._recent[signature] = RecentEvent(path, 1, now_ns)
-        if len(self._recent) > RECENT_MAX:
-            self._recent.popitem(last=False)
+        self._recent.put(signature, RecentEvent(path, 1, now_ns))
 
     def forget(self, signature: Signature) -> None:
         """Take note that an Event was not written: the next one begins a new object."""

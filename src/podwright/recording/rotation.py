@@ -99,7 +99,7 @@ class RotatingRecorder:
     def _numbers(self) -> list[int]:
         if not self._folder.is_dir():
             return []
-        return sorted(int(each.name) for each in self._folder.iterdir() if each.name.isdigit())
+        return sorted(int(each.name) for each in self._folder.iterdir() if each.name.isdecimal())
 
     def _next(self) -> Path:
         numbers = self._numbers()
