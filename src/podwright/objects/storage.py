@@ -88,6 +88,14 @@ class CSIPersistentVolumeSource(Struct, frozen=True, kw_only=True):
     volume_handle: str = ""
     read_only: bool = False
 
+    @property
+    def unique_name(self) -> str:
+        """The name of the volume in the status of nodes.
+
+        Upstream: pkg/volume/util/util.go, GetUniqueVolumeName
+        """
+        return f"kubernetes.io/csi/{self.driver}^{self.volume_handle}"
+
 
 class NamedDisk(Struct, frozen=True, kw_only=True):
     """A cloud disk that CSI migration translates; only its name is read."""

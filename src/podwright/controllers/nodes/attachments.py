@@ -15,7 +15,7 @@ pkg/volume/csi/csi_attacher.go
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import Any, Final, Literal
 
@@ -33,8 +33,11 @@ from podwright.controllers.kinds import NODE, POD, PV, PVC, VOLUME_ATTACHMENT, G
 from podwright.controllers.lister import Lister
 from podwright.controllers.pvc_users import PvcUsers, claims_of
 from podwright.objects import (
+    CSIDriver,
+    CSIPersistentVolumeSource,
     KubernetesObject,
     NamespacedName,
+    Node,
     PersistentVolume,
     PersistentVolumeClaim,
     Pod,
@@ -97,7 +100,10 @@ class AttachDetachController:
             return [pod.spec.node_name for pod in self._users.of(present.key) if pod.spec.node_name]
         if isinstance(present, VolumeAttachment):
             return self._observe_attachment(present, is_gone=new is None)
-        return (present.name,) if present is not None and old is None else ()
+        # A node of another cluster gets its status from there, whatever is attached here.
+        if isinstance(old, Node) and (new is None or _attached_to(old) == _attached_to(new)):
+            return ()
+        return (present.name,) if present is not None else ()
 
     def _observe_attachment(
         self, attachment: VolumeAttachment, *, is_gone: bool
@@ -122,19 +128,18 @@ class AttachDetachController:
             present = self._lister.get(VOLUME_ATTACHMENT, name)
             if not isinstance(present, VolumeAttachment) or not _OWN_NAME.fullmatch(name):
                 continue
-            volume = self._lister.get(PV, present.spec.source.persistent_volume_name or "")
-            pods = desired.pop(volume.name, None) if volume is not None else None
-            if pods is None:
+            volume_name = present.spec.source.persistent_volume_name or ""
+            source, pods = self._attachable(volume_name), desired.pop(volume_name, None)
+            if source is None or pods is None:
                 if present.metadata.deletion_timestamp is None:
                     actions.append(deletion_by(self.name, present))
                 continue
-            assert volume is not None, "a volume that pods use"
-            attached.append(_unique_name(volume))
+            attached.append(source.unique_name)
             if not present.status.attached:
                 actions.append(
                     UpdateObject(patched(present, status={"attached": True}), "status", DRIVER_USER)
                 )
-                note = f'AttachVolume.Attach succeeded for volume "{volume.name}" '
+                note = f'AttachVolume.Attach succeeded for volume "{volume_name}" '
                 actions += [
                     event_by(self.name, pod, "SuccessfulAttachVolume", note) for pod in pods
                 ]
@@ -149,7 +154,7 @@ class AttachDetachController:
             # Another component writes the attached volumes, to the changed node.
             return [*actions, SyncAt(now_ns, SyncDue(self.name, key))]
         written = [{"name": each, "devicePath": ""} for each in sorted(attached)] or None
-        if section(node, "status").get("volumesAttached") != written:
+        if _attached_to(node) != written:
             new = patched(node, status={"volumesAttached": written})
             actions.append(UpdateObject(new, "status", self.name))
         return actions
@@ -165,21 +170,23 @@ class AttachDetachController:
                 if isinstance(claim, PersistentVolumeClaim) and claim.spec.volume_name:
                     users.setdefault(claim.spec.volume_name, []).append(pod)
         for name, pods in users.items():
-            volume = self._lister.get(PV, name)
-            if volume is not None and self._is_attachable(volume):
+            if self._attachable(name) is not None:
                 yield name, pods
 
     def _unique_names(self, volumes: Iterable[str]) -> list[str]:
-        found = (self._lister.get(PV, name) for name in volumes)
-        return sorted(_unique_name(volume) for volume in found if volume is not None)
+        found = map(self._attachable, volumes)
+        return sorted(source.unique_name for source in found if source is not None)
 
-    def _is_attachable(self, volume: KubernetesObject) -> bool:
-        source = _source(volume)
-        if not source:
-            return False
+    def _attachable(self, name: str) -> CSIPersistentVolumeSource | None:
+        """Return the source of a volume if it has to be attached."""
+        volume = self._lister.get(PV, name)
+        source = volume.spec.csi if isinstance(volume, PersistentVolume) else None
+        if source is None:
+            return None
         # Upstream attaches the volumes of a driver that has no object.
-        driver = self._lister.get(_DRIVER, str(source.get("driver")))
-        return driver is None or section(driver, "spec").get("attachRequired") is not False
+        driver = self._lister.get(_DRIVER, source.driver)
+        is_required = not isinstance(driver, CSIDriver) or driver.spec.attach_required is not False
+        return source if is_required else None
 
     def _attach(self, node: str, name: str, pods: list[Pod]) -> list[ControllerAction]:
         volume = self._lister.get(PV, name)
@@ -194,15 +201,15 @@ class AttachDetachController:
             ]
             if elsewhere:
                 return self._wait(node, volume, pods)
-        source = _source(volume)
-        driver = str(source["driver"])
-        digest = sha256(f"{source['volumeHandle']}{driver}{node}".encode()).hexdigest()
+        source = volume.spec.csi
+        assert source is not None, "a volume that is attached"
+        digest = sha256(f"{source.volume_handle}{source.driver}{node}".encode()).hexdigest()
         attachment = {
             "apiVersion": "storage.k8s.io/v1",
             "kind": "VolumeAttachment",
             "metadata": {"name": f"csi-{digest}"},
             "spec": {
-                "attacher": driver,
+                "attacher": source.driver,
                 "nodeName": node,
                 "source": {"persistentVolumeName": name},
             },
@@ -229,15 +236,7 @@ class AttachDetachController:
         """Restore nothing."""
 
 
-def _source(volume: KubernetesObject) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = section(volume, "spec").get("csi") or {}
+def _attached_to(node: KubernetesObject) -> list[dict[str, str]] | None:
+    """Return the attached volumes in the status of a node."""
+    found: list[dict[str, str]] | None = section(node, "status").get("volumesAttached")
     return found
-
-
-def _unique_name(volume: KubernetesObject) -> str:
-    """Return the name of a volume in the status of nodes.
-
-    Upstream: pkg/volume/util/util.go, GetUniqueVolumeName
-    """
-    source = _source(volume)
-    return f"kubernetes.io/csi/{source['driver']}^{source['volumeHandle']}"

@@ -56,7 +56,7 @@ class KubeletNode:
 
     def new_pod_address(self, pod: Pod) -> str:
         """Return an address for a pod: of the node's pod CIDR, if it has one."""
-        node = self._node()
+        node = self.read()
         cidr = (node.raw.get("spec") or {}).get("podCIDR") if node is not None else None
         if not cidr:
             return self._addresses.take_for_pod(pod.metadata.uid or identity_of(pod.raw))
@@ -93,7 +93,7 @@ class KubeletNode:
     def admit(self, pod: Pod) -> Rejection | None:
         """Admit a pod, or return why it is rejected."""
         use = use_of(pod)
-        node = self._node()
+        node = self.read()
         if node is not None:
             others = (other for key, other in self._uses.items() if key != pod.key)
             rejection = rejection_of(pod, use, node, others)
@@ -122,7 +122,8 @@ class KubeletNode:
         """Release the address of a pod that is gone."""
         self._pod_addresses.pop(key, None)
 
-    def _node(self) -> Node | None:
+    def read(self) -> Node | None:
+        """Return the object of the node; None if it does not exist."""
         found = self.reader.get(("", "Node"), self.name) if self.reader is not None else None
         return found if isinstance(found, Node) else None
 

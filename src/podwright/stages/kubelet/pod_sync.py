@@ -14,10 +14,11 @@ Upstream: pkg/kubelet/kubelet.go, SyncPod; pkg/kubelet/kuberuntime/kuberuntime_m
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import Final
+from typing import Final, Literal
 
 from podwright.api import RecordEvent, UpdateObject
 from podwright.objects import Document, Pod
+from podwright.stages.kubelet.claimed_volumes import waiting_volumes
 from podwright.stages.kubelet.container_files import ContainerFiles
 from podwright.stages.kubelet.device_claims import PrepareError, prepared_claims
 from podwright.stages.kubelet.images import Image, pull_error, read_image
@@ -60,10 +61,9 @@ DEADLINE_EXCEEDED: Final = (
 _PULL_BACK_OFF_NS: Final = 10 * SECOND_NS
 _PULL_BACK_OFF_MAX_NS: Final = 300 * SECOND_NS
 _SHOW_PULL_ERROR_NS: Final = 2 * SECOND_NS
-_CONFIG_RETRY_NS: Final = 10 * SECOND_NS
+_SYNC_RETRY_NS: Final = 10 * SECOND_NS
 _MOUNT_BACK_OFF_NS: Final = SECOND_NS // 2
 _MOUNT_BACK_OFF_MAX_NS: Final = 122 * SECOND_NS
-_PREPARE_RETRY_NS: Final = 10 * SECOND_NS
 _GRACE_SECONDS: Final = 30
 _ROUNDS_MAX: Final = 100
 
@@ -440,12 +440,10 @@ class PodSync:
             name, text = error
             note = f'MountVolume.SetUp failed for volume "{name}" : {text}'
             self._event("Warning", "FailedMount", note)
-            back_off_ns = min(2 * record.mount_back_off_ns, _MOUNT_BACK_OFF_MAX_NS)
-            record.mount_back_off_ns = back_off_ns or _MOUNT_BACK_OFF_NS
-            record.mount_retry_ns = now_ns + record.mount_back_off_ns
-            self._due(record.mount_retry_ns)
-            return False
-        if reader is not None and not self._prepare_devices(reader):
+            return self._retry_mount()
+        if reader is not None and not (
+            self._has_claimed_volumes(reader) and self._prepare_devices(reader)
+        ):
             return False
         record.has_sandbox = True
         if self._spec.get("hostNetwork"):
@@ -454,6 +452,24 @@ class PodSync:
             record.pod_ip = self._node.new_pod_address(self._pod)
         return True
 
+    def _has_claimed_volumes(self, reader: ObjectReader) -> bool:
+        """Whether the volumes of the claims are bound, and attached to the node."""
+        waiting = waiting_volumes(self._document, self._node.read(), reader)
+        if waiting.errors:
+            self._event("Warning", "FailedMount", waiting.note)
+            return self._retry_mount(_SYNC_RETRY_NS)
+        return not waiting.unattached or self._retry_mount()
+
+    def _retry_mount(self, delay_ns: int | None = None) -> Literal[False]:
+        """Mount later: after a delay, or after a back-off that doubles."""
+        record = self._record
+        if delay_ns is None:
+            back_off_ns = min(2 * record.mount_back_off_ns, _MOUNT_BACK_OFF_MAX_NS)
+            delay_ns = record.mount_back_off_ns = back_off_ns or _MOUNT_BACK_OFF_NS
+        record.mount_retry_ns = self._now_ns + delay_ns
+        self._due(record.mount_retry_ns)
+        return False
+
     def _prepare_devices(self, reader: ObjectReader) -> bool:
         """Let the drivers prepare the resource claims; return whether they did."""
         try:
@@ -461,9 +477,7 @@ class PodSync:
         except PrepareError as error:
             note = f"Failed to prepare dynamic resources: {error}"
             self._event("Warning", "FailedPrepareDynamicResources", note)
-            self._record.mount_retry_ns = self._now_ns + _PREPARE_RETRY_NS
-            self._due(self._record.mount_retry_ns)
-            return False
+            return self._retry_mount(_SYNC_RETRY_NS)
         return True
 
     def _start(self, known: ContainerRecord, container: Document) -> bool:
@@ -561,7 +575,7 @@ class PodSync:
             return True
         if self._wait(known, "CreateContainerConfigError", error):
             self._container_event(known, "Warning", "Failed", f"Error: {error}")
-        known.retry_ns = self._now_ns + _CONFIG_RETRY_NS
+        known.retry_ns = self._now_ns + _SYNC_RETRY_NS
         self._due(known.retry_ns)
         return False
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final, Protocol
 
 from podwright.objects import Document, KubernetesObject
+from podwright.stages.kubelet.pod_records import containers_of
 from podwright.store import GroupKind
 
 CONFIG_MAP: Final[GroupKind] = ("", "ConfigMap")
@@ -26,7 +27,7 @@ class ObjectReader(Protocol):
 def volume_error(pod: Document, reader: ObjectReader) -> tuple[str, str] | None:
     """Return the first volume that cannot be mounted, and why; None if all can be."""
     namespace = pod["metadata"].get("namespace") or ""
-    for volume in (pod.get("spec") or {}).get("volumes") or ():
+    for volume in used_volumes(pod):
         for kind, name, keys, is_optional in _volume_sources(volume):
             found = reader.get(kind, f"{namespace}/{name}")
             if found is None:
@@ -40,6 +41,20 @@ def volume_error(pod: Document, reader: ObjectReader) -> tuple[str, str] | None:
                         f"{_NOUNS[kind]} key: {missing[0]}"
                     )
     return None
+
+
+def used_volumes(pod: Document) -> Iterator[Document]:
+    """Yield the volumes that containers of a pod use; others are not mounted."""
+    spec = pod.get("spec") or {}
+    if not spec.get("volumes"):
+        return iter(())
+    used = {
+        entry["name"]
+        for _, container in containers_of(spec)
+        for field in ("volumeMounts", "volumeDevices")
+        for entry in container.get(field) or ()
+    }
+    return (volume for volume in spec["volumes"] if volume["name"] in used)
 
 
 def environment_error(container: Document, namespace: str, reader: ObjectReader) -> str | None:

@@ -86,6 +86,12 @@ def test_kubelets_outside_report_the_volumes_in_use():
     assert in_use(cluster, "n1") is None
 
 
+def test_a_status_that_is_overwritten_is_written_again(cluster):
+    cluster.add(a_volume(), a_claim(), user("web"))
+    cluster.edit(NODE, "n1", "status", volumesAttached=[{"name": "other", "devicePath": ""}])
+    assert attached(cluster, "n1") == [f"kubernetes.io/csi/{DRIVER}^vol-1"]
+
+
 def test_a_volume_of_one_node_waits_for_the_other(cluster):
     cluster.add(a_volume(), a_claim(), user("web"), user("late", "n2"))
     assert [each.spec.node_name for each in cluster.all(ATTACHMENT)] == ["n1"]

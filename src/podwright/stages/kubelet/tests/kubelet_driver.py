@@ -21,12 +21,17 @@ class Objects:
     def get(self, kind: GroupKind, key: str) -> KubernetesObject | None:
         return self.found.get((kind, key))
 
-    def add(self, kind: str, name: str, **parts: Any) -> None:
-        metadata = {"name": name}
-        if kind not in ("Node", "Namespace"):
+    def add(self, kind: str, name: str, *, group: str = "", **parts: Any) -> None:
+        metadata = {"name": name, **parts.pop("metadata", {})}
+        if kind not in ("Node", "Namespace", "PersistentVolume", "CSIDriver"):
             metadata["namespace"] = "default"
-        obj = decode({"apiVersion": "v1", "kind": kind, "metadata": metadata, **parts}, source="t")
-        self.found[("", kind), obj.key] = obj
+        version = f"{group}/v1" if group else "v1"
+        document = {"apiVersion": version, "kind": kind, "metadata": metadata, **parts}
+        obj = decode(document, source="test")
+        self.found[(group, kind), obj.key] = obj
+
+    def delete(self, kind: str, key: str) -> None:
+        del self.found[("", kind), key]
 
 
 class KubeletDriver(LifecycleDriver):

@@ -218,7 +218,8 @@ def test_a_pod_waits_for_its_config_map_and_its_volumes():
     source = {"configMapRef": {"name": "settings"}}
     driver.put(pod_of(container(envFrom=[source])))
     volume = {"name": "data", "secret": {"secretName": "key"}}
-    driver.put(pod_of(container(), name="mounts", volumes=[volume]))
+    mounts = container(volumeMounts=[{"name": "data", "mountPath": "/data"}])
+    driver.put(pod_of(mounts, name="mounts", volumes=[volume]))
     driver.run(1)
     assert driver.state()["waiting"] == {
         "reason": "CreateContainerConfigError",
