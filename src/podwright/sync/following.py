@@ -1,7 +1,8 @@
 """Keeps destinations like a source: executes what a mirror decides, in order.
 
-Changes of one object are executed one after the other, those of different objects of a kind side by
-side, and kinds in the order in which their changes were made.
+Kinds are executed in the order in which their changes were made, and so are all changes of pods: a
+scheduler tries pods of one priority in the order in which they arrive, and on the room that deleted
+ones have left. Of other kinds, only the changes of one object have an order.
 """
 
 from __future__ import annotations
@@ -160,7 +161,11 @@ class Destination:
                     report(found)
 
     async def _execute(self, changes: Sequence[SourceChange]) -> None:
-        for _, group in groupby(changes, key=lambda each: each.kind.resource):
+        for resource, group in groupby(changes, key=lambda each: each.kind.resource):
+            if resource == "pods":
+                for change in group:
+                    await self._of_change(change, self.mirror.take(change))
+                continue
             by_key: dict[str, list[tuple[SourceChange, Sequence[Operation]]]] = {}
             for change in group:
                 # The mirror takes the changes in their order; only their execution is parallel.
@@ -176,10 +181,13 @@ class Destination:
     ) -> None:
         async with limit:
             for change, operations in changes:
-                for operation in operations:
-                    await self.target.execute(operation)
-                if operations and self.is_synced:
-                    self.lag.add(time.monotonic_ns() - change.received_ns)
+                await self._of_change(change, operations)
+
+    async def _of_change(self, change: SourceChange, operations: Sequence[Operation]) -> None:
+        for operation in operations:
+            await self.target.execute(operation)
+        if operations and self.is_synced:
+            self.lag.add(time.monotonic_ns() - change.received_ns)
 
 
 def note_placements(
