@@ -18,11 +18,13 @@ import msgspec
 from podwright.client import SyncDifference
 from podwright.client.cluster import Meta, RejectedRequest, UnreachableCluster
 from podwright.sync.change_merge import SourceChange
-from podwright.sync.mirror import Mirror, Operation
+from podwright.sync.mirror import Create, Mirror, Operation
 from podwright.sync.placements import Placements
 from podwright.sync.target import SavedState, Target
 
 _PARALLEL: Final = 32
+_TOGETHER: Final = 200
+"""So many changes are executed with one request, if the destination takes that."""
 _SAVE_SECONDS: Final = 2.0
 
 
@@ -162,17 +164,29 @@ class Destination:
 
     async def _execute(self, changes: Sequence[SourceChange]) -> None:
         for resource, group in groupby(changes, key=lambda each: each.kind.resource):
-            if resource == "pods":
-                for change in group:
-                    await self._of_change(change, self.mirror.take(change))
-                continue
-            by_key: dict[str, list[tuple[SourceChange, Sequence[Operation]]]] = {}
-            for change in group:
+            every = list(group)
+            for begin in range(0, len(every), _TOGETHER):
                 # The mirror takes the changes in their order; only their execution is parallel.
-                operations = self.mirror.take(change)
-                by_key.setdefault(change.change.meta.key, []).append((change, operations))
-            limit = asyncio.Semaphore(_PARALLEL)
-            await asyncio.gather(*(self._of_object(each, limit) for each in by_key.values()))
+                taken = [
+                    (each, self.mirror.take(each)) for each in every[begin : begin + _TOGETHER]
+                ]
+                operations = [operation for _, found in taken for operation in found]
+                has_order = resource == "pods" and not all(map(_keeps_node, operations))
+                if has_order or self.target.executes_together(operations):
+                    await self.target.execute_in_order(operations)
+                    for change, found in taken:
+                        self._note_lag(change, found)
+                else:
+                    await self._side_by_side(taken)
+
+    async def _side_by_side(
+        self, taken: Iterable[tuple[SourceChange, Sequence[Operation]]]
+    ) -> None:
+        by_key: dict[str, list[tuple[SourceChange, Sequence[Operation]]]] = {}
+        for each in taken:
+            by_key.setdefault(each[0].change.meta.key, []).append(each)
+        limit = asyncio.Semaphore(_PARALLEL)
+        await asyncio.gather(*(self._of_object(each, limit) for each in by_key.values()))
 
     async def _of_object(
         self,
@@ -181,13 +195,17 @@ class Destination:
     ) -> None:
         async with limit:
             for change, operations in changes:
-                await self._of_change(change, operations)
+                for operation in operations:
+                    await self.target.execute(operation)
+                self._note_lag(change, operations)
 
-    async def _of_change(self, change: SourceChange, operations: Sequence[Operation]) -> None:
-        for operation in operations:
-            await self.target.execute(operation)
+    def _note_lag(self, change: SourceChange, operations: Sequence[Operation]) -> None:
         if operations and self.is_synced:
             self.lag.add(time.monotonic_ns() - change.received_ns)
+
+
+def _keeps_node(operation: Operation) -> bool:
+    return isinstance(operation, Create) and bool(operation.obj["spec"].get("nodeName"))
 
 
 def note_placements(

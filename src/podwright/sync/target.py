@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from http import HTTPStatus
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 
 import msgspec
 
@@ -33,10 +33,16 @@ _PER_SECOND: Final = 5_000.0
 _BURST: Final = 5_000
 _STATE: Final = "/api/v1/namespaces/kube-system/configmaps"
 _STATE_NAME: Final = "podwright-sync"
-_NOW: Final = msgspec.json.encode({"gracePeriodSeconds": 0})
+_NOW: Final = {"gracePeriodSeconds": 0}
 _MERGE: Final = "application/merge-patch+json"
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
 _REPORT: Final = "/podwright/v1/sync"
+_WRITES: Final = "/podwright/v1/writes"
+_NOT_TOGETHER: Final = frozenset({"persistentvolumes", "persistentvolumeclaims"})
+"""Kinds of which the present object is read before it is written."""
+_UNKNOWN_PATH: Final = frozenset(
+    {HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED}
+)
 _PASSING: Final = frozenset({429, 500, 502, 503, 504})
 
 
@@ -53,6 +59,41 @@ class SavedState(msgspec.Struct, frozen=True):
 
     source: str = ""
     synced_until: str = ""
+
+
+_DONE: Final[dict[type[Operation], str]] = {
+    Create: "created",
+    Replace: "updated",
+    PatchPod: "updated",
+    BindPod: "bound",
+    Delete: "deleted",
+}
+"""What an operation is counted as."""
+
+
+class _Write(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A request that changes something."""
+
+    method: Literal["POST", "PUT", "PATCH", "DELETE"]
+    path: str
+    body: msgspec.Raw = msgspec.Raw(b"null")
+    content_type: str = "application/json"
+
+
+class _Writes(msgspec.Struct, frozen=True):
+    writes: Sequence[_Write]
+
+
+class _Reply(msgspec.Struct, frozen=True):
+    status: int
+    body: msgspec.Raw
+
+
+class _Replies(msgspec.Struct, frozen=True):
+    replies: Sequence[_Reply]
+
+
+_REPLIES: Final = msgspec.json.Decoder(_Replies)
 
 
 class Target:
@@ -74,10 +115,14 @@ class Target:
     errors : Counter
         By kind and reason, such as Pod and Forbidden.
     last_error : str
+    takes_several : bool
+        Whether one request can execute several operations, as far as is known. A server that is not
+        podwright's cannot.
     """
 
     def __init__(self, address: ClusterAddress, name: str) -> None:
         self.name = name
+        self.takes_several = True
         self.done: Counter[str] = Counter()
         self.errors: Counter[tuple[str, str]] = Counter()
         self.last_error = ""
@@ -189,6 +234,53 @@ class Target:
         """Delete what the source has deleted while nothing was followed."""
         await self.execute(Delete(source_kinds([resource])[0], key))
 
+    def executes_together(self, operations: Iterable[Operation]) -> bool:
+        """Whether one request can execute all these operations, as far as is known."""
+        return self.takes_several and not any(map(_is_separate, operations))
+
+    async def execute_in_order(self, operations: Sequence[Operation]) -> None:
+        """Execute operations one after the other, in few requests if the destination can."""
+        together: list[tuple[Operation, Sequence[_Write]]] = []
+        for operation in operations:
+            if self.takes_several and not _is_separate(operation):
+                together.append((operation, _writes_of(operation)))
+                continue
+            await self._execute_together(together)
+            together = []
+            await self.execute(operation)
+        await self._execute_together(together)
+
+    async def _execute_together(
+        self, operations: Sequence[tuple[Operation, Sequence[_Write]]]
+    ) -> None:
+        if not operations:
+            return
+        body = msgspec.json.encode(_Writes([each for _, writes in operations for each in writes]))
+        try:
+            found = await self._connection.write("POST", _WRITES, body)
+        except (RejectedRequest, UnreachableCluster) as error:
+            if isinstance(error, RejectedRequest) and error.status in _UNKNOWN_PATH:
+                self.takes_several = False
+            # Those that were executed are not executed twice: objects are there, or gone.
+            for operation, _ in operations:
+                await self.execute(operation)
+            return
+        replies = iter(_REPLIES.decode(found).replies)
+        for operation, writes in operations:
+            if not self._is_done(operation, [next(replies) for _ in writes]):
+                await self.execute(operation)
+
+    def _is_done(self, operation: Operation, replies: Sequence[_Reply]) -> bool:
+        """Count an operation that was executed with others; return whether nothing is left."""
+        if replies[0].status == HTTPStatus.NOT_FOUND and not isinstance(operation, Create):
+            self.done["absent"] += 1
+            return True
+        if any(each.status >= HTTPStatus.BAD_REQUEST for each in replies):
+            return False
+        self.done[_DONE[type(operation)]] += 1
+        self.done["statuses"] += len(replies) - 1
+        return True
+
     async def execute(self, operation: Operation) -> None:
         """Execute an operation, again and again while the destination does not answer.
 
@@ -215,18 +307,17 @@ class Target:
                 await self._create(operation)
             case Replace():
                 await self._replace(operation)
-            case PatchPod(kind, key, patch, subresource):
-                path = "/".join(filter(None, (_path(kind, key), subresource)))
-                content_type = _STRATEGIC if subresource == "resize" else _MERGE
-                await self._if_present("PATCH", path, msgspec.json.encode(patch), content_type)
-            case BindPod(kind, key, node):
-                name = key.rpartition("/")[2]
-                target = {"apiVersion": "v1", "kind": "Node", "name": node}
-                binding = {"metadata": {"name": name}, "target": target}
-                path = f"{_path(kind, key)}/binding"
-                await self._if_present("POST", path, msgspec.json.encode(binding), done="bound")
+            case PatchPod() | BindPod():
+                (write,) = _writes_of(operation)
+                await self._if_present(
+                    write.method,
+                    write.path,
+                    bytes(write.body),
+                    write.content_type,
+                    done=_DONE[type(operation)],
+                )
             case Delete(kind, key):
-                body = _NOW if kind.resource == "pods" else b""
+                body = msgspec.json.encode(_NOW) if kind.resource == "pods" else b""
                 await self._if_present("DELETE", _path(kind, key), body, done="deleted")
 
     async def _create(self, operation: Create) -> None:
@@ -344,6 +435,41 @@ class Target:
                 return False
             await asyncio.sleep(0.02 * 2**attempt)
         return False
+
+
+def _is_separate(operation: Operation) -> bool:
+    """Whether an operation needs what the destination has, or replies, before its next request."""
+    if operation.kind.resource in _NOT_TOGETHER:
+        return True
+    # Admission taints new nodes, which the next request takes back.
+    return isinstance(operation, Create) and operation.kind.resource == "nodes"
+
+
+def _writes_of(operation: Operation) -> Sequence[_Write]:
+    """Return the requests of an operation that needs no replies in between."""
+    path = _path(operation.kind, operation.key)
+    match operation:
+        case Create(kind, _, obj):
+            collection = kind.path(obj["metadata"].get("namespace", ""))
+            return (_Write("POST", collection, _raw(obj)),)
+        case Replace(_, _, obj, has_status):
+            body = _raw(obj)
+            whole = _Write("PUT", path, body)
+            return (whole, _Write("PUT", f"{path}/status", body)) if has_status else (whole,)
+        case PatchPod(_, _, patch, subresource):
+            content_type = _STRATEGIC if subresource == "resize" else _MERGE
+            at = f"{path}/{subresource}" if subresource else path
+            return (_Write("PATCH", at, _raw(patch), content_type),)
+        case BindPod(_, key, node):
+            target = {"apiVersion": "v1", "kind": "Node", "name": node}
+            binding = {"metadata": {"name": key.rpartition("/")[2]}, "target": target}
+            return (_Write("POST", f"{path}/binding", _raw(binding)),)
+        case Delete(kind):
+            return (_Write("DELETE", path, _raw(_NOW if kind.resource == "pods" else None)),)
+
+
+def _raw(document: object) -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.encode(document))
 
 
 def _path(kind: SourceKind, key: str) -> str:

@@ -39,6 +39,7 @@ from podwright.apiserver.control.sync import sync_endpoints
 from podwright.apiserver.control.tables import table_endpoints
 from podwright.apiserver.control.timeline import timeline_endpoints
 from podwright.apiserver.control.what_if import what_if_endpoints
+from podwright.apiserver.control.writes import write_endpoints
 from podwright.apiserver.defects import logged_defect
 from podwright.apiserver.turn_loop import TurnLoop
 
@@ -80,6 +81,7 @@ def endpoints_of(cluster: ControlledCluster) -> list[Endpoint]:
         *table_endpoints(turns),
         *shadow_endpoints(cluster),
         *sync_endpoints(),
+        *write_endpoints(turns, cluster.latency),
         *run_endpoints(cluster.runs),
         *recorded_run_endpoints(turns, cluster.runs),
     ]

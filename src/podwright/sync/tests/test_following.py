@@ -1,4 +1,4 @@
-"""The order in which a destination gets changes."""
+"""The order in which a destination gets changes, and in how many requests."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -13,27 +13,55 @@ from podwright.sync.mirror import Mirror
 from podwright.sync.target import Target
 from podwright.sync.tests.test_mirror import change
 
+WRITES = "/podwright/v1/writes"
+
 
 class Server:
-    """A destination that answers a request after others that were sent have arrived."""
+    """A destination that answers a request after others that were sent have arrived.
 
-    def __init__(self, expected: int) -> None:
+    Parameters
+    ----------
+    takes_several : bool
+        Whether it has the endpoint of podwright for several writes.
+    busy : sequence of str
+        Pods whose first write is rejected, to be repeated.
+    absent : sequence of str
+        Pods that it deletes as soon as they are created.
+    """
+
+    def __init__(self, *, takes_several=False, busy=(), absent=()):
         self.written: list[str] = []
-        self.has_all = asyncio.Event()
-        self._expected = expected
-        self._count = 0
+        self.requests: list[str] = []
+        self.has_ended = asyncio.Event()
+        self._takes_several = takes_several
+        self._busy = set(busy)
+        self._absent = absent
 
     async def write(self, request: web.Request) -> web.Response:
-        self._count += 1
-        name = request.path.rpartition("/")[2]
-        if request.method == "POST":
-            name = (await request.json())["metadata"]["name"]
+        self.requests.append(request.path)
+        body = await request.json() if request.can_read_body else {}
+        if request.path == WRITES and not self._takes_several:
+            return web.json_response({"message": "not found"}, status=404)
+        if request.path == WRITES:
+            replies = [self._reply(**each) for each in body["writes"]]
+            return web.json_response({"replies": replies})
         # Of requests side by side, the later ones are answered first.
-        await asyncio.sleep(0.1 / self._count)
-        self.written.append(f"{request.method} {name}")
-        if len(self.written) == self._expected:
-            self.has_all.set()
-        return web.json_response({"metadata": {"name": name}})
+        await asyncio.sleep(0.1 / len(self.requests))
+        reply = self._reply(request.method, request.path, body)
+        return web.json_response(reply["body"], status=reply["status"])
+
+    def _reply(self, method, path, body=None, **_):
+        name = body["metadata"]["name"] if method == "POST" else path.rpartition("/")[2]
+        if name in self._busy:
+            self._busy.discard(name)
+            return {"status": 429, "body": {"message": "later"}}
+        if name in self._absent and method != "POST":
+            return {"status": 404, "body": {"message": "not found"}}
+        if name == "end":
+            self.has_ended.set()
+        else:
+            self.written.append(f"{method} {name}")
+        return {"status": 200, "body": {"metadata": {"name": name}}}
 
     @asynccontextmanager
     async def serve(self) -> AsyncIterator[str]:
@@ -50,20 +78,49 @@ class Server:
 
 
 async def _execute(server, *groups):
+    """Return what was done before a last group is written."""
     async with server.serve() as address, Target(ClusterAddress(server=address), "here") as target:
         destination = Destination(target, Mirror(SyncPolicies()), 1)
-        for changes in groups:
+        for changes in (*groups, [change("Add", "end")]):
             destination.put(changes)
         follow = asyncio.create_task(destination.follow())
-        await server.has_all.wait()
+        await server.has_ended.wait()
         follow.cancel()
+        return dict(target.done)
+
+
+FIRST = [change("Add", f"p{i}") for i in range(3)]
+SECOND = [change("Delete", "p1"), change("Add", "p3"), change("Delete", "p0")]
+IN_ORDER = ["POST p0", "POST p1", "POST p2", "DELETE p1", "POST p3", "DELETE p0"]
 
 
 def test_pods_are_written_in_the_order_of_the_source():
-    server = Server(expected=6)
-    first = [change("Add", f"p{i}") for i in range(3)]
-    second = [change("Delete", "p1"), change("Add", "p3"), change("Delete", "p0")]
-    asyncio.run(_execute(server, first, second))
-    assert server.written == [
-        "POST p0", "POST p1", "POST p2", "DELETE p1", "POST p3", "DELETE p0",
-    ]  # fmt: skip
+    server = Server()
+    asyncio.run(_execute(server, FIRST, SECOND))
+    assert server.written == IN_ORDER
+    # A server that does not take several writes is asked once.
+    assert server.requests.count(WRITES) == 1
+
+
+def test_podwright_gets_many_writes_with_one_request():
+    server = Server(takes_several=True)
+    asyncio.run(_execute(server, FIRST + SECOND))
+    assert server.written == IN_ORDER
+    assert server.requests == [WRITES, WRITES]  # the second is that of the last group
+
+
+def test_a_rejected_write_of_several_is_repeated_alone():
+    server = Server(takes_several=True, busy=["p1"])
+    done = asyncio.run(_execute(server, FIRST[:2]))
+    assert server.written == ["POST p0", "POST p1"]
+    assert server.requests == [WRITES, "/api/v1/namespaces/default/pods", WRITES]
+    assert done["created"] == 2
+
+
+def test_what_the_destination_has_deleted_is_counted():
+    server = Server(takes_several=True)
+    done = asyncio.run(_execute(server, [*FIRST, *SECOND, change("Delete", "p3")]))
+    assert (done["created"], done["deleted"]) == (4, 3)
+    server = Server(takes_several=True, absent=["p0"])
+    done = asyncio.run(_execute(server, FIRST, SECOND))
+    assert (done["created"], done["deleted"], done["absent"]) == (4, 1, 1)
