@@ -18,6 +18,7 @@ from podwright.advice.device_refusals import (
     constraint_text,
     selector_of,
     taint_text,
+    untolerated_taints,
 )
 from podwright.advice.edits import Edit, Plan
 from podwright.columns import Cluster
@@ -81,22 +82,25 @@ class DeviceFixes:
         selectors: dict[int, None] = {}
         constraints: dict[int, None] = {}
         taints: dict[DeviceTaint, None] = {}
+        rules: dict[str, None] = {}
         for reason, device, place in request.refusals.values():
             if reason == NOT_SELECTED and place:
                 selectors[place] = None
             elif reason.startswith(CONSTRAINT):
                 constraints[place] = None
             elif reason == TAINTED:
-                untolerated = (
-                    t for t in device.device.taints if not request.choice.tolerates((t,))
-                )
-                taints.update(dict.fromkeys(untolerated))
+                for taint, rule in untolerated_taints(request.choice, device):
+                    taints[taint] = None
+                    if rule:
+                        rules[rule] = None
         for place in selectors:
             yield self._drop_selector(request, place)
         for index in constraints:
             yield self._drop_constraint(request, index)
         for taint in taints:
             yield self._tolerate(request, taint)
+        for name in rules:
+            yield self._delete_rule(name)
         if 0 < request.usable_count < request.choice.count:
             yield self._reduce(request, request.usable_count)
 
@@ -131,6 +135,15 @@ class DeviceFixes:
             f"tolerate {taint_text(taint)} in request {request.choice.full_name}",
             1.2,
             lambda of: {"tolerations": (*of.tolerations, added)},
+        )
+
+    def _delete_rule(self, name: str) -> Edit:
+        return Edit(
+            key=("taint rule", name),
+            text=f"delete DeviceTaintRule {name}, which taints devices",
+            effort=2.5,
+            command=f"kubectl delete devicetaintrule {name}",
+            drop=(self._cluster.devices.taint_rules[name],),
         )
 
     def _reduce(self, request: RefusedRequest, count: int) -> Edit:

@@ -251,8 +251,11 @@ class DeviceRefusals:
     ) -> str:
         choice = request.choice
         if reason == TAINTED:
-            untolerated = [t for t in of.device.taints if not choice.tolerates((t,))]
-            return f"with untolerated taint {', '.join(map(taint_text, untolerated))}"
+            texts = [
+                taint_text(taint) + (f" of DeviceTaintRule {rule}" if rule else "")
+                for taint, rule in untolerated_taints(choice, of)
+            ]
+            return f"with untolerated taint {', '.join(texts)}"
         if reason == IN_USE:
             if device not in self._allocated():
                 return "chosen for another request"
@@ -296,6 +299,17 @@ def constraint_text(claim: ResourceClaim, index: int) -> str:
     if constraint.match_attribute is not None:
         return f"matchAttribute {constraint.match_attribute}"
     return f"distinctAttribute {constraint.distinct_attribute}"
+
+
+def untolerated_taints(choice: Choice, of: SliceDevice) -> list[tuple[DeviceTaint, str]]:
+    """Return the taints that a request does not tolerate, with the rule of each or ""."""
+    own_count = len(of.device.taints) - len(of.rules)
+    names = ("",) * own_count + of.rules
+    return [
+        (taint, name)
+        for taint, name in zip(of.device.taints, names, strict=True)
+        if not choice.tolerates((taint,))
+    ]
 
 
 def taint_text(taint: DeviceTaint) -> str:

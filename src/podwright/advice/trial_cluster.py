@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from podwright.columns import Cluster, PlacedPod
 from podwright.objects import (
     DeviceClass,
+    DeviceTaintRule,
     Node,
     Object,
     PersistentVolume,
@@ -222,5 +223,7 @@ def _current(cluster: Cluster, obj: Object) -> Object | None:
             return cluster.devices.claims.get(obj.key)
         case DeviceClass():
             return cluster.devices.classes.get(obj.name)
+        case DeviceTaintRule():
+            return cluster.devices.taint_rules.get(obj.name)
         case _:
             return None

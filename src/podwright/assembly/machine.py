@@ -68,7 +68,7 @@ class V136Assembly:
 
     def new_cluster(self) -> Cluster:
         """Return an empty cluster."""
-        return Cluster()
+        return Cluster(device_taint_rules="DRADeviceTaintRules" in self._options.gates)
 
     def reads(self, cluster: Cluster) -> bool:
         """Report that every cluster can be read."""

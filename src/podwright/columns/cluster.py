@@ -113,7 +113,7 @@ class Cluster:
         Grows when nodes get new slots; results per slot are invalid then.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, device_taint_rules: bool = False) -> None:
         self.nodes = NodeColumns()
         self.pods: dict[str, PlacedPod] = {}
         self.pods_on: list[dict[str, PlacedPod]] = []
@@ -124,7 +124,7 @@ class Cluster:
         self.workloads = WorkloadIndex(self.selected_labels)
         self.budgets = BudgetIndex()
         self.device_classes = DeviceClassIndex()
-        self.devices = DeviceIndex()
+        self.devices = DeviceIndex(reads_taint_rules=device_taint_rules)
         self.device_fits = DeviceFits(self.nodes, self.devices)
         self.ports = PortUse()
         self.images = ImageIndex()

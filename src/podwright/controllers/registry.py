@@ -107,8 +107,11 @@ def enabled_controllers(
 
     Upstream: cmd/kube-controller-manager/app/core.go, newDeviceTaintEvictionControllerDescriptor
     """
+    eviction: ControllerMaker = DeviceTaintEvictionController
+    if "DRADeviceTaintRules" in gates:
+        eviction = partial(DeviceTaintEvictionController, reads_rules=True)
     return tuple(
-        maker
+        eviction if maker is DeviceTaintEvictionController else maker
         for maker in makers
         if maker is not DeviceTaintEvictionController or "DRADeviceTaints" in gates
     )

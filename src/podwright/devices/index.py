@@ -22,6 +22,7 @@ from podwright.devices.solutions import NodeState, in_use, shape_of
 from podwright.objects import (
     AllocationResult,
     DeviceClass,
+    DeviceTaintRule,
     Object,
     Pod,
     ResourceClaim,
@@ -63,6 +64,11 @@ class _NodePools:
 class DeviceIndex:
     """Slices, classes and claims, and the devices that are allocated.
 
+    Parameters
+    ----------
+    reads_taint_rules : bool
+        Feature gate DRADeviceTaintRules: DeviceTaintRules add taints to the devices of slices.
+
     Attributes
     ----------
     version : int
@@ -76,9 +82,16 @@ class DeviceIndex:
         Of all claims, pending allocations included.
     selection : Selection
         Cached results of selectors.
+    taint_rules : dict of str to DeviceTaintRule
+        Empty unless they are read.
+    taints_version : int
+        Grows when a rule changes the taints of published devices.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, reads_taint_rules: bool = False) -> None:
+        self._reads_taint_rules = reads_taint_rules
+        self.taint_rules: dict[str, DeviceTaintRule] = {}
+        self.taints_version = 0
         self.version = 0
         self.classes: dict[str, DeviceClass] = {}
         self.classes_version = 0
@@ -123,8 +136,12 @@ class DeviceIndex:
                 self.put_claim(obj)
             case ResourceSlice():
                 self._remove_slice(obj.metadata.name)
+                self._objects.pop(obj.metadata.name, None)
                 self._objects[obj.metadata.name] = obj
-                self._add_slice(DeviceSlice(obj))
+                self._add_slice(DeviceSlice(obj, self._rules_in_order()))
+            case DeviceTaintRule() if self._reads_taint_rules:
+                self.taint_rules[obj.metadata.name] = obj
+                self._taint_rules_changed()
             case DeviceClass():
                 old = self.classes.get(obj.metadata.name)
                 self.classes[obj.metadata.name] = obj
@@ -140,11 +157,36 @@ class DeviceIndex:
                 self._delete_claim(obj.key)
             case ResourceSlice():
                 self._remove_slice(obj.metadata.name)
+                self._objects.pop(obj.metadata.name, None)
+            case DeviceTaintRule():
+                if self.taint_rules.pop(obj.metadata.name, None) is not None:
+                    self._taint_rules_changed()
             case DeviceClass():
                 if self.classes.pop(obj.metadata.name, None) is not None:
                     self._classes_changed()
             case _:
                 pass
+
+    def _rules_in_order(self) -> list[DeviceTaintRule]:
+        # Upstream's order is that of a map, which is random.
+        return [self.taint_rules[name] for name in sorted(self.taint_rules)]
+
+    def _taint_rules_changed(self) -> None:
+        """Read the slices again whose devices get other taints."""
+        rules = self._rules_in_order()
+        has_changed = False
+        for name, obj in self._objects.items():
+            old, new = self._slices[name], DeviceSlice(obj, rules)
+            if all(
+                (before.device.taints, before.rules) == (after.device.taints, after.rules)
+                for before, after in zip(old.devices, new.devices, strict=True)
+            ):
+                continue
+            self._remove_slice(name)
+            self._add_slice(new)
+            has_changed = True
+        if has_changed:
+            self.taints_version += 1
 
     def _classes_changed(self) -> None:
         self.version += 1
@@ -197,7 +239,6 @@ class DeviceIndex:
         if old is None:
             return
         before = self._view_of(old.pool)
-        del self._objects[name]
         of_pool = self._slices_of_pool[old.pool]
         del of_pool[name]
         if not of_pool:

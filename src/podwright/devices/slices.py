@@ -5,6 +5,7 @@ Upstream: staging/src/k8s.io/dynamic-resource-allocation/api/types.go
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import msgspec
@@ -12,6 +13,7 @@ import msgspec
 from podwright.objects import (
     CapacityRequestPolicy,
     Device,
+    DeviceTaintRule,
     NodeSelector,
     NodeTerms,
     Quantity,
@@ -88,7 +90,9 @@ class SliceDevice:
     ----------
     id : DeviceId
     device : Device
-        As the slice has it.
+        As the slice has it, with the taints of rules after its own.
+    rules : tuple of str
+        The names of the DeviceTaintRules whose taints it has, in the order of these taints.
     slice : DeviceSlice
     is_shareable : bool
         Several allocations are possible at the same time.
@@ -109,11 +113,22 @@ class SliceDevice:
         "id",
         "is_shareable",
         "nodes",
+        "rules",
         "slice",
     )
 
-    def __init__(self, of: DeviceSlice, device: Device, document: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        of: DeviceSlice,
+        device: Device,
+        document: dict[str, Any],
+        rules: tuple[DeviceTaintRule, ...],
+    ) -> None:
         self.slice = of
+        self.rules = tuple(rule.metadata.name for rule in rules)
+        if rules:
+            taints = (*device.taints, *(rule.spec.taint for rule in rules))
+            device = msgspec.structs.replace(device, taints=taints)
         self.device = device
         self.id = DeviceId(of.pool.driver, of.pool.pool, device.name)
         self.is_shareable = bool(device.allow_multiple_allocations)
@@ -142,6 +157,12 @@ _READ_BY_SELECTORS = ("attributes", "capacity", "allowMultipleAllocations")
 class DeviceSlice:
     """One ResourceSlice.
 
+    Parameters
+    ----------
+    obj : ResourceSlice
+    rules : iterable of DeviceTaintRule
+        Those that may taint its devices, in order.
+
     Attributes
     ----------
     name : str
@@ -167,7 +188,7 @@ class DeviceSlice:
         "slice_count",
     )
 
-    def __init__(self, obj: ResourceSlice) -> None:
+    def __init__(self, obj: ResourceSlice, rules: Iterable[DeviceTaintRule] = ()) -> None:
         spec = obj.spec
         self.name = obj.metadata.name
         self.pool = PoolId(spec.driver, spec.pool.name)
@@ -187,7 +208,12 @@ class DeviceSlice:
         )
         documents = (encode(obj).get("spec") or {}).get("devices") or ()
         self.devices = tuple(
-            SliceDevice(self, device, document)
+            SliceDevice(
+                self,
+                device,
+                document,
+                tuple(rule for rule in rules if taints_device(rule, *self.pool, device.name)),
+            )
             for device, document in zip(spec.devices, documents, strict=True)
         )
 
@@ -207,3 +233,17 @@ class DeviceSlice:
             device.nodes is not None and device.nodes.matches(node_name, labels)
             for device in self.devices
         )
+
+
+def taints_device(rule: DeviceTaintRule, driver: str, pool: str, device: str) -> bool:
+    """Return whether the scheduler adds the taint of a rule to a device.
+
+    Notes
+    -----
+    A rule without selector taints every device for the scheduler, but none for eviction.
+
+    Upstream: staging/src/k8s.io/dynamic-resource-allocation/resourceslice/tracker/tracker.go,
+    applyPatches
+    """
+    selector = rule.spec.device_selector
+    return selector is None or selector.matches(driver, pool, device)

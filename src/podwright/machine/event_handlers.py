@@ -14,6 +14,7 @@ from __future__ import annotations
 from podwright.framework import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
+    RESOURCE_SLICE,
     UNSCHEDULABLE_POD,
     UNSCHEDULABLE_POD_ADD,
     UNSCHEDULABLE_POD_UPDATE,
@@ -52,9 +53,11 @@ class EventHandlers:
         key = object_key(obj, obj.key)
         old = state.objects.get(key)
         state.objects[key] = obj
+        taints_version = state.cluster.devices.taints_version
         state.cluster.put(obj)
         for event in derive_events(old, obj):
             self._move_pods(event, old=old, new=obj)
+        self._move_pods_if_tainted(taints_version)
 
     def delete(self, obj: Object) -> None:
         """Handle a deleted object; unknown ones are ignored."""
@@ -65,13 +68,24 @@ class EventHandlers:
         old = state.objects.pop(object_key(obj, obj.key), None)
         if old is None:
             return
+        taints_version = state.cluster.devices.taints_version
         if not isinstance(obj, Node):
             state.cluster.delete(old)
         for event in derive_events(old, None):
             self._move_pods(event, old=old)
+        self._move_pods_if_tainted(taints_version)
         if isinstance(obj, Node):
             # Hints read the cluster with the node still in it.
             state.cluster.delete(old)
+
+    def _move_pods_if_tainted(self, before: int) -> None:
+        """Report changed taints of devices by rules, as updates of their slices.
+
+        Upstream: staging/src/k8s.io/dynamic-resource-allocation/resourceslice/tracker/tracker.go,
+        syncSlice
+        """
+        if self._state.cluster.devices.taints_version != before:
+            self._move_pods(ClusterEvent(RESOURCE_SLICE, ActionType.UPDATE))
 
     def _move_pods(self, event: ClusterEvent, *, old: object = None, new: object = None) -> None:
         """Move the pods that the event may make schedulable."""

@@ -82,7 +82,8 @@ class V136RuleSet:
 
     def build(self, profiles: Mapping[str, Profile], callbacks: QueueCallbacks) -> RuleParts:
         """Build columns, the queue with its hints, and a runner per profile."""
-        options, cluster = self._options, Cluster()
+        options = self._options
+        cluster = Cluster(device_taint_rules="DRADeviceTaintRules" in options.gates)
         first = next(iter(profiles.values()), None)
         queue = SchedulingQueue(
             options.queue,

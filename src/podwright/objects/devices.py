@@ -325,3 +325,36 @@ class ResourceSlice(KubernetesObject, frozen=True, kw_only=True):
     namespaced: ClassVar[bool] = False
 
     spec: ResourceSliceSpec = ResourceSliceSpec()
+
+
+class DeviceTaintSelector(Struct, frozen=True, kw_only=True):
+    """The devices that a DeviceTaintRule taints; an absent field allows every name."""
+
+    driver: str | None = None
+    pool: str | None = None
+    device: str | None = None
+
+    def matches(self, driver: str, pool: str, device: str) -> bool:
+        """Return whether a device is selected."""
+        return (
+            self.driver in (None, driver)
+            and self.pool in (None, pool)
+            and self.device in (None, device)
+        )
+
+
+class DeviceTaintRuleSpec(Struct, frozen=True, kw_only=True):
+    """A taint, and the devices that have it."""
+
+    device_selector: DeviceTaintSelector | None = None
+    taint: DeviceTaint = DeviceTaint()
+
+
+class DeviceTaintRule(KubernetesObject, frozen=True, kw_only=True):
+    """A taint that an administrator adds to published devices."""
+
+    api_version: ClassVar[str] = "resource.k8s.io/v1beta2"
+    kind: ClassVar[str] = "DeviceTaintRule"
+    namespaced: ClassVar[bool] = False
+
+    spec: DeviceTaintRuleSpec = DeviceTaintRuleSpec()

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias, get_args
 
-from podwright.objects.devices import DeviceClass, ResourceClaim, ResourceSlice
+from podwright.objects.devices import (
+    DeviceClass,
+    DeviceTaintRule,
+    ResourceClaim,
+    ResourceSlice,
+)
 from podwright.objects.errors import ArgumentError, described_type
 from podwright.objects.meta import KubernetesObject
 from podwright.objects.node import Node
@@ -62,6 +67,7 @@ Object: TypeAlias = (
     | ResourceClaim
     | DeviceClass
     | ResourceSlice
+    | DeviceTaintRule
     | Unknown
 )
 """Any object; `match` on the class."""

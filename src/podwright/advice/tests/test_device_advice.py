@@ -9,6 +9,8 @@ import pytest
 from podwright.advice import NearNode, Remedy
 from podwright.advice.trial_cluster import edited
 from podwright.assembly import Scheduler
+from podwright.config import parse_gates
+from podwright.machine import DEFAULT_OPTIONS, SchedulerOptions
 from podwright.objects import Object, ResourceClaim, decode_pod
 from podwright.recording.explanations.document import explanation_document
 from podwright.recording.explanations.present import present_view
@@ -53,10 +55,13 @@ def _claim(*requests: Document, **devices: Any) -> Object:
 
 
 def _explained(
-    *objects: Object, entry: Document | None = None, gpu: Document | None = None
+    *objects: Object,
+    entry: Document | None = None,
+    gpu: Document | None = None,
+    options: SchedulerOptions = DEFAULT_OPTIONS,
 ) -> tuple[list[Remedy], tuple[NearNode, ...], Document]:
     """Return the remedies, the nearest nodes and the document for a pod with claim c."""
-    scheduler = Scheduler()
+    scheduler = Scheduler(options)
     status = {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "c"}]}
     pod = decode_pod(
         {
@@ -73,6 +78,42 @@ def _explained(
     near = tuple(scheduler.nearest_nodes(explanation))
     document = explanation_document(present_view(scheduler, explanation))
     return scheduler.remedies(explanation), near, document
+
+
+_RULES = SchedulerOptions(gates=parse_gates("DRADeviceTaintRules=true"))
+
+
+def _rule(**selector: str) -> Object:
+    spec = {"deviceSelector": selector, "taint": {"key": "bad", "effect": "NoSchedule"}}
+    head = {"apiVersion": "resource.k8s.io/v1beta2", "kind": "DeviceTaintRule"}
+    return decode(head | {"metadata": {"name": "broken-cards"}, "spec": spec})
+
+
+def test_the_rule_that_taints_devices_is_named_and_can_be_deleted() -> None:
+    objects = [_devices("new", "old"), _claim(_request()), _rule(pool="n")]
+    remedies, _, document = _explained(*objects, options=_RULES)
+    assert [remedy.text for remedy in remedies] == [
+        f"tolerate bad:NoSchedule in request gpu {_ANEW}",
+        "delete DeviceTaintRule broken-cards, which taints devices",
+    ]
+    (node,) = document["nearest"]
+    assert [each["reason"] for each in node["devices"]] == [
+        "with untolerated taint bad:NoSchedule of DeviceTaintRule broken-cards"
+    ] * 2
+
+
+@pytest.mark.parametrize(
+    ("rule", "options"),
+    [
+        pytest.param(_rule(pool="n"), DEFAULT_OPTIONS, id="without the feature gate"),
+        pytest.param(_rule(pool="other"), _RULES, id="of another pool"),
+    ],
+)
+def test_a_rule_without_effect_does_not_appear(rule: Object, options: SchedulerOptions) -> None:
+    found = _explained(
+        _devices("old"), _claim(_selecting(_NEW), _selecting(_NEW, "more")), rule, options=options
+    )
+    assert "broken-cards" not in repr(found)
 
 
 _MATCH = [{"matchAttribute": f"{_DRIVER}/model"}]

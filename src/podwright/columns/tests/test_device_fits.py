@@ -47,8 +47,8 @@ def claim(name: str = "c", mode: str = "ExactCount") -> ResourceClaim:
     return decode_as(document, ResourceClaim)
 
 
-def cluster_of(*objects: Object) -> Cluster:
-    cluster = Cluster()
+def cluster_of(*objects: Object, device_taint_rules: bool = False) -> Cluster:
+    cluster = Cluster(device_taint_rules=device_taint_rules)
     for each in (*map(make_node, ("a", "b", "c")), obj("DeviceClass", "gpu"), *objects):
         cluster.put(each)
     return cluster
@@ -143,3 +143,43 @@ def test_a_selector_is_evaluated_once_for_equal_devices() -> None:
     cluster.put(obj("DeviceClass", "gpu", selectors=[{"cel": {"expression": expression}}]))
     assert codes(cluster, claim()) == [NO_DEVICES] * 3
     assert cluster.devices.selection.evaluation_count == 1
+
+
+def _taint_rule(name: str, effect: str, **selector: str) -> Object:
+    spec = {"deviceSelector": selector, "taint": {"key": name, "effect": effect}}
+    head = {"apiVersion": "resource.k8s.io/v1beta2", "kind": "DeviceTaintRule"}
+    return decode(head | {"metadata": {"name": name}, "spec": spec})
+
+
+def test_rules_taint_the_devices_that_they_select() -> None:
+    slices = [a_slice(node, node, devices=[{"name": "gpu-0"}]) for node in ("a", "b", "c")]
+    rules = [_taint_rule("one", "NoSchedule", pool="b"), _taint_rule("no", "None", pool="c")]
+    assert codes(cluster_of(*slices, *rules), claim()) == [FITS, FITS, FITS]
+    cluster = cluster_of(*slices[:2], *rules, slices[2], device_taint_rules=True)
+    assert codes(cluster, claim()) == [FITS, NO_DEVICES, FITS]
+    version, searches = cluster.devices.taints_version, cluster.device_fits.search_count
+    cluster.put(_taint_rule("one", "NoSchedule", pool="c"))
+    assert codes(cluster, claim()) == [FITS, FITS, NO_DEVICES]
+    assert cluster.devices.taints_version == version + 1
+    assert cluster.device_fits.search_count <= searches + 2
+    cluster.put(_taint_rule("other", "NoSchedule", pool="elsewhere"))
+    assert cluster.devices.taints_version == version + 1
+    cluster.delete(_taint_rule("one", "NoSchedule", pool="c"))
+    assert codes(cluster, claim()) == [FITS, FITS, FITS]
+    assert [each.name for each in cluster.devices.slice_objects()] == ["a", "b", "c"]
+
+
+def test_a_rule_without_selector_taints_every_device() -> None:
+    rule = decode(
+        {
+            "apiVersion": "resource.k8s.io/v1beta2",
+            "kind": "DeviceTaintRule",
+            "metadata": {"name": "all"},
+            "spec": {"taint": {"key": "k", "effect": "NoExecute"}},
+        }
+    )
+    slices = [a_slice(node, node, devices=[{"name": "gpu-0"}]) for node in ("a", "b")]
+    assert codes(cluster_of(*slices, rule, device_taint_rules=True), claim())[:2] == [
+        NO_DEVICES,
+        NO_DEVICES,
+    ]

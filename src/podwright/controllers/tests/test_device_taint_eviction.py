@@ -8,6 +8,7 @@ import pytest
 
 import podwright as pw
 from podwright.api import RecordEvent
+from podwright.config import parse_gates
 from podwright.controllers import DeviceTaintEvictionController, Lister, SyncAt
 from podwright.controllers.interface import (
     ControllerAction,
@@ -76,9 +77,9 @@ def _pod(node: str = "n") -> KubernetesObject:
 class _Driver:
     """A controller, and the objects that it sees."""
 
-    def __init__(self, *objects: KubernetesObject) -> None:
+    def __init__(self, *objects: KubernetesObject, reads_rules: bool = False) -> None:
         self.lister = Lister()
-        self.controller = DeviceTaintEvictionController(self.lister)
+        self.controller = DeviceTaintEvictionController(self.lister, reads_rules=reads_rules)
         self.now_ns = _ADDED_NS
         for each in objects:
             self.put(each)
@@ -157,10 +158,13 @@ def test_a_toleration_for_a_time_delays_the_deletion() -> None:
     assert wait.due_ns == _ADDED_NS + 30 * _SECOND_NS
     restored = DeviceTaintEvictionController(driver.lister)
     restored.restore(driver.controller.state())
-    assert restored.state() == {"leaving": {"default/pod": ["pod", wait.due_ns]}}
+    assert restored.state() == {
+        "leaving": {"default/pod": ["pod", wait.due_ns]},
+        "evicted": {},
+    }
     driver.now_ns = wait.due_ns
     assert _deleted(driver.controller.sync("default/pod", driver.now_ns)) == ["default/pod"]
-    assert driver.controller.state() == {"leaving": {}}
+    assert driver.controller.state() == {"leaving": {}, "evicted": {}}
 
 
 def test_the_deletion_is_canceled_with_the_taint() -> None:
@@ -192,10 +196,100 @@ def test_a_taint_without_time_counts_from_when_it_is_seen() -> None:
     assert again == wait
 
 
-def test_a_world_moves_a_pod_from_a_broken_device() -> None:
+def _rule(effect: str = "NoExecute", **selector: str) -> KubernetesObject:
+    return _rule_of({"deviceSelector": selector, "taint": _taint(effect)})
+
+
+def _rule_of(spec: dict[str, Any]) -> KubernetesObject:
+    return decode(
+        {
+            "apiVersion": "resource.k8s.io/v1beta2",
+            "kind": "DeviceTaintRule",
+            "metadata": {"name": "broken-card", "uid": "rule", "generation": 1},
+            "spec": spec,
+        }
+    )
+
+
+def _conditions(actions: list[ControllerAction]) -> list[tuple[str, str, str]]:
+    return [
+        (each["status"], each["reason"], each["message"])
+        for action in actions
+        if isinstance(action, UpdateObject) and action.obj.kind == "DeviceTaintRule"
+        for each in action.obj.raw["status"]["conditions"]
+    ]
+
+
+def test_a_rule_deletes_the_pods_that_use_its_devices() -> None:
+    driver = _Driver(_slice(), _claim(), _pod(), reads_rules=True)
+    status, *actions = driver.put(_rule(device="d0"))
+    pending = "1 pod needs to be evicted in 1 namespace."
+    assert _conditions([status]) == [("True", "PodsPendingEviction", pending)]
+    assert _deleted(actions) == ["default/pod"]
+    assert isinstance(status, UpdateObject)
+    driver.put(status.obj)
+    driver.delete(_pod())
+    (wait,) = driver.controller.sync("rule:broken-card", driver.now_ns)
+    assert isinstance(wait, SyncAt)
+    assert wait.due_ns == driver.now_ns + 10 * _SECOND_NS
+    driver.now_ns = wait.due_ns
+    assert _conditions(driver.controller.sync("rule:broken-card", driver.now_ns)) == [
+        ("False", "Completed", "1 pod evicted since starting the controller.")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "reads_rules"),
+    [
+        pytest.param(_rule(), False, id="without the gate"),
+        pytest.param(_rule(device="d1"), True, id="another device"),
+        pytest.param(_rule(pool="other"), True, id="another pool"),
+        pytest.param(_rule(driver="other.example.com"), True, id="another driver"),
+        pytest.param(_rule("NoSchedule"), True, id="another effect"),
+        pytest.param(_rule_of({"taint": _taint()}), True, id="no selector"),
+    ],
+)
+def test_other_rules_delete_no_pod(rule: KubernetesObject, reads_rules: bool) -> None:
+    driver = _Driver(_slice(), _claim(), _pod(), reads_rules=reads_rules)
+    assert _deleted(driver.put(rule)) == []
+    assert _deleted(driver.controller.sync("default/pod", driver.now_ns)) == []
+
+
+def test_a_rule_without_effect_says_what_it_would_delete() -> None:
+    driver = _Driver(_slice(), _claim(), _pod(), reads_rules=True)
+    ((status, reason, message),) = _conditions(driver.put(_rule("None", driver=_DRIVER)))
+    assert (status, reason) == ("False", "NoEffect")
+    assert message.startswith(
+        "2 published devices selected. 1 allocated device selected. 1 pod would be evicted in"
+        " 1 namespace if the effect was NoExecute."
+    )
+
+
+def test_the_deletion_is_canceled_with_the_rule() -> None:
+    tolerated = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 30}
+    driver = _Driver(_slice(), _claim(tolerated), _pod(), reads_rules=True)
+    actions = driver.put(_rule(device="d0"))
+    due = [each.due_ns for each in actions if isinstance(each, SyncAt)]
+    assert due == [_ADDED_NS + 30 * _SECOND_NS, _ADDED_NS + 10 * _SECOND_NS]
+    (event,) = driver.delete(_rule(device="d0"))
+    assert isinstance(event, RecordEvent)
+    assert event.note == "Cancelling deletion"
+
+
+def test_a_world_moves_a_pod_from_a_device_of_a_rule() -> None:
+    world = pw.World(seed=0, gates=parse_gates("DRADeviceTaintRules=true"))
+    world.add(pw.testing.make_node("n", cpu="4"), _slice(), *_users_of_devices())
+    world.run_until("10s")
+    assert _devices_of(world) == ["d0"]
+    world.add(_rule(device="d0"))
+    world.run_until("2m")
+    assert _devices_of(world) == ["d1"]
+
+
+def _users_of_devices() -> list[KubernetesObject]:
     request = {"name": "r", "exactly": {"deviceClassName": "any"}}
     document = {"apiVersion": "resource.k8s.io/v1"}
-    objects = [
+    return [
         decode(document | {"kind": "DeviceClass", "metadata": {"name": "any"}, "spec": {}}),
         decode(
             document
@@ -224,8 +318,11 @@ def test_a_world_moves_a_pod_from_a_broken_device() -> None:
             }
         ),
     ]
+
+
+def test_a_world_moves_a_pod_from_a_broken_device() -> None:
     world = pw.World(seed=0)
-    world.add(pw.testing.make_node("n", cpu="4"), _slice(), *objects)
+    world.add(pw.testing.make_node("n", cpu="4"), _slice(), *_users_of_devices())
     world.run_until("10s")
     (first,) = world.pods
     assert _devices_of(world) == ["d0"]

@@ -221,3 +221,18 @@ def test_a_run_ends_although_a_device_can_never_be_attached() -> None:
     assert run.node_of == {}
     (claim,) = claims_in(world).values()
     assert claim.status.allocation is None
+
+
+def test_a_pod_waits_until_the_rule_that_taints_its_device_is_deleted() -> None:
+    spec = {"deviceSelector": {"pool": "n"}, "taint": {"key": "k", "effect": "NoSchedule"}}
+    rule = obj("DeviceTaintRule", "broken", spec, f"{GROUP}beta2")
+    world = pw.World(seed=1, gates=pw.parse_gates("DRADeviceTaintRules=true"))
+    lone = pod("a", resourceClaimTemplateName="one-gpu")
+    node = pw.testing.make_node("n", cpu="8")
+    world.add(node, CLASS, TEMPLATE, devices("gpu-0"), rule, lone)
+    world.run(until="10s")
+    assert not pods_in(world)[0].spec.node_name
+    world.remove(rule)
+    # Without the event of the slice the pod would wait for five minutes.
+    world.run(until="30s")
+    assert pods_in(world)[0].spec.node_name == "n"
