@@ -102,14 +102,18 @@ def test_kube_scheduler_chooses_one_of_the_best_nodes(tmp_path, node_count):
 @pytest.mark.share
 def test_differences_name_the_plugin_whose_weight_differs(tmp_path):
     record, log = schedule(tmp_path, 20, {PLUGIN: 30})
+    same = compare(record, log, "--config", str(tmp_path / "scheduler.yaml"))
+    assert same["bindings"]["unexplained"] == 0, same["differences"]
+    # The others were made in the most likely state, whose scores are shown.
+    delayed = {one["pod"] for one in same["differences"]}
     differences = [
         one
         for one in compare(record, log)["differences"]
-        if one["what"] == "binding" and one["outcome"] == "unexplained"
+        if one["what"] == "binding"
+        and one["outcome"] == "unexplained"
+        and one["pod"] not in delayed
     ]
     assert differences
     for one in differences:
         given = {each["plugin"]: each["node"] - each["ourNode"] for each in one["scores"]}
         assert given[PLUGIN] > 0, one
-    same = compare(record, log, "--config", str(tmp_path / "scheduler.yaml"))
-    assert same["bindings"]["unexplained"] == 0, same["differences"]

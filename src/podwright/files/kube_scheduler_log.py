@@ -6,6 +6,8 @@ are read are those of `-v=3`; the others are ignored.
 | message | verbosity | read as |
 |---|---|---|
 | Add event for unscheduled pod | 3 | queue, event UnschedulablePodAdd |
+| Add event for scheduled pod | 3 | observed, event AssignedPodAdd |
+| Delete event for scheduled pod | 3 | observed, event AssignedPodDelete |
 | Attempting to schedule pod | 3 | attempt |
 | Successfully bound pod to node | 2 | bound |
 | Unable to schedule pod; ... | 2 | unschedulable |
@@ -54,6 +56,8 @@ _UNSCHEDULABLE: tuple[str, dict[str, str], Fields] = ("unschedulable", {**_POD, 
 
 _MESSAGES: dict[str, tuple[str, dict[str, str], Fields]] = {
     "Add event for unscheduled pod": ("queue", _POD, {"event": "UnschedulablePodAdd"}),
+    "Add event for scheduled pod": ("observed", _POD, {"event": "AssignedPodAdd"}),
+    "Delete event for scheduled pod": ("observed", _POD, {"event": "AssignedPodDelete"}),
     "Attempting to schedule pod": ("attempt", _POD, {}),
     "Successfully bound pod to node": (
         "bound",

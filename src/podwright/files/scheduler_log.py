@@ -14,6 +14,8 @@ One JSON object per line, in a file that may be compressed with gzip:
 | condition | nominatedNodeName, nominatingMode | the pod's nomination is written, if mode is 1 |
 | condition | conditionType, conditionStatus | a condition of the pod is written |
 | queue | event, queue | the pod was moved because of this event |
+| observed | event | AssignedPodAdd: the pod was observed with a node for the first time; |
+| | | AssignedPodDelete: its end was observed |
 
 Other lines are ignored, and so is a last line without a line feed, as in a record.
 
@@ -41,7 +43,7 @@ from podwright.objects import (
 )
 
 What: TypeAlias = Literal[
-    "attempt", "bound", "unschedulable", "preempt", "victim", "condition", "queue"
+    "attempt", "bound", "unschedulable", "preempt", "victim", "condition", "queue", "observed"
 ]
 
 
@@ -70,7 +72,7 @@ class LogLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         Whether a `condition` ends an attempt that failed. A nomination without a condition is of a
         pod that has been placed, and waits for its volumes or for a plugin before it is bound.
     event : str
-        The event that moved the pod.
+        The event that moved the pod, or was observed.
     message : str
         Why no node was found.
     """

@@ -4,16 +4,19 @@ The log has the order of the attempts, so the effects of earlier attempts are kn
 that an earlier attempt placed is assumed. The log does not say which changes the scheduler's
 watches had delivered. Two constraints are known:
 
-- The log says when a new pod entered the queue. Before that time the scheduler had not observed
-  that pod's addition or any later change of a pod. After it, the scheduler had observed the
-  addition and all earlier changes of pods.
+- The log says when a change of a pod was observed (`arrivals`). Before that time the scheduler had
+  not observed that change or any later change of a pod. After it, the scheduler had observed the
+  change and all earlier changes of pods.
 - The delay between the scheduler and the recorder is the difference between the times of the same
-  events in the two files. The extreme differences in this record bound all others; differences of
-  more than a second from the median are ignored.
+  changes in the two files. The extreme differences in this record bound all others; differences of
+  more than a second from the median are ignored. With a complete log, changes of pods may be a
+  second outside these bounds: the first constraint is exact for them, and this one is not.
 
 The most likely state is what the recorder had observed at the time of the attempt, shifted by the
 median difference and corrected by the first constraint. The other states between the bounds are
-those that the scheduler may have observed instead.
+those that the scheduler may have observed instead. It copies the state after the attempt's first
+line in the log, so it may have observed what the log has until the next line of the attempt or the
+next attempt. And the last change before the first line may not have been applied.
 """
 
 from __future__ import annotations
@@ -37,6 +40,7 @@ from podwright.objects import (
     has_actual_resources,
     timestamp_ns,
 )
+from podwright.shadow.arrivals import Arrivals
 from podwright.shadow.recorded_cluster import Positions, RecordedCluster, Track
 from podwright.store import POD, GroupKind, group_kind
 
@@ -73,6 +77,8 @@ class Attempt(msgspec.Struct):
     ----------
     index : int
         The position of its first line in the log.
+    end : int
+        The position of the next line of the attempt, or of the next attempt; 0 if there is none.
     time_ns : int
     pod : str
         "namespace/name".
@@ -105,6 +111,7 @@ class Attempt(msgspec.Struct):
     preempted_node: str = ""
     victims: list[NamespacedName] = []
     line: int = 0
+    end: int = 0
 
 
 class Delays(msgspec.Struct, frozen=True):
@@ -117,11 +124,15 @@ class Delays(msgspec.Struct, frozen=True):
         its own clock. Most of it is the difference between the two clocks.
     least_ns, most_ns : int
         The smallest and the greatest difference.
+    pods_least_ns, pods_most_ns : int
+        The bounds for changes of pods.
     """
 
     usual_ns: int = 0
     least_ns: int = 0
     most_ns: int = 0
+    pods_least_ns: int = 0
+    pods_most_ns: int = 0
 
 
 def attempts_of(log: SchedulerLog) -> list[Attempt]:
@@ -130,9 +141,13 @@ def attempts_of(log: SchedulerLog) -> list[Attempt]:
     newest: dict[NamespacedName, Attempt] = {}
     for index, line in enumerate(log.lines):
         if line.what == "attempt":
+            # Attempts are made one after the other; only bindings take place at the same time.
+            if attempts and not attempts[-1].end:
+                attempts[-1].end = index
             newest[line.pod] = Attempt(index, line.time_ns, line.pod)
             attempts.append(newest[line.pod])
         elif (attempt := newest.get(line.pod)) is not None:
+            attempt.end = attempt.end or index
             _fill_in(attempt, line)
     return attempts
 
@@ -182,7 +197,7 @@ class LoggedAttempts:
         for position, line in enumerate(self._pods.lines):
             self._first_position.setdefault(line.object.uid, position)
         self._match()
-        self._arrivals = list(self._find_arrivals())
+        self._arrivals = Arrivals(log.lines, self._pods.lines)
         self.delays = self._measure()
 
     def _match(self) -> None:
@@ -198,42 +213,30 @@ class LoggedAttempts:
                 else:
                     break
 
-    def _find_arrivals(self) -> Iterator[tuple[int, int]]:
-        """Yield the positions of a new pod in the log and of its addition in the record."""
-        queued: dict[NamespacedName, deque[int]] = defaultdict(deque)
-        for index, log_line in enumerate(self._log.lines):
-            if log_line.what == "queue" and log_line.event == "UnschedulablePodAdd":
-                queued[log_line.pod].append(index)
-        latest = -1
-        for position, line in enumerate(self._pods.lines):
-            of_pod = queued.get(line.object.key)
-            if line.event != "Add" or not of_pod:
-                continue
-            index = of_pod.popleft()
-            if index > latest:
-                # Lines of the log that are not in the order of the watch are ignored.
-                yield index, position
-                latest = index
-
     def _measure(self) -> Delays:
-        """Measure the delays by the arrivals of new pods, which both files contain."""
+        """Measure the delays by the changes of pods that both files contain."""
         arrivals = [
             (self._pods.lines[position], self._log.lines[index].time_ns)
-            for index, position in self._arrivals
+            for index, position in zip(
+                self._arrivals.indexes, self._arrivals.positions, strict=True
+            )
         ]
         # Objects that existed when the watch began have no meaningful delay; they are used only
         # if there are no others.
-        new = [(line, ns) for line, ns in arrivals if _is_new(line)] or arrivals
+        new = [(line, ns) for line, ns in arrivals if line.old or _is_new(line)] or arrivals
         late = [line.seen_ns - ns for line, ns in new]
         if not late:
-            return Delays(0, -DEFAULT_DELAY_NS, DEFAULT_DELAY_NS)
+            default = -DEFAULT_DELAY_NS, DEFAULT_DELAY_NS
+            return Delays(0, *default, *default)
         # `median_low` is one of the values, and therefore an integer.
         usual = median_low(late)
-        return Delays(
-            usual,
-            max(min(late), usual - _MOST_DELAY_NS),
-            min(max(late), usual + _MOST_DELAY_NS),
-        )
+        least = max(min(late), usual - _MOST_DELAY_NS)
+        if not self._arrivals.is_complete:
+            most = min(max(late), usual + _MOST_DELAY_NS)
+            return Delays(usual, least, most, least, most)
+        # What a slow scheduler observed sooner than usual is no error of a complete log.
+        most = max(late)
+        return Delays(usual, least, most, min(late) - _MOST_DELAY_NS, most + _MOST_DELAY_NS)
 
     # ---------------------------------------------------------------- the most likely state
 
@@ -241,17 +244,14 @@ class LoggedAttempts:
         """Set the cluster to the state of each attempt, yield it, then apply its effects."""
         attempts = iter(self.attempts)
         upcoming = next(attempts, None)
-        arrived = 0
         for index, line in enumerate(self._log.lines):
-            while arrived < len(self._arrivals) and self._arrivals[arrived][0] < index:
-                arrived += 1
             if line.what == "condition":
                 self._write_nomination(line)
             if upcoming is None or index != upcoming.index:
                 continue
             # The state of an attempt before the record began is unknown.
             if upcoming.line or upcoming.time_ns + self.delays.usual_ns >= self._began_ns:
-                self._go_to_attempt(upcoming, arrived)
+                self._go_to_attempt(upcoming)
                 yield upcoming
                 self._apply_own_effects(upcoming)
             upcoming = next(attempts, None)
@@ -265,21 +265,14 @@ class LoggedAttempts:
         if line.is_nominating:
             self._view.nominate(pod, line.node)
 
-    def _go_to_attempt(self, attempt: Attempt, arrived: int) -> None:
-        self._least = self._arrivals[arrived - 1][1] + 1 if arrived else 0
-        more = arrived < len(self._arrivals)
-        self._most = self._arrivals[arrived][1] if more else len(self._pods.lines)
-        if attempt.line:
-            # The scheduler had observed the pod, but not yet its binding.
-            binding = self._pods.before_line(attempt.line)
-            added = self._first_position[self._uid_of(attempt)]
-            self._most = min(self._most, binding)
-            self._least = max(self._least, added + 1)
+    def _go_to_attempt(self, attempt: Attempt) -> None:
+        arrived = self._arrivals.count_before(attempt.index)
+        least, most = self._pod_bounds(attempt, arrived, arrived)
         positions: dict[GroupKind, int] = {}
         for kind, track in self._view.tracks.items():
             position = track.seen_at(attempt.time_ns + self.delays.usual_ns)
             if kind == POD:
-                position = max(min(position, self._most), self._least)
+                position = max(min(position, most), least)
             # Never backward: the attempt before had observed at least this much.
             positions[kind] = max(position, track.position)
         if attempt.line:
@@ -289,6 +282,17 @@ class LoggedAttempts:
                 if kind in positions:
                     positions[kind] = self._before_results(kind, positions[kind], attempt, pod)
         self._view.go_to(positions)
+
+    def _pod_bounds(self, attempt: Attempt, least_count: int, most_count: int) -> tuple[int, int]:
+        """Return the bounds of the position of pods after so many arrivals."""
+        least = self._arrivals.position_after(least_count)
+        coming = self._arrivals.position_before(most_count)
+        most = len(self._pods.lines) if coming is None else coming
+        if attempt.line:
+            # The scheduler had observed the pod, but not yet its binding.
+            most = min(most, self._pods.before_line(attempt.line))
+            least = max(least, self._first_position[self._uid_of(attempt)] + 1)
+        return least, most
 
     def _uid_of(self, attempt: Attempt) -> str:
         """Return the uid of the pod that an attempt bound."""
@@ -356,16 +360,35 @@ class LoggedAttempts:
 
     def _range(self, kind: GroupKind, attempt: Attempt, pod: Pod) -> range:
         """Return the possible positions of the scheduler for one kind."""
-        track = self._view.tracks[kind]
-        least = track.seen_at(attempt.time_ns + self.delays.least_ns)
-        most = track.seen_at(attempt.time_ns + self.delays.most_ns)
+        track, delays = self._view.tracks[kind], self.delays
+        end_ns = self._log.lines[attempt.end].time_ns if attempt.end else attempt.time_ns
         if kind == POD:
-            least, most = max(least, self._least), min(most, self._most)
+            least_count, most_count = self._arrival_counts(attempt)
+            least_pods, most_pods = self._pod_bounds(attempt, least_count, most_count)
+            least = max(track.seen_at(attempt.time_ns + delays.pods_least_ns), least_pods)
+            most = min(track.seen_at(end_ns + delays.pods_most_ns), most_pods)
+        else:
+            least = track.seen_at(attempt.time_ns + delays.least_ns)
+            most = track.seen_at(end_ns + delays.most_ns)
         if attempt.line:
             most = min(most, track.before_line(attempt.line))
         least = min(least, track.position)
         most = self._before_results(kind, max(most, track.position), attempt, pod)
         return range(least, most + 1)
+
+    def _arrival_counts(self, attempt: Attempt) -> tuple[int, int]:
+        """Return the least and the greatest number of arrivals that an attempt may have observed.
+
+        Notes
+        -----
+        Upstream: pkg/scheduler/schedule_one.go: `scheduleOnePod` writes the first line of an
+        attempt, then `schedulingCycle` copies the cache.
+        """
+        least = self._arrivals.count_before(attempt.index)
+        if not self._arrivals.is_complete:
+            return least, least
+        most = self._arrivals.count_before(attempt.end) if attempt.end else least
+        return least - 1, most
 
 
 def waiting_claims(view: RecordedCluster) -> frozenset[NamespacedName]:

@@ -26,6 +26,8 @@ preemptor="a/p" victim="a/q" node="n1"
 I0302 10:00:02.000000   20317 schedule_one.go:123] "Attempting to schedule pod" pod="a/p"
 I0302 10:00:02.001000   20317 schedule_one.go:481] "Successfully bound pod to node" pod="a/p" \
 node="n1" evaluatedNodes=2 feasibleNodes=1
+I0302 10:00:02.002000   20317 eventhandlers.go:374] "Add event for scheduled pod" pod="a/p"
+I0302 10:00:02.003000   20317 eventhandlers.go:443] "Delete event for scheduled pod" pod="a/q"
 W0302 10:00:03.000000   20317 warnings.go:70] a line without a message
 """
 
@@ -38,6 +40,8 @@ EXPECTED = [
     ("victim", "a/p", "n1"),
     ("attempt", "a/p", ""),
     ("bound", "a/p", "n1"),
+    ("observed", "a/p", ""),
+    ("observed", "a/q", ""),
 ]
 
 
@@ -54,6 +58,7 @@ def test_the_text_of_kube_scheduler_is_a_log():
     assert (lines[4].is_nominating, lines[4].is_failure) == (True, True)
     assert lines[5].victim == "a/q"
     assert (lines[7].line, lines[7].evaluated_count, lines[7].feasible_count) == (9, 2, 1)
+    assert [one.event for one in lines[8:]] == ["AssignedPodAdd", "AssignedPodDelete"]
 
 
 def test_the_json_of_kube_scheduler_is_a_log():

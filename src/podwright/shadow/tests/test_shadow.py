@@ -229,6 +229,53 @@ def test_without_arrivals_in_the_log_the_default_delay_is_used():
     assert (found.outcome, found.reasons) == ("explained", ("delay",))
 
 
+def ended_early(*logged, attempt_ms=2001, next_ms=2004):
+    """`old` ends on the small node; all that was measured says that nobody knew it before 2050."""
+    cluster = Cluster(node("small", "2"), node("large", "8"), pod("old", "1500m", "small"))
+    cluster.add(0, pod("other", "4", "large"))
+    cluster.add_pending(1000, pod("first", "7"))
+    cluster.log_line(1500, "observed", "other", event="AssignedPodAdd")
+    web, later = pod("web", "500m"), pod("later", "500m")
+    cluster.add_pending(1990, web)
+    cluster.add_pending(1990, later)
+    cluster.update(2050, with_status(pod("old", "1500m", "small"), phase="Succeeded"))
+    cluster.delete(2060, with_status(pod("old", "1500m", "small"), phase="Succeeded"))
+    for ms in logged:
+        cluster.log_line(ms, "observed", "old", event="AssignedPodDelete")
+    cluster.bind(attempt_ms, web, "small", took_ms=200)
+    cluster.bind(next_ms, later, "large", took_ms=200)
+    return {one.pod: one for one in cluster.findings()}["a/web"]
+
+
+def test_the_log_says_exactly_what_was_observed_before_an_attempt():
+    assert ended_early(2000).outcome == "agreed"
+
+
+def test_what_was_observed_in_an_attempt_may_be_part_of_its_state():
+    # The first line of the attempt is written before the state is copied.
+    found = ended_early(2002)
+    assert (found.outcome, found.reasons) == ("explained", ("delay",))
+    assert found.explanation == "the real scheduler had already seen line 8 (Update Pod a/old)"
+
+
+@pytest.mark.parametrize("ms", [2003, 2005], ids=["after its end", "after the next attempt"])
+def test_what_was_observed_after_an_attempt_is_not_part_of_its_state(ms):
+    assert ended_early(ms).outcome == "unexplained"
+
+
+def test_the_last_change_before_an_attempt_may_not_have_been_applied():
+    # Its line is written before it is applied; without `old`, `small` is the best.
+    cluster = Cluster(node("small", "2"), node("large", "8"), pod("old", "1500m", "small"))
+    cluster.add(0, pod("other", "4", "large"))
+    cluster.add_pending(1000, pod("web", "500m"))
+    cluster.log_line(2000, "observed", "old", event="AssignedPodDelete")
+    cluster.delete(2000, pod("old", "1500m", "small"))
+    cluster.bind(2002, pod("web", "500m"), "large", took_ms=200)
+    (found,) = cluster.findings()
+    assert (found.outcome, found.reasons) == ("explained", ("delay",))
+    assert found.explanation == "the real scheduler had not yet seen line 6 (Delete Pod a/old)"
+
+
 def test_assumed_pods_count_before_the_api_shows_them():
     cluster = Cluster(node("one"), node("two"))
     cluster.add_pending(1000, pod("first", "2"))
