@@ -1,22 +1,71 @@
 """The JSON of objects, encoded once for the file, replies and all watches.
 
-The encodings of the last versions are kept, up to a number of bytes.
+The encodings of the last versions are kept, up to a number of bytes. Documents that differ in few
+values share a `TextForm`, so that only these values are kept for each.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, TypeAlias
 
 import msgspec
 
 from podwright.objects import Document
 
-KEPT_MAX_BYTES: Final = 176 * 1024 * 1024
-"""The most bytes that are kept: those of 100,000 new pods, so that a page of a list costs what its
-bytes cost."""
+KEPT_MAX_BYTES: Final = 64 * 1024 * 1024
+"""The most bytes that are kept. 100,000 new pods of a template need 40 MB, so that a page of a list
+costs what its bytes cost."""
 
-_SECTIONS_MAX: Final = 1_024
+_ENTRY_BYTES: Final = 200
+"""What a kept document takes besides its text: a tuple, the head of the text, and its place."""
+
+_FORMS_MAX: Final = 1_024
+_OWNERS: Final = "managedFields"
+
+# Neither is in any JSON of ours.
+_BREAK: Final = b"\n"
+_PLACE: Final = b"\xff"
+_RAW_PLACE: Final = msgspec.Raw(_PLACE)
+
+
+class TextForm:
+    """What the JSON of several documents has in common.
+
+    Parameters
+    ----------
+    texts : sequence of bytes
+        Between the places for values.
+
+    Attributes
+    ----------
+    format : bytes
+        The texts with `%b` in each place.
+    size_bytes : int
+        The size of the texts.
+    """
+
+    __slots__ = ("_breaks", "format", "size_bytes")
+
+    def __init__(self, texts: Sequence[bytes]) -> None:
+        self.format = b"%b".join(text.replace(b"%", b"%%") for text in texts)
+        self.size_bytes = sum(map(len, texts))
+        self._breaks = len(texts) - 2
+
+    def filled(self, values: Sequence[bytes]) -> bytes:
+        """Return the text with values."""
+        return self.format % tuple(values)
+
+    def size_with(self, joined: bytes) -> int:
+        """Return the size of the text with values that line breaks separate."""
+        return self.size_bytes + len(joined) - self._breaks
+
+
+_Kept: TypeAlias = tuple[Document, TextForm | None, bytes]
+"""A document, and its JSON; or its form, and the values with line breaks between them."""
+
+_Sections: TypeAlias = tuple[object, ...]
 
 
 class Encodings:
@@ -25,26 +74,34 @@ class Encodings:
     Parameters
     ----------
     max_bytes : int
-        The most bytes that are kept.
+        The most bytes that are kept, without the forms.
     """
 
     def __init__(self, max_bytes: int = KEPT_MAX_BYTES) -> None:
         self._max_bytes = max_bytes
         self._bytes = 0
-        # By the id() of a section, which the value keeps alive.
-        self._sections: dict[int, tuple[Document | list[Document], bytes]] = {}
+        # By the id() of each section, which the value keeps alive; no form until they occur again.
+        self._forms: dict[tuple[object, ...], tuple[_Sections, TextForm | None]] = {}
         # By the id() of a document; the value keeps the document alive, so its id is not reused.
         # In order of age; the first entry of a plain dictionary is behind all deleted ones.
-        self._kept: OrderedDict[int, tuple[Document, bytes]] = OrderedDict()
+        self._kept: OrderedDict[int, _Kept] = OrderedDict()
 
     def of(self, document: Document) -> bytes:
         """Return a stored document, which never changes, as JSON."""
         known = self._kept.get(id(document))
         if known is not None:
-            return known[1]
+            return _text_of(known)
         text = msgspec.json.encode(document)
         self.keep(document, text)
         return text
+
+    def size_of(self, document: Document) -> int:
+        """Return the size of a stored document as JSON."""
+        known = self._kept.get(id(document))
+        if known is None:
+            return len(self.of(document))
+        _, form, text = known
+        return len(text) if form is None else form.size_with(text)
 
     def keep_extended(self, document: Document, section: str, before: Document, field: str) -> None:
         """Keep the JSON of a new document that has an older section with one more field.
@@ -52,6 +109,7 @@ class Encodings:
         Parameters
         ----------
         document : dict
+            Of the kind of all such documents; a few of its sections are shared by many.
         section : str
             The name of the section in the document.
         before : dict
@@ -59,47 +117,69 @@ class Encodings:
         field : str
             The last field of the section.
         """
-        shown = document.copy()
-        value = msgspec.json.encode(document[section][field])
-        begin = self._section(before)[:-1]
-        separator = b"," if before else b""
-        shown[section] = msgspec.Raw(b'%b%b"%b":%b}' % (begin, separator, field.encode(), value))
-        status = document.get("status")
-        if isinstance(status, dict):
-            shown["status"] = msgspec.Raw(self._section(status))
-        metadata = document.get("metadata")
-        if isinstance(metadata, dict) and "managedFields" in metadata:
-            # Half of the text of a small object; pods that were created together share them.
-            owners = msgspec.Raw(self._section(metadata["managedFields"]))
-            shown["metadata"] = metadata | {"managedFields": owners}
-        self.keep(document, msgspec.json.encode(shown))
-
-    def _section(self, section: Document | list[Document]) -> bytes:
-        """Return a section as JSON, which is encoded once for documents that share it."""
-        known = self._sections.get(id(section))
-        if known is not None:
-            return known[1]
-        if len(self._sections) >= _SECTIONS_MAX:
-            self._sections.clear()
-        text = msgspec.json.encode(section)
-        self._sections[id(section)] = section, text
-        return text
+        metadata, status = document.get("metadata") or {}, document.get("status")
+        # Half of the text of a small object; pods that were created together share them.
+        owners = metadata.get(_OWNERS)
+        key = (id(before), id(status), id(owners), *document)
+        known = self._forms.get(key)
+        if known is None:
+            if len(self._forms) >= _FORMS_MAX:
+                self._forms.clear()
+            self._forms[key] = (before, status, owners), None
+            self.keep(document, msgspec.json.encode(document))
+            return
+        form = known[1] or _form_of(document, section, before, field)
+        if form is None or owners is None:
+            self.keep(document, msgspec.json.encode(document))
+            return
+        self._forms[key] = known[0], form
+        own = msgspec.json.encode(metadata | {_OWNERS: _RAW_PLACE}).split(_PLACE)
+        self.keep_filled(document, form, (*own, msgspec.json.encode(document[section][field])))
 
     def keep(self, document: Document, text: bytes) -> None:
         """Keep the JSON of a new document."""
-        self._kept[id(document)] = document, text
-        self._bytes += len(text)
+        self._keep((document, None, text))
+
+    def keep_filled(self, document: Document, form: TextForm, values: Sequence[bytes]) -> None:
+        """Keep the JSON of a new document as a form and its values; at least one."""
+        self._keep((document, form, _BREAK.join(values)))
+
+    def _keep(self, kept: _Kept) -> None:
+        self._kept[id(kept[0])] = kept
+        self._bytes += len(kept[2]) + _ENTRY_BYTES
         while self._bytes > self._max_bytes:
-            _, (_, oldest) = self._kept.popitem(last=False)
-            self._bytes -= len(oldest)
+            _, (_, _, oldest) = self._kept.popitem(last=False)
+            self._bytes -= len(oldest) + _ENTRY_BYTES
 
     def peek(self, document: Document) -> bytes:
         """Return a stored document as JSON without keeping it, for long lists."""
         known = self._kept.get(id(document))
-        return msgspec.json.encode(document) if known is None else known[1]
+        return msgspec.json.encode(document) if known is None else _text_of(known)
 
     def forget(self, document: Document) -> None:
         """Release a document that is not read again, and its JSON."""
         known = self._kept.pop(id(document), None)
         if known is not None:
-            self._bytes -= len(known[1])
+            self._bytes -= len(known[2]) + _ENTRY_BYTES
+
+
+def _text_of(kept: _Kept) -> bytes:
+    _, form, text = kept
+    return text if form is None else form.filled(text.split(_BREAK))
+
+
+def _form_of(document: Document, section: str, before: Document, field: str) -> TextForm | None:
+    """Return the form of documents with the same sections; None if they are in another order.
+
+    It has places for the metadata before and after the owners, and for the field.
+    """
+    names = list(document)
+    if "metadata" not in names or names.index("metadata") > names.index(section):
+        return None
+    owners = msgspec.json.encode(document["metadata"].get(_OWNERS))
+    begin = msgspec.json.encode(before)[:-1] + (b"," if before else b"")
+    shown = document | {
+        "metadata": msgspec.Raw(b"%b%b%b" % (_PLACE, owners, _PLACE)),
+        section: msgspec.Raw(b'%b"%b":%b}' % (begin, field.encode(), _PLACE)),
+    }
+    return TextForm(msgspec.json.encode(shown).split(_PLACE))

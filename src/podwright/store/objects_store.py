@@ -230,7 +230,7 @@ class ObjectStore:
         """Return the size of a change as JSON, 0 if the store does not bound sizes."""
         if not self.keeps_encodings:
             return 0
-        return len(self.encodings.of(change.object.raw))
+        return self.encodings.size_of(change.object.raw)
 
     def put(self, obj: KubernetesObject) -> Stored:
         """Create or replace an object as it is; only its version is assigned by the store.

@@ -15,6 +15,7 @@ import msgspec
 
 from podwright.api.endpoints.request import HttpReply
 from podwright.objects import Document, KubernetesObject
+from podwright.store import TextForm
 
 UID, VERSION, TIME, NAME = range(4)
 """The numbers of the server's values; those of the body follow."""
@@ -58,25 +59,27 @@ class MarkedText:
     ----------
     order : list of int
         The numbers of the values in the order of their places.
-    form : bytes
-        The text with `%b` in each place.
+    form : TextForm
+        The text with a place for each of them.
+    values_of : callable
+        Returns the values of the places, given all values.
     """
 
-    __slots__ = ("_values_of", "form", "order")
+    __slots__ = ("form", "order", "values_of")
 
     def __init__(self, marked: bytes) -> None:
         parts = _ENCODED_MARK.split(marked)
         self.order = [int(number) for number in parts[1::2]]
-        self.form = b"%b".join(part.replace(b"%", b"%%") for part in parts[::2])
-        self._values_of: Callable[[Sequence[bytes]], tuple[bytes, ...]] = itemgetter(*self.order)
+        self.form = TextForm(parts[::2])
+        self.values_of: Callable[[Sequence[bytes]], tuple[bytes, ...]] = itemgetter(*self.order)
 
     def filled(self, values: Sequence[bytes]) -> bytes:
         """Return the text with values."""
-        return self.form % self._values_of(values)
+        return self.form.filled(self.values_of(values))
 
     def is_same(self, other: MarkedText) -> bool:
         """Whether another text is equal, with the same values in the same places."""
-        return self.form == other.form and self.order == other.order
+        return self.form.format == other.form.format and self.order == other.order
 
 
 def marked_texts(
@@ -115,7 +118,7 @@ def marked_texts(
     own = [meta.uid, f'"{meta.resource_version}"', meta.creation_timestamp or ""]
     if name == NAME:
         own.append(f'"{meta.name}"')
-    if any(value.encode() in text for value in own for text in (stored.form, served.form)):
+    if any(value.encode() in text for value in own for text in (stored.form.format, served.form.format)):
         return None
     return stored, served
 

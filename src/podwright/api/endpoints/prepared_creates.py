@@ -253,10 +253,7 @@ class PreparedCreates:
         created = self._create(template, texts, values, now_ns)
         if created is None:
             return None
-        encoded_values, encoded = created
-        if template.served is not template.stored:
-            encoded = template.served.filled(encoded_values)
-        return HttpReply(201, template.headers, encoded + b"\n")
+        return HttpReply(201, template.headers, template.served.filled(created) + b"\n")
 
     def template_of(self, request: HttpRequest, user: User) -> CreateTemplate | None:
         """Return the template of a request for `create`; None if it has none."""
@@ -299,10 +296,10 @@ class PreparedCreates:
 
     def _create(
         self, template: _Template, values: Sequence[str], encoded: Texts, now_ns: int
-    ) -> tuple[tuple[bytes, ...], bytes] | None:
+    ) -> Texts | None:
         """Create an object with plain values of the holes; None if one has its name.
 
-        Returns the values of the texts of the template, and the text of the stored object.
+        Returns the values of the texts of the template.
         """
         store, namespace = self._store, template.namespace
         version = store.resource_version + 1
@@ -322,11 +319,11 @@ class PreparedCreates:
         own = (uid_at(store.seed, version), str(version), timestamp_text(now_ns), name)
         obj = template.object_of((*own, *values), self._shared)
         encoded_values = (*[value.encode() for value in own], *encoded)
-        stored = template.stored.filled(encoded_values)
-        store.encodings.keep(obj.raw, stored)
+        stored = template.stored
+        store.encodings.keep_filled(obj.raw, stored.form, stored.values_of(encoded_values))
         store.commit(change_of(version, template.kind, key, None, obj))
         self.executed_count += 1
-        return encoded_values, stored
+        return encoded_values
 
     def _find(self, request: HttpRequest, user: User) -> tuple[_Template, Texts] | None:
         """Return the template of a request that may be executed from it, and its values."""

@@ -12,8 +12,8 @@ from typing import Final
 
 import msgspec
 
-_LINES_MAX: Final = 10_000
-"""The most lines that are kept."""
+_LINES_MAX: Final = 2_000
+"""The most lines that are kept: those of a few turns, 4 MB of pods."""
 
 
 class SharedLines:
