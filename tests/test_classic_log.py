@@ -8,9 +8,9 @@ import pytest
 
 from podwright.config import KubeSchedulerConfiguration, Rules
 from podwright.machine import CycleDue, Event, FlushBackoff, ObjectPut
-from podwright.recording.decision_log import Recorder
 from podwright.recording.explain import explain_cycle
 from podwright.recording.record import record
+from podwright.recording.recorder import Recorder
 from podwright.recording.replay import replay
 from podwright.recording.verification import verify
 from podwright.recording.what_if import ImpossibleChange, what_if

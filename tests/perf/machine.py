@@ -36,7 +36,8 @@ from podwright.objects import Node, Object, Pod, with_condition, with_node_name
 from podwright.objects import with_nominated_node_name as with_nomination
 from podwright.parity.setup import effective_configuration
 from podwright.queueing import SchedulingQueue
-from podwright.recording.decision_log import DecisionLog, Recorder
+from podwright.recording.decision_log import DecisionLog
+from podwright.recording.recorder import Recorder
 from podwright.schema import decode
 
 _STEP_NS = 50_000

@@ -37,11 +37,12 @@ from podwright.machine import (
 )
 from podwright.objects import Node, Pod, decode_pod, with_node_name
 from podwright.recording import decision_log, log_files
-from podwright.recording.decision_log import DecisionLog, Recorder
+from podwright.recording.decision_log import DecisionLog
 from podwright.recording.explain import find_cycle
 from podwright.recording.log_format import decode_actions
 from podwright.recording.record import options_of, record
 from podwright.recording.recorded_state import queue_of
+from podwright.recording.recorder import Recorder
 from podwright.recording.replay import Replay
 from podwright.recording.resumption import resume
 from podwright.recording.verification import verify

@@ -15,7 +15,7 @@ the log with the machine as it was before it. A *placement* is the node of a pod
 *scenario* is a cluster with the options of its scheduler.
 """
 
-from podwright.recording.decision_log import DecisionLog, EventFeed, Recorder
+from podwright.recording.decision_log import DecisionLog
 from podwright.recording.diff import RecordedRun, diff_runs, diff_scenarios
 from podwright.recording.diff_documents import (
     SIDES,
@@ -89,6 +89,7 @@ from podwright.recording.record_writing import (
     write_record,
 )
 from podwright.recording.recorded_state import ClusterAt, PendingPod, QueueAt, cluster_of, queue_of
+from podwright.recording.recorder import EventFeed, Recorder
 from podwright.recording.resumption import resume
 from podwright.recording.rotation import RotatingRecorder
 from podwright.recording.run_contents import (

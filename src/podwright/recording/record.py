@@ -16,9 +16,10 @@ from podwright.config import (
 from podwright.framework import Plugin, TieRule
 from podwright.machine import Machine, MachineKeywords, SchedulerOptions
 from podwright.objects import DEFAULT_SCHEDULER_NAME
-from podwright.recording.decision_log import DecisionLog, Recorder
+from podwright.recording.decision_log import DecisionLog
 from podwright.recording.log_format import LogError, Setup
 from podwright.recording.log_format import OwnPlugin as LoggedPlugin
+from podwright.recording.recorder import Recorder
 
 
 def setup_of(options: SchedulerOptions) -> Setup:

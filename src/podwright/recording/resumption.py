@@ -7,8 +7,9 @@ from contextlib import ExitStack
 
 from podwright._version import __version__
 from podwright.framework import Plugin
-from podwright.recording.decision_log import DecisionLog, Recorder
+from podwright.recording.decision_log import DecisionLog
 from podwright.recording.log_format import LogError
+from podwright.recording.recorder import Recorder
 from podwright.recording.replay import Replay
 from podwright.recording.verification import verify_replay
 

@@ -11,9 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from podwright.machine import Action, Event, Machine
-from podwright.recording.decision_log import DecisionLog, Recorder
+from podwright.recording.decision_log import DecisionLog
 from podwright.recording.log_files import SUFFIX
 from podwright.recording.log_format import LogError
+from podwright.recording.recorder import Recorder
 
 _LOG = "log"
 

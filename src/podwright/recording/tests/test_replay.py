@@ -11,9 +11,10 @@ import pytest
 from podwright.assembly import machine_of
 from podwright.machine import Action, Bind, CallDone, CycleDue, ObjectPut
 from podwright.objects import Pod, with_node_name
-from podwright.recording.decision_log import DecisionLog, Recorder
+from podwright.recording.decision_log import DecisionLog
 from podwright.recording.log_format import LogError
 from podwright.recording.record import options_of, record
+from podwright.recording.recorder import Recorder
 from podwright.recording.resumption import resume
 from podwright.recording.verification import verify
 from podwright.testing import make_node, make_pod
