@@ -39,14 +39,10 @@ from typing import TypeAlias
 import msgspec
 
 from podwright.api import (
-    ApplyObject,
-    CreateObject,
     DeleteObject,
     NodeDown,
     NodeUp,
-    PatchObject,
     RecordEvent,
-    UpdateObject,
     WriteRequest,
 )
 from podwright.cel import StageExpressionError
@@ -63,13 +59,6 @@ from podwright.objects import (
 )
 from podwright.stages.addresses import Addresses
 from podwright.stages.annotation_stages import default_stages, stages_beside_kubelet
-from podwright.stages.effects import (
-    applied_request,
-    apply_patch_step,
-    decode_changed,
-    scope_of,
-    with_finalizers,
-)
 from podwright.stages.kubelet import Kubelet, NodeLeases, ObjectReader
 from podwright.stages.object_state import (
     KUBELET,
@@ -82,11 +71,6 @@ from podwright.stages.object_state import (
 )
 from podwright.stages.patches import PatchError
 from podwright.stages.stage import (
-    ApplyStep,
-    DeleteStep,
-    EventStep,
-    FinalizersStep,
-    PatchStep,
     Stage,
     StageContext,
     choose,
@@ -94,6 +78,7 @@ from podwright.stages.stage import (
     identity_of,
 )
 from podwright.stages.stage_failures import ReportFailure, failure_event, object_of
+from podwright.stages.stage_play import StageAction, label_of, play_stage
 from podwright.stages.stage_schedule import FixedSchedule, basis_of
 from podwright.stages.template_parser import TemplateError
 from podwright.store import Change, GroupKind, kind_of
@@ -156,20 +141,7 @@ class ScheduleStage(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=
     stage: str
 
 
-def user_of(stage: str) -> str:
-    """Return the user name for requests of a stage without impersonation."""
-    return f"kwok:{stage}"
-
-
-LifecycleAction: TypeAlias = (
-    ScheduleStage
-    | CreateObject
-    | UpdateObject
-    | DeleteObject
-    | RecordEvent
-    | ApplyObject
-    | PatchObject
-)
+LifecycleAction: TypeAlias = ScheduleStage | StageAction
 
 
 class Lifecycle:
@@ -531,12 +503,16 @@ class Lifecycle:
         stage = staged.stages[scheduled.stage]
         self._count_play(entry, stage, now_ns)
         entry.scheduled = None
+        if self._context.now_ns != now_ns:
+            self._context = StageContext(now_ns, self._addresses)
         try:
-            actions = self._play(stage, staged, key, entry, now_ns)
+            # An immediate next stage reads this object before the driver delivers the change.
+            entry.obj, played = play_stage(stage, key, entry.obj, self._context)
         except (TemplateError, PatchError, ValueError) as error:
             if isinstance(error, PodwrightError):
                 raise
             raise _error(stage, entry.obj, str(error)) from None
+        actions: list[LifecycleAction] = [*played]
         if actions and type(actions[-1]) is DeleteObject:
             # Changes of the object during its removal must not schedule another removal.
             entry.scheduled = msgspec.structs.replace(scheduled, number=REMOVED)
@@ -620,57 +596,6 @@ class Lifecycle:
                 f"more than {PLAYS_AT_ONCE_MAX} stages at one time, the last ones {story}; a stage "
                 "must change a field that its selector reads, or have a delay",
             )
-
-    # ----------------------------------------------------------------------------- playing
-
-    def _play(
-        self, stage: Stage, staged: StagedKind, key: NamespacedName, entry: ObjectState, now_ns: int
-    ) -> list[LifecycleAction]:
-        """Play all steps on the current object; all its changes are one update."""
-        obj = entry.obj
-        if self._context.now_ns != now_ns:
-            self._context = StageContext(now_ns, self._addresses)
-        context = self._context
-        fast_path = stage.fast_path
-        if fast_path is not None and isinstance(obj, Pod):
-            pod = fast_path(obj, context)
-            if pod is not None:
-                entry.obj = pod
-                return [UpdateObject(pod, "status", user_of(stage.name))]
-        before = after = encode(obj)
-        user = ""
-        events: list[LifecycleAction] = []
-        removals: list[LifecycleAction] = []
-        applied: list[LifecycleAction] = []
-        for step in stage.steps:
-            match step:
-                case EventStep():
-                    about = (staged.group, staged.name, key, obj.uid)
-                    events.append(RecordEvent(*about, step.type, step.reason, step.message))
-                case _ if removals:
-                    continue
-                case DeleteStep():
-                    removals.append(
-                        DeleteObject(
-                            staged.group, staged.name, key, obj.uid, user_of(stage.name), 0
-                        )
-                    )
-                case FinalizersStep():
-                    after = with_finalizers(after, step)
-                case PatchStep():
-                    after = apply_patch_step(after, before, step, context)
-                    user = step.as_user or user
-                case ApplyStep():
-                    applied.append(applied_request(before, step, context, user_of(stage.name)))
-        writes: list[LifecycleAction] = []
-        if after is not before and after != before:
-            scope = scope_of(before, after)
-            source = f"{_label(stage)}: {staged.name} {key}"
-            changed = decode_changed(obj, after, scope, source=source)
-            writes.append(UpdateObject(changed, scope, user or user_of(stage.name)))
-            # An immediate next stage reads this object before the driver delivers the change.
-            entry.obj = changed
-        return [*events, *applied, *writes, *removals]
 
     # ------------------------------------------------------------------------- checkpoints
 
@@ -765,9 +690,5 @@ def _stage_name(staged: StagedKind, scheduled: ScheduledStage) -> str:
     return _KUBELET_NAME if scheduled.stage == KUBELET else staged.stages[scheduled.stage].name
 
 
-def _label(stage: Stage) -> str:
-    return f"{stage.source}: Stage {stage.name}" if stage.source else f"Stage {stage.name}"
-
-
 def _error(stage: Stage, obj: KubernetesObject, message: str) -> StageError:
-    return StageError(f"{_label(stage)}: {obj.kind} {obj.key}: {message}")
+    return StageError(f"{label_of(stage)}: {obj.kind} {obj.key}: {message}")
