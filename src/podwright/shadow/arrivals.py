@@ -74,7 +74,7 @@ class Arrivals:
 
     def position_after(self, count: int) -> int:
         """Return the least position of a scheduler that has observed so many of the changes."""
-        return self.positions[count - 1] + 1 if count > 0 else 0
+        return self.positions[count - 1] + 1 if count else 0
 
     def position_before(self, count: int) -> int | None:
         """Return the greatest position of a scheduler that has observed no more than so many.

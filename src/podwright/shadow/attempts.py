@@ -267,7 +267,7 @@ class LoggedAttempts:
 
     def _go_to_attempt(self, attempt: Attempt) -> None:
         arrived = self._arrivals.count_before(attempt.index)
-        least, most = self._pod_bounds(attempt, arrived, arrived)
+        least, most = self._pod_bounds(attempt, self._arrivals.position_after(arrived), arrived)
         positions: dict[GroupKind, int] = {}
         for kind, track in self._view.tracks.items():
             position = track.seen_at(attempt.time_ns + self.delays.usual_ns)
@@ -283,9 +283,8 @@ class LoggedAttempts:
                     positions[kind] = self._before_results(kind, positions[kind], attempt, pod)
         self._view.go_to(positions)
 
-    def _pod_bounds(self, attempt: Attempt, least_count: int, most_count: int) -> tuple[int, int]:
-        """Return the bounds of the position of pods after so many arrivals."""
-        least = self._arrivals.position_after(least_count)
+    def _pod_bounds(self, attempt: Attempt, least: int, most_count: int) -> tuple[int, int]:
+        """Return the bounds of the position of pods after at most so many arrivals."""
         coming = self._arrivals.position_before(most_count)
         most = len(self._pods.lines) if coming is None else coming
         if attempt.line:
@@ -363,8 +362,7 @@ class LoggedAttempts:
         track, delays = self._view.tracks[kind], self.delays
         end_ns = self._log.lines[attempt.end].time_ns if attempt.end else attempt.time_ns
         if kind == POD:
-            least_count, most_count = self._arrival_counts(attempt)
-            least_pods, most_pods = self._pod_bounds(attempt, least_count, most_count)
+            least_pods, most_pods = self._pod_bounds(attempt, *self._arrival_bounds(attempt))
             least = max(track.seen_at(attempt.time_ns + delays.pods_least_ns), least_pods)
             most = min(track.seen_at(end_ns + delays.pods_most_ns), most_pods)
         else:
@@ -376,19 +374,20 @@ class LoggedAttempts:
         most = self._before_results(kind, max(most, track.position), attempt, pod)
         return range(least, most + 1)
 
-    def _arrival_counts(self, attempt: Attempt) -> tuple[int, int]:
-        """Return the least and the greatest number of arrivals that an attempt may have observed.
+    def _arrival_bounds(self, attempt: Attempt) -> tuple[int, int]:
+        """Return the least position of pods and the most arrivals that an attempt may have seen.
 
         Notes
         -----
         Upstream: pkg/scheduler/schedule_one.go: `scheduleOnePod` writes the first line of an
         attempt, then `schedulingCycle` copies the cache.
         """
-        least = self._arrivals.count_before(attempt.index)
+        arrived = self._arrivals.count_before(attempt.index)
         if not self._arrivals.is_complete:
-            return least, least
-        most = self._arrivals.count_before(attempt.end) if attempt.end else least
-        return least - 1, most
+            return self._arrivals.position_after(arrived), arrived
+        # All changes before the last one have been applied.
+        least = (self._arrivals.position_before(arrived - 1) if arrived else None) or 0
+        return least, self._arrivals.count_before(attempt.end) if attempt.end else arrived
 
 
 def waiting_claims(view: RecordedCluster) -> frozenset[NamespacedName]:

@@ -104,6 +104,7 @@ class RecordedCluster:
         self._volume_lines = self.tracks.get(_VOLUME) or Track([])
         self._positions_of_claim = _positions_by_claim(self._volume_lines.lines)
         self._nominations: dict[str, str] = {}
+        self._superseded: set[str] = set()
         self._speculative: dict[str, tuple[Pod, str]] = {}
         self._is_speculating = False
 
@@ -162,8 +163,10 @@ class RecordedCluster:
                     self._nominations.pop(obj.uid, None)
             else:
                 self.pods[obj.key] = obj
+                if self._supersedes(line):
+                    self._superseded.add(obj.uid)
                 if not self._is_speculating:
-                    self._drop_confirmed(obj)
+                    self._drop_outdated(obj)
             self._mark_touched(line)
             self._update_cluster(obj)
             return
@@ -176,6 +179,8 @@ class RecordedCluster:
     def _revert(self, line: RecordLine) -> None:
         obj, old = line.object, line.old
         if isinstance(obj, Pod):
+            if self._supersedes(line):
+                self._superseded.discard(obj.uid)
             if isinstance(old, Pod):
                 self.pods[obj.key] = old
             else:
@@ -247,26 +252,51 @@ class RecordedCluster:
             self.cluster.put(self._volumes[name])
 
     def nominate(self, pod: Pod, node: str) -> None:
-        """Nominate a pod to a node, or to none, until the API shows the same."""
+        """Nominate a pod to a node, or to none, until the API shows another nomination."""
         self._nominations[pod.uid] = node
+        self._superseded.discard(pod.uid)
         self._update_cluster(pod)
 
-    def _drop_confirmed(self, pod: Pod) -> None:
-        """Drop the assumption and the nomination that the API now shows."""
+    def _supersedes(self, line: RecordLine) -> bool:
+        """Whether the nomination that a change shows replaces the scheduler's own.
+
+        Notes
+        -----
+        Upstream: pkg/scheduler/backend/queue/nominator.go, `UpdateNominatedPod`
+        """
+        new, old = line.object, line.old
+        if not isinstance(new, Pod) or not isinstance(old, Pod):
+            return False
+        shown = new.status.nominated_node_name
+        own = self._nominations.get(new.uid, shown)
+        return own != shown and bool(shown or old.status.nominated_node_name)
+
+    def _drop_outdated(self, pod: Pod) -> None:
+        """Drop an assumption that the API now shows, and a nomination that it replaces."""
         if pod.spec.node_name:
             self._assumed.pop(pod.uid, None)
+        if pod.spec.node_name or pod.uid in self._superseded:
             self._nominations.pop(pod.uid, None)
-        elif self._nominations.get(pod.uid) == pod.status.nominated_node_name:
-            del self._nominations[pod.uid]
+            self._superseded.discard(pod.uid)
 
     def pending(self, key: NamespacedName) -> Pod | None:
-        """Return a pod as the scheduler pops it from its queue; None if it does not exist."""
-        pod = self.pods.get(key)
-        return None if pod is None else self._nominated(pod)
+        """Return a pod as the scheduler pops it from its queue; None if it does not exist.
+
+        Its nominated node is the one that the API shows: the nominator, which knows more, counts
+        for other pods only.
+
+        Notes
+        -----
+        Upstream: pkg/scheduler/schedule_one.go, `handleSchedulingFailure`, `findNodesThatFitPod`
+        """
+        return self.pods.get(key)
 
     def _nominated(self, pod: Pod) -> Pod:
+        """Return a pod with the nomination that counts for other pods."""
         nomination = self._nominations.get(pod.uid)
-        if nomination is None or nomination == pod.status.nominated_node_name:
+        if nomination is None or pod.uid in self._superseded:
+            return pod
+        if nomination == pod.status.nominated_node_name:
             return pod
         return with_nominated_node_name(pod, nomination)
 

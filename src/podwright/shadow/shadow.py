@@ -184,8 +184,9 @@ class Shadow:
 
     def _binding(self, attempt: Attempt, pod: Pod, comparer: DecisionComparer) -> Finding:
         def find_reasons() -> tuple[Reason, ...] | None:
+            observed = self._view.pending(attempt.pod) or pod
             return comparer.explain_binding(
-                pod, attempt.node, evaluated_count=attempt.evaluated_count, start=self._start
+                observed, attempt.node, evaluated_count=attempt.evaluated_count, start=self._start
             )
 
         finding = Finding(
@@ -204,8 +205,9 @@ class Shadow:
 
     def _preemption(self, attempt: Attempt, pod: Pod, comparer: DecisionComparer) -> Finding:
         def find_reasons() -> tuple[Reason, ...] | None:
+            observed = self._view.pending(attempt.pod) or pod
             return comparer.explain_preemption(
-                pod, attempt.preempted_node, attempt.victims, attempt.time_ns
+                observed, attempt.preempted_node, attempt.victims, attempt.time_ns
             )
 
         finding = Finding(

@@ -113,11 +113,34 @@ def test_a_nomination_counts_immediately_and_can_be_removed(with_p2):
     assert isinstance(waiting, Pod)
     with_p2.nominate(waiting, "n2")
     assert list(with_p2.cluster.nominated["n2"]) == ["a/p2"]
-    assert with_p2.pending("a/p2").status.nominated_node_name == "n2"
+    assert with_p2.pending("a/p2").status.nominated_node_name == "", "the API does not show it"
     with_p2.go_to({POD: 3})
+    assert with_p2.pending("a/p2").status.nominated_node_name == "n2"
     with_p2.nominate(with_p2.pending("a/p2"), "")
     assert not with_p2.cluster.nominated.get("n2")
-    assert with_p2.pending("a/p2").status.nominated_node_name == ""
+    assert with_p2.pending("a/p2").status.nominated_node_name == "n2"
+
+
+def test_a_nomination_counts_in_states_in_which_the_api_does_not_show_it_yet(with_p2):
+    with_p2.nominate(with_p2.pending("a/p2"), "n2")
+    with_p2.go_to({POD: 3})
+    with with_p2.speculation():
+        with_p2.go_to({POD: 2})
+        assert list(with_p2.cluster.nominated["n2"]) == ["a/p2"]
+    assert list(with_p2.cluster.nominated["n2"]) == ["a/p2"]
+
+
+def test_another_nomination_of_the_api_replaces_that_of_the_scheduler(with_p2):
+    with_p2.nominate(with_p2.pending("a/p2"), "n1")
+    with with_p2.speculation():
+        with_p2.go_to({POD: 3})
+        assert set(with_p2.cluster.nominated) == {"n2"}
+    assert set(with_p2.cluster.nominated) == {"n1"}
+    with_p2.go_to({POD: 3})
+    assert set(with_p2.cluster.nominated) == {"n2"}
+    with with_p2.speculation():
+        with_p2.go_to({POD: 2})
+    assert set(with_p2.cluster.nominated) == {"n2"}
 
 
 def test_changed_nodes_and_nodes_of_changed_pods_are_touched():

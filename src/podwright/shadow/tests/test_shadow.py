@@ -576,6 +576,42 @@ def test_the_pod_that_started_later_is_the_victim(has_log):
     assert outcomes(preemption(pods=pods, victims=("early",)), has_log)[0][1] == "unexplained"
 
 
+@pytest.mark.parametrize(
+    ("seen_ms", "outcome"),
+    [
+        pytest.param(1016, "explained", id="a later change was observed after the attempt"),
+        pytest.param(1012, "unexplained", id="a later change was observed before it"),
+    ],
+)
+def test_a_pod_whose_nomination_was_not_observed_yet_is_placed_by_a_search(seen_ms, outcome):
+    # The victims leave before the nomination is written, and so does the pod on the better node.
+    low, high = pod("low", "4", "n1", priority=1), pod("high", "7", "n2", priority=2)
+    cluster = Cluster(node("n1"), node("n2", "7"), low, high)
+    urgent = pod("urgent", "2", priority=100)
+    cluster.add_pending(1000, urgent)
+    cluster.log_line(1001, "attempt", "urgent")
+    cluster.log_line(1002, "preempt", "urgent", node="n1")
+    cluster.log_line(1003, "unschedulable", "urgent", err="no node")
+    cluster.log_line(
+        1004, "condition", "urgent", conditionType="PodScheduled", conditionStatus="False",
+        nominatedNodeName="n1", nominatingMode=1,
+    )  # fmt: skip
+    cluster.log_line(1005, "victim", preemptor="a/urgent", victim="a/low", node="n1")
+    cluster.update(1006, terminating(low))
+    cluster.delete(1007, terminating(low))
+    cluster.delete(1007, high)
+    nominated = with_status(urgent, nominatedNodeName="n1", conditions=[UNSCHEDULABLE])
+    cluster.update(1008, nominated)
+    cluster.add(1009, pod("static", "100m", "n1"))
+    for name in ("low", "high"):
+        cluster.log_line(1012, "observed", name, event="AssignedPodDelete")
+    cluster.log_line(seen_ms, "observed", "static", event="AssignedPodAdd")
+    cluster.log_line(1014, "attempt", "urgent")
+    cluster.log_line(1015, "bound", "urgent", node="n2")
+    cluster.update(1020, nominated | {"spec": urgent["spec"] | {"nodeName": "n2"}})
+    assert outcomes(cluster, has_log=True)[1] == ("binding", outcome)
+
+
 def test_messages_of_failed_attempts_are_compared():
     shadow = Shadow(preemption().record(), preemption().log())
     assert shadow.attempt_count == 2
