@@ -287,11 +287,15 @@ class ListWatch:
         """
         if status == HTTPStatus.GONE:
             self._relist()
-        elif self._phase is _Phase.STREAMING and status in _NOT_STREAMED:
+        elif self.falls_back(status):
             self._streams, self._phase = False, _Phase.PAGING
             return
         wait_ns = self._backoff.next_ns()
         self._pause_ns = max(wait_ns, int(retry_after_seconds * 1e9))
+
+    def falls_back(self, status: int) -> bool:
+        """Whether pages are read after a failure with a status, instead of a streamed list."""
+        return self._phase is _Phase.STREAMING and status in _NOT_STREAMED
 
     def _relist(self) -> None:
         if self._phase is _Phase.PAGING and self._token:

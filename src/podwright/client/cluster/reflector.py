@@ -131,13 +131,20 @@ class Reflector:
             except WatchFailed as error:
                 self._failed(error, error.status)
             except RejectedRequest as error:
-                if not state.is_synced and error.status in _FINAL:
-                    raise
-                self._failed(error, error.status, error.retry_after_seconds)
+                self._rejected(error)
             except UnreachableCluster as error:
                 if self._gives_up and not has_replied and not state.is_synced:
                     raise
                 self._failed(error, 0)
+
+    def _rejected(self, error: RejectedRequest) -> None:
+        state = self.state
+        if state.falls_back(error.status):
+            state.failed(error.status)  # not a failure: pages follow
+            return
+        if not state.is_synced and error.status in _FINAL:
+            raise error
+        self._failed(error, error.status, error.retry_after_seconds)
 
     def _failed(self, error: Exception, status: int, seconds: float = 0.0) -> None:
         self.failures += 1

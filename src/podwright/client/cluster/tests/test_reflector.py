@@ -24,10 +24,12 @@ def line(kind, body):
 def followed(handler, count, **options):
     """Return the first changes that a reflector yields, and its failures."""
 
+    options.setdefault("streams", False)
+
     async def run():
         seen = []
         async with served(handler) as server, ReadConnection(ClusterAddress(server=server)) as one:
-            reflector = Reflector(one, "/api/v1/nodes", streams=False, **options)
+            reflector = Reflector(one, "/api/v1/nodes", **options)
             async for batch in reflector.batches():
                 seen += [(each.event, each.meta.name) for each in batch.changes]
                 if len(seen) >= count:
@@ -82,3 +84,17 @@ def test_the_first_request_is_repeated_unless_the_reflector_gives_up():
     count = 0
     with pytest.raises(UnreachableCluster, match="cut"):
         followed(handler, 1)
+
+
+@pytest.mark.parametrize("status", [400, 406, 422])
+def test_a_server_that_does_not_stream_lists_is_read_in_pages(status):
+    failures = []
+
+    async def handler(request):
+        if "sendInitialEvents" in request.query:
+            return web.json_response({"message": "not streamed"}, status=status)
+        return web.json_response({"metadata": {"resourceVersion": "1"}, "items": [obj("a", 1)]})
+
+    seen, reflector = followed(handler, 1, streams=True, on_failure=failures.append)
+    assert seen == [("Add", "a")]
+    assert (reflector.failures, failures) == (0, [])
