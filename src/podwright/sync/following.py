@@ -109,6 +109,8 @@ class Destination:
         self.side = side
         self.lag = Lag()
         self.is_synced = False
+        # Of executed changes: what a later sync takes for seen and does not find was deleted here.
+        self._executed = (mirror.synced_until, mirror.synced_last)
         self._queue: asyncio.Queue[Sequence[SourceChange]] = asyncio.Queue()
 
     @property
@@ -133,11 +135,11 @@ class Destination:
 
     async def save(self, source: str) -> None:
         """Save the state for a later sync every few seconds, until cancelled."""
-        saved = ""
+        saved = None
         while True:
             await asyncio.sleep(_SAVE_SECONDS)
-            if self.is_synced and saved != self.mirror.synced_until:
-                saved = self.mirror.synced_until
+            if self.is_synced and saved != (state := self._state(source)):
+                saved = state
                 await self.save_now(source)
 
     async def save_now(self, source: str) -> None:
@@ -145,9 +147,12 @@ class Destination:
         if not self.is_synced:
             return
         try:
-            await self.target.save(SavedState(source, self.mirror.synced_until))
+            await self.target.save(self._state(source))
         except (RejectedRequest, UnreachableCluster) as error:
             self.target.last_error = str(error)
+
+    def _state(self, source: str) -> SavedState:
+        return SavedState(source, *self._executed)
 
     async def watch_pods(
         self, placements: Placements, report: Callable[[SyncDifference], None]
@@ -178,6 +183,7 @@ class Destination:
                         self._note_lag(change, found)
                 else:
                     await self._side_by_side(taken)
+                self._executed = (self.mirror.synced_until, self.mirror.synced_last)
 
     async def _side_by_side(
         self, taken: Iterable[tuple[SourceChange, Sequence[Operation]]]

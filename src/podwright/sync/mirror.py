@@ -22,7 +22,7 @@ Upstream: simulator/syncer/syncer.go, simulator/resourceapplier (kube-scheduler-
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -37,6 +37,9 @@ from podwright.sync.object_copy import created_copy
 from podwright.sync.source_kinds import SourceKind
 
 MIRROR_ANNOTATION: Final = "kubernetes.io/config.mirror"
+SYNCED_LAST_MAX: Final = 5_000
+"""So many uids are saved: an object has at most one megabyte."""
+
 _FINISHED: Final = frozenset({"Succeeded", "Failed"})
 
 
@@ -111,6 +114,8 @@ class Mirror:
         of the source.
     synced_until : str
         The creation time (RFC 3339) of the last pod that an earlier sync has seen; "" without one.
+    synced_last : collection of str
+        The uids of the pods of this time, whose seconds may have had others after the earlier sync.
 
     Attributes
     ----------
@@ -129,6 +134,7 @@ class Mirror:
         *,
         present: dict[tuple[str, str], str] | None = None,
         synced_until: str = "",
+        synced_last: Collection[str] = (),
     ) -> None:
         self.policies = policies
         self.rescheduled = 0
@@ -136,6 +142,8 @@ class Mirror:
         self.kept_deleted = 0
         self.synced_until = synced_until
         self._until_before = synced_until
+        self._last_before = frozenset(synced_last)
+        self._last = set(synced_last)
         self._implied = ImpliedSelectors()
         self._uids: dict[tuple[str, str], str] = {}
         self._present = dict(present or {})
@@ -157,6 +165,11 @@ class Mirror:
         gone = [each for each in self._present if each not in self._uids]
         self._present.clear()
         return gone
+
+    @property
+    def synced_last(self) -> Collection[str]:
+        """The uids of the pods that were created at `synced_until`; none if they are too many."""
+        return sorted(self._last) if len(self._last) <= SYNCED_LAST_MAX else ()
 
     def unfreed(self, is_placed: Callable[[str], bool]) -> Unfreed:
         """Return what pods occupy here that have finished at the source.
@@ -263,8 +276,15 @@ class Mirror:
 
     def _is_left_out(self, change: ChangedObject, obj: Document) -> bool:
         created = obj["metadata"].get("creationTimestamp") or ""
-        was_seen = bool(self._until_before) and created < self._until_before
-        self.synced_until = max(self.synced_until, created)
+        uid = change.meta.uid
+        was_seen = bool(self._until_before) and (
+            created < self._until_before or uid in self._last_before
+        )
+        if created > self.synced_until:
+            self.synced_until = created
+            self._last.clear()
+        if created == self.synced_until:
+            self._last.add(uid)
         place = ("pods", change.meta.key)
         if change.is_initial and was_seen and place not in self._present:
             # An earlier sync has created it, and the destination has it no longer.

@@ -196,6 +196,7 @@ class Sync:
             self._policies,
             present=await target.present(copied),
             synced_until=saved.synced_until if is_same else "",
+            synced_last=saved.synced_last if is_same else (),
         )
         self.destinations.append(Destination(target, mirror, side))
 

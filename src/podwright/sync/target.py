@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from http import HTTPStatus
 from typing import Any, Final, Literal, Self
 
@@ -53,12 +53,13 @@ class SavedState(msgspec.Struct, frozen=True):
     ----------
     source : str
         The identity of the cluster.
-    synced_until : str
+    synced_until, synced_last : str, collection of str
         As of `Mirror`.
     """
 
     source: str = ""
     synced_until: str = ""
+    synced_last: Collection[str] = ()
 
 
 _DONE: Final[dict[type[Operation], str]] = {
@@ -190,7 +191,9 @@ class Target:
         """
         obj = await self._present(f"{_STATE}/{_STATE_NAME}")
         data = (obj or {}).get("data") or {}
-        return SavedState(data.get("source", ""), data.get("syncedUntil", ""))
+        return SavedState(
+            data.get("source", ""), data.get("syncedUntil", ""), data.get("syncedLast", "").split()
+        )
 
     async def save(self, state: SavedState) -> None:
         """Save what a later sync needs.
@@ -203,7 +206,11 @@ class Target:
             "apiVersion": "v1",
             "kind": "ConfigMap",
             "metadata": {"name": _STATE_NAME, "namespace": "kube-system"},
-            "data": {"source": state.source, "syncedUntil": state.synced_until},
+            "data": {
+                "source": state.source,
+                "syncedUntil": state.synced_until,
+                "syncedLast": " ".join(state.synced_last),
+            },
         }
         path = f"{_STATE}/{_STATE_NAME}"
         try:

@@ -33,6 +33,8 @@ class Server:
         self.written: list[str] = []
         self.requests: list[str] = []
         self.has_ended = asyncio.Event()
+        self.release = asyncio.Event()
+        self.saved: dict[str, str] = {}
         self._takes_several = takes_several
         self._busy = set(busy)
         self._absent = absent
@@ -43,8 +45,13 @@ class Server:
         if request.path == WRITES and not self._takes_several:
             return web.json_response({"message": "not found"}, status=404)
         if request.path == WRITES:
+            if "stuck" in str(body):
+                self.has_ended.set()
+                await self.release.wait()
             replies = [self._reply(**each) for each in body["writes"]]
             return web.json_response({"replies": replies})
+        if request.path.endswith("/podwright-sync"):
+            self.saved = body["data"]
         # Of requests side by side, the later ones are answered first.
         await asyncio.sleep(0.1 / len(self.requests))
         reply = self._reply(request.method, request.path, body)
@@ -75,6 +82,19 @@ class Server:
             yield f"http://127.0.0.1:{runner.addresses[0][1]}"
         finally:
             await runner.cleanup()
+
+
+async def _save_meanwhile(server, *groups):
+    """Save the state while the destination does not answer."""
+    async with server.serve() as address, Target(ClusterAddress(server=address), "here") as target:
+        destination = Destination(target, Mirror(SyncPolicies()), 1)
+        for changes in groups:
+            destination.put(changes)
+        follow = asyncio.create_task(destination.follow())
+        await server.has_ended.wait()
+        await destination.save_now("source")
+        server.release.set()
+        follow.cancel()
 
 
 async def _execute(server, *groups):
@@ -124,3 +144,12 @@ def test_what_the_destination_has_deleted_is_counted():
     server = Server(takes_several=True, absent=["p0"])
     done = asyncio.run(_execute(server, FIRST, SECOND))
     assert (done["created"], done["deleted"], done["absent"]) == (4, 1, 1)
+
+
+def test_a_pod_is_saved_as_seen_when_it_was_written():
+    server = Server(takes_several=True)
+    stuck = change("Add", "stuck", uid="u2", created="2030-01-01T00:00:07Z")
+    asyncio.run(_save_meanwhile(server, [change("Add", "p0", uid="u1")], [], [stuck]))
+    assert server.saved == {
+        "source": "source", "syncedUntil": "2030-01-01T00:00:05Z", "syncedLast": "u1",
+    }  # fmt: skip

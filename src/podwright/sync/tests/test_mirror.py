@@ -223,6 +223,21 @@ def test_what_the_destination_has_deleted_stays_deleted_after_a_restart():
     assert taken(mirror, change("Delete", "p")) == []
 
 
+def test_pods_of_the_last_second_are_known_by_their_uids_after_a_restart():
+    before = Mirror(SyncPolicies())
+    early = change("Add", "early", uid="u0", created="2030-01-01T00:00:04Z")
+    taken(before, early, change("Add", "p", uid="u1"), change("Add", "q", uid="u2"))
+    assert (before.synced_until, before.synced_last) == ("2030-01-01T00:00:05Z", ["u1", "u2"])
+    mirror = Mirror(
+        SyncPolicies(), synced_until=before.synced_until, synced_last=before.synced_last
+    )
+    assert taken(mirror, change("Add", "p", uid="u1", initial=True)) == []
+    # One more pod of the same second was created after the earlier sync had ended.
+    (created,) = taken(mirror, change("Add", "r", uid="u3", initial=True))
+    assert isinstance(created, Create)
+    assert mirror.synced_last == ["u1", "u2", "u3"]
+
+
 def test_differences_are_those_of_pods_that_all_sides_have_placed():
     placements = Placements(3)
     assert placements.put(0, "p", "n1") is None

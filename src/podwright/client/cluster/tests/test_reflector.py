@@ -88,7 +88,7 @@ def test_the_first_request_is_repeated_unless_the_reflector_gives_up():
 
 @pytest.mark.parametrize("status", [400, 406, 422])
 def test_a_server_that_does_not_stream_lists_is_read_in_pages(status):
-    failures = []
+    failures: list[Exception] = []
 
     async def handler(request):
         if "sendInitialEvents" in request.query:
