@@ -125,13 +125,18 @@ class Destination:
     async def follow(self) -> None:
         """Execute changes, until cancelled."""
         while True:
-            changes = await self._queue.get()
-            if changes:
-                await self._execute(changes)
-                continue
-            for resource, key in self.mirror.synced():
-                await self.target.remove(resource, key)
-            self.is_synced = True
+            changes = list(await self._queue.get())
+            is_end = not changes
+            # What has waited is executed together: the further behind, the fewer the requests.
+            while len(changes) < _TOGETHER and not is_end and not self._queue.empty():
+                more = self._queue.get_nowait()
+                changes += more
+                is_end = not more
+            await self._execute(changes)
+            if is_end:
+                for resource, key in self.mirror.synced():
+                    await self.target.remove(resource, key)
+                self.is_synced = True
 
     async def save(self, source: str) -> None:
         """Save the state for a later sync every few seconds, until cancelled."""

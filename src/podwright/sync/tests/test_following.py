@@ -98,10 +98,10 @@ async def _save_meanwhile(server, *groups):
 
 
 async def _execute(server, *groups):
-    """Return what was done before a last group is written."""
+    """Return what was done until the first list has ended, which a last group follows."""
     async with server.serve() as address, Target(ClusterAddress(server=address), "here") as target:
         destination = Destination(target, Mirror(SyncPolicies()), 1)
-        for changes in (*groups, [change("Add", "end")]):
+        for changes in (*groups, [], [change("Add", "end")]):
             destination.put(changes)
         follow = asyncio.create_task(destination.follow())
         await server.has_ended.wait()
