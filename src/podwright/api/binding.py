@@ -27,7 +27,7 @@ _replace = msgspec.structs.replace
 NO_LABELS: Final[Mapping[str, str]] = {}
 
 
-TOPOLOGY_LABELS: Final = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+TOPOLOGY_LABELS: Final = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone")
 
 
 def topology_labels(store: ObjectStore, node: str) -> Mapping[str, str]:
@@ -40,7 +40,8 @@ def topology_labels(store: ObjectStore, node: str) -> Mapping[str, str]:
     found = store.get(NODE, node)
     if found is None:
         return NO_LABELS
-    return {name: value for name, value in found.metadata.labels.items() if name in TOPOLOGY_LABELS}
+    labels = found.metadata.labels
+    return {name: labels[name] for name in TOPOLOGY_LABELS if name in labels}
 
 
 def binding_error(pod: Pod) -> str:

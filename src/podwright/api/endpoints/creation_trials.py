@@ -118,7 +118,8 @@ def marked_texts(
     own = [meta.uid, f'"{meta.resource_version}"', meta.creation_timestamp or ""]
     if name == NAME:
         own.append(f'"{meta.name}"')
-    if any(value.encode() in text for value in own for text in (stored.form.format, served.form.format)):
+    formats = (stored.form.format, served.form.format)
+    if any(value.encode() in text for value in own for text in formats):
         return None
     return stored, served
 
