@@ -27,6 +27,7 @@ from podwright.controllers.interface import (
 from podwright.controllers.job_spec import finished_condition
 from podwright.controllers.kinds import CRON_JOB, JOB, GroupKind
 from podwright.controllers.lister import Lister
+from podwright.controllers.stateless import StatelessController
 from podwright.objects import (
     CronSchedule,
     Document,
@@ -75,7 +76,7 @@ class Missed(msgspec.Struct, frozen=True):
     count: int = 0
 
 
-class CronJobController:
+class CronJobController(StatelessController):
     """Creates jobs on schedules."""
 
     name = "cronjob-controller"
@@ -243,13 +244,6 @@ class CronJobController:
         )
         actions.append(event_by(self.name, cron_job, "SuccessfulCreate", f"Created job {name}"))
         return actions
-
-    def state(self) -> dict[str, Any]:
-        """Return nothing: the objects show the whole state."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore nothing."""
 
 
 def most_recent_due(schedule: CronSchedule, after_ns: int, now_ns: int, zone: tzinfo) -> Missed:

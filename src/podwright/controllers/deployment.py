@@ -10,7 +10,7 @@ Upstream: pkg/controller/deployment/deployment_controller.go, sync.go, rolling.g
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import msgspec
 
@@ -39,6 +39,7 @@ from podwright.controllers.rollout import (
     deployment_spec,
     revision_number,
 )
+from podwright.controllers.stateless import StatelessController
 from podwright.controllers.workload_fields import (
     is_only_status,
     requeue_at,
@@ -75,7 +76,7 @@ _NOT_COPIED: Final = (
 _ENDED: Final = ("Succeeded", "Failed")
 
 
-class DeploymentController:
+class DeploymentController(StatelessController):
     """Rolls out deployments.
 
     Parameters
@@ -189,16 +190,6 @@ class DeploymentController:
             for _, each in sorted(owned.items())
             if not selector.matches(each.metadata.labels)
         ]
-
-    # ------------------------------------------------------------------------ checkpoints
-
-    def state(self) -> dict[str, Any]:
-        """Return nothing: the objects show the whole state."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore nothing."""
-        del state
 
 
 class _ParsedDeployment(msgspec.Struct, frozen=True):

@@ -16,7 +16,7 @@ Upstream: pkg/controller/disruption/disruption.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Sized
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import msgspec
 
@@ -31,6 +31,7 @@ from podwright.controllers.interface import (
 )
 from podwright.controllers.kinds import PDB, POD, GroupKind
 from podwright.controllers.lister import Lister
+from podwright.controllers.stateless import StatelessController
 from podwright.objects import (
     Document,
     KubernetesObject,
@@ -103,7 +104,7 @@ class ScaleError(Exception):
     """The expected number of pods cannot be computed, for the reason in the text."""
 
 
-class DisruptionController:
+class DisruptionController(StatelessController):
     """Maintains the status of disruption budgets."""
 
     name = "disruption-controller"
@@ -320,15 +321,6 @@ class DisruptionController:
         status["disruptionsAllowed"] = 0
         condition = _condition(budget, "False", "SyncFailed", message, now_ns)
         status["conditions"] = conditions_with(status.get("conditions") or (), condition)
-
-    # ---------------------------------------------------------------------- checkpoints
-
-    def state(self) -> dict[str, Any]:
-        """Return nothing: the objects show the whole state."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore nothing."""
 
 
 def _covered_pod(pod: Pod) -> CoveredPod:

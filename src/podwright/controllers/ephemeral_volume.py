@@ -6,7 +6,7 @@ Upstream: pkg/controller/volume/ephemeral/controller.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from podwright.api import section
 from podwright.controllers.actions import event_by
@@ -17,11 +17,12 @@ from podwright.controllers.interface import (
 )
 from podwright.controllers.kinds import POD, PVC, GroupKind
 from podwright.controllers.lister import Lister
+from podwright.controllers.stateless import StatelessController
 from podwright.objects import Document, KubernetesObject, NamespacedName, Pod
 from podwright.schema import decode
 
 
-class EphemeralVolumeController:
+class EphemeralVolumeController(StatelessController):
     """Creates the claims of ephemeral volumes."""
 
     name = "ephemeral-volume-controller"
@@ -67,13 +68,6 @@ class EphemeralVolumeController:
                 reason = "EphemeralVolumeConflict"
                 actions.append(event_by(self.name, pod, reason, note, is_warning=True))
         return actions
-
-    def state(self) -> dict[str, Any]:
-        """Return nothing: the objects show the whole state."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore nothing."""
 
 
 def _claim(pod: Pod, name: str, template: Document) -> KubernetesObject:

@@ -18,7 +18,7 @@ Upstream: pkg/controller/garbagecollector/garbagecollector.go, graph_builder.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from podwright.api import FOREGROUND, ORPHAN, finalizers_without, patched, section
 from podwright.controllers.actions import deletion_by
@@ -32,6 +32,7 @@ from podwright.controllers.interface import (
     UpdateObject,
 )
 from podwright.controllers.lister import Lister
+from podwright.controllers.stateless import StatelessController
 from podwright.objects import KubernetesObject, NamespacedName, OwnerReference, api_group
 from podwright.schema import built_in
 from podwright.store import kind_of
@@ -54,7 +55,7 @@ class _OwnerCheck(NamedTuple):
 _NO_CHECK: Final = _OwnerCheck(("", ""), "", (), "")
 
 
-class GarbageCollector:
+class GarbageCollector(StatelessController):
     """Deletes objects whose owners were deleted."""
 
     name = "garbage-collector-controller"
@@ -328,15 +329,6 @@ class GarbageCollector:
     def _without(self, owner: KubernetesObject, finalizer: str) -> UpdateObject:
         new = patched(owner, metadata=finalizers_without(owner, finalizer))
         return UpdateObject(new, "main", self.name)
-
-    # ---------------------------------------------------------------------- checkpoints
-
-    def state(self) -> dict[str, Any]:
-        """Return nothing: the objects show the whole state."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore nothing."""
 
 
 def _object_key(obj: KubernetesObject) -> NamespacedName:

@@ -6,7 +6,6 @@ Upstream: pkg/controller/ttlafterfinished/ttlafterfinished_controller.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from podwright.api import section
 from podwright.controllers.actions import deletion_by
@@ -14,10 +13,11 @@ from podwright.controllers.interface import ControllerAction, SyncAt, SyncDue
 from podwright.controllers.job_spec import finished_condition
 from podwright.controllers.kinds import JOB, GroupKind
 from podwright.controllers.lister import Lister
+from podwright.controllers.stateless import StatelessController
 from podwright.objects import KubernetesObject, NamespacedName, timestamp_ns
 
 
-class JobTTLController:
+class JobTTLController(StatelessController):
     """Deletes jobs `ttlSecondsAfterFinished` after their end."""
 
     name = "ttl-after-finished-controller"
@@ -49,10 +49,3 @@ class JobTTLController:
         if due_ns > now_ns:
             return [SyncAt(due_ns, SyncDue(self.name, key))]
         return [deletion_by(self.name, job, propagation="Foreground")]
-
-    def state(self) -> dict[str, Any]:
-        """Return nothing: the objects show the whole state."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore nothing."""

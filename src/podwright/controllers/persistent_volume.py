@@ -19,7 +19,7 @@ staging/src/k8s.io/component-helpers/storage/volume/pv_helpers.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, Literal, cast
+from typing import Final, Literal, cast
 
 from podwright.api import annotations_patch, patched, section
 from podwright.controllers.actions import deletion_by, event_by
@@ -47,6 +47,7 @@ from podwright.controllers.provisioning import (
     volume_name,
 )
 from podwright.controllers.pvc_users import PvcUsers, claims_of
+from podwright.controllers.stateless import StatelessController
 from podwright.objects import (
     Document,
     KubernetesObject,
@@ -68,7 +69,7 @@ BETA_PROVISIONER: Final = "volume.beta.kubernetes.io/storage-provisioner"
 _RECYCLABLE: Final = frozenset({"hostPath", "nfs"})
 
 
-class PersistentVolumeController:
+class PersistentVolumeController(StatelessController):
     """Binds claims to volumes, provisions volumes, and reclaims them."""
 
     name = "persistentvolume-controller"
@@ -489,13 +490,6 @@ class PersistentVolumeController:
     def _default_class(self) -> str | None:
         classes = self._lister.all(STORAGE_CLASS).values()
         return default_class(cast(Iterable[StorageClass], classes))
-
-    def state(self) -> dict[str, Any]:
-        """Return nothing: the objects show the whole state."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore nothing."""
 
 
 def _index(index: dict[str, dict[str, None]], key: str, entry: str, *, is_present: bool) -> None:

@@ -39,7 +39,7 @@ class ReplicationControllerController(ReplicasController):
         return labels_as_selector(labels) if labels else NOTHING
 
     def extra_counts(self, counts: PodCounts) -> Document:
-        """Return nothing: the objects show the whole state."""
+        """Return nothing: the status has no further counts."""
         del counts
         return {}
 

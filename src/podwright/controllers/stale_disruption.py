@@ -9,7 +9,7 @@ Upstream: pkg/controller/disruption/disruption.go, syncStalePodDisruption
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from podwright.api import patched, section
 from podwright.controllers.interface import (
@@ -21,6 +21,7 @@ from podwright.controllers.interface import (
 )
 from podwright.controllers.kinds import POD, GroupKind
 from podwright.controllers.lister import Lister
+from podwright.controllers.stateless import StatelessController
 from podwright.objects import (
     Condition,
     Document,
@@ -38,7 +39,7 @@ _TARGET: Final = "DisruptionTarget"
 _BY_KUBELET: Final = "TerminationByKubelet"
 
 
-class StaleDisruptionController:
+class StaleDisruptionController(StatelessController):
     """Resets stale DisruptionTarget conditions."""
 
     name = "stale-pod-disruption"
@@ -77,13 +78,6 @@ class StaleDisruptionController:
         ]
         new = patched(pod, status={"conditions": conditions})
         return [UpdateObject(new, "status", self.name)]
-
-    def state(self) -> dict[str, Any]:
-        """Return nothing: the objects show the whole state."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore nothing."""
 
 
 def _stale_target(pod: Pod) -> Condition | None:

@@ -11,7 +11,7 @@ Upstream: pkg/controller/statefulset/stateful_set.go, stateful_set_control.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Sized
-from typing import Any, Final
+from typing import Final
 
 from podwright.controllers.actions import deletion_by, event_by
 from podwright.controllers.adoption import Orphans, adopted, compiled_selector, released
@@ -59,6 +59,7 @@ from podwright.controllers.stateful_pods import (
     stateful_spec,
     with_retention,
 )
+from podwright.controllers.stateless import StatelessController
 from podwright.controllers.workload_fields import (
     is_only_status,
     put_status,
@@ -83,7 +84,7 @@ _ENDED: Final = ("Succeeded", "Failed")
 _NAMING: Final = RevisionNaming(revision_hash, "controller.kubernetes.io/hash")
 
 
-class StatefulSetController:
+class StatefulSetController(StatelessController):
     """Maintains the pods and claims of each stateful set.
 
     A pod has the name of the one before. A kubelet that deletes pods by name only, such as kwok,
@@ -105,6 +106,7 @@ class StatefulSetController:
         self._lister = lister
         self._orphans = Orphans(lister, POD)
         self._recreation_delay_ns = recreation_delay_ns
+        # Not saved: the delay is short.
         self._waits_until: dict[NamespacedName, int | None] = {}
 
     # ----------------------------------------------------------------------------- changes
@@ -203,16 +205,6 @@ class StatefulSetController:
             if claims:
                 return claims
         return _Sync(self._lister, self.name, owner, pods, now_ns).actions()
-
-    # ------------------------------------------------------------------------ checkpoints
-
-    def state(self) -> dict[str, Any]:
-        """Return nothing: the objects show the whole state, except a short delay."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore nothing."""
-        del state
 
 
 class _Sync:

@@ -10,7 +10,7 @@ pkg/controller/volume/pvprotection/pv_protection_controller.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from podwright.api import finalizers_without, patched, section
 from podwright.controllers.interface import (
@@ -21,6 +21,7 @@ from podwright.controllers.interface import (
 from podwright.controllers.kinds import POD, PV, PVC, GroupKind
 from podwright.controllers.lister import Lister
 from podwright.controllers.pvc_users import PvcUsers, claims_of
+from podwright.controllers.stateless import StatelessController
 from podwright.objects import (
     KubernetesObject,
     NamespacedName,
@@ -33,7 +34,7 @@ CLAIM_FINALIZER: Final = "kubernetes.io/pvc-protection"
 VOLUME_FINALIZER: Final = "kubernetes.io/pv-protection"
 
 
-class VolumeProtectionController:
+class VolumeProtectionController(StatelessController):
     """Adds finalizers to claims and volumes, and removes them when they are unused.
 
     The key of a claim contains a namespace, the key of a volume does not.
@@ -91,10 +92,3 @@ class VolumeProtectionController:
         else:
             return []
         return [UpdateObject(new, "main", self.name)]
-
-    def state(self) -> dict[str, Any]:
-        """Return nothing: the objects show the whole state."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore nothing."""

@@ -20,6 +20,7 @@ from podwright.controllers.actions import event_by
 from podwright.controllers.interface import ControllerAction, SyncAt, SyncDue, UpdateObject
 from podwright.controllers.kinds import RESOURCE_CLAIM, RESOURCE_SLICE, GroupKind
 from podwright.controllers.lister import Lister
+from podwright.controllers.stateless import StatelessController
 from podwright.devices import PoolId, has_binding_conditions
 from podwright.objects import (
     Document,
@@ -45,7 +46,7 @@ class _Binding(NamedTuple):
     failure: str
 
 
-class BindingConditionsController:
+class BindingConditionsController(StatelessController):
     """Sets the binding conditions of allocated devices."""
 
     name = "device-driver"
@@ -147,13 +148,6 @@ class BindingConditionsController:
             return []
         note = f'{BINDING_DELAY}: "{text}" is not a duration such as 5s; no condition is set'
         return [event_by(self.name, found, "InvalidBindingDelay", note, is_warning=True)]
-
-    def state(self) -> dict[str, Any]:
-        """Return nothing: the objects have everything."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore the result of `state`."""
 
 
 def _missing_conditions(

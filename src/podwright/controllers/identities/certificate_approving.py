@@ -11,13 +11,14 @@ ValidateKubeletClientCSR
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from podwright.api import UnreadableRequest, certificate_subject
 from podwright.controllers.identities.certificate_signing import KUBELET_CLIENT
 from podwright.controllers.interface import ControllerAction, UpdateObject
 from podwright.controllers.kinds import CSR, GroupKind
 from podwright.controllers.lister import Lister
+from podwright.controllers.stateless import StatelessController
 from podwright.objects import Document, KubernetesObject, NamespacedName, encode, timestamp_text
 from podwright.schema import decode
 
@@ -34,7 +35,7 @@ _SELF: Final = "Auto approving self kubelet client certificate after SubjectAcce
 _OTHER: Final = "Auto approving kubelet client certificate after SubjectAccessReview."
 
 
-class CertificateApprovingController:
+class CertificateApprovingController(StatelessController):
     """Approves requests; its keys are those of the requests.
 
     Parameters
@@ -75,13 +76,6 @@ class CertificateApprovingController:
                 new = decode(document | {"status": approved})
                 return [UpdateObject(new, "status", self.name)]
         return []
-
-    def state(self) -> dict[str, Any]:
-        """Return nothing: the objects show the whole state."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore nothing."""
 
 
 def _recognized(spec: Document) -> Iterator[tuple[str, str]]:

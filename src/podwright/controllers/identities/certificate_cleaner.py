@@ -9,13 +9,14 @@ Upstream: pkg/controller/certificates/cleaner/cleaner.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from podwright.api import section
 from podwright.controllers.actions import deletion_by
 from podwright.controllers.interface import ControllerAction, SyncAt, SyncDue
 from podwright.controllers.kinds import CSR, GroupKind
 from podwright.controllers.lister import Lister
+from podwright.controllers.stateless import StatelessController
 from podwright.objects import KubernetesObject, NamespacedName, timestamp_ns
 
 _DECIDED_NS: Final = 3_600_000_000_000
@@ -23,7 +24,7 @@ _PENDING_NS: Final = 24 * _DECIDED_NS
 _DECISIONS: Final = ("Denied", "Failed")
 
 
-class CertificateCleanerController:
+class CertificateCleanerController(StatelessController):
     """Deletes old requests."""
 
     name = "certificatesigningrequest-cleaner-controller"
@@ -50,13 +51,6 @@ class CertificateCleanerController:
         if due_ns > now_ns:
             return [SyncAt(due_ns, SyncDue(self.name, key))]
         return [deletion_by(self.name, request)]
-
-    def state(self) -> dict[str, Any]:
-        """Return nothing: the objects show the whole state."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore nothing."""
 
 
 def _due_ns(request: KubernetesObject) -> int | None:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from podwright.controllers.interface import ControllerAction, UpdateObject
 from podwright.controllers.kinds import CSR, GroupKind
 from podwright.controllers.lister import Lister
+from podwright.controllers.stateless import StatelessController
 from podwright.objects import Document, KubernetesObject, NamespacedName, encode, timestamp_text
 from podwright.schema import decode
 
@@ -34,7 +35,7 @@ class RefusedRequestError(Exception):
     """A request that its signer refuses; the text says why."""
 
 
-class CertificateSigningController:
+class CertificateSigningController(StatelessController):
     """Signs requests; its keys are those of the requests.
 
     Parameters
@@ -84,13 +85,6 @@ class CertificateSigningController:
         else:
             status = status | {"certificate": b64encode(certificate).decode()}
         return [UpdateObject(decode(document | {"status": status}), "status", self.name)]
-
-    def state(self) -> dict[str, Any]:
-        """Return nothing: the objects show the whole state."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore nothing."""
 
 
 def _lifetime_seconds(spec: Document) -> int:

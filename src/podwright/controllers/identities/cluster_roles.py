@@ -6,13 +6,14 @@ Upstream: pkg/controller/clusterroleaggregation/clusterroleaggregation_controlle
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from podwright.controllers.interface import ControllerAction, UpdateObject
 from podwright.controllers.kinds import CLUSTER_ROLE, GroupKind
 from podwright.controllers.lister import Lister
+from podwright.controllers.stateless import StatelessController
 from podwright.objects import (
     Document,
     KubernetesObject,
@@ -27,7 +28,7 @@ from podwright.schema import decode
 _FIELDS: Final = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
 
 
-class ClusterRoleAggregationController:
+class ClusterRoleAggregationController(StatelessController):
     """Writes the rules of cluster roles with an aggregation rule."""
 
     name = "clusterrole-aggregation-controller"
@@ -79,13 +80,6 @@ class ClusterRoleAggregationController:
                     if rule not in rules:
                         rules.append(rule)
         return rules
-
-    def state(self) -> dict[str, Any]:
-        """Return nothing: the objects show the whole state."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore nothing."""
 
 
 def _rule(rule: Document) -> Document:

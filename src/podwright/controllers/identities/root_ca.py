@@ -6,13 +6,14 @@ Upstream: pkg/controller/certificates/rootcacertpublisher/publisher.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from podwright.api import patched
 from podwright.controllers.interface import ControllerAction, CreateObject, UpdateObject
 from podwright.controllers.kinds import CONFIG_MAP, NAMESPACE, GroupKind
 from podwright.controllers.lister import Lister
 from podwright.controllers.namespaces_of import is_active, namespace_to_sync
+from podwright.controllers.stateless import StatelessController
 from podwright.objects import Document, KubernetesObject, NamespacedName, encode
 from podwright.schema import decode
 
@@ -30,7 +31,7 @@ _DESCRIPTION: Final = (
 )
 
 
-class RootCAPublisher:
+class RootCAPublisher(StatelessController):
     """Keeps the ConfigMap of each active namespace; its keys are namespaces.
 
     Parameters
@@ -74,10 +75,3 @@ class RootCAPublisher:
 
     def _document(self, metadata: Document) -> Document:
         return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": self._data}
-
-    def state(self) -> dict[str, Any]:
-        """Return nothing: the objects show the whole state."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore nothing."""

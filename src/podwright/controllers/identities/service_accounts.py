@@ -6,19 +6,20 @@ Upstream: pkg/controller/serviceaccount/serviceaccounts_controller.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from podwright.controllers.interface import ControllerAction, CreateObject
 from podwright.controllers.kinds import NAMESPACE, SERVICE_ACCOUNT, GroupKind
 from podwright.controllers.lister import Lister
 from podwright.controllers.namespaces_of import is_active, namespace_to_sync
+from podwright.controllers.stateless import StatelessController
 from podwright.objects import KubernetesObject, NamespacedName
 from podwright.schema import decode
 
 NAME: Final = "default"
 
 
-class ServiceAccountsController:
+class ServiceAccountsController(StatelessController):
     """Creates the default service account of each active namespace; its keys are namespaces."""
 
     name = "service-account-controller"
@@ -45,10 +46,3 @@ class ServiceAccountsController:
             "metadata": {"name": NAME, "namespace": key},
         }
         return [CreateObject(decode(account), self.name)]
-
-    def state(self) -> dict[str, Any]:
-        """Return nothing: the objects show the whole state."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore nothing."""

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from podwright.api import patched
 from podwright.controllers.actions import deletion_by
 from podwright.controllers.interface import ControllerAction, UpdateObject
 from podwright.controllers.kinds import SECRET, SERVICE_ACCOUNT, GroupKind
 from podwright.controllers.lister import Lister
+from podwright.controllers.stateless import StatelessController
 from podwright.objects import KubernetesObject, NamespacedName, encode
 from podwright.schema import decode
 
@@ -28,7 +29,7 @@ IssueToken: TypeAlias = Callable[[KubernetesObject, KubernetesObject], str]
 """Returns a token of an account that is good as long as a secret exists."""
 
 
-class TokensController:
+class TokensController(StatelessController):
     """Fills secrets with tokens, and deletes them with their accounts.
 
     Parameters
@@ -95,13 +96,6 @@ class TokensController:
         }
         new = patched(secret, metadata={"annotations": annotations})
         return [UpdateObject(decode({**encode(new), "data": data}), "main", self.name)]
-
-    def state(self) -> dict[str, Any]:
-        """Return nothing: the objects show the whole state."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore nothing."""
 
 
 def account_of(secret: KubernetesObject) -> NamespacedName | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from ipaddress import ip_address
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from podwright.api import section
 from podwright.controllers.actions import deletion_by, event_by
@@ -27,6 +27,7 @@ from podwright.controllers.network.slice_parts import (
     service_of,
     slices_of,
 )
+from podwright.controllers.stateless import StatelessController
 from podwright.objects import Document, KubernetesObject, NamespacedName, encode
 
 MANAGER: Final = "endpointslicemirroring-controller.k8s.io"
@@ -39,7 +40,7 @@ _APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _Group: TypeAlias = tuple[list[Document], list[Document]]
 
 
-class EndpointSliceMirroringController:
+class EndpointSliceMirroringController(StatelessController):
     """Writes the slices of endpoints that users manage."""
 
     name = "endpoint-slice-mirroring-controller"
@@ -144,13 +145,6 @@ class EndpointSliceMirroringController:
         )
         reason = "TooManyAddressesToMirror"
         return groups, [event_by(self.name, endpoints, reason, note, is_warning=True)]
-
-    def state(self) -> dict[str, Any]:
-        """Return nothing: the objects show the whole state."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore nothing."""
 
 
 def _endpoint(address: Document, ip: str, *, is_ready: bool) -> Document:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from podwright.api import patched, section
 from podwright.controllers.actions import deletion_by, event_by
@@ -32,6 +32,7 @@ from podwright.controllers.interface import (
 from podwright.controllers.kinds import NODE, POD, PV, PVC, VOLUME_ATTACHMENT, GroupKind
 from podwright.controllers.lister import Lister
 from podwright.controllers.pvc_users import PvcUsers, claims_of
+from podwright.controllers.stateless import StatelessController
 from podwright.objects import (
     CSIDriver,
     CSIPersistentVolumeSource,
@@ -58,7 +59,7 @@ _ELSEWHERE: Final = (
 )
 
 
-class AttachDetachController:
+class AttachDetachController(StatelessController):
     """Attaches and detaches the volumes of nodes; the keys are the names of nodes.
 
     Parameters
@@ -227,13 +228,6 @@ class AttachDetachController:
         return [
             event_by(self.name, pod, "FailedAttachVolume", note, is_warning=True) for pod in pods
         ]
-
-    def state(self) -> dict[str, Any]:
-        """Return nothing: the objects show the whole state."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore nothing."""
 
 
 def _attached_to(node: KubernetesObject) -> list[dict[str, str]] | None:

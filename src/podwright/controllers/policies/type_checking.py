@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from podwright.cel import MatchedKind, type_warnings
 from podwright.controllers.interface import ControllerAction, UpdateObject
 from podwright.controllers.kinds import VALIDATING_POLICY, GroupKind
 from podwright.controllers.lister import Lister
+from podwright.controllers.stateless import StatelessController
 from podwright.objects import Document, KubernetesObject, NamespacedName, encode
 from podwright.schema import decode
 
@@ -33,7 +34,7 @@ class KindSource(Protocol):
         ...
 
 
-class PolicyTypeController:
+class PolicyTypeController(StatelessController):
     """Checks the types in the expressions of each new generation of a policy."""
 
     name = "validatingadmissionpolicy-status-controller"
@@ -90,10 +91,3 @@ class PolicyTypeController:
             return None
         group, _, version = (found.get("apiVersion") or "").rpartition("/")
         return self._source.kind(group, version, found.get("kind") or "")
-
-    def state(self) -> dict[str, Any]:
-        """Return nothing: the objects show the whole state."""
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore nothing."""
