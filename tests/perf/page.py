@@ -70,10 +70,14 @@ async (node) => {
     const present = data.live.column("unschedulable")[slot] ?? 0;
     if (present === before) return;
     before = present;
-    requestAnimationFrame(() => setTimeout(() => probed.push(Date.now() / 1000)));
+    const arrived = Date.now() / 1000;
+    requestAnimationFrame(() => setTimeout(() => probed.push([arrived, Date.now() / 1000])));
   });
 }
 """
+
+UPDATE_PARTS = ("until the reply", "then until the page has it", "then until the frame")
+"""What an update waits for; the page may have it before the reply."""
 
 LABELS = """
 async (count) => {
@@ -182,13 +186,20 @@ class Bench:
                 begin, before = time.monotonic(), load.changes
                 sent = []
                 for number in range(PROBES):
-                    sent.append(time.time())
+                    at = time.time()
                     self._cordon(node, is_cordoned=number % 2 == 0)
+                    sent.append((at, time.time()))
                     page.wait_for_function(f"probed.length > {number}", timeout=SLOW_MS)
                     page.wait_for_timeout(37 * (number % 5))
                 rate = (load.changes - before) / (time.monotonic() - begin)
             seen = page.evaluate("probed")
-        waits = sorted((after - at) * 1e3 for at, after in zip(sent, seen, strict=True))
+        times = [(*before, *after) for before, after in zip(sent, seen, strict=True)]
+        times.sort(key=lambda each: each[-1] - each[0])
+        waits = [(each[-1] - each[0]) * 1e3 for each in times]
+        for each in times[-5:]:
+            parts = zip(UPDATE_PARTS, itertools.pairwise(each), strict=True)
+            texts = [f"{part} {(end - begin) * 1e3:.0f} ms" for part, (begin, end) in parts]
+            print("a slow update:", ", ".join(texts), file=sys.stderr)
         return {
             "update on screen, p50": (statistics.median(waits), "ms", "300"),
             "update on screen, p99": (waits[len(waits) * 99 // 100], "ms", "300"),

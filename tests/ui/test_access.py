@@ -3,7 +3,7 @@
 import pytest
 import yaml
 from tests.ui.requests import request
-from tests.ui.served import served
+from tests.ui.served import served, up
 
 pytestmark = pytest.mark.ui
 
@@ -66,3 +66,16 @@ def test_a_user_who_may_only_read_sees_no_action(page, reader, path, text):
 def test_the_administrator_sees_actions(page, demo):
     page.goto(f"{demo.page}/resources")
     page.get_by_role("button", name="Create…").wait_for()
+
+
+def test_nodes_without_kubelets_cannot_fail(page, tmp_path):
+    with up(tmp_path / "cluster", "--nodes", "2", "--no-lifecycle") as cluster:
+        page.goto(f"{cluster.page}/?node=node-1")
+        inspector = page.locator("pw-node")
+        inspector.get_by_role("button", name="Delete").wait_for()
+        assert not inspector.get_by_role("button", name="Fail").count()
+        nodes = page.locator("pw-nodes")
+        nodes.locator(".card input").first.click()
+        nodes.get_by_role("button", name="Delete").wait_for()
+        assert not nodes.get_by_role("button", name="Fail").count()
+        page.close()

@@ -268,21 +268,56 @@ def test_the_color_blind_tell_the_steps_of_the_heat_map_apart(modules, vision):
     assert lightness == sorted(lightness)
 
 
+DIFFERENCES = """
+(here, there) => {
+  const place = ([pod, node, workload = ""]) => [pod, { node, workload }];
+  const places = (rows) => new Map(rows.map(place));
+  return m.differences(places(here), places(there));
+}
+"""
+
+
 def test_places_are_compared_by_pod(modules):
     found = modules(
         ["comparison"],
-        "(here, there) => m.differences(new Map(here), new Map(there))",
+        DIFFERENCES,
         [["d/a", "n1"], ["d/b", "n1"], ["d/c", ""], ["d/here", "n1"]],
         [["d/c", "n2"], ["d/b", "n1"], ["d/a", "n2"], ["d/there", ""]],
     )
     assert found == {
         "both": 3,
+        "paired": 0,
         "different": [
-            {"pod": "d/a", "here": "n1", "there": "n2"},
-            {"pod": "d/c", "here": "", "there": "n2"},
+            {"pod": "d/a", "counterpart": "", "here": "n1", "there": "n2"},
+            {"pod": "d/c", "counterpart": "", "here": "", "there": "n2"},
         ],
         "onlyHere": ["d/here"],
         "onlyThere": ["d/there"],
+    }
+
+
+def test_pods_of_a_workload_are_paired_in_order_of_creation(modules):
+    web, job = "Deployment d/web", "Job d/job"
+    found = modules(
+        ["comparison"],
+        DIFFERENCES,
+        [["d/web-z", "n1", web], ["d/web-both", "n1", web], ["d/web-a", "n2", web], ["d/x", "n1"]],
+        [
+            ["d/web-both", "n1", web],
+            ["d/job-q", "n9", job],
+            ["d/web-q", "n1", web],
+            ["d/web-p", "n3", web],
+            ["d/web-o", "n4", web],
+        ],
+    )
+    assert found == {
+        "both": 3,
+        "paired": 2,
+        "different": [
+            {"pod": "d/web-a", "counterpart": "d/web-p", "here": "n2", "there": "n3"},
+        ],
+        "onlyHere": ["d/x"],
+        "onlyThere": ["d/job-q", "d/web-o"],
     }
 
 

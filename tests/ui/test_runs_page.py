@@ -1,9 +1,13 @@
 """The pages of the runs, driven as a person would."""
 
+import time
+
 import pytest
-from tests.ui.served import up
+from tests.ui.requests import request
+from tests.ui.served import SECONDS_MAX, up
 
 import podwright as pw
+from podwright.objects import decode
 
 pytestmark = pytest.mark.ui
 
@@ -70,34 +74,43 @@ def test_without_a_folder_of_runs_the_page_says_what_to_do(page, demo):
     page.get_by_text("start the server with --runs FOLDER").wait_for()
 
 
+PACKED = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "profiles": [
+        {
+            "pluginConfig": [
+                {
+                    "name": "NodeResourcesFit",
+                    "args": {
+                        "scoringStrategy": {
+                            "type": "MostAllocated",
+                            "resources": [{"name": "cpu", "weight": 1}],
+                        }
+                    },
+                }
+            ]
+        }
+    ],
+}
+
+
+def record(folder, objects, *, is_packed=False):
+    """Record a run; the scheduler prefers nodes that are full, or else those that are empty."""
+    options = {}
+    if is_packed:
+        options["configuration"] = pw.read_configuration(PACKED, source="packed")
+    pw.simulate(objects, output=str(folder), until="1m", **options)
+
+
 def test_two_runs_are_compared_with_the_plugin_of_each_difference(context, watched, tmp_path):
-    packed = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [
-            {
-                "pluginConfig": [
-                    {
-                        "name": "NodeResourcesFit",
-                        "args": {
-                            "scoringStrategy": {
-                                "type": "MostAllocated",
-                                "resources": [{"name": "cpu", "weight": 1}],
-                            }
-                        },
-                    }
-                ]
-            }
-        ],
-    }
     objects = [
         *(pw.testing.make_node(f"n{number}", cpu="8") for number in range(3)),
         *(pw.testing.make_pod(f"p{number}", cpu="1") for number in range(4)),
     ]
     runs = tmp_path / "runs"
-    pw.simulate(objects, output=str(runs / "spread"))
-    configuration = pw.read_configuration(packed, source="packed")
-    pw.simulate(objects, output=str(runs / "packed"), configuration=configuration)
+    record(runs / "spread", objects)
+    record(runs / "packed", objects, is_packed=True)
     with up(tmp_path / "cluster", "--nodes", "1", "--runs", str(runs)) as cluster:
         page = context.new_page()
         watched.follow(page)
@@ -108,4 +121,54 @@ def test_two_runs_are_compared_with_the_plugin_of_each_difference(context, watch
         compare.get_by_role("status").get_by_text("of 4 have another place").wait_for()
         compare.locator("pw-servers").get_by_text("NodeResourcesFit").first.wait_for()
         compare.get_by_role("img", name="Requested share of cpu").wait_for()
+        page.close()
+
+
+def workload(version):
+    """Return a Deployment of three pods, whose names depend on the version."""
+    container = {"name": "main", "image": "app", "resources": {"requests": {"cpu": "1"}}}
+    labels = {"app": "web"}
+    template = {
+        "metadata": {"labels": labels | {"version": version}},
+        "spec": {"containers": [container]},
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web"},
+        "spec": {"replicas": 3, "selector": {"matchLabels": labels}, "template": template},
+    }
+
+
+def wait_until_placed(cluster, count):
+    deadline = time.monotonic() + SECONDS_MAX
+    while True:
+        pods = request(cluster, "GET", "/api/v1/namespaces/default/pods")["items"]
+        if sum(bool(each["spec"].get("nodeName")) for each in pods) == count:
+            return
+        assert time.monotonic() < deadline, pods
+        time.sleep(0.1)
+
+
+def test_a_cluster_and_a_run_are_compared_with_pods_matched_by_workload(context, watched, tmp_path):
+    runs = tmp_path / "runs"
+    nodes = [pw.testing.make_node(f"n{number}", cpu="8") for number in range(3)]
+    record(runs / "packed", [*nodes, decode(workload("1"))], is_packed=True)
+    options = ("--nodes", "1", "--runs", str(runs))
+    with up(tmp_path / "cluster", *options) as cluster:
+        request(cluster, "POST", "/apis/apps/v1/namespaces/default/deployments", workload("2"))
+        wait_until_placed(cluster, 3)
+        page = context.new_page()
+        watched.follow(page)
+        page.goto(f"{cluster.page}/?view=compare")
+        compare = page.locator("pw-compare")
+        compare.get_by_role("button", name="A recorded run").click()
+        compare.get_by_text("Choose what to compare with").wait_for()
+        compare.get_by_label("Compare with the run").select_option("packed")
+        page.wait_for_url("**with=run:packed**")
+        compare.get_by_role("status").get_by_text("3 pods of 3 have another place").wait_for()
+        compare.get_by_text("3 pods with another name are matched by workload").wait_for()
+        compare.locator("pw-servers").get_by_text("there was no node").first.wait_for()
+        page.goto(f"{cluster.page}/run?run=packed&view=compare&with=cluster")
+        compare.get_by_role("status").get_by_text("3 pods of 3 have another place").wait_for()
         page.close()

@@ -17,15 +17,18 @@ from podwright.objects import SOURCE_UID, Node
 from podwright.simulation import FailNode, RestoreNode
 
 
-class SilentNodeList(msgspec.Struct, frozen=True, kw_only=True):
+class SilentNodeList(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The nodes whose kubelet does not report.
 
     Attributes
     ----------
+    has_kubelets : bool
+        Whether kubelets are simulated; otherwise no node can fail.
     nodes : list of str
         Their names, in alphabetic order.
     """
 
+    has_kubelets: bool
     nodes: list[str]
 
 
@@ -90,4 +93,5 @@ def _operate(cluster: Cluster, operation: FailNode | RestoreNode) -> None:
 def _silent(cluster: Cluster) -> SilentNodeList:
     silent = cluster.world.components.lifecycle.silent_nodes
     present = [name for name in silent if cluster.store.get(Node, name) is not None]
-    return SilentNodeList(nodes=sorted(present))
+    has_kubelets = cluster.world.components.options.has_kubelet
+    return SilentNodeList(has_kubelets=has_kubelets, nodes=sorted(present))

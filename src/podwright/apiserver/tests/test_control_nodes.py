@@ -24,12 +24,12 @@ def test_a_node_that_fails_is_not_ready_until_it_is_restored(serve):
     served = serve(cluster_of(), paused())
     name = served.send("GET", "/api/v1/nodes")[1]["items"][0]["metadata"]["name"]
     status, found = served.send("POST", f"{V1}/nodes/{name}/fail")
-    assert (status, found) == (200, {"nodes": [name]})
-    assert served.send("GET", f"{V1}/nodes/silent")[1] == {"nodes": [name]}
+    assert (status, found) == (200, {"hasKubelets": True, "nodes": [name]})
+    assert served.send("GET", f"{V1}/nodes/silent")[1]["nodes"] == [name]
     served.send("POST", f"{V1}/clock/step", {"duration": "2m"})
     assert readiness(served, name) == "Unknown"
     status, found = served.send("POST", f"{V1}/nodes/{name}/restore")
-    assert (status, found) == (200, {"nodes": []})
+    assert (status, found) == (200, {"hasKubelets": True, "nodes": []})
     served.send("POST", f"{V1}/clock/step", {"duration": "1m"})
     assert readiness(served, name) == "True"
     found = verify(served.cluster.world.log)
@@ -42,11 +42,11 @@ def test_a_node_that_is_deleted_is_no_longer_silent(serve):
     name = node["metadata"]["name"]
     served.send("POST", f"{V1}/nodes/{name}/fail")
     served.send("DELETE", f"/api/v1/nodes/{name}")
-    assert served.send("GET", f"{V1}/nodes/silent")[1] == {"nodes": []}
+    assert served.send("GET", f"{V1}/nodes/silent")[1]["nodes"] == []
     another = {"kind": "Node", "apiVersion": "v1", "metadata": {"name": name}}
     assert served.send("POST", "/api/v1/nodes", another | {"status": node["status"]})[0] == 201
     served.send("POST", f"{V1}/clock/step", {"duration": "1s"})
-    assert served.send("GET", f"{V1}/nodes/silent")[1] == {"nodes": []}
+    assert served.send("GET", f"{V1}/nodes/silent")[1]["nodes"] == []
 
 
 def test_a_node_that_does_not_exist_cannot_fail(serve):
@@ -62,7 +62,7 @@ def test_a_copy_of_a_node_of_another_cluster_cannot_fail(serve):
     node["metadata"]["annotations"] = {SOURCE_UID: "u"}
     assert served.send("PUT", f"/api/v1/nodes/{name}", node)[0] == 200
     assert served.send("POST", f"{V1}/nodes/{name}/fail")[0] == 409
-    assert served.send("GET", f"{V1}/nodes/silent")[1] == {"nodes": []}
+    assert served.send("GET", f"{V1}/nodes/silent")[1]["nodes"] == []
 
 
 def test_nodes_without_kubelets_cannot_fail(serve):
@@ -70,3 +70,4 @@ def test_nodes_without_kubelets_cannot_fail(serve):
     name = served.send("GET", "/api/v1/nodes")[1]["items"][0]["metadata"]["name"]
     status, problem = served.send("POST", f"{V1}/nodes/{name}/fail")
     assert (status, problem["detail"]) == (409, "no kubelets are simulated; omit --no-lifecycle")
+    assert served.send("GET", f"{V1}/nodes/silent")[1] == {"hasKubelets": False, "nodes": []}

@@ -15,7 +15,7 @@ from tests.properties.effort import effort
 import podwright as pw
 from podwright.config import ExtenderReply
 from podwright.machine import ExtenderReplied, Machine, ObjectDeleted, ObjectPut
-from podwright.objects import Pod
+from podwright.objects import Pod, decode
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.record import record
 from podwright.recording.recorded_state import cluster_of, queue_of
@@ -23,6 +23,20 @@ from podwright.recording.replay import replay
 from podwright.recording.tests.recording import SECOND_NS, Recorded
 from podwright.recording.timelines import PHASES, PLACES, Timeline, timeline_of_log
 from podwright.testing import make_node, make_pod
+
+DEPLOYMENT = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web"},
+    "spec": {
+        "replicas": 2,
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {
+            "metadata": {"labels": {"app": "web"}},
+            "spec": {"containers": [{"name": "main", "image": "app"}]},
+        },
+    },
+}
 
 
 def state_of_replay(log: DecisionLog, timeline: Timeline, at_ns: int) -> dict[Any, int]:
@@ -62,6 +76,8 @@ def pods_of_replay(
         subject = ("pod", pod.key)
         state[subject, "phase"] = PHASES.index(pod.status.phase or "Pending") + 1
         state[subject, "deleting"] = int(pod.metadata.deletion_timestamp is not None)
+        if pod.metadata.controller is not None:
+            state[subject, "workload"] = index_of["workload", "Deployment default/web"]
         for each in pod.status.conditions:
             if each.type == "DisruptionTarget" and each.status == "True":
                 state[subject, "disruptedBy"] = index_of["reason", each.reason]
@@ -101,7 +117,7 @@ def test_the_state_at_every_time_is_that_of_the_replay(is_rewound):
     low = [make_pod(f"low-{i}", cpu="1") for i in range(6)]
     high = make_pod("high", cpu="2", priority=100)
     run = pw.simulate(
-        [make_node("n1", cpu="2"), make_node("n2", cpu="2"), *low],
+        [make_node("n1", cpu="2"), make_node("n2", cpu="2"), decode(DEPLOYMENT), *low],
         events=[
             {"at": "5s", "apply": high.raw},
             {"at": "20s", "apply": make_node("n3", cpu="4").raw},
@@ -116,6 +132,7 @@ def test_the_state_at_every_time_is_that_of_the_replay(is_rewound):
     timeline = timeline_of_log(log)
     times = sorted({entry.now_ns for entry in log.entries()})
     assert len(times) > 5
+    assert ("workload", "Deployment default/web") in timeline.subjects
     for at_ns in [times[0] - 1, *times, *(time + 1 for time in times)]:
         expected = state_of_replay(log, timeline, at_ns)
         assert timeline.state_at(at_ns, is_rewound=is_rewound) == expected

@@ -22,7 +22,10 @@ State: TypeAlias = dict[tuple[Subject, str], int]
 PLACES: Final = tuple(place.value for place in QueueName if place is not QueueName.NOWHERE)
 """The places of the queue; the field `queue` is the index of one plus 1, and 0 outside it."""
 
-REFERENCES: Final = ("node", "nominatedTo", "waitsFor", "disruptedBy")
+KINDS: Final = ("node", "pod", "reason", "workload")
+"""The kinds of subjects; only nodes and pods have values."""
+
+REFERENCES: Final = ("node", "nominatedTo", "waitsFor", "disruptedBy", "workload")
 """The fields whose value is the index of a subject plus 1."""
 
 PHASES: Final = ("Pending", "Running", "Succeeded", "Failed", "Unknown")
@@ -36,13 +39,15 @@ class Timeline:
     Parameters
     ----------
     subjects : tuple of (str, str)
-        `node`, `pod` or `reason`, and the name: `namespace/name` for pods; for reasons the plugins
-        that rejected a pod, separated by commas, or the reason of its condition DisruptionTarget.
+        One of `KINDS`, and the name: `namespace/name` for pods; for reasons the plugins that
+        rejected a pod, separated by commas, or the reason of its condition DisruptionTarget; for
+        workloads the kind, a space and `namespace/name`.
     fields : tuple of str
         Of nodes: `present`, `ready`, `unschedulable`, `taints` (their number),
         `allocatable/RESOURCE` and `requested/RESOURCE` in milli-CPU, bytes and units. Of pods:
-        `phase` (see `PHASES`), `deleting`, `node`, `nominatedTo`, `waitsFor` and `disruptedBy` (the
-        index of a subject plus 1), `queue` (see `PLACES`) and `attempts`, while in the queue.
+        `phase` (see `PHASES`), `deleting`, `node`, `nominatedTo`, `waitsFor`, `disruptedBy` and
+        `workload` (the index of a subject plus 1), `queue` (see `PLACES`) and `attempts`, while in
+        the queue.
     first_ns : int
         The time of the first state. Nothing is known of the time before it if the log has dropped
         its oldest events.

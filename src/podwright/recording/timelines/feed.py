@@ -15,9 +15,10 @@ import numpy as np
 
 from podwright._arrays import I64Array
 from podwright.machine import Event, Machine, ObjectDeleted, ObjectPut
-from podwright.objects import Pod, condition_of
+from podwright.objects import Pod, condition_of, workload_of
 from podwright.queueing import QueuedPod, QueueName, SchedulingQueue
 from podwright.recording.timelines.columns import (
+    KINDS,
     PHASES,
     PLACES,
     REFERENCES,
@@ -38,6 +39,7 @@ _POD_FIELDS: Final = (
     "queue",
     "attempts",
     "waitsFor",
+    "workload",
 )
 _REFERENCE_PLACES: Final = tuple(map(_POD_FIELDS.index, REFERENCES))
 _FIRST_OF_NODES: Final = len(_POD_FIELDS)
@@ -62,7 +64,7 @@ class TimelineFeed:
         self._journals = (nodes.node_journal, nodes.pods_journal, nodes.condition_journal)
         self._versions = [-1] * len(self._journals)
         self._subjects: list[Subject] = []
-        self._index_of: dict[str, dict[str, int]] = {"node": {}, "pod": {}, "reason": {}}
+        self._index_of: dict[str, dict[str, int]] = {kind: {} for kind in KINDS}
         self._fields = [*_POD_FIELDS, *NODE_FIELDS]
         self._resource_count = 0
         self._name_of: dict[int, str] = {}
@@ -232,6 +234,7 @@ class TimelineFeed:
     def _pod(self, name: str, queued: QueuedPod | None) -> _Values:
         """Return the values of a pod, in the order of `_POD_FIELDS`."""
         phase = deleting = disrupted_by = nominated_to = node = place = attempts = waits_for = 0
+        workload = 0
         pod = self._last_versions.get(name)
         if pod is not None:
             phase = _PHASE_NUMBERS.get(pod.status.phase, 1)
@@ -239,6 +242,9 @@ class TimelineFeed:
             disrupted = condition_of(pod, "DisruptionTarget")
             if disrupted is not None and disrupted.status == "True":
                 disrupted_by = self._index("reason", disrupted.reason) + 1
+            owner = workload_of(pod)
+            if owner is not None:
+                workload = self._index("workload", " ".join(owner)) + 1
         if self._nominated:
             nominated = self._nominated.get(name)
             if nominated is not None:
@@ -252,7 +258,9 @@ class TimelineFeed:
             attempts = queued.attempts
             if queued.rejectors:
                 waits_for = self._index("reason", ", ".join(sorted(queued.rejectors))) + 1
-        return phase, deleting, disrupted_by, nominated_to, node, place, attempts, waits_for
+        return (
+            phase, deleting, disrupted_by, nominated_to, node, place, attempts, waits_for, workload
+        )  # fmt: skip
 
     def _set_node(self, name: str, values: _Values, now_ns: int) -> None:
         before = self._nodes.get(name, ())
@@ -279,7 +287,7 @@ class TimelineFeed:
         before, short = self._subjects, shortened(self._timeline(), first_ns)
         self._first_ns = short.first_ns
         self._subjects = list(short.subjects)
-        self._index_of = {"node": {}, "pod": {}, "reason": {}}
+        self._index_of = {kind: {} for kind in KINDS}
         for index, (kind, name) in enumerate(self._subjects):
             self._index_of[kind][name] = index
         rows = (short.times_ns, short.subject_index, short.field_index, short.deltas)

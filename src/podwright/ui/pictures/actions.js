@@ -78,6 +78,21 @@ export function failNode(source, node, isFailing) {
   return source.send("POST", `/podwright/v1/nodes/${encodeURIComponent(node)}/${isFailing ? "fail" : "restore"}`);
 }
 
+/**
+ * Returns the nodes whose kubelet does not report.
+ *
+ * @param {import("./source.js").Source} source
+ * @returns {Promise<string[] | null>} null if no node can fail, because no kubelets are simulated
+ */
+export async function silentNodes(source) {
+  try {
+    const { hasKubelets, nodes } = await source.get("/podwright/v1/nodes/silent");
+    return hasKubelets ? nodes : null;
+  } catch {
+    return null;
+  }
+}
+
 /** Marks a node as unschedulable, or as schedulable again. */
 export function cordon(source, node, isUnschedulable) {
   return source.send("PATCH", nodePath(node), { spec: { unschedulable: isUnschedulable || null } }, MERGE);

@@ -4,22 +4,58 @@
 export const POINTS_MAX = 300;
 
 /**
+ * @typedef {Object} Place
+ * @property {string} node empty without one
+ * @property {string} workload the kind and the name of what controls the pod; empty without one
+ */
+
+/**
+ * Returns the pods that have another name on the other side, as `podwright diff` pairs them.
+ *
+ * Names that controllers generate differ between clusters. So the pods of a workload that only one
+ * side has are paired: the first with the first, in the order in which they were created.
+ *
+ * @param {Map<string, Place>} here by pod, in order of creation
+ * @param {Map<string, Place>} there
+ * @returns {Map<string, string>} by pod here, the pod there
+ */
+export function counterparts(here, there) {
+  const unmatched = new Map();
+  for (const [pod, { workload }] of here) {
+    if (!workload || there.has(pod)) continue;
+    if (!unmatched.has(workload)) unmatched.set(workload, []);
+    unmatched.get(workload).push(pod);
+  }
+  const found = new Map();
+  for (const [pod, { workload }] of there) {
+    const first = here.has(pod) ? undefined : unmatched.get(workload)?.shift();
+    if (first !== undefined) found.set(first, pod);
+  }
+  return found;
+}
+
+/**
  * Returns the pods that are in different places.
  *
- * @param {Map<string, string>} here the node by pod, empty without one
- * @param {Map<string, string>} there
- * @returns {{both: number, different: {pod: string, here: string, there: string}[], onlyHere: string[],
- *   onlyThere: string[]}} the number of pods that both have; names in alphabetic order
+ * @param {Map<string, Place>} here by pod, in order of creation
+ * @param {Map<string, Place>} there
+ * @returns {{both: number, paired: number, different: {pod: string, counterpart: string, here: string,
+ *   there: string}[], onlyHere: string[], onlyThere: string[]}} the number of pods that both have, and
+ *   of those among them that have another name there; `counterpart` is that name, or empty; names in
+ *   alphabetic order
  */
 export function differences(here, there) {
-  const found = { both: 0, different: [], onlyHere: [], onlyThere: [] };
-  for (const [pod, node] of here) {
-    const other = there.get(pod);
+  const pairs = counterparts(here, there);
+  const found = { both: 0, paired: pairs.size, different: [], onlyHere: [], onlyThere: [] };
+  for (const [pod, { node }] of here) {
+    const counterpart = pairs.get(pod) ?? "";
+    const other = there.get(counterpart || pod);
     if (other === undefined) found.onlyHere.push(pod);
     else found.both += 1;
-    if (other !== undefined && other !== node) found.different.push({ pod, here: node, there: other });
+    if (other !== undefined && other.node !== node) found.different.push({ pod, counterpart, here: node, there: other.node });
   }
-  for (const pod of there.keys()) if (!here.has(pod)) found.onlyThere.push(pod);
+  const paired = new Set(pairs.values());
+  for (const pod of there.keys()) if (!here.has(pod) && !paired.has(pod)) found.onlyThere.push(pod);
   found.different.sort((a, b) => (a.pod < b.pod ? -1 : 1));
   found.onlyHere.sort();
   found.onlyThere.sort();

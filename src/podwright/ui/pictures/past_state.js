@@ -152,17 +152,17 @@ export class PastState {
   }
 
   /**
-   * Returns where each pod is; empty without a node.
+   * Returns where each pod is, in the order in which the pods were first seen.
    *
-   * @returns {Map<string, string>} the node by pod
+   * @returns {Map<string, import("./comparison.js").Place>} by pod
    */
   places() {
     const { subjects } = this.timeline;
+    const name = (reference) => (reference ? subjects[reference - 1][1] : "");
     const found = new Map();
     for (const subject of this.podSubjects) {
       if (!this.#value(subject, "phase")) continue;
-      const node = this.#value(subject, "node");
-      found.set(subjects[subject][1], node ? subjects[node - 1][1] : "");
+      found.set(subjects[subject][1], { node: name(this.#value(subject, "node")), workload: name(this.#value(subject, "workload")) });
     }
     return found;
   }

@@ -15,7 +15,8 @@ import { becauseText, parseWeights, placeText, weightsOf, weightsText } from "./
 
 const STYLE = `
 :host { overflow: auto; min-height: 0; padding: calc(2 * var(--pw-space)); }
-.choice { margin-bottom: calc(2 * var(--pw-space)); }
+.choice { margin-bottom: calc(2 * var(--pw-space)); white-space: nowrap; }
+.choice select { min-width: 150px; }
 form { display: grid; gap: calc(1.5 * var(--pw-space)); max-width: 900px; }
 .weights { display: grid; grid-template-columns: repeat(auto-fill, minmax(250px, 1fr)); gap: 4px calc(2 * var(--pw-space)); }
 .weights label { display: flex; gap: var(--pw-space); align-items: center; }
@@ -41,7 +42,8 @@ const CHANGES = {
   removed: "removed",
 };
 const ROWS_SHOWN = 500;
-const RUN = "run:";
+const RUN = "run:"; // before the name of a run, in the address
+const CLUSTER = "cluster";
 
 class Compare extends PwElement {
   constructor() {
@@ -64,9 +66,12 @@ class Compare extends PwElement {
       this.problem,
     );
     this.empty = h("div", { class: "empty", hidden: true }, NO_SCHEDULER);
-    this.choice = h("nav", { class: "row choice", "aria-label": "Compare with", hidden: true });
+    this.choice = h("nav", { class: "row wrap choice", "aria-label": "Compare with", hidden: true });
     this.other = null;
-    this.root.append(this.choice, this.form, this.empty, this.results);
+    this.select = h("select", { "aria-label": "Compare with the run", "data-focus": "run" });
+    this.select.addEventListener("change", () => address.set({ with: this.select.value || (address.get().run ? null : RUN) }));
+    this.hint = h("p", { class: "muted", hidden: true });
+    this.root.append(this.choice, this.hint, this.form, this.empty, this.results);
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#submit();
@@ -84,14 +89,8 @@ class Compare extends PwElement {
 
   update() {
     const { with: how = "", view, run } = address.get();
-    const server = comparedServer();
-    let chosen = null;
-    if (run && how.startsWith(RUN)) chosen = { key: how, name: how.slice(RUN.length), here: run, source: () => new RunSource(how.slice(RUN.length)) };
-    if (!run && server !== null && how === "server") chosen = { key: how, name: server.replace(/^https?:\/\//, ""), here: "this cluster", source: () => new HttpSource("/compared", "") };
-    if (view !== "compare") chosen = null;
-    this.choice.hidden = server === null && !run;
-    if (run) this.#showRuns(run, how);
-    else this.#showServer(server, chosen);
+    const chosen = view === "compare" ? this.#chosen(how, run) : null;
+    this.#showChoice(how, run);
     if (this.chosen !== chosen?.key) {
       this.chosen = chosen?.key;
       this.other?.remove();
@@ -101,33 +100,53 @@ class Compare extends PwElement {
         this.root.append(this.other);
       }
     }
-    this.form.hidden = Boolean(run || chosen || this.isWithoutScheduler);
-    this.empty.hidden = Boolean(run || chosen || !this.isWithoutScheduler);
-    this.results.hidden = Boolean(run || chosen);
+    const isOther = Boolean(run || chosen || how.startsWith(RUN));
+    this.form.hidden = isOther || this.isWithoutScheduler;
+    this.empty.hidden = isOther || !this.isWithoutScheduler;
+    this.results.hidden = isOther;
+    this.hint.hidden = !isOther || Boolean(chosen);
+    setText(this.hint, this.runsError || "Choose what to compare with: pods in different places are listed with the plugin that made each difference, and the requested shares are drawn over each other.");
   }
 
-  #showServer(server, chosen) {
-    const choices = [
-      [null, "Weights or a configuration"],
-      ["server", server],
-    ];
-    render(this.choice, h("span", { class: "muted" }, "Compare with"), choices.map(([key, text]) => h("button", { "data-focus": text, "aria-pressed": String(Boolean(chosen) === Boolean(key)), on: { click: () => address.set({ with: key }) } }, text)));
+  /** Returns the cluster or the run to compare with; null to compare with a change of the scheduler. */
+  #chosen(how, run) {
+    const here = run || "this cluster";
+    const server = comparedServer();
+    const name = how.startsWith(RUN) ? how.slice(RUN.length) : "";
+    if (name) return { key: how, name, here, source: () => new RunSource(name) };
+    if (run && how === CLUSTER) return { key: how, name: "the cluster", here, source: () => new HttpSource() };
+    if (!run && server !== null && how === "server") return { key: how, name: server.replace(/^https?:\/\//, ""), here, source: () => new HttpSource("/compared", "") };
+    return null;
   }
 
-  /** Lets a user choose another run of the same folder. */
-  #showRuns(run, how) {
-    if (!this.runs) {
+  /** Lets a user choose what to compare with. */
+  #showChoice(how, run) {
+    const server = comparedServer();
+    const isRun = how.startsWith(RUN);
+    const needsRuns = Boolean(run) || isRun;
+    if (needsRuns && !this.runs) {
       this.runs = [];
       this.#loadRuns();
     }
+    const choices = [
+      [null, "Weights or a configuration"],
+      ...(server === null ? [] : [["server", server]]),
+      ...(this.isWithoutScheduler ? [] : [[RUN, "A recorded run"]]),
+    ];
+    const isPressed = (key) => (key === RUN ? isRun : key ? how === key : !isRun && how !== "server");
+    this.choice.hidden = !run && choices.length < 2;
+    render(
+      this.choice,
+      h("span", { class: "muted" }, "Compare with"),
+      run ? null : choices.map(([key, text]) => h("button", { "data-focus": text, "aria-pressed": String(isPressed(key)), on: { click: () => address.set({ with: key }) } }, text)),
+      needsRuns ? this.select : null,
+    );
+    if (!needsRuns) return;
     const others = this.runs.filter((name) => name !== run);
-    const named = how.startsWith(RUN) && !others.includes(how.slice(RUN.length)) ? [how.slice(RUN.length), ...others] : others;
-    if (!this.select) {
-      this.select = h("select", { "aria-label": "Compare with the run" });
-      this.select.addEventListener("change", () => address.set({ with: this.select.value || null }));
-      this.choice.append(h("span", { class: "muted" }, "Compare with the run"), this.select);
-    }
-    options(this.select, [["", named.length ? "none chosen" : "the folder has no other run"], ...named.map((name) => [`${RUN}${name}`, name])], how.startsWith(RUN) ? how : "");
+    const named = isRun ? how.slice(RUN.length) : "";
+    if (named && !others.includes(named)) others.unshift(named);
+    const first = run || others.length ? "none chosen" : "the folder has no run";
+    options(this.select, [["", first], ...(run ? [[CLUSTER, "the cluster"]] : []), ...others.map((name) => [`${RUN}${name}`, name])], named || run ? how : "");
   }
 
   async #loadRuns() {
@@ -135,7 +154,7 @@ class Compare extends PwElement {
       const { runs } = await new HttpSource().get("/podwright/v1/runs");
       this.runs = runs.filter(({ problem }) => !problem).map(({ id }) => id);
     } catch (error) {
-      this.#fail(error.message);
+      this.runsError = error.message;
     }
     this.invalidate();
   }
@@ -167,7 +186,7 @@ class Compare extends PwElement {
   /** Shows the comparison of the address. */
   #follow() {
     const { change = "", with: how = "" } = address.get();
-    if (!this.present || how.startsWith(RUN) || `${change} ${how}` === this.shown) return;
+    if (!this.present || (how && how !== "pending") || `${change} ${how}` === this.shown) return;
     this.all.checked = how !== "pending";
     try {
       const weights = parseWeights(change);

@@ -1,7 +1,7 @@
 // The inspector of a node: its room per resource, its pods, its labels and taints.
 
 import { isAllowed } from "./access.js";
-import { cordon, deleteNode, failNode } from "./actions.js";
+import { cordon, deleteNode, failNode, silentNodes } from "./actions.js";
 import { address } from "./address.js";
 import { PwElement, define, h, render } from "./dom.js";
 import { podLink, section } from "./explanation.js";
@@ -29,6 +29,7 @@ td .tag { margin-left: 6px; }
 `;
 const PODS_SHOWN = 250;
 const FITS_CHECKED = 10;
+const COPIED = "podwright.dev/source-uid"; // on copies of another cluster's nodes, which cannot fail here
 
 class NodeInspector extends PwElement {
   constructor() {
@@ -94,7 +95,7 @@ class NodeInspector extends PwElement {
       ]);
       if (node !== this.node) return;
       this.isSilent = silent?.includes(node) ?? false;
-      Object.assign(this, { object, pods, devices, error: object ? "" : `There is no node ${node}.`, allowed: { cordon: patch, drain: patch && evict, remove, fail: fail && silent !== null } });
+      Object.assign(this, { object, pods, devices, error: object ? "" : `There is no node ${node}.`, allowed: { cordon: patch, drain: patch && evict, remove, fail: fail && silent !== null && !object?.metadata.annotations?.[COPIED] } });
     } catch (error) {
       if (node !== this.node) return;
       this.error = error.message;
@@ -284,15 +285,6 @@ class NodeInspector extends PwElement {
 function nowText({ clock, live }) {
   const now = clock.nowNs();
   return now === null ? live.time : timeText(now);
-}
-
-/** Returns the nodes whose kubelet does not report; null if that is not known. */
-async function silentNodes(source) {
-  try {
-    return (await source.get("/podwright/v1/nodes/silent")).nodes;
-  } catch {
-    return null;
-  }
 }
 
 /** Returns a node, by a list: browsers report replies of 404 as errors of the page. */

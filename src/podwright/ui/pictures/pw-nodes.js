@@ -1,7 +1,7 @@
 // The nodes: cards while they are few, else a heat map; filtered, grouped, selected.
 
 import { isAllowed } from "./access.js";
-import { cordon, deleteNode, drain, failNode } from "./actions.js";
+import { cordon, deleteNode, drain, failNode, silentNodes } from "./actions.js";
 import { address } from "./address.js";
 import { PwElement, define, h, render, setText } from "./dom.js";
 import { amountText, countText, percentText } from "./format.js";
@@ -79,13 +79,14 @@ class Nodes extends PwElement {
 
   async #access() {
     const { source } = model();
-    const [patch, remove, evict, fail] = await Promise.all([
+    const [patch, remove, evict, fail, silent] = await Promise.all([
       isAllowed(source, { verb: "patch", resource: "nodes" }),
       isAllowed(source, { verb: "delete", resource: "nodes" }),
       isAllowed(source, { verb: "create", resource: "pods", subresource: "eviction" }),
       isAllowed(source, { verb: "post", path: "/podwright/v1/nodes/any/fail" }),
+      source.isLive ? silentNodes(source) : null,
     ]);
-    this.allowed = { cordon: patch, drain: patch && evict, remove, fail };
+    this.allowed = { cordon: patch, drain: patch && evict, remove, fail: fail && silent !== null };
     this.invalidate();
   }
 

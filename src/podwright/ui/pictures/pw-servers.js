@@ -97,18 +97,19 @@ class Servers extends PwElement {
     const seconds = Number(ranges[0].endNs - ranges[0].beginNs) / 1e9;
     this.curves.data = { sides: this.sides, seconds, atSeconds: sinceNs === null ? null : Number(sinceNs) / 1e9 };
     this.found = differences(here.past.places(), there.past.places());
-    const { both, different } = this.found;
+    const { both, paired, different } = this.found;
     setText(this.heading, different.length ? `${countText(different.length, "pod")} of ${both.toLocaleString("en-US")} ${different.length === 1 ? "has" : "have"} another place.` : both ? `All ${countText(both, "pod")} have the same place.` : "They have no pods in common.");
     const when = sinceNs === null ? "at the end of both" : isClock ? `at ${clockText(timeText(data.past.timeNs))}` : "as long after the begin of each";
-    setText(this.note, `Between ${here.name} and ${there.name}, ${when}. Pods are the same if their namespace and name are.`);
+    const pairs = paired ? ` ${countText(paired, "pod")} with another name ${paired === 1 ? "is" : "are"} matched by workload, in order of creation.` : "";
+    setText(this.note, `Between ${here.name} and ${there.name}, ${when}. Pods are the same if their namespace and name are.${pairs}`);
     this.#showRows();
     this.#showRest();
   }
 
   #showRows() {
     const { different } = this.found;
-    const rows = different.slice(0, ROWS_SHOWN).map(({ pod, here, there }) =>
-      h("tr", {}, h("td", {}, podLink(pod)), h("td", {}, here ? nodeLink(here) : h("span", { class: "muted" }, "pending")), h("td", { class: "mono" }, there || h("span", { class: "muted" }, "pending")), h("td", { class: "because" }, this.#because(pod, here, there))),
+    const rows = different.slice(0, ROWS_SHOWN).map(({ pod, counterpart, here, there }) =>
+      h("tr", {}, h("td", {}, podLink(pod), counterpart ? h("div", { class: "small muted", title: `Its name in ${this.sides[1].name}` }, counterpart) : null), h("td", {}, here ? nodeLink(here) : h("span", { class: "muted" }, "pending")), h("td", { class: "mono" }, there || h("span", { class: "muted" }, "pending")), h("td", { class: "because" }, this.#because({ pod, counterpart, here, there }))),
     );
     const heads = ["Pod", h("span", { class: "mono" }, this.sides[0].name), h("span", { class: "mono" }, this.sides[1].name), "Because"];
     render(
@@ -119,10 +120,11 @@ class Servers extends PwElement {
     if (!model().isPlaying) this.#loadReasons();
   }
 
-  #because(pod, here, there) {
-    const known = this.reasons.get(`${pod} ${here} ${there}`);
+  #because(difference) {
+    const { pod } = difference;
+    const known = this.reasons.get(keyOf(difference));
     if (known === "…") return h("span", { class: "muted" }, "Loading…");
-    if (!known) return h("button", { class: "link small", "data-focus": pod, on: { click: () => this.#loadReason({ pod, here, there }) } }, "explain");
+    if (!known) return h("button", { class: "link small", "data-focus": pod, on: { click: () => this.#loadReason(difference) } }, "explain");
     return known.map(([side, text]) => h("p", {}, h("span", { class: "side" }, `${side}: `), text));
   }
 
@@ -134,12 +136,13 @@ class Servers extends PwElement {
     this.isExplaining = false;
   }
 
-  async #loadReason({ pod, here, there }) {
-    const key = `${pod} ${here} ${there}`;
+  async #loadReason(difference) {
+    const { pod, counterpart, here, there } = difference;
+    const key = keyOf(difference);
     if (this.reasons.has(key)) return;
     this.reasons.set(key, "…");
     const [one, other] = this.sides;
-    const texts = await Promise.all([against(one, pod, there), against(other, pod, here)]);
+    const texts = await Promise.all([against(one, pod, there), against(other, counterpart || pod, here)]);
     this.reasons.set(
       key,
       texts.map((text, index) => [this.sides[index].name, text]).filter(([, text]) => text),
@@ -156,6 +159,10 @@ class Servers extends PwElement {
     };
     render(this.rest, list(`Only in ${this.sides[0].name}`, onlyHere), list(`Only in ${this.sides[1].name}`, onlyThere));
   }
+}
+
+function keyOf({ pod, counterpart, here, there }) {
+  return `${pod} ${counterpart} ${here} ${there}`;
 }
 
 /** Returns what a cluster has against a node for a pod, by the pod's last attempt there. */
