@@ -158,7 +158,7 @@ def test_two_runs_are_compared_by_keyboard(context, watched, runs, tmp_path):
 def demo_sync(tmp_path):
     """The page of B of `make demo-sync`."""
     log = tmp_path / "log"
-    command = [sys.executable, ROOT / "examples/sync/demo.py"]
+    command = [sys.executable, str(ROOT / "examples/sync/demo.py")]
     with log.open("w") as output:
         process = subprocess.Popen(command, stdout=output, stderr=output, cwd=tmp_path)
     try:
@@ -191,7 +191,7 @@ def test_a_sync_is_shown_by_keyboard(context, watched, demo_sync):
     page.keyboard.press("Enter")
     inspector = page.locator("pw-pod")
     inspector.get_by_role("heading", name=name).wait_for()
-    inspector.get_by_text("Coscheduling").first.wait_for()
+    inspector.get_by_text("Why it is pending").wait_for()
     page.close()
 
 

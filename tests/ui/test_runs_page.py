@@ -97,10 +97,8 @@ PACKED = {
 
 def record(folder, objects, *, is_packed=False):
     """Record a run; the scheduler prefers nodes that are full, or else those that are empty."""
-    options = {}
-    if is_packed:
-        options["configuration"] = pw.read_configuration(PACKED, source="packed")
-    pw.simulate(objects, output=str(folder), until="1m", **options)
+    configuration = pw.read_configuration(PACKED, source="packed") if is_packed else None
+    pw.simulate(objects, output=str(folder), until="1m", configuration=configuration)
 
 
 def test_two_runs_are_compared_with_the_plugin_of_each_difference(context, watched, tmp_path):

@@ -105,7 +105,7 @@ class Compare extends PwElement {
     this.empty.hidden = isOther || !this.isWithoutScheduler;
     this.results.hidden = isOther;
     this.hint.hidden = !isOther || Boolean(chosen);
-    setText(this.hint, this.runsError || "Choose what to compare with: pods in different places are listed with the plugin that made each difference, and the requested shares are drawn over each other.");
+    setText(this.hint, this.runsError || "Choose what to compare with: pods in different places are listed with the plugin that made each difference, and the use of the resources is drawn over time.");
   }
 
   /** Returns the cluster or the run to compare with; null to compare with a change of the scheduler. */

@@ -278,7 +278,7 @@ class PodInspector extends PwElement {
     if (!document) return section("", h("p", { class: "muted" }, "Loading…"));
     const owner = this.object?.metadata.ownerReferences?.find(({ controller }) => controller);
     return [
-      document.message ? section(this.#messageTitle(), h("p", { class: "message" }, document.message)) : null,
+      document.message ? section(this.#messageTitle(), h("p", { class: "message" }, document.message)) : this.#lastMessage(),
       remediesSection(document, {
         canApply: model().isEditable && this.allowed.apply,
         apply: (remedy) => this.#apply(remedy),
@@ -292,6 +292,13 @@ class PodInspector extends PwElement {
       extendersSection(document),
       attemptsSection(this.attempts, this.shownAttempt || (document.run ? String(document.run.attempt) : "")),
     ];
+  }
+
+  /** Returns why a pod is pending for which there is a node now: its group may be incomplete, or its turn has not come. */
+  #lastMessage() {
+    const scheduled = this.object?.status?.conditions?.find(({ type, status }) => type === "PodScheduled" && status === "False");
+    if (this.query !== "?attempt=now" || !scheduled?.message) return null;
+    return section("Why it is pending", h("p", { class: "message" }, scheduled.message), h("p", { class: "muted" }, "That was its last attempt. Alone, it would be placed now:"));
   }
 
   #messageTitle() {

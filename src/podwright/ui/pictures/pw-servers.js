@@ -16,6 +16,7 @@ const STYLE = `
 :host { display: grid; gap: calc(2 * var(--pw-space)); align-content: start; }
 th .mono { text-transform: none; letter-spacing: 0; }
 td:first-child { min-width: 110px; overflow-wrap: anywhere; }
+td:nth-child(2), td:nth-child(3) { min-width: 84px; }
 .because { overflow-wrap: anywhere; }
 .because p + p { margin-top: 2px; }
 .because .side { color: var(--pw-muted); }
