@@ -8,7 +8,7 @@ pytestmark = pytest.mark.ui
 def test_the_page_opens_and_shows_the_server(page, demo):
     page.goto(demo.page)
     page.get_by_role("link", name="Cluster").wait_for()
-    assert page.locator("pw-bar .server").text_content() == demo.server
+    assert page.locator("pw-bar .server").text_content() == demo.server.removeprefix("http://")
     assert page.title() == "Cluster · podwright"
 
 

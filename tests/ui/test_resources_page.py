@@ -56,7 +56,7 @@ def test_objects_are_created_changed_and_deleted(resources, own_demo):
     page.get_by_role("button", name="Delete…").click()
     page.get_by_text("Delete 1 Pod?").wait_for()
     act(page, "Delete")
-    page.get_by_text("mine-3").wait_for(state="detached", timeout=60_000)
+    page.get_by_role("row", name="mine-3").wait_for(state="detached")
 
 
 def test_errors_of_a_dry_run_are_at_their_lines(resources, own_demo):
