@@ -31,7 +31,9 @@ from tests.real_parts.binaries import find
 from podwright.client.cluster import ClusterAddress
 from podwright.client.cluster.write_connection import WriteConnection
 
-_RATE = 100_000
+RATE = 100_000
+NODES = "/api/v1/nodes"
+PODS = "/api/v1/namespaces/default/pods"
 _PARALLEL = 32
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _RULES = {"all nodes": 100, "sampled": 0}
@@ -91,16 +93,7 @@ def _run(name: str, percentage: int, nodes: int, pods: int) -> Figures:
         folder = Path(root)
         with upstream(folder / "real", controllers=None, has_scheduler=False) as kubeconfig:
             config = folder / "scheduler.yaml"
-            document = {
-                "apiVersion": "kubescheduler.config.k8s.io/v1",
-                "kind": "KubeSchedulerConfiguration",
-                "leaderElection": {"leaderElect": False},
-                "percentageOfNodesToScore": percentage,
-                "clientConnection": {
-                    "kubeconfig": str(kubeconfig), "qps": _RATE, "burst": _RATE,
-                },
-            }  # fmt: skip
-            config.write_text(yaml.safe_dump(document))
+            config.write_text(yaml.safe_dump(configuration(kubeconfig, percentage)))
             with (folder / "log").open("wb") as log:
                 line = _command(name, kubeconfig, config)
 
@@ -110,14 +103,24 @@ def _run(name: str, percentage: int, nodes: int, pods: int) -> Figures:
                 return asyncio.run(_measured(kubeconfig, start, nodes, pods))
 
 
+def configuration(kubeconfig: Path, percentage: int) -> object:
+    """Return the configuration of a scheduler without limits on its requests."""
+    return {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "leaderElection": {"leaderElect": False},
+        "percentageOfNodesToScore": percentage,
+        "clientConnection": {"kubeconfig": str(kubeconfig), "qps": RATE, "burst": RATE},
+    }
+
+
 async def _measured(
     kubeconfig: Path, start: Callable[[], subprocess.Popen[bytes]], nodes: int, pods: int
 ) -> Figures:
     address = ClusterAddress(kubeconfig=str(kubeconfig))
-    async with WriteConnection(address, per_second=_RATE, burst=_RATE) as connection:
-        await _create(connection, "/api/v1/nodes", [_node(number) for number in range(nodes)])
-        path = "/api/v1/namespaces/default/pods"
-        await _create(connection, path, [_pod(number) for number in range(pods)])
+    async with WriteConnection(address, per_second=RATE, burst=RATE) as connection:
+        await create(connection, NODES, [node(number) for number in range(nodes)])
+        await create(connection, PODS, [pod(number) for number in range(pods)])
         process = start()
         try:
             return await _figures(connection, process, pods)
@@ -146,7 +149,8 @@ async def _figures(
     return Figures(pods / seconds, used / pods * 1e6, (_servers_cpu() - server_s) / pods * 1e6)
 
 
-async def _create(connection: WriteConnection, path: str, objects: list[object]) -> None:
+async def create(connection: WriteConnection, path: str, objects: list[object]) -> None:
+    """Create objects, some at once."""
     limit = asyncio.Semaphore(_PARALLEL)
 
     async def create(obj: object) -> None:
@@ -156,7 +160,8 @@ async def _create(connection: WriteConnection, path: str, objects: list[object])
     await asyncio.gather(*map(create, objects))
 
 
-def _node(number: int) -> object:
+def node(number: int) -> object:
+    """Return a node of the load."""
     amounts = {"cpu": "16", "memory": "64Gi", "pods": "110"}
     condition = {"type": "Ready", "status": "True"}
     name = f"node-{number}"
@@ -174,7 +179,8 @@ def _node(number: int) -> object:
     }
 
 
-def _pod(number: int) -> object:
+def pod(number: int) -> object:
+    """Return a pod of the load."""
     requests = {"cpu": f"{100 + number % 5 * 50}m", "memory": "200Mi"}
     container = {"name": "c", "image": "i", "resources": {"requests": requests}}
     return {

@@ -2,13 +2,16 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
+
+import pytest
 
 from podwright.assembly import machine_of
 from podwright.config import parse_gates
 from podwright.live import Executor, LiveDriver
 from podwright.live.api_calls import ApiCall
-from podwright.machine import CallDone, EmitEvent, Event, Machine, SchedulerOptions
-from podwright.objects import encode
+from podwright.machine import Bind, CallDone, EmitEvent, Event, Machine, SchedulerOptions
+from podwright.objects import encode, with_node_name
 from podwright.testing import make_node, make_pod
 
 GATES = "GenericWorkload=true,GangScheduling=true"
@@ -36,8 +39,8 @@ async def turns() -> None:
         await asyncio.sleep(0)
 
 
-def machine(gates: str = "") -> Machine:
-    return machine_of(SchedulerOptions(gates=parse_gates(gates)))
+def machine(gates: str = "", **options: Any) -> Machine:
+    return machine_of(SchedulerOptions(gates=parse_gates(gates), **options))
 
 
 def test_a_gang_that_never_fits_adds_no_calls_without_end():
@@ -88,3 +91,50 @@ def test_pods_are_bound_while_calls_are_under_way():
         return driver.bindings
 
     assert asyncio.run(run()) == 3
+
+
+def bound_once(expiry_ns: int, *, is_shown: bool, expires: bool) -> tuple[Machine, list[str]]:
+    """Bind a pod that fills its node, then add a second one; return the machine and the bound."""
+
+    async def run() -> tuple[Machine, list[str]]:
+        held = Held()
+        held.answers.set()
+        made = machine(assumed_pod_expiry_ns=expiry_ns)
+        driver = LiveDriver(made, made.handle, held)
+        driver.put(encode(make_node("n", cpu="2")))
+        pod = make_pod("first", cpu="2")
+        driver.put(encode(pod))
+        running = asyncio.create_task(driver.run())
+        await turns()
+        if is_shown:
+            driver.put(encode(with_node_name(pod, "n")))
+        while expires and not made.expired():  # noqa: ASYNC110 - a timer of the driver
+            await asyncio.sleep(0.01)
+        driver.put(encode(make_pod("second", cpu="1")))
+        await turns()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        return made, [call.pod for call in held.calls if isinstance(call, Bind)]
+
+    return asyncio.run(run())
+
+
+def test_an_assumed_pod_that_the_cluster_never_shows_bound_expires():
+    made, bound = bound_once(20_000_000, is_shown=False, expires=True)
+    assert bound == ["default/first", "default/second"]
+    assert made.expired()[0] == "default/first"
+
+
+@pytest.mark.parametrize(
+    ("expiry_ns", "is_shown"),
+    [
+        pytest.param(0, False, id="none expires, as in kube-scheduler"),
+        pytest.param(3_600_000_000_000, False, id="not yet"),
+        pytest.param(3_600_000_000_000, True, id="the cluster shows it"),
+    ],
+)
+def test_a_bound_pod_occupies_its_node(expiry_ns, is_shown):
+    made, bound = bound_once(expiry_ns, is_shown=is_shown, expires=False)
+    assert bound == ["default/first"]
+    assert not made.expired()
+    assert set(made.assumed()) == (set() if is_shown else {"default/first"})
