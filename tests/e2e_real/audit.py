@@ -23,10 +23,16 @@ Right = tuple[str, str, str]
 
 @contextmanager
 def audited(folder: Path, *flags: str) -> Iterator[tuple[Path, Path]]:
-    """Run kube-apiserver; yields a kubeconfig, and the log of requests."""
+    """Run kube-apiserver; yields a kubeconfig, and the log of requests.
+
+    It has no watch lists, as earlier versions have none: with them, clients do not list.
+    """
     policy, log = folder / "audit-policy.yaml", folder / "audit.log"
     policy.write_text(yaml.safe_dump(POLICY))
-    all_flags = (f"--audit-policy-file={policy}", f"--audit-log-path={log}", *flags)
+    all_flags = (
+        f"--audit-policy-file={policy}", f"--audit-log-path={log}",
+        "--feature-gates=WatchList=false", *flags,
+    )  # fmt: skip
     with upstream(
         folder / "real", controllers=None, has_scheduler=False, flags=all_flags
     ) as cluster:

@@ -167,6 +167,15 @@ def rights_of(manifest: Path) -> set[Right]:
     }
 
 
+def until_all_used(expected: set[Right], requests: Requests, output: Path) -> None:
+    """Wait until requests have needed all rights, or one was rejected."""
+    try:
+        until(lambda: requests.rejected() or not expected - requests.rights())
+    except AssertionError:
+        unused = sorted(expected - requests.rights())
+        pytest.fail(f"no request needs {unused}; {output.read_text()[-4000:]}")
+
+
 def test_the_rights_of_the_scheduler(tmp_path):
     flags = (f"--feature-gates={GROUPS}", "--runtime-config=scheduling.k8s.io/v1alpha2=true")
     with audited(tmp_path, *flags) as (cluster, log):
@@ -200,11 +209,7 @@ def test_the_rights_of_the_scheduler(tmp_path):
         command = ("scheduler", "--kubeconfig", str(own), *options)
         with running(tmp_path, "scheduler", *command) as output:
             _use_every_right(cluster)
-            try:
-                until(lambda: requests.rejected() or not expected - requests.rights())
-            except AssertionError:
-                unused = sorted(expected - requests.rights())
-                pytest.fail(f"no request needs {unused}; {output.read_text()[-4000:]}")
+            until_all_used(expected, requests, output)
         assert requests.rejected() == []
         assert requests.rights() == expected
 
@@ -226,7 +231,7 @@ def test_the_rights_of_what_reads(tmp_path):
             running(tmp_path, "sync", "sync", *source, "--to", str(copy)),
             running(tmp_path, "dry", "scheduler", *source, "--dry-run") as decisions,
         ):
-            until(lambda: requests.rejected() or not expected - requests.rights())
+            until_all_used(expected, requests, decisions)
             until(lambda: "default/small" in decisions.read_text())
             until(lambda: "small" in pods(copy))
         for command in ("import", "record"):
