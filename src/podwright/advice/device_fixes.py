@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
+from podwright.advice import pod_edits
 from podwright.advice.device_refusals import (
     DeviceRefusals,
     RefusedRequest,
@@ -58,6 +59,7 @@ class DeviceFixes:
     """
 
     def __init__(self, pod: Pod, cluster: Cluster, refusals: DeviceRefusals) -> None:
+        self._pod = pod
         self._cluster = cluster
         self._refusals = refusals
         generated = generated_claims(pod)
@@ -97,12 +99,22 @@ class DeviceFixes:
             yield self._drop_selector(request, place)
         for index in constraints:
             yield self._drop_constraint(request, index)
-        for taint in taints:
-            yield self._tolerate(request, taint)
         for name in rules:
             yield self._delete_rule(name)
-        if 0 < request.usable_count < request.choice.count:
-            yield self._reduce(request, request.usable_count)
+        if request.mapping is not None:
+            # The scheduler makes this claim of the pod: only the pod can be changed.
+            yield from self._request_less(request, request.mapping.resource)
+        else:
+            yield from (self._tolerate(request, taint) for taint in taints)
+            yield from self._reduce(request)
+
+    def _request_less(self, request: RefusedRequest, resource: str) -> Iterator[Edit]:
+        if not request.usable_count:
+            yield pod_edits.remove_request(self._pod, resource, "for which no device can be used")
+            return
+        edit = pod_edits.shrink(self._pod, resource, request.usable_count)
+        if edit is not None:
+            yield edit
 
     def _where(self, claim: ResourceClaim) -> str:
         template = self._templates.get(claim.key)
@@ -146,8 +158,11 @@ class DeviceFixes:
             drop=(self._cluster.devices.taint_rules[name],),
         )
 
-    def _reduce(self, request: RefusedRequest, count: int) -> Edit:
-        return self._edit(
+    def _reduce(self, request: RefusedRequest) -> Iterator[Edit]:
+        count = request.usable_count
+        if not 0 < count < request.choice.count:
+            return
+        yield self._edit(
             request,
             ("count", count),
             f"request {count} instead of {request.choice.count} devices in request"

@@ -6,7 +6,7 @@ ends after fewer steps than the scheduler's, so that an explanation never takes 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -27,7 +27,13 @@ from podwright.devices import (
     claims_of_pod,
     requests_of,
 )
-from podwright.objects import DeviceTaint
+from podwright.framework import (
+    RequestMapping,
+    claim_for_node,
+    extended_requests,
+    in_memory_claim,
+)
+from podwright.objects import DeviceTaint, pending_requests
 
 if TYPE_CHECKING:
     from podwright.config import Gates
@@ -74,12 +80,15 @@ class RefusedRequest(msgspec.Struct, frozen=True, kw_only=True):
     refusals : dict of DeviceId to (str, SliceDevice, int)
         Per refused device the reason, the device, and which selector or constraint refuses it: a
         selector of the class counts from -1 down; 0 for other reasons.
+    mapping : RequestMapping, optional
+        The container and the extended resource that the request is for, if a class backs it.
     """
 
     claim: ResourceClaim
     choice: Choice
     device_count: int
     refusals: dict[DeviceId, tuple[str, SliceDevice, int]]
+    mapping: RequestMapping | None = None
 
     @property
     def usable_count(self) -> int:
@@ -130,12 +139,20 @@ class DeviceRefusals:
         except MissingClaimError:
             claims = []
         self._claims = [claim for claim in claims if claim.status.allocation is None]
+        self._pod = pod
+        self._extended = _backed_resources(pod, cluster) if "DRAExtendedResource" in gates else ()
+        # By the extended resources that devices provide: the claim, and its mappings by request.
+        self._special: dict[tuple[str, ...], tuple[ResourceClaim, dict[str, RequestMapping]]] = {}
         self._users: dict[DeviceId, str] | None = None
 
     def of_node(self, name: str) -> NodeRefusals:
         """Return what a search on a node refuses; nothing if all claims are satisfied."""
         slot = self._cluster.nodes.slot_of.get(name)
-        if slot is None or not self._claims:
+        if slot is None:
+            return NodeRefusals()
+        special, mappings = self._special_of(slot)
+        claims = [*self._claims, *special]
+        if not claims:
             return NodeRefusals()
         by_choice: dict[Choice, dict[DeviceId, tuple[str, SliceDevice, int]]] = {}
 
@@ -145,7 +162,7 @@ class DeviceRefusals:
             if old is None or _rank(reason) < _rank(old[0]):
                 known[device.id] = reason, device, 0
 
-        search = self._cluster.device_fits.search(slot, self._claims, self._settings, note)
+        search = self._cluster.device_fits.search(slot, claims, self._settings, note)
         problems = [
             f"resource pool {pool.id} is {_state_of(pool)}"
             for pool in search.pools
@@ -158,16 +175,42 @@ class DeviceRefusals:
             problems.append(str(error))
         count = sum(len(pool.devices) for pool in search.pools if pool.is_usable)
         return NodeRefusals(
-            requests=tuple(self._requests(by_choice, count)), problems=tuple(problems)
+            requests=tuple(self._requests(claims, mappings, by_choice, count)),
+            problems=tuple(problems),
         )
+
+    def _special_of(self, slot: int) -> tuple[tuple[ResourceClaim, ...], dict[str, RequestMapping]]:
+        """Return the claim for extended resources that devices provide on a node, and mappings."""
+        cluster = self._cluster
+        nodes = cluster.nodes
+        names = tuple(
+            name
+            for name in self._extended
+            if (index := nodes.resources.get(name)) is None or not nodes.allocatable[slot, index]
+        )
+        if not names:
+            return (), {}
+        known = self._special.get(names)
+        if known is None:
+            claim, mappings = claim_for_node(
+                in_memory_claim(self._pod), self._pod, names, cluster.device_classes
+            )
+            by_request: dict[str, RequestMapping] = {}
+            for mapping in mappings:
+                by_request.setdefault(mapping.request, mapping)
+            known = self._special[names] = claim, by_request
+        return (known[0],), known[1]
 
     def _requests(
         self,
+        claims: Sequence[ResourceClaim],
+        mappings: Mapping[str, RequestMapping],
         by_choice: Mapping[Choice, dict[DeviceId, tuple[str, SliceDevice, int]]],
         device_count: int,
     ) -> list[RefusedRequest]:
         found = []
-        for claim in self._claims:
+        for claim in claims:
+            is_special = claim not in self._claims
             for request in requests_of(claim.spec):
                 for choice in request.choices:
                     refusals = by_choice.get(choice, {})
@@ -183,6 +226,7 @@ class DeviceRefusals:
                             choice=choice,
                             device_count=device_count,
                             refusals=located,
+                            mapping=mappings.get(choice.request) if is_special else None,
                         )
                     )
         return found
@@ -224,6 +268,11 @@ class DeviceRefusals:
         texts = []
         for each in found.requests:
             where = f"claim {claim_name(each.claim)}, request {each.choice.full_name}"
+            if each.mapping is not None:
+                where = (
+                    f"resource {each.mapping.resource} of container {each.mapping.container}"
+                    f" (DeviceClass {each.choice.class_name})"
+                )
             if not each.device_count:
                 texts.append(f"{where}: the node has no devices")
                 continue
@@ -282,6 +331,20 @@ class DeviceRefusals:
                 for result in () if allocation is None else allocation.devices.results:
                     self._users[DeviceId(result.driver, result.pool, result.device)] = key
         return self._users
+
+
+def _backed_resources(pod: Pod, cluster: Cluster) -> tuple[str, ...]:
+    """Return the extended resources that a pod requests and device classes back, sorted."""
+    names = extended_requests(pod)
+    if not names:
+        return ()
+    special = cluster.devices.special_claim_of(pod)
+    if special is not None and special.status.allocation is not None:
+        return ()
+    amounts = pending_requests(pod)
+    return tuple(
+        name for name in names if amounts.get(name) and cluster.device_classes.class_of(name)
+    )
 
 
 def selector_of(request: RefusedRequest, place: int, cluster: Cluster) -> str:

@@ -228,10 +228,10 @@ def shrink(pod: Pod, resource: str, free: int) -> Edit | None:
     )
 
 
-def remove_request(pod: Pod, resource: str) -> Edit:
-    """Remove a request of a resource that no node has."""
+def remove_request(pod: Pod, resource: str, reason: str = "which no node provides") -> Edit:
+    """Remove a request of a resource that the pod cannot get, with the reason."""
     amount = format_amount(resource, pending_requests(pod).get(resource, 0))
-    text = f"remove the {resource} request of {amount}, which no node provides"
+    text = f"remove the {resource} request of {amount}, {reason}"
     return pod_edit(("shrink", resource), text, 3.0, lambda each: _without_request(each, resource))
 
 

@@ -319,3 +319,52 @@ def test_a_trial_gives_the_devices_of_its_pods_back() -> None:
         assert not cluster.devices.allocated.dedicated
     assert cluster.devices.allocated.dedicated == before
     assert not cluster.devices.assumptions()
+
+
+def _backed(*objects: Object, amount: str = "1", selectors: Document | None = None) -> Document:
+    """Return the explanation of a pod that requests an extended resource of class gpu."""
+    spec = {"extendedResourceName": "example.com/gpu"} | (selectors or {})
+    resources = {"requests": {"example.com/gpu": amount}, "limits": {"example.com/gpu": amount}}
+    pod = decode_pod(
+        {
+            "metadata": {"name": "pod", "namespace": "default", "uid": "pod"},
+            "spec": {"containers": [{"name": "main", "resources": resources}]},
+        }
+    )
+    scheduler = Scheduler(_RULES)
+    scheduler.add(make_node("n", cpu="4"), _object("DeviceClass", "gpu", spec), *objects, pod)
+    explanation = scheduler.explain(pod.key)
+    document = explanation_document(present_view(scheduler, explanation))
+    texts = [remedy.text for remedy in scheduler.remedies(explanation)]
+    (node,) = document["nearest"]
+    return {"remedies": texts, "lacks": node["lacks"], "devices": node["devices"]}
+
+
+_RESOURCE = "resource example.com/gpu of container main (DeviceClass gpu)"
+
+
+def test_a_selector_of_the_class_of_an_extended_resource_is_named() -> None:
+    found = _backed(_devices("old"), selectors={"selectors": [{"cel": {"expression": _NEW}}]})
+    assert found["remedies"] == [
+        f"drop the selector {_NEW} from DeviceClass gpu",
+        "remove the example.com/gpu request of 1, for which no device can be used",
+        "add a node like n but with 1 example.com/gpu",
+    ]
+    refusal = f"not selected by {_NEW} of DeviceClass gpu"
+    assert found["lacks"] == [f"{_RESOURCE}: none of 1 device can be used: 1 {refusal}"]
+    (device,) = found["devices"]
+    assert (device["claim"], device["device"]) == ("default/<extended-resources>", "d0")
+    assert device["reason"] == refusal
+
+
+def test_the_rule_that_taints_a_device_of_an_extended_resource_is_named() -> None:
+    found = _backed(_devices("new", "old"), _rule(device="d1"), amount="2")
+    assert found["remedies"] == [
+        "delete DeviceTaintRule broken-cards, which taints devices",
+        "reduce the example.com/gpu request from 2 to 1",
+        "add a node like n but with 2 example.com/gpu",
+    ]
+    assert found["lacks"] == [
+        f"{_RESOURCE}: needs 2, 1 of 2 devices can be used: 1 with untolerated taint"
+        " bad:NoSchedule of DeviceTaintRule broken-cards"
+    ]

@@ -28,6 +28,7 @@ from podwright.framework import (
     ResourceClaimWrite,
     StateKey,
     Status,
+    is_in_memory,
 )
 from podwright.objects import (
     SECOND_NS,
@@ -40,7 +41,6 @@ from podwright.objects import (
     timestamp_text,
     with_fields,
 )
-from podwright.plugins.dynamic_resources.extended_resources import is_in_memory
 from podwright.plugins.dynamic_resources.pod_devices import PodDevices, Reserved
 
 FINALIZER: Final = "resource.kubernetes.io/delete-protection"

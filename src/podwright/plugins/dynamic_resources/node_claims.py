@@ -12,8 +12,8 @@ import numpy as np
 
 from podwright._arrays import I32Array
 from podwright.columns import Cluster
+from podwright.framework import RequestMapping, claim_for_node
 from podwright.objects import ResourceClaim
-from podwright.plugins.dynamic_resources.extended_resources import Mapping, claim_for_node
 from podwright.plugins.dynamic_resources.pod_devices import PodDevices
 
 
@@ -28,13 +28,13 @@ class NodeGroup(NamedTuple):
         To be allocated, in the order of the pod's unallocated claims; empty: nothing is.
     special : ResourceClaim or None
         The claim for extended resources among them.
-    mappings : tuple of Mapping
+    mappings : tuple of RequestMapping
     """
 
     rows: I32Array
     claims: tuple[ResourceClaim, ...]
     special: ResourceClaim | None = None
-    mappings: tuple[Mapping, ...] = ()
+    mappings: tuple[RequestMapping, ...] = ()
 
 
 class NodeGroups(NamedTuple):

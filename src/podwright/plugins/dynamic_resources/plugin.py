@@ -54,6 +54,8 @@ from podwright.framework import (
     Status,
     Verdicts,
     extended_requests,
+    in_memory_claim,
+    is_in_memory,
 )
 from podwright.objects import (
     SECOND_NS,
@@ -66,7 +68,6 @@ from podwright.objects import (
 )
 from podwright.objects.request_key import request_key
 from podwright.plugins.dynamic_resources.claim_writes import WORK, ClaimWrites, with_user
-from podwright.plugins.dynamic_resources.extended_resources import in_memory_claim, is_in_memory
 from podwright.plugins.dynamic_resources.node_claims import NO_ROWS, NodeGroup, node_groups
 from podwright.plugins.dynamic_resources.pod_devices import (
     RESERVED,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from podwright.framework import StateKey
+from podwright.framework import RequestMapping, StateKey
 from podwright.objects import AllocationResult, NodeTerms, Pod, ResourceClaim
-from podwright.plugins.dynamic_resources.extended_resources import Mapping
 
 
 class PodDevices:
@@ -71,13 +70,13 @@ class NodeAllocation(NamedTuple):
         One per claim.
     special : ResourceClaim or None
         The claim for extended resources among the claims.
-    mappings : tuple of Mapping
+    mappings : tuple of RequestMapping
     """
 
     claims: tuple[ResourceClaim, ...]
     results: tuple[AllocationResult, ...]
     special: ResourceClaim | None
-    mappings: tuple[Mapping, ...]
+    mappings: tuple[RequestMapping, ...]
 
 
 class Reserved:
@@ -89,7 +88,7 @@ class Reserved:
         By the index of the claim.
     special : ResourceClaim or None
         The claim for extended resources as the node needs it.
-    mappings : tuple of Mapping
+    mappings : tuple of RequestMapping
     pending : dict of int to str
         The uids under which the allocations are pending.
     """
@@ -100,7 +99,7 @@ class Reserved:
         self.claims = claims
         self.allocations: dict[int, AllocationResult] = {}
         self.special: ResourceClaim | None = None
-        self.mappings: tuple[Mapping, ...] = ()
+        self.mappings: tuple[RequestMapping, ...] = ()
         self.pending: dict[int, str] = {}
 
 

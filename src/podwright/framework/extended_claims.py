@@ -29,7 +29,7 @@ IN_MEMORY_NAME: Final = "<extended-resources>"
 """The name of a claim that is not written yet; no object can have it."""
 
 
-class Mapping(NamedTuple):
+class RequestMapping(NamedTuple):
     """Which request of the claim provides a container's extended resource."""
 
     container: str
@@ -43,11 +43,11 @@ class NodeClaim(NamedTuple):
     Attributes
     ----------
     claim : ResourceClaim
-    mappings : tuple of Mapping
+    mappings : tuple of RequestMapping
     """
 
     claim: ResourceClaim
-    mappings: tuple[Mapping, ...]
+    mappings: tuple[RequestMapping, ...]
 
 
 def in_memory_claim(pod: Pod) -> ResourceClaim:
@@ -88,7 +88,7 @@ def claim_for_node(
         Those that the node provides through device classes.
     """
     requests: list[DeviceRequest] = []
-    mappings: list[Mapping] = []
+    mappings: list[RequestMapping] = []
     for resource in sorted(resources):
         class_name = classes.class_of(resource)
         if class_name:
@@ -102,7 +102,7 @@ def claim_for_node(
 
 def _requests_of(
     pod: Pod, resource: str, class_name: str
-) -> tuple[list[DeviceRequest], list[Mapping]]:
+) -> tuple[list[DeviceRequest], list[RequestMapping]]:
     """Return the requests of all containers for one resource, and their mappings."""
     init_count = len(pod.spec.init_containers)
     containers = (*pod.spec.init_containers, *pod.spec.containers)
@@ -110,14 +110,14 @@ def _requests_of(
         i for i, container in enumerate(containers) if i < init_count and not container.is_sidecar
     ]
     long_requests: list[DeviceRequest | None] = [None] * len(containers)
-    mappings: list[Mapping] = []
+    mappings: list[RequestMapping] = []
     for i, container in enumerate(containers):
         if i not in short_lived:
             long_requests[i], mapped = _request_of(i, container, resource, class_name, ())
             mappings += mapped
     largest: DeviceRequest | None = None
     names: set[str] = set()
-    short_mappings: list[Mapping] = []
+    short_mappings: list[RequestMapping] = []
     for i in short_lived:
         own, mapped = _request_of(i, containers[i], resource, class_name, long_requests[i:])
         short_mappings += mapped
@@ -146,7 +146,7 @@ def _request_of(
     resource: str,
     class_name: str,
     reusable: Sequence[DeviceRequest | None],
-) -> tuple[DeviceRequest | None, list[Mapping]]:
+) -> tuple[DeviceRequest | None, list[RequestMapping]]:
     """Return the request of one container, and where its devices come from.
 
     Parameters
@@ -162,17 +162,17 @@ def _request_of(
         return None, []
     amount = quantity.value()
     total = 0
-    mappings: list[Mapping] = []
+    mappings: list[RequestMapping] = []
     for other in reusable:
         if other is None:
             continue
         total += _count(other)
-        mappings.append(Mapping(container.name, resource, other.name))
+        mappings.append(RequestMapping(container.name, resource, other.name))
         if total >= amount:
             return None, mappings
     name = f"container-{index}-request-{sorted(requested).index(resource)}"
     exactly = ExactDeviceRequest(
         device_class_name=class_name, allocation_mode="ExactCount", count=amount - total
     )
-    mappings.append(Mapping(container.name, resource, name))
+    mappings.append(RequestMapping(container.name, resource, name))
     return DeviceRequest(name=name, exactly=exactly), mappings
