@@ -333,7 +333,9 @@ def warn_of_missing_resources(pods: Iterable[Pod], nodes: Iterable[Node]) -> Non
         print_message(f"warning: {missing}")
 
 
-_OWN_KINDS: frozenset[GroupKind] = frozenset({("kwok.x-k8s.io", "Stage")})
+_OWN_KINDS: frozenset[GroupKind] = frozenset(
+    {("kwok.x-k8s.io", "Stage"), ("podwright.dev", "DeviceCards")}
+)
 
 
 def has_no_workload(loaded: LoadedObjects) -> bool:

@@ -9,10 +9,11 @@ from itertools import chain
 
 import msgspec
 
-from podwright.apiserver import Cluster, generated_nodes, standard_storage_class
+from podwright.apiserver import Cluster, device_cards_kind, generated_nodes, standard_storage_class
 from podwright.cli.console import print_message, print_warnings
 from podwright.cli.inputs import Inputs as ReadInputs
 from podwright.cli.options import Setup
+from podwright.devices import is_cards
 from podwright.files import Sourced, numbered_lines, read_paths
 from podwright.objects import FieldError, InputError, PodwrightError, api_group
 from podwright.simulation import (
@@ -82,10 +83,12 @@ def inputs_of(
     is_new = not store.kinds()
     has_classes = any(kind_of(obj) == _STORAGE_CLASS for obj in loaded.objects)
     classes = [standard_storage_class()] if has_storage_class and is_new and not has_classes else []
+    has_cards = any(map(is_cards, loaded.objects))
+    kinds = [device_cards_kind()] if has_cards else []
     sourced = [
         entry
         for entry in (
-            *(Sourced("podwright up", each) for each in classes),
+            *(Sourced("podwright up", each) for each in (*classes, *kinds)),
             *(Sourced("--nodes", node) for node in generated_nodes(nodes)),
             *loaded.sourced,
         )

@@ -15,6 +15,7 @@ __all__ = [
     "CSR",
     "DAEMON_SET",
     "DEPLOYMENT",
+    "DEVICE_CARDS",
     "DEVICE_TAINT_RULE",
     "ENDPOINTS",
     "ENDPOINT_SLICE",
@@ -71,6 +72,7 @@ LEASE: Final[GroupKind] = ("coordination.k8s.io", "Lease")
 ENDPOINT_SLICE: Final[GroupKind] = ("discovery.k8s.io", "EndpointSlice")
 PDB: Final[GroupKind] = ("policy", "PodDisruptionBudget")
 CLUSTER_ROLE: Final[GroupKind] = ("rbac.authorization.k8s.io", "ClusterRole")
+DEVICE_CARDS: Final[GroupKind] = ("podwright.dev", "DeviceCards")
 DEVICE_TAINT_RULE: Final[GroupKind] = ("resource.k8s.io", "DeviceTaintRule")
 RESOURCE_CLAIM: Final[GroupKind] = ("resource.k8s.io", "ResourceClaim")
 RESOURCE_CLAIM_TEMPLATE: Final[GroupKind] = ("resource.k8s.io", "ResourceClaimTemplate")

@@ -15,6 +15,7 @@ from podwright.controllers.daemon_set import DaemonSetController
 from podwright.controllers.deployment import DeploymentController
 from podwright.controllers.devices import (
     BindingConditionsController,
+    CardDriver,
     DeviceTaintEvictionController,
 )
 from podwright.controllers.disruption_budget import DisruptionController
@@ -79,6 +80,7 @@ CLUSTER_CONTROLLERS: Final[tuple[ControllerMaker, ...]] = (
     JobTTLController,
     EphemeralVolumeController,
     ResourceClaimController,
+    CardDriver,
     BindingConditionsController,
     PersistentVolumeController,
     VolumeProtectionController,

@@ -8,6 +8,7 @@ The room knows nodes by name and labels only. It does not know pods, columns or 
 - `solutions`: what searches found, for all nodes with the same devices in the same state.
 - `results`: what a solution writes into the claims.
 - `allocated`, `index`: what is allocated already, kept up with the objects.
+- `cards`: what simulated drivers publish.
 - `conditions`: whether allocated devices are ready for the pod to be bound.
 
 Start with `index.py`, then `allocator.py`.
@@ -29,6 +30,21 @@ from podwright.devices.allocator import (
     Search,
     SearchTimeoutError,
     Solution,
+)
+from podwright.devices.cards import (
+    BINDING_DELAY,
+    BINDING_FAILURE,
+    CARDS,
+    CARDS_HASH,
+    CARDS_KIND,
+    MIRRORED,
+    PREPARE_DELAY,
+    CardSpec,
+    hash_of,
+    is_cards,
+    read_cards,
+    slice_name,
+    slices_of_cards,
 )
 from podwright.devices.conditions import (
     Readiness,
@@ -63,15 +79,23 @@ from podwright.devices.slices import DeviceId, PoolId, SliceDevice
 from podwright.devices.solutions import NodeState, Solutions
 
 __all__ = [
+    "BINDING_DELAY",
+    "BINDING_FAILURE",
+    "CARDS",
+    "CARDS_HASH",
+    "CARDS_KIND",
     "CONSTRAINT",
     "EXTENDED_RESOURCE_CLAIM",
     "IN_USE",
+    "MIRRORED",
     "NOT_SELECTED",
     "NO_CAPACITY",
     "NO_COUNTERS",
+    "PREPARE_DELAY",
     "TAINTED",
     "AllocatedDevices",
     "AllocationError",
+    "CardSpec",
     "Choice",
     "Chosen",
     "DeviceId",
@@ -100,9 +124,14 @@ __all__ = [
     "generated_claims",
     "has_binding_conditions",
     "has_timed_out",
+    "hash_of",
+    "is_cards",
     "is_reserved_for",
     "preference_score",
+    "read_cards",
     "readiness",
     "requests_of",
+    "slice_name",
+    "slices_of_cards",
     "tolerates_taint",
 ]

@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from podwright.devices import is_cards
 from podwright.objects import (
     CREATION_TIME,
     KubernetesObject,
@@ -141,6 +142,8 @@ def ignored_kinds(
 
 
 def _is_custom(obj: KubernetesObject) -> bool:
+    if is_cards(obj):
+        return False
     return isinstance(obj, Unknown) and not built_in().is_built_in(api_group(obj.api_version))
 
 

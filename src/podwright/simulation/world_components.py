@@ -123,6 +123,7 @@ def build_components(
             options.stages,
             seed=seed,
             reader=store if options.has_kubelet else None,
+            claim_reader=None if options.has_kubelet else store,
             has_heartbeats=options.is_served,
             report_failure=options.report_failure,
         ),

@@ -59,6 +59,7 @@ from podwright.objects import (
 )
 from podwright.stages.addresses import Addresses
 from podwright.stages.annotation_stages import default_stages, stages_beside_kubelet
+from podwright.stages.claim_preparation import ClaimPreparation, prepare_claims
 from podwright.stages.kubelet import Kubelet, NodeLeases, ObjectReader
 from podwright.stages.object_state import (
     KUBELET,
@@ -156,6 +157,8 @@ class Lifecycle:
     reader : ObjectReader, optional
         Lets the simulated kubelet run the pods to which no other stage applies, instead of the
         built-in stages of pods, and reads the objects that they refer to.
+    claim_reader : ObjectReader, optional
+        Lets the drivers prepare the resource claims of pods before their first stage.
     has_heartbeats : bool
         Whether the kubelets renew the leases of their nodes, without end.
     report_failure : callable, optional
@@ -182,10 +185,12 @@ class Lifecycle:
         *,
         seed: int = 0,
         reader: ObjectReader | None = None,
+        claim_reader: ObjectReader | None = None,
         has_heartbeats: bool = False,
         report_failure: ReportFailure | None = None,
     ) -> None:
         self._seed = seed
+        self._claim_reader = claim_reader
         self._reader = reader
         self._has_heartbeats = has_heartbeats
         self._report_failure = report_failure
@@ -501,6 +506,12 @@ class Lifecycle:
         if scheduled.stage == KUBELET:
             return self._sync(staged, key, entry, now_ns)
         stage = staged.stages[scheduled.stage]
+        prepared: list[LifecycleAction] = []
+        if self._claim_reader is not None and isinstance(entry.obj, Pod):
+            claims = prepare_claims(entry.obj, scheduled.basis, self._claim_reader, now_ns)
+            prepared = [*claims.actions]
+            if claims.retry_ns is not None:
+                return [*prepared, *self._retried(entry, event, claims, stage.name)]
         self._count_play(entry, stage, now_ns)
         entry.scheduled = None
         if self._context.now_ns != now_ns:
@@ -518,7 +529,21 @@ class Lifecycle:
             entry.scheduled = msgspec.structs.replace(scheduled, number=REMOVED)
         if stage.is_immediate:
             actions += self._schedule(staged, key, entry, now_ns)
-        return actions
+        return [*prepared, *actions] if prepared else actions
+
+    def _retried(
+        self, entry: ObjectState, event: StageDue, claims: ClaimPreparation, name: str
+    ) -> list[LifecycleAction]:
+        """Schedule a stage again that waits for the claims of its pod."""
+        scheduled, due_ns = entry.scheduled, claims.retry_ns
+        entry.scheduled = None
+        if scheduled is None or not due_ns:
+            return []
+        number = self._schedule_count
+        self._schedule_count = number + 1
+        entry.scheduled = ScheduledStage(number, scheduled.stage, due_ns, claims.basis)
+        due = StageDue(event.group, event.object_kind, event.key, number)
+        return [ScheduleStage(due_ns, due, name)]
 
     def _sync(
         self, staged: StagedKind, key: NamespacedName, entry: ObjectState, now_ns: int

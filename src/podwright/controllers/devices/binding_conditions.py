@@ -21,7 +21,7 @@ from podwright.controllers.interface import ControllerAction, SyncAt, SyncDue, U
 from podwright.controllers.kinds import RESOURCE_CLAIM, RESOURCE_SLICE, GroupKind
 from podwright.controllers.lister import Lister
 from podwright.controllers.stateless import StatelessController
-from podwright.devices import PoolId, has_binding_conditions
+from podwright.devices import BINDING_DELAY, BINDING_FAILURE, PoolId, has_binding_conditions
 from podwright.objects import (
     Document,
     KubernetesObject,
@@ -32,9 +32,6 @@ from podwright.objects import (
     timestamp_ns,
     timestamp_text,
 )
-
-BINDING_DELAY: Final = "podwright.dev/binding-delay"
-BINDING_FAILURE: Final = "podwright.dev/binding-failure"
 
 _SLICE: Final = "slice:"
 

@@ -146,8 +146,8 @@ def test_cards_that_no_node_has_are_reported() -> None:
     loaded = _loaded(_SPEC | {"nodeSelector": {"gpu": "no"}})
     assert loaded.of(ResourceSlice) == ()
     assert loaded.warnings == (
-        "cards.yaml: document 3 (line 11): DeviceCards cards has no effect: no node has the labels"
-        " gpu=no",
+        "cards.yaml: document 3 (line 11): DeviceCards cards has no effect so far: no node has the"
+        " labels gpu=no",
     )
 
 
@@ -244,17 +244,21 @@ _ATTACHED = {"bindingConditions": ["Attached"], "bindingFailureConditions": ["At
 
 
 @pytest.mark.parametrize(
-    ("binding", "annotations"),
+    ("fields", "annotations"),
     [
-        ({"delay": "5s"}, {"podwright.dev/binding-delay": "5s"}),
-        ({"failure": "no cable"}, {"podwright.dev/binding-failure": "no cable"}),
+        ({"binding": {"delay": "5s"}}, {"podwright.dev/binding-delay": "5s"}),
+        ({"binding": {"failure": "no cable"}}, {"podwright.dev/binding-failure": "no cable"}),
+        ({"prepare": {"delay": "7s"}}, {"podwright.dev/prepare-delay": "7s"}),
     ],
 )
-def test_slices_say_how_their_driver_binds(
-    binding: dict[str, str], annotations: dict[str, str]
+def test_slices_say_what_their_driver_does(
+    fields: dict[str, Any], annotations: dict[str, str]
 ) -> None:
-    (found,) = _slices(_SPEC | _ATTACHED | {"binding": binding})
-    assert found.metadata.annotations == annotations
+    (found,) = _slices(_SPEC | _ATTACHED | fields)
+    of_cards = {name for name in found.metadata.annotations if "/device-cards" in name}
+    assert len(of_cards) == 2
+    kept = {k: text for k, text in found.metadata.annotations.items() if k not in of_cards}
+    assert kept == annotations
 
 
 @pytest.mark.parametrize(

@@ -209,8 +209,9 @@ def test_a_pod_is_bound_when_the_driver_has_attached_its_device() -> None:
     assert pods_in(world)[0].spec.node_name == "n"
     (claim,) = claims_in(world).values()
     (device,) = claim.raw["status"]["devices"]
-    (condition,) = device["conditions"]
+    condition, ready = device["conditions"]
     assert (condition["type"], condition["status"]) == ("Attached", "True")
+    assert (ready["type"], ready["status"]) == ("Ready", "True")
     assert condition["lastTransitionTime"] == "2026-01-01T00:00:12Z"
 
 
@@ -236,3 +237,53 @@ def test_a_pod_waits_until_the_rule_that_taints_its_device_is_deleted() -> None:
     # Without the event of the slice the pod would wait for five minutes.
     world.run(until="30s")
     assert pods_in(world)[0].spec.node_name == "n"
+
+
+def slow_to_prepare(delay: str) -> Object:
+    document = devices("gpu-0").raw
+    metadata = {
+        "name": f"n-{DRIVER}-0",
+        "annotations": {"podwright.dev/prepare-delay": delay},
+    }
+    return decode(document | {"metadata": metadata})
+
+
+def test_a_pod_runs_when_its_devices_are_prepared_and_they_are_cleaned_up_with_it() -> None:
+    world = world_of(TEMPLATE, slow_to_prepare("7s"), pod("a", resourceClaimTemplateName="one-gpu"))
+    world.run_until("6s")
+    (first,) = pods_in(world)
+    assert (first.spec.node_name, first.status.phase) == ("n", "Pending")
+    (claim,) = claims_in(world).values()
+    assert "devices" not in claim.raw["status"]
+    world.run_until("7s")
+    assert pods_in(world)[0].status.phase == "Running"
+    (claim,) = claims_in(world).values()
+    (device,) = claim.raw["status"]["devices"]
+    (condition,) = device["conditions"]
+    assert (condition["type"], condition["lastTransitionTime"]) == ("Ready", "2026-01-01T00:00:07Z")
+    world.remove(first)
+    world.run_until("1m")
+    assert claims_in(world) == {}
+
+
+def test_a_shared_claim_is_prepared_once_and_cleaned_up_with_its_last_pod() -> None:
+    shared = obj("ResourceClaim", "shared", request())
+    world = world_of(shared, slow_to_prepare("7s"), pod("a", resourceClaimName="shared"))
+    world.add(pod("b", resourceClaimName="shared"), at="10s")
+    world.run_until("10s")
+    assert [each.status.phase for each in pods_in(world)] == ["Running", "Running"]
+    world.remove(*pods_in(world))
+    world.run_until("1m")
+    (claim,) = claims_in(world).values()
+    assert not claim.raw["status"].get("devices")
+    assert claim.status.allocation is None
+
+
+def test_a_pod_whose_claim_cannot_be_prepared_does_not_start_and_the_run_ends() -> None:
+    document = obj("ResourceClaim", "broken", request()).raw
+    annotations = {"podwright.dev/prepare-error": "no firmware"}
+    claim = decode(document | {"metadata": {"name": "broken", "annotations": annotations}})
+    world = world_of(claim, devices("gpu-0"), pod("a", resourceClaimName="broken"))
+    run = world.run()
+    assert run.node_of == {"default/a": "n"}
+    assert pods_in(world)[0].status.phase == "Pending"

@@ -16,8 +16,17 @@ Words used here:
 Start with `kubelet.py` (the door) and `pod_sync.py` (the rules of a sync).
 """
 
+from podwright.stages.kubelet.device_claims import PrepareError, has_claims, prepared_claims
 from podwright.stages.kubelet.kubelet import Kubelet, PodSyncResult
 from podwright.stages.kubelet.node_leases import NodeLeases
 from podwright.stages.kubelet.references import ObjectReader
 
-__all__ = ["Kubelet", "NodeLeases", "ObjectReader", "PodSyncResult"]
+__all__ = [
+    "Kubelet",
+    "NodeLeases",
+    "ObjectReader",
+    "PodSyncResult",
+    "PrepareError",
+    "has_claims",
+    "prepared_claims",
+]

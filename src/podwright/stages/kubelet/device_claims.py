@@ -8,11 +8,20 @@ Upstream: pkg/kubelet/cm/dra/manager.go, prepareResources
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from podwright.api import UpdateObject, patched, section
-from podwright.devices import generated_claims, is_reserved_for
-from podwright.objects import Document, KubernetesObject, Pod, ResourceClaim, timestamp_text
+from podwright.devices import PREPARE_DELAY, generated_claims, is_reserved_for, slice_name
+from podwright.objects import (
+    Document,
+    KubernetesObject,
+    Pod,
+    ResourceClaim,
+    condition_of,
+    parse_duration,
+    timestamp_ns,
+    timestamp_text,
+)
 from podwright.stages.kubelet.references import ObjectReader
 from podwright.store import GroupKind
 
@@ -20,6 +29,7 @@ PREPARE_ERROR: Final = "podwright.dev/prepare-error"
 """The annotation of a claim whose devices cannot be prepared: the error of the driver."""
 
 _RESOURCE_CLAIM: Final[GroupKind] = ("resource.k8s.io", "ResourceClaim")
+_RESOURCE_SLICE: Final[GroupKind] = ("resource.k8s.io", "ResourceSlice")
 _READY: Final = "Ready"
 
 
@@ -27,8 +37,32 @@ class PrepareError(Exception):
     """The claims cannot be prepared; the message is upstream's."""
 
 
-def prepared_claims(pod: Pod, reader: ObjectReader, now_ns: int) -> list[UpdateObject]:
+class Preparation(NamedTuple):
+    """What the drivers of a node do for a pod.
+
+    Attributes
+    ----------
+    writes : list of UpdateObject
+    due_ns : int
+        When they are done; nothing is written before.
+    """
+
+    writes: list[UpdateObject]
+    due_ns: int
+
+
+def has_claims(pod: Pod) -> bool:
+    """Return whether a pod has claims to prepare."""
+    if pod.spec.resource_claims:
+        return True
+    status = pod.raw.get("status")
+    return status is not None and bool(status.get("extendedResourceClaimStatus"))
+
+
+def prepared_claims(pod: Pod, reader: ObjectReader, now_ns: int) -> Preparation:
     """Prepare the claims of a pod, and return the writes of the drivers.
+
+    Drivers begin when the pod is bound, and all at once.
 
     Raises
     ------
@@ -43,6 +77,7 @@ def prepared_claims(pod: Pod, reader: ObjectReader, now_ns: int) -> list[UpdateO
                 f"NodePrepareResources failed for ResourceClaim {claim.name}: {error}"
             )
     writes = []
+    due_ns = now_ns
     for claim in claims:
         devices = _device_statuses(claim, now_ns)
         if devices is not None:
@@ -50,7 +85,41 @@ def prepared_claims(pod: Pod, reader: ObjectReader, now_ns: int) -> list[UpdateO
             writes.append(
                 UpdateObject(patched(claim, status={"devices": devices}), "status", driver)
             )
-    return writes
+            delay_ns = _delay_ns(claim, reader)
+            if delay_ns:
+                due_ns = max(due_ns, _bound_ns(pod, now_ns) + delay_ns)
+    return Preparation(writes if due_ns <= now_ns else [], due_ns)
+
+
+def _delay_ns(claim: ResourceClaim, reader: ObjectReader) -> int:
+    """Return how long the drivers of a claim take.
+
+    That is the annotation of the claim, or of the slices that a simulated driver publishes.
+    """
+    texts = [claim.metadata.annotations.get(PREPARE_DELAY)]
+    if texts[0] is None and claim.status.allocation is not None:
+        pools = {(each.driver, each.pool) for each in claim.status.allocation.devices.results}
+        for driver, pool in sorted(pools):
+            of = reader.get(_RESOURCE_SLICE, slice_name(pool, driver, 0))
+            texts.append(None if of is None else of.metadata.annotations.get(PREPARE_DELAY))
+    return max((_duration_ns(claim, text) for text in texts if text is not None), default=0)
+
+
+def _duration_ns(claim: ResourceClaim, text: str) -> int:
+    try:
+        return max(parse_duration(text), 0)
+    except ValueError:
+        raise PrepareError(
+            f"NodePrepareResources failed for ResourceClaim {claim.name}: {PREPARE_DELAY}:"
+            f' "{text}" is not a duration such as 5s'
+        ) from None
+
+
+def _bound_ns(pod: Pod, now_ns: int) -> int:
+    """Return when a pod was bound, in whole seconds."""
+    condition = condition_of(pod, "PodScheduled")
+    known = None if condition is None else timestamp_ns(condition.last_transition_time)
+    return now_ns if known is None else known
 
 
 def _claim_names(pod: Pod) -> list[tuple[str, bool]]:

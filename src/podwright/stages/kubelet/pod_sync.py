@@ -473,11 +473,14 @@ class PodSync:
     def _prepare_devices(self, reader: ObjectReader) -> bool:
         """Let the drivers prepare the resource claims; return whether they did."""
         try:
-            self.writes += prepared_claims(self._pod, reader, self._now_ns)
+            preparation = prepared_claims(self._pod, reader, self._now_ns)
         except PrepareError as error:
             note = f"Failed to prepare dynamic resources: {error}"
             self._event("Warning", "FailedPrepareDynamicResources", note)
             return self._retry_mount(_SYNC_RETRY_NS)
+        if preparation.due_ns > self._now_ns:
+            return self._retry_mount(preparation.due_ns - self._now_ns)
+        self.writes += preparation.writes
         return True
 
     def _start(self, known: ContainerRecord, container: Document) -> bool:

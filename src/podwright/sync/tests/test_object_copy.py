@@ -1,4 +1,4 @@
-from podwright.files.device_cards import MIRRORED
+from podwright.devices import MIRRORED
 from podwright.objects import SOURCE_UID
 from podwright.sync.object_copy import created_copy, stored_copy
 from podwright.sync.source_kinds import source_kinds

@@ -48,7 +48,9 @@ def prepare(found: ResourceClaim | None, of: Any = None) -> list[Any]:
         objects.found[KIND, found.key] = found
     given = pod() if of is None else of
     assert isinstance(given, Pod)
-    return [write.obj.raw["status"]["devices"] for write in prepared_claims(given, objects, 0)]
+    return [
+        write.obj.raw["status"]["devices"] for write in prepared_claims(given, objects, 0).writes
+    ]
 
 
 def test_prepared_devices_are_ready() -> None:
