@@ -13,6 +13,7 @@ import msgspec
 
 from podwright.api import QuotaEvaluators
 from podwright.api.endpoints import (
+    DEVICE_TAINT_RULES,
     HISTORY,
     ApiServer,
     HttpReply,
@@ -456,8 +457,12 @@ def new_cluster(
     if store is None:
         store = ObjectStore(seed=scheduler.seed, **HISTORY)
     store.order_keys()
+    server_options = server_options or ServerOptions()
+    versions = server_options.group_versions
+    if "DRADeviceTaintRules" in scheduler.gates:
+        versions = (*versions, DEVICE_TAINT_RULES)
     server_options = msgspec.structs.replace(
-        server_options or ServerOptions(), sends_lists_in_parts=True
+        server_options, group_versions=versions, sends_lists_in_parts=True
     )
     add_missing_objects(store, now_ns)
     if not options.is_bare:

@@ -44,6 +44,7 @@ class Gate(msgspec.Struct, frozen=True):
 _EFFECTS: Mapping[str, tuple[Effect, ...]] = {
     "DRAConsumableCapacity": ("decisions",),
     "DRADeviceBindingConditions": ("configuration", "decisions"),
+    "DRADeviceTaintRules": ("decisions", "machine"),
     "DRADeviceTaints": ("decisions", "machine"),
     "DRAExtendedResource": ("decisions", "machine"),
     "DRAPartitionableDevices": ("decisions",),

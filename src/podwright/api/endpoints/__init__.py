@@ -26,6 +26,7 @@ from podwright.api.endpoints.openapi import KindSchemas
 from podwright.api.endpoints.paths import RequestInfo, request_info
 from podwright.api.endpoints.prepared_creates import CreateTemplate
 from podwright.api.endpoints.request import HttpReply, HttpRequest
+from podwright.api.endpoints.resources import DEVICE_TAINT_RULES
 from podwright.api.endpoints.responses import error_reply
 from podwright.api.endpoints.server import ApiServer, ServerOptions
 from podwright.api.endpoints.server_objects import put_objects, server_objects
@@ -36,6 +37,7 @@ from podwright.api.users import ANONYMOUS, User
 __all__ = [
     "ANONYMOUS",
     "BARE_TOKENS",
+    "DEVICE_TAINT_RULES",
     "HISTORY",
     "AdmissionPlugin",
     "ApiError",

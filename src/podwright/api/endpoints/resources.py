@@ -43,6 +43,9 @@ DEFAULT_GROUP_VERSIONS: Final = (
 )
 """The group versions that kube-apiserver 1.36 serves by default, in the order of discovery."""
 
+DEVICE_TAINT_RULES: Final = "resource.k8s.io/v1beta2/devicetaintrules"
+"""A resource that is served if the feature gate DRADeviceTaintRules is on."""
+
 
 class ObjectKind(Protocol):
     """What a server needs to know about a kind; `schema.Kind` has it for the built-in ones."""
@@ -172,7 +175,8 @@ class Resources:
     Parameters
     ----------
     group_versions : iterable of str
-        The served group versions, in the order of discovery.
+        The served group versions, in the order of discovery; or single resources of them, such as
+        ``resource.k8s.io/v1beta2/devicetaintrules``, as in `--runtime-config` of kube-apiserver.
 
     Attributes
     ----------
@@ -181,11 +185,16 @@ class Resources:
     """
 
     def __init__(self, group_versions: Iterable[str] = DEFAULT_GROUP_VERSIONS) -> None:
-        self.group_versions = list(group_versions)
+        names = list(group_versions)
+        of_one = {name for name in names if name.count("/") == 2}
+        self.group_versions = [
+            name.rpartition("/")[0] if name in of_one else name for name in names
+        ]
         self.revision = 0
         self._found: dict[tuple[str, str, str], Resource] = {}
         for kind in built_in():
-            if kind.row.resource and kind.api_version in self.group_versions:
+            plural = kind.row.resource
+            if plural and (kind.api_version in names or f"{kind.api_version}/{plural}" in of_one):
                 self.add(built_in_resource(kind))
 
     def __iter__(self) -> Iterator[Resource]:

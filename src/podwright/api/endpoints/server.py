@@ -101,7 +101,7 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     Attributes
     ----------
     group_versions : sequence of str
-        The served group versions, in the order of discovery.
+        The served group versions, in the order of discovery; see `Resources`.
     authorization_modes : sequence of str
         The authorizers after that of superusers, in order: Node, RBAC, AlwaysAllow,
         AlwaysDeny.
