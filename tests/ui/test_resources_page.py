@@ -46,7 +46,9 @@ def test_objects_are_created_changed_and_deleted(resources, own_demo):
     page.get_by_text("Created 3 objects.").wait_for()
     page.get_by_text("mine-3").click()
     page.get_by_role("button", name="Edit…").click()
-    page.locator(".cm-line", has_text="name: mine-3").click()
+    line = page.locator(".cm-line", has_text="name: mine-3")
+    while not page.locator(".cm-activeLine", has_text="name: mine-3").count():
+        line.click()  # while the dialog opens, lines move, and the click can meet another one
     page.keyboard.press("End")
     page.keyboard.insert_text("\n  annotations: {note: changed}")
     act(page, "Save")
