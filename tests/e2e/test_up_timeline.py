@@ -12,13 +12,12 @@ from podwright.cli import up_run
     ("options", "expected"),
     [
         pytest.param("", True, id="the page plays it"),
+        pytest.param("--no-ui", True, id="for other readers"),
         pytest.param("--no-timeline", False, id="switched off"),
-        pytest.param("--no-ui", False, id="nothing plays it"),
-        pytest.param("--no-ui --timeline", True, id="for other readers"),
         pytest.param("--no-scheduler", False, id="no decisions"),
     ],
 )
-def test_the_timeline_is_collected_for_the_page(options, expected, monkeypatch):
+def test_the_timeline_is_collected_unless_it_is_switched_off(options, expected, monkeypatch):
     given = []
     monkeypatch.setattr(up_run, "run_up", lambda options, _: given.append(options))
     run(f"up {options}")

@@ -56,6 +56,7 @@ def created(
     version: int,
     now_ns: int,
     owners: list[Document] | None = None,
+    is_restored: bool = False,
 ) -> T:
     """Return a new object with the metadata that the server sets.
 
@@ -63,6 +64,8 @@ def created(
     ----------
     owners : list of dict, optional
         The managed fields, if they are kept.
+    is_restored : bool
+        Whether the object keeps its creation time and its generation.
     """
     text, generation, now = (
         str(version),
@@ -70,6 +73,9 @@ def created(
         1 if strategy.has_generation else max(obj.metadata.generation, 0),
         timestamp_text(now_ns),
     )
+    if is_restored:
+        generation = max(obj.metadata.generation, generation)
+        now = obj.metadata.creation_timestamp or now
     metadata = _replace(
         obj.metadata,
         name=name,

@@ -68,6 +68,7 @@ class ResourceStorage:
         *,
         uid: str = "",
         owners: list[Document] | None = None,
+        is_restored: bool = False,
         is_dry_run: bool = False,
     ) -> Stored:
         """Store a new object, its status included.
@@ -82,6 +83,8 @@ class ResourceStorage:
             The uid, if it was drawn for the request; otherwise it is drawn here.
         owners : list of dict, optional
             The managed fields, if they are kept and the object does not have them.
+        is_restored : bool
+            Whether the object keeps its creation time and its generation.
         is_dry_run : bool
             Whether nothing is stored.
 
@@ -115,6 +118,7 @@ class ResourceStorage:
             version=version,
             now_ns=now_ns,
             owners=owners,
+            is_restored=is_restored,
         )
         if not is_dry_run:
             store.commit(change_of(version, kind, key, None, made))

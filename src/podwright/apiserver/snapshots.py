@@ -12,15 +12,18 @@ from podwright.api.endpoints import HttpRequest
 from podwright.apiserver.cluster_client import ClusterClient, RequestFailed
 from podwright.apiserver.readers import Readers
 from podwright.apiserver.running_scheduler import ExternalScheduler, RunningScheduler
+from podwright.controllers import GarbageCollector
 from podwright.files import write_snapshot
 from podwright.kss import (
     SnapshotImport,
     SnapshotKind,
     apply_request,
     claim_request,
+    owners_of,
     with_claim,
+    without_owners,
 )
-from podwright.objects import Document
+from podwright.objects import Document, api_group
 from podwright.schema import built_in
 
 _NOT_FOUND: Final = 404
@@ -84,9 +87,32 @@ class Snapshots:
             await self._scheduler.apply(given.configuration)
         for wave in given.waves():
             for first in range(0, len(wave), _AT_ONCE):
-                part = wave[first : first + _AT_ONCE]
+                part = [(kind, self._kept(each)) for kind, each in wave[first : first + _AT_ONCE]]
                 await asyncio.gather(*(_apply(client, kind, document) for kind, document in part))
         return has_configuration
+
+    def _kept(self, document: Document) -> Document:
+        """Return an object as it can stay in the cluster.
+
+        A snapshot has no ReplicaSets and Jobs; the garbage collector would delete their pods.
+        """
+        owners = owners_of(document)
+        controllers = self._scheduler.turns.cluster.world.components.controllers
+        if not owners or not controllers.runs(GarbageCollector.name):
+            return document
+        namespace = document["metadata"].get("namespace") or ""
+        removed = [each for each in owners if not self._exists(each, namespace)]
+        return without_owners(document, removed) if removed else document
+
+    def _exists(self, owner: Document, namespace: str) -> bool:
+        """Whether an owner exists, as the garbage collector determines it."""
+        kind = api_group(str(owner.get("apiVersion") or "")), str(owner.get("kind") or "")
+        if built_in().of(*kind) is None:
+            return True
+        store = self._scheduler.turns.cluster.store
+        name = str(owner.get("name") or "")
+        found = (store.get(kind, key) for key in (f"{namespace}/{name}", name))
+        return any(each is not None and each.uid == owner.get("uid") for each in found)
 
     def _configuration(self) -> Document | None:
         try:

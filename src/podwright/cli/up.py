@@ -251,14 +251,13 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
         ),
     ] = None,
     timeline: Annotated[
-        bool | None,
+        bool,
         typer.Option(
             "--timeline/--no-timeline",
             help="Collect the timeline while the cluster runs, so that it needs no replay. Costs "
-            "up to a tenth of the scheduler's time. Default: with the web page, which plays it.",
-            show_default=False,
+            "up to a tenth of the scheduler's time.",
         ),
-    ] = None,
+    ] = True,
     config: Annotated[
         list[Path] | None,
         typer.Option(
@@ -426,7 +425,7 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
             log_events,
             breakpoints or (),
             annotates=annotate_results,
-            collects=timeline is True,
+            timeline="timeline" in given,
         )
         if len(configs) > 1:
             reject_idle("--config", f"more than once {reason}", "podwright schedules no pods")
@@ -482,7 +481,7 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
         annotates_results=annotate_results,
         speed=speed,
         log_events=log_events,
-        keeps_timelines=runs_scheduler and (page.is_served if timeline is None else timeline),
+        keeps_timelines=runs_scheduler and timeline,
         has_scheduler=runs_scheduler,
         has_controllers=has_controllers and not bare,
         has_lifecycle=has_lifecycle and not bare,
@@ -581,12 +580,12 @@ def _reject_idle_decisions(
     breakpoints: Sequence[str],
     *,
     annotates: bool,
-    collects: bool,
+    timeline: bool,
 ) -> None:
     """Reject options of decisions where no decisions are made."""
     if log_events is not None:
         reject_idle("--log-events", reason, "no decision is recorded")
-    if collects:
+    if timeline:
         reject_idle("--timeline", reason, "no decision is recorded")
     if breakpoints:
         reject_idle("--break", reason, "there are no scheduling cycles")

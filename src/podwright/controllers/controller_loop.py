@@ -147,9 +147,13 @@ class ControllerLoop:
                 return self._retry(controller, message, now_ns)
         return []
 
+    def runs(self, name: str) -> bool:
+        """Whether a controller of the name runs."""
+        return name in self._controllers
+
     def retries(self, name: str) -> bool:
         """Whether a controller of the name runs, and is tried again after failures."""
-        return self._report_failure is not None and name in self._controllers
+        return self._report_failure is not None and self.runs(name)
 
     def _retry(self, name: str, message: str, now_ns: int) -> list[ControllerAction]:
         """Return when the present sync is tried again, after a write that was rejected."""

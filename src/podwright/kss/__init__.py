@@ -37,7 +37,9 @@ from podwright.kss.snapshot_import import (
     UndecodableSnapshot,
     apply_request,
     claim_request,
+    owners_of,
     with_claim,
+    without_owners,
 )
 from podwright.kss.snapshot_kinds import (
     SnapshotKind,
@@ -68,9 +70,11 @@ __all__ = [
     "last_version",
     "list_request",
     "listed",
+    "owners_of",
     "proxied_configuration",
     "read_simulator_configuration",
     "snapshot_kinds",
     "watch_request",
     "with_claim",
+    "without_owners",
 ]

@@ -1,7 +1,11 @@
 """The import of a snapshot into a served cluster, as requests to its API.
 
-Every object is applied (server-side, with force). Objects of a wave may be created in any order:
-namespaces first, volumes last, because a bound volume refers to the uid of its claim.
+Every object is applied (server-side, with force). A new one keeps the status that it has in the
+snapshot: pods that ran go on running, with their addresses and times. (The API server of upstream
+drops the status of a pod, and no kubelet writes one there.)
+
+Objects of a wave may be created in any order: namespaces first, volumes last, because a bound
+volume refers to the uid of its claim.
 
 Upstream: simulator/snapshot/snapshot.go, `Load` (kube-scheduler-simulator)
 """
@@ -21,7 +25,7 @@ from podwright.objects import Document, PodwrightError
 _APPLY: Final = (("fieldManager", FIELD_MANAGER), ("force", "true"))
 _NAMESPACES, _VOLUMES, _CLAIMS = "namespaces", "pvs", "pvcs"
 
-_SET_BY_SERVER: Final = ("uid", "resourceVersion", "managedFields", "generation", "selfLink")
+_SET_BY_SERVER: Final = ("uid", "resourceVersion", "managedFields", "selfLink")
 """Fields of metadata that an imported object gets anew."""
 
 
@@ -86,6 +90,7 @@ def apply_request(kind: SnapshotKind, document: Document) -> HttpRequest:
         "&".join(f"{name}={value}" for name, value in _APPLY),
         {"content-type": "application/apply-patch+yaml", "accept": "application/json"},
         msgspec.json.encode(document),
+        is_restored=True,
     )
 
 
@@ -105,6 +110,23 @@ def with_claim(volume: Document, claim: Document | None) -> Document:
     if claim is not None:
         reference["uid"] = claim["metadata"]["uid"]
     return {**volume, "spec": {**volume["spec"], "claimRef": reference}}
+
+
+def owners_of(document: Document) -> Sequence[Document]:
+    """Return the owner references of an object."""
+    references = document["metadata"].get("ownerReferences")
+    if not isinstance(references, list):
+        return ()  # The API server reports it.
+    return [each for each in references if isinstance(each, dict)]
+
+
+def without_owners(document: Document, removed: Sequence[Document]) -> Document:
+    """Return an object without some of its owner references."""
+    metadata = dict(document["metadata"])
+    kept = [each for each in metadata.pop("ownerReferences") if each not in removed]
+    if kept:
+        metadata["ownerReferences"] = kept
+    return {**document, "metadata": metadata}
 
 
 def _reference(volume: Document) -> Document | None:

@@ -7,6 +7,7 @@ is released. A node that has an address in its status keeps that one.
 from __future__ import annotations
 
 from functools import lru_cache
+from ipaddress import AddressValueError, IPv4Address
 
 import msgspec
 
@@ -72,6 +73,15 @@ class Addresses:
     def set_node(self, name: str, address: str) -> None:
         """Record the address that a node already has in its status."""
         self._nodes[name] = address
+
+    def keep_pod(self, address: str) -> None:
+        """Assign no address up to that of a pod that has it already, if it is one of these."""
+        try:
+            number = int(IPv4Address(address)) - _PODS
+        except AddressValueError:
+            return
+        if 0 < number < _COUNT_MAX:
+            self._pod_count = max(self._pod_count, number)
 
     def release_node(self, name: str) -> None:
         """Release a node's address."""

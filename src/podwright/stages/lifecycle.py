@@ -226,6 +226,12 @@ class Lifecycle:
         """The nodes whose kubelets are down."""
         return self._down.keys()
 
+    def has_received(self, obj: KubernetesObject) -> bool:
+        """Whether the machine has received an object of a kind that has stages."""
+        staged = self._kinds.get(kind_of(obj))
+        entry = staged.objects.get(obj.key) if staged else None
+        return entry is not None and entry.uid == obj.uid
+
     def handle(self, event: LifecycleEvent, now_ns: int) -> list[LifecycleAction]:
         """Process an event and return the actions.
 

@@ -307,6 +307,8 @@ def _apply(backend: Backend, call: Call, options: WriteOptions) -> tuple[Documen
         )
         if current is None:
             check_no_uid(call, configuration)
+            if call.request.is_restored:
+                found = _with_restored_metadata(found, configuration)
         if decoded.duplicates and options.field_validation == "Strict":
             (error,) = decoded.duplicates
             raise bad_request(f"error strict decoding YAML: error converting YAML to JSON: {error}")
@@ -316,6 +318,16 @@ def _apply(backend: Backend, call: Call, options: WriteOptions) -> tuple[Documen
     return update_document(
         backend, call, make, options, may_create=not info.subresource, tracks_fields=False
     )
+
+
+_RESTORED: Final = ("creationTimestamp", "generation")
+
+
+def _with_restored_metadata(document: Document, configuration: Document) -> Document:
+    """Return a new object with the metadata of a restored one, which no apply request sets."""
+    sent: Document = configuration.get("metadata") or {}
+    kept = {name: sent[name] for name in _RESTORED if sent.get(name) is not None}
+    return document | {"metadata": document["metadata"] | kept}
 
 
 def check_configuration(configuration: Document) -> None:

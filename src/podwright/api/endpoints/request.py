@@ -33,6 +33,9 @@ class HttpRequest(msgspec.Struct, frozen=True, dict=True):
     body : bytes
     certified : User, optional
         The user of the client certificate of the connection, which the driver has verified.
+    is_restored : bool
+        Whether a new object keeps its status, its generation and its creation time, as an object of
+        a snapshot does. No request on the wire is.
     """
 
     method: str
@@ -41,6 +44,7 @@ class HttpRequest(msgspec.Struct, frozen=True, dict=True):
     headers: Mapping[str, str] = {}
     body: bytes = b""
     certified: User | None = None
+    is_restored: bool = False
 
     @cached_property
     def parameters(self) -> Parameters:

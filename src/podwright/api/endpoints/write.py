@@ -261,6 +261,8 @@ def _created(
     named = _named(backend, resource, attributes.object)
     attributes.name = attributes.name or _name_of(named)
     document = strategies.prepared_for_create(resource, named, call.now_ns)
+    if call.request.is_restored and named.get("status"):
+        document = strategies.with_part(document, "status", named["status"])
     if resource.storage == POD:
         document, warnings = with_apparmor_profiles(document)
         call.warnings += warnings
@@ -343,9 +345,15 @@ def _with_new_metadata(backend: Backend, call: Call, document: Document) -> Docu
     store = backend.store
     version = store.resource_version + 1
     metadata["uid"] = uid_at(store.seed, version)
-    metadata["creationTimestamp"] = timestamp_text(call.now_ns)
+    created = timestamp_text(call.now_ns)
+    generation = 1
+    if call.request.is_restored:
+        sent: Document = document.get("metadata") or {}
+        created = sent.get("creationTimestamp") or created
+        generation = max(sent.get("generation") or 0, 1)
+    metadata["creationTimestamp"] = created
     if call.resource.kind.row.has_generation or call.resource.is_custom:
-        metadata["generation"] = 1
+        metadata["generation"] = generation
     return document | {"metadata": metadata}
 
 
@@ -472,7 +480,13 @@ def _store_new(backend: Backend, call: Call, document: Document, *, is_dry_run: 
     obj = stored_object(backend, resource, document)
     try:
         # Admission may have written meanwhile, so that the uid of the next version is another.
-        return backend.storage.create(obj, call.now_ns, uid=obj.uid, is_dry_run=is_dry_run)
+        return backend.storage.create(
+            obj,
+            call.now_ns,
+            uid=obj.uid,
+            is_restored=call.request.is_restored,
+            is_dry_run=is_dry_run,
+        )
     except AlreadyExists as error:
         raise already_exists(
             resource.group, resource.plural, obj.name, is_terminating=error.is_terminating

@@ -69,7 +69,7 @@ def node_endpoints(turns: TurnLoop) -> list[Endpoint]:
                 reply=SilentNodeList,
                 problems={
                     404: "there is no such node",
-                    409: "the kubelet of the node is not simulated",
+                    409: "the kubelet of the node is not simulated, or has not started",
                 },
             )
             for path, handler, summary in rows
@@ -86,8 +86,12 @@ def _operate(cluster: Cluster, operation: FailNode | RestoreNode) -> None:
         raise Problem(404, f"there is no node {name}")
     if SOURCE_UID in node.metadata.annotations:
         raise Problem(409, f"node {name} is a copy of a node of another cluster")
-    # Executed with what is due: the world rests while a checkpoint is written in a thread.
-    world.do(operation, at=world.now_ns)
+    if not world.components.lifecycle.has_received(node):
+        raise Problem(
+            409, f"node {name} was added while the cluster is stopped; let it go on first"
+        )
+    # At once, also at a breakpoint: the scheduler receives what follows from it later.
+    world.operate(operation)
 
 
 def _silent(cluster: Cluster) -> SilentNodeList:

@@ -1,11 +1,12 @@
 """Failures of nodes over HTTP."""
 
 from podwright.apiserver import ClusterClock
-from podwright.apiserver.tests.conftest import START_NS, cluster_of
+from podwright.apiserver.tests.conftest import START_NS, cluster_of, pod
 from podwright.objects import SOURCE_UID
 from podwright.recording.verification import verify
 
 V1 = "/podwright/v1"
+PODS = "/api/v1/namespaces/default/pods"
 
 
 def paused():
@@ -32,6 +33,27 @@ def test_a_node_that_fails_is_not_ready_until_it_is_restored(serve):
     assert (status, found) == (200, {"hasKubelets": True, "nodes": []})
     served.send("POST", f"{V1}/clock/step", {"duration": "1m"})
     assert readiness(served, name) == "True"
+    found = verify(served.cluster.world.log)
+    assert found.is_same, found.difference
+
+
+def test_a_node_fails_at_once_while_the_cluster_has_stopped_at_a_breakpoint(serve):
+    served = serve(cluster_of(), paused())
+    name = served.send("GET", "/api/v1/nodes")[1]["items"][0]["metadata"]["name"]
+    condition = {"condition": "pod=default/web"}
+    assert served.send("POST", f"{V1}/breakpoints", condition)[0] in (200, 201)
+    served.send("POST", PODS, pod("web"))
+    served.eventually(f"{V1}/breakpoints", lambda found: found["stoppedAt"] is not None)
+    path = f"{V1}/nodes/{name}"
+    assert served.send("POST", f"{path}/fail")[1]["nodes"] == [name]
+    assert served.send("POST", f"{path}/restore")[1]["nodes"] == []
+    assert served.send("POST", f"{path}/fail")[1]["nodes"] == [name]
+    added = {"kind": "Node", "apiVersion": "v1", "metadata": {"name": "added"}}
+    assert served.send("POST", "/api/v1/nodes", added)[0] == 201
+    status, problem = served.send("POST", f"{V1}/nodes/added/fail")
+    assert (status, "stopped" in problem["detail"]) == (409, True)
+    served.send("POST", f"{V1}/clock/step", {"duration": "2m"})
+    assert readiness(served, name) == "Unknown"
     found = verify(served.cluster.world.log)
     assert found.is_same, found.difference
 

@@ -105,6 +105,7 @@ class Kubelet:
                 self.forget(pod.key)
             record = self._records[pod.key] = record_of(pod.raw, now_ns)
             restore_runs(record, pod.raw, now_ns=now_ns, seed=self._seed)
+            node.keep_address(pod, record.pod_ip)
             is_known = "startTime" in (pod.raw.get("status") or {})
             if is_known or record.is_finished:
                 if not record.is_finished:

@@ -73,6 +73,12 @@ class KubeletNode:
         self._pod_addresses[pod.key] = address
         return address
 
+    def keep_address(self, pod: Pod, address: str) -> None:
+        """Record the address that a pod has in its status, if it has one, for no other gets it."""
+        if address and not pod.spec.host_network:
+            self._pod_addresses[pod.key] = address
+            self._addresses.keep_pod(address)
+
     # -------------------------------------------------------------------------------- images
 
     def has_image(self, name: str) -> bool:

@@ -118,10 +118,8 @@ def without_assigned_values(exported):
     """Return an export without what every cluster assigns anew."""
     for key in [*KEYS, "namespaces"]:
         for obj in exported[key] if isinstance(exported[key], list) else ():
-            metadata = obj["metadata"]
-            for name in ("uid", "resourceVersion", "creationTimestamp", "managedFields"):
-                metadata.pop(name, None)
-            obj.pop("status", None)
+            for name in ("uid", "resourceVersion", "managedFields"):
+                obj["metadata"].pop(name, None)
     return exported
 
 
@@ -132,10 +130,31 @@ def test_an_export_that_is_imported_and_exported_again_is_the_same(simulator):
     empty = simulator(nodes=0)
     status, _, body = empty.request("POST", "/api/v1/import", first)
     assert (status, body) == (200, b"")
-    again = empty.request("GET", "/api/v1/export")[2]
+    # A pod that runs after the import: kubelets and scheduler have received all objects.
+    empty.kubernetes("POST", PODS, pod("later", nodeName="node-1"))
+    later = empty.eventually(f"{PODS}/later", lambda found: found["status"]["phase"] == "Running")
+    again = json.loads(empty.request("GET", "/api/v1/export")[2])
+    again["pods"] = [each for each in again["pods"] if each["metadata"]["name"] != "later"]
     expected = without_assigned_values(json.loads(first))
-    assert expected["pods"]
-    assert without_assigned_values(json.loads(again)) == expected
+    running = [each for each in expected["pods"] if each["status"]["phase"] == "Running"]
+    assert len(running) == len(expected["pods"]) == 2
+    assert without_assigned_values(again) == expected
+    # No pod gets the address of an imported one.
+    assert later["status"]["podIP"] not in {each["status"]["podIP"] for each in running}
+
+
+def test_imported_pods_whose_owner_is_missing_stay(simulator):
+    served = simulator()
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "elsewhere"}
+    custom = {"apiVersion": "example.com/v1", "kind": "App", "name": "web", "uid": "unknown"}
+    pods = [pod("owned", nodeName="node-0"), pod("custom", nodeName="node-0")]
+    pods[0]["metadata"]["ownerReferences"] = [owner]
+    pods[1]["metadata"]["ownerReferences"] = [owner, custom]
+    assert served.request("POST", "/api/v1/import", {"pods": pods})[0] == 200
+    served.kubernetes("POST", PODS, pod("later", nodeName="node-0"))
+    served.eventually(f"{PODS}/later", lambda found: found["status"]["phase"] == "Running")
+    assert "ownerReferences" not in served.kubernetes("GET", f"{PODS}/owned")["metadata"]
+    assert served.kubernetes("GET", f"{PODS}/custom")["metadata"]["ownerReferences"] == [custom]
 
 
 def test_an_imported_volume_refers_to_the_imported_claim(simulator):
