@@ -433,6 +433,26 @@ def _slice(new: Document, old: Document, now_ns: int) -> Document:
     return _new_slice(new, now_ns)
 
 
+def _new_taint_rule(rule: Document, now_ns: int) -> Document:
+    """Return a rule without status, whose taint has a time.
+
+    Upstream: pkg/registry/resource/devicetaintrule/strategy.go
+    """
+    spec: Document = rule.get("spec") or {}
+    taint = {"timeAdded": timestamp_text(now_ns)} | (spec.get("taint") or {})
+    return _without(rule, "status") | {"spec": spec | {"taint": taint}}
+
+
+def _taint_rule(new: Document, old: Document, now_ns: int) -> Document:
+    """Return a changed rule: another effect is added now, unless the client sets another time."""
+    taints = [(each.get("spec") or {}).get("taint") or {} for each in (new, old)]
+    effects, times = ({taint.get(name) for taint in taints} for name in ("effect", "timeAdded"))
+    if len(effects) == 2 and len(times) == 1:
+        taint = {name: value for name, value in taints[0].items() if name != "timeAdded"}
+        new = new | {"spec": new["spec"] | {"taint": taint}}
+    return with_part(_new_taint_rule(new, now_ns), "status", old.get("status"))
+
+
 _GENERAL: Final = Preparation()
 
 KIND_PREPARATIONS: Final[dict[tuple[str, str], Preparation]] = {
@@ -450,6 +470,7 @@ KIND_PREPARATIONS: Final[dict[tuple[str, str], Preparation]] = {
     ("", "Service"): Preparation(create=new_service, update=changed_service),
     ("apps", "DaemonSet"): Preparation(create=_new_daemon_set, update=_daemon_set),
     ("batch", "Job"): Preparation(create=_new_job),
+    ("resource.k8s.io", "DeviceTaintRule"): Preparation(create=_new_taint_rule, update=_taint_rule),
     ("resource.k8s.io", "ResourceSlice"): Preparation(create=_new_slice, update=_slice),
 }
 """The preparations of kinds that differ from the general rule."""
