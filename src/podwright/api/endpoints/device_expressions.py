@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from podwright.cel import check_new_selector
+from podwright.cel import check_new_selector, compile_selector
 from podwright.objects import Document
 from podwright.schema import Problem
 
@@ -42,9 +42,13 @@ def _of_claim(path: str, spec: Document) -> Iterator[Problem]:
 def _of_selectors(path: str, selectors: list[Any] | None) -> Iterator[Problem]:
     for index, selector in enumerate(selectors or ()):
         expression = (selector.get("cel") or {}).get("expression")
-        if expression and (wrong := check_new_selector(expression)):
-            at = f"{path}[{index}].cel.expression"
+        if not expression:
+            continue
+        at = f"{path}[{index}].cel.expression"
+        if wrong := check_new_selector(expression):
             yield at, f"Invalid value: {_quoted(expression)}: {wrong}", expression
+        elif compile_selector(expression).is_too_expensive():
+            yield at, "Forbidden: too complex, exceeds cost limit", None
 
 
 def _quoted(text: str) -> str:
