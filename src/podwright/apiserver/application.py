@@ -18,7 +18,7 @@ from podwright.api.endpoints import (
     Watch,
     error_reply,
 )
-from podwright.apiserver.hosts import AllowedHosts
+from podwright.apiserver.hosts import AllowedHosts, forbidden
 from podwright.apiserver.latency import ApiLatency
 from podwright.apiserver.run_collection import RunCollection
 from podwright.apiserver.running_scheduler import RunningScheduler
@@ -105,11 +105,14 @@ class Application:
         assert scope["type"] == "http", f"{scope['type']} is not served"
         headers = _headers(scope["headers"])
         rejection = self._hosts.rejection(headers)
-        if rejection is not None:
-            await _send_reply(send, rejection)
-            return
         if f"{scope['path']}/".startswith(_CONTROLLED):
-            await self._control(scope, receive, send)
+            if rejection:
+                await _send_problem(403, rejection, scope, receive, send)
+            else:
+                await self._control(scope, receive, send)
+            return
+        if rejection:
+            await _send_reply(send, forbidden(rejection))
             return
         try:
             async with asyncio.timeout(self._stall_seconds):
@@ -162,10 +165,16 @@ class Application:
         except asyncio.CancelledError:
             if not self._turns.is_stopping:
                 raise
-            from podwright.apiserver.control.problems import Problem, problem_response
+            await _send_problem(503, "the server is stopping", scope, receive, send)
 
-            stopping = problem_response(Problem(503, "the server is stopping"))
-            await stopping(scope, receive, send)
+
+async def _send_problem(
+    status: int, detail: str, scope: Scope, receive: Receive, send: Send
+) -> None:
+    # Starlette takes a tenth of a second to import.
+    from podwright.apiserver.control.problems import Problem, problem_response
+
+    await problem_response(Problem(status, detail))(scope, receive, send)
 
 
 def _headers(pairs: Any) -> dict[str, str]:

@@ -1,10 +1,10 @@
-"""The check of Host and Origin in front of podwright's own HTTP APIs."""
+"""The check of Host and Origin in front of the API of kube-scheduler-simulator."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from podwright.apiserver.hosts import AllowedHosts
+from podwright.apiserver.hosts import AllowedHosts, forbidden
 
 
 class CheckedHosts:
@@ -25,10 +25,11 @@ class CheckedHosts:
         headers = {
             name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
         }
-        rejection = self._hosts.rejection(headers)
-        if rejection is None:
+        message = self._hosts.rejection(headers)
+        if not message:
             await self._application(scope, receive, send)
             return
-        encoded = [(n.encode("latin-1"), v.encode("latin-1")) for n, v in rejection.headers]
-        await send({"type": "http.response.start", "status": rejection.status, "headers": encoded})
-        await send({"type": "http.response.body", "body": rejection.body})
+        reply = forbidden(message)
+        encoded = [(n.encode("latin-1"), v.encode("latin-1")) for n, v in reply.headers]
+        await send({"type": "http.response.start", "status": reply.status, "headers": encoded})
+        await send({"type": "http.response.body", "body": reply.body})

@@ -45,15 +45,15 @@ class AllowedHosts:
         self._allows_addresses = allows_addresses
         self.origins = frozenset(origins)
 
-    def rejection(self, headers: Mapping[str, str]) -> HttpReply | None:
-        """Return the reply to a request that is not served; None for one that is."""
+    def rejection(self, headers: Mapping[str, str]) -> str:
+        """Return why a request is not served; "" for one that is."""
         host = headers.get("host", "")
         if host and not self._is_allowed(f"//{host}"):
-            return _forbidden(f'the server is not reached by the name "{host}"')
+            return f'the server is not reached by the name "{host}"'
         origin = headers.get("origin", "")
         if origin and origin not in self.origins and not self._is_allowed(origin):
-            return _forbidden(f'requests of pages of "{origin}" are not served')
-        return None
+            return f'requests of pages of "{origin}" are not served'
+        return ""
 
     def _is_allowed(self, url: str) -> bool:
         try:
@@ -73,5 +73,6 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _forbidden(message: str) -> HttpReply:
+def forbidden(message: str) -> HttpReply:
+    """Return a rejection as the Kubernetes API does."""
     return error_reply(ApiError(403, "Forbidden", message), MediaType())

@@ -10,8 +10,8 @@ from typing import Any, Final
 import msgspec
 
 from podwright.apiserver.control.described_schemas import describe
-from podwright.apiserver.control.endpoints import JSON, Endpoint
-from podwright.apiserver.control.problems import CONTENT_TYPE, FailureStatus, ProblemDocument
+from podwright.apiserver.control.endpoints import Endpoint
+from podwright.apiserver.control.problems import CONTENT_TYPE, ProblemDocument
 from podwright.objects import Document
 
 _REFERENCE: Final = "#/components/schemas/{name}"
@@ -27,7 +27,7 @@ def openapi_document(endpoints: Iterable[Endpoint], version: str) -> Document:
         Of podwright.
     """
     table = list(endpoints)
-    types: list[Any] = [ProblemDocument, FailureStatus]
+    types: list[Any] = [ProblemDocument]
     for each in table:
         types += [t for t in (*_replies(each), each.body) if t is not None and t not in types]
     references, schemas = msgspec.json.schema_components(types, ref_template=_REFERENCE)
@@ -67,8 +67,6 @@ def _operation(endpoint: Endpoint, schema_of: dict[Any, Any]) -> Document:
     }
     for status, meaning in endpoint.statuses.items():
         answers[str(status)] = {"description": meaning, "content": problem}
-    # Hosts and origins are rejected with the error of the Kubernetes API, before the path is read.
-    answers["403"]["content"] = {**problem, JSON: {"schema": schema_of[FailureStatus]}}
     words = re.findall(r"[a-z0-9]+", endpoint.path)
     if endpoint.is_at_root:
         words.append("at-root")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Final, Literal, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 from starlette.requests import Request
@@ -101,32 +101,6 @@ class ProblemDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     detail: str
     field: str = ""
     errors: list[FieldProblem] = []
-
-
-class FailureStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An error of the Kubernetes API, which rejects hosts and origins before the path is read.
-
-    Attributes
-    ----------
-    kind : str
-    api_version : str
-    metadata : dict
-        Empty.
-    status : str
-    message : str
-        What is wrong.
-    reason : str
-    code : int
-        The HTTP status.
-    """
-
-    kind: Literal["Status"]
-    api_version: Literal["v1"]
-    metadata: dict[str, str]
-    status: Literal["Failure"]
-    message: str
-    reason: str
-    code: int
 
 
 def problem_response(problem: Problem, headers: dict[str, str] | None = None) -> Response:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from podwright.apiserver.hosts import AllowedHosts
+from podwright.apiserver.hosts import AllowedHosts, forbidden
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from podwright.apiserver.hosts import AllowedHosts
     ],
 )
 def test_loopback_is_served(headers):
-    assert AllowedHosts().rejection(headers) is None
+    assert not AllowedHosts().rejection(headers)
 
 
 @pytest.mark.parametrize(
@@ -31,13 +31,14 @@ def test_loopback_is_served(headers):
     ],
 )
 def test_other_names_are_not(headers):
-    reply = AllowedHosts().rejection(headers)
-    assert reply is not None
+    message = AllowedHosts().rejection(headers)
+    assert headers.get("origin", headers["host"]) in message
+    reply = forbidden(message)
     assert reply.status == 403
     assert b'"reason":"Forbidden"' in reply.body
 
 
 def test_names_can_be_added():
     hosts = AllowedHosts({"cluster.example"})
-    assert hosts.rejection({"host": "Cluster.example:8443"}) is None
-    assert hosts.rejection({"host": "127.0.0.1"}) is not None
+    assert not hosts.rejection({"host": "Cluster.example:8443"})
+    assert hosts.rejection({"host": "127.0.0.1"})
