@@ -352,7 +352,8 @@ def _end_of(
         return found[before - 1]
     if attempt == 0 or not -len(found) <= attempt <= len(found):
         raise UnknownCycle(
-            f"pod {pod} has {len(found)} scheduling attempts: there is no attempt {attempt}"
+            f"pod {pod} has {len(found)} scheduling attempt{'s' * (len(found) != 1)}: there is no "
+            f"attempt {attempt}"
             f"{_dropped(log)}"
         )
     return found[attempt - 1 if attempt > 0 else attempt]

@@ -10,11 +10,13 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from podwright.objects import InputError, PodwrightError
+from podwright.objects import InputError, PodwrightError, nearest
 
 Body = TypeVar("Body", bound=msgspec.Struct)
 
 CONTENT_TYPE: Final = "application/problem+json"
+
+_UNKNOWN_FIELD: Final = "Object contains unknown field `"
 
 
 class Problem(PodwrightError):  # noqa: N818 - the name of the RFC
@@ -135,10 +137,24 @@ async def read_body(request: Request, cls: type[Body]) -> Body:
     except RecursionError as error:
         raise Problem(400, "the body is nested too deeply") from error
     except msgspec.ValidationError as error:
-        text, _, path = str(error).partition(" - at `$.")
-        raise Problem(422, text, field=path.rstrip("`")) from error
+        raise _field_problem(error, cls) from error
     except msgspec.DecodeError as error:
         raise Problem(400, f"the body is not JSON: {error}") from error
+
+
+def _field_problem(error: msgspec.ValidationError, cls: type[msgspec.Struct]) -> Problem:
+    """Return an error of msgspec with its field, and the field that may have been meant."""
+    text, _, path = str(error).partition(" - at `$.")
+    path = path.rstrip("`")
+    if not text.startswith(_UNKNOWN_FIELD):
+        return Problem(422, text, field=path)
+    name = text.removeprefix(_UNKNOWN_FIELD).rstrip("`")
+    if path:
+        return Problem(422, f'unknown field "{name}"', field=f"{path}.{name}")
+    known = [field.encode_name for field in msgspec.structs.fields(cls)]
+    near = nearest(name, known)
+    hint = f'did you mean "{near}"?' if near else f"there are {', '.join(sorted(known))}"
+    return Problem(422, f'unknown field "{name}"; {hint}', field=name)
 
 
 async def read_json_object(request: Request) -> bytes:

@@ -67,7 +67,7 @@ def test_the_clock_runs_to_a_time(serve):
         ("step", {"duration": "soon"}, 422, "duration"),
         ("step", {"duration": "-5s"}, 422, "duration"),
         ("step", {"duration": "999999h"}, 422, "duration"),
-        ("step", {"durations": "5s"}, 422, ""),
+        ("step", {"durations": "5s"}, 422, "durations"),
         ("speed", {"speed": 0}, 422, "speed"),
         ("speed", {"speed": "fast"}, 422, "speed"),
         ("speed", {"speed": 1e307}, 422, "speed"),

@@ -228,7 +228,7 @@ TAINT = {"taints": [{"key": "a", "effect": "NoSchedul"}]}
 @pytest.mark.parametrize(
     ("body", "field", "detail"),
     [
-        ({"pods": []}, "", "unknown field `pods`"),
+        ({"pods": []}, "pods", 'unknown field "pods"; did you mean "pod"?'),
         ({"configuration": {**KIND, "profile": []}}, "configuration.profile", "unknown field"),
         (
             {"configuration": {**KIND, "extenders": [EXTENDER]}},
