@@ -23,6 +23,14 @@ value: 100
 """
 
 
+ATTACHMENT = """
+---
+apiVersion: storage.k8s.io/v1
+kind: VolumeAttachment
+metadata: {name: attached}
+spec: {attacher: csi.example.com, nodeName: large, source: {persistentVolumeName: data}}
+"""
+
 OFF = ("--no-scheduler", "--no-controllers", "--no-lifecycle")
 
 
@@ -34,6 +42,7 @@ def source(tmp_path_factory):
     manifests.write_text(
         NODES
         + CLASS
+        + ATTACHMENT
         + pod("web", "1", spec="nodeName: large")
         + pod("big", "100")
         + pod("other", "1", namespace="kube-system", spec="nodeName: small")
@@ -48,6 +57,8 @@ def test_an_import_is_input_of_other_commands_and_writes_nothing(source):
     assert writes == []
     assert "2 nodes" in done.stderr
     assert "3 pods" in done.stderr
+    assert "1 volumeattachments" in done.stderr
+    assert "podgroups" not in done.stderr, "the server has none"
     items = json.loads(done.stdout)["items"]
     by_name = {item["metadata"]["name"]: item for item in items}
     assert by_name["web"]["spec"]["nodeName"] == "large"
@@ -61,6 +72,7 @@ def test_an_import_is_input_of_other_commands_and_writes_nothing(source):
     [
         ("--kinds nodes", ["node/large", "node/small"]),
         ("--kinds pods", ["pod/default/big", "pod/default/web", "pod/kube-system/other"]),
+        ("--kinds volumeattachments", ["volumeattachment/attached"]),
         ("--kinds pods --namespace default", ["pod/default/big", "pod/default/web"]),
         ("--kinds pods --exclude-running", ["pod/default/big"]),
         ("--kinds pods --selector app=none", []),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 GROUPS = "GenericWorkload=true,GangScheduling=true"
+GROUP_FLAGS = (f"--feature-gates={GROUPS}", "--runtime-config=scheduling.k8s.io/v1alpha2=true")
 GROUP_KIND = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
@@ -176,9 +178,17 @@ def until_all_used(expected: set[Right], requests: Requests, output: Path) -> No
         pytest.fail(f"no request needs {unused}; {output.read_text()[-4000:]}")
 
 
+def with_groups(folder: Path) -> Sequence[str]:
+    """Return options of a scheduler that has the plugins of both kinds of groups."""
+    config = folder / "scheduler.yaml"
+    head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    document = {**head, "leaderElection": ELECTION, "profiles": [COSCHEDULING]}
+    config.write_text(yaml.safe_dump(document))
+    return "--config", str(config), "--feature-gates", GROUPS
+
+
 def test_the_rights_of_the_scheduler(tmp_path):
-    flags = (f"--feature-gates={GROUPS}", "--runtime-config=scheduling.k8s.io/v1alpha2=true")
-    with audited(tmp_path, *flags) as (cluster, log):
+    with audited(tmp_path, *GROUP_FLAGS) as (cluster, log):
         applied = kubectl(cluster, "apply", "-k", str(DEPLOY / "scheduler"))
         assert applied.returncode == 0, applied.stderr
         apply(cluster, GROUP_KIND, *denial())
@@ -190,14 +200,8 @@ def test_the_rights_of_the_scheduler(tmp_path):
         available = json.dumps({"status": {"phase": "Available"}})
         kubectl(cluster, "patch", "pv", "local-0", "--subresource=status", "-p", available)
         until(lambda: is_denied(cluster))
-        config = tmp_path / "scheduler.yaml"
-        head = {
-            "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
-        }  # fmt: skip
-        document = {**head, "leaderElection": ELECTION, "profiles": [COSCHEDULING]}
-        config.write_text(yaml.safe_dump(document))
         server = yaml.safe_load(cluster.read_text())["clusters"][0]["cluster"]["server"]
-        options = ("--config", str(config), "--feature-gates", GROUPS)
+        options = with_groups(tmp_path)
         apply(cluster, ours("small"))
         with forgetful(server) as (address, cut):
             own = own_kubeconfig(cluster, tmp_path, "podwright-scheduler", server=address)
@@ -216,27 +220,29 @@ def test_the_rights_of_the_scheduler(tmp_path):
 
 def test_the_rights_of_what_reads(tmp_path):
     with (
-        audited(tmp_path) as (cluster, log),
+        audited(tmp_path, *GROUP_FLAGS) as (cluster, log),
         embedded(tmp_path / "copy", "--no-scheduler", "--no-controllers") as copy,
     ):
         applied = kubectl(cluster, "apply", "-k", str(DEPLOY / "reader"))
         assert applied.returncode == 0, applied.stderr
+        apply(cluster, GROUP_KIND)
         add_nodes(cluster)
-        apply(cluster, pod("small"))
+        apply(cluster, ours("small"))
         own = own_kubeconfig(cluster, tmp_path, "podwright-reader")
         source = ("--kubeconfig", str(own))
+        options = with_groups(tmp_path)
         requests = Requests(log, "podwright-reader")
         expected = rights_of(DEPLOY / "reader" / "cluster-role.yaml")
         with (
             running(tmp_path, "sync", "sync", *source, "--to", str(copy)),
-            running(tmp_path, "dry", "scheduler", *source, "--dry-run") as decisions,
+            running(tmp_path, "dry", "scheduler", *source, "--dry-run", *options) as decisions,
         ):
             until_all_used(expected, requests, decisions)
             until(lambda: "default/small" in decisions.read_text())
             until(lambda: "small" in pods(copy))
         for command in ("import", "record"):
-            options = ("--duration", "1s", "--path", "record") if command == "record" else ()
-            done = podwright(tmp_path, command, *source, *options)
+            times = ("--duration", "1s", "--path", "record") if command == "record" else ()
+            done = podwright(tmp_path, command, *source, *times)
             assert done.returncode == 0, done.stderr
             assert "warning" not in done.stderr
         assert requests.rejected() == []

@@ -15,7 +15,7 @@ from podwright.client.cluster import ReadConnection, Reflector, RejectedRequest
 from podwright.objects import Document
 from podwright.sync.claim_copy import settled
 from podwright.sync.object_copy import stored_copy
-from podwright.sync.source_kinds import SourceKind, source_kinds
+from podwright.sync.source_kinds import SourceKind, imported_kinds
 
 Progress = Callable[[str, int, int], None]
 """Called with a resource, how many objects were read, and how many follow."""
@@ -71,14 +71,16 @@ async def read_cluster(
     RejectedRequest, UnreachableCluster
     """
     found = ImportedCluster([], [])
-    for kind in source_kinds(options.kinds):
+    for kind in imported_kinds(options.kinds):
         try:
             for namespace in _namespaces(kind, options):
                 await _read_kind(connection, kind, namespace, options, found.objects, progress)
         except RejectedRequest as error:
             if kind.is_required or error.status not in _ABSENT:
                 raise
-            found.warnings.append(f"no {kind.resource} are read: {error}")
+            # Few servers have groups of pods; without them nothing is missing.
+            if not kind.is_group or error.status != HTTPStatus.NOT_FOUND:
+                found.warnings.append(f"no {kind.resource} are read: {error}")
     return ImportedCluster(settled(found.objects), found.warnings)
 
 

@@ -5,7 +5,7 @@ Upstream: simulator/oneshotimporter/importer.go, `DefaultGVRs` (kube-scheduler-s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -55,6 +55,11 @@ class SourceKind(msgspec.Struct, frozen=True):
     is_required: bool
 
     @property
+    def is_group(self) -> bool:
+        """Whether it is a group of pods, which few servers have."""
+        return self.resource == "podgroups"
+
+    @property
     def is_workload(self) -> bool:
         """Whether it is a Service, or an owner of pods."""
         return self.resource in _WORKLOADS
@@ -84,26 +89,28 @@ def source_kinds(names: Sequence[str] = (), *, has_workloads: bool = False) -> S
     """
     workloads = _WORKLOADS if has_workloads else ()
     ordered = (*_REQUIRED[:-1], *_OPTIONAL, *workloads, _REQUIRED[-1])
-    kinds = {name: _source_kind(name) for name in ordered}
-    if not names:
-        return tuple(kinds.values())
-    chosen, errors = set(), []
-    for name in names:
-        found = built_in().resource(name)
-        if found is None or found.row.resource not in kinds:
-            near = nearest(name, kinds)
-            hint = f"; did you mean {quoted(near)}?" if near else f": {', '.join(ordered)}"
-            message = f"{quoted(name)} is none of the kinds that can be read{hint}"
-            errors.append(FieldError(source="options", path="--kinds", message=message))
-        else:
-            chosen.add(found.row.resource)
-    if errors:
-        raise InputError(errors)
-    return tuple(
-        msgspec.structs.replace(kind, is_required=True)
-        for name, kind in kinds.items()
-        if name in chosen
-    )
+    return _chosen({name: _source_kind(name) for name in ordered}, names)
+
+
+def imported_kinds(names: Sequence[str] = ()) -> Sequence[SourceKind]:
+    """Return the kinds that an import reads, in the order in which they are read and created.
+
+    They include what limits the volumes of nodes, and the groups of pods that the server has.
+
+    Parameters
+    ----------
+    names : sequence of str
+        As of `source_kinds`.
+
+    Raises
+    ------
+    InputError
+        With the names that are no kinds of these.
+    """
+    *others, pods = source_kinds()
+    groups = {_name_of_group(kind): _optional(kind) for kind in _GROUPS.values()}
+    kinds = {kind.resource: kind for kind in (*others, _source_kind("volumeattachments"))}
+    return _chosen({**kinds, **groups, pods.resource: pods}, names)
 
 
 def scheduler_kinds(plugins: Collection[str]) -> Sequence[SourceKind]:
@@ -117,6 +124,40 @@ def scheduler_kinds(plugins: Collection[str]) -> Sequence[SourceKind]:
     *others, pods = source_kinds(has_workloads=True)
     groups = [kind for plugin, kind in _GROUPS.items() if plugin in plugins]
     return (*others, _source_kind("volumeattachments"), *groups, pods)
+
+
+def _chosen(kinds: Mapping[str, SourceKind], names: Sequence[str]) -> Sequence[SourceKind]:
+    """Return the kinds of these names, or of their short names; no names stand for all."""
+    if not names:
+        return tuple(kinds.values())
+    chosen, errors = set(), []
+    for name in names:
+        found = built_in().resource(name)
+        resource = name if found is None else found.row.resource
+        if resource not in kinds:
+            near = nearest(name, kinds)
+            hint = f"; did you mean {quoted(near)}?" if near else f": {', '.join(kinds)}"
+            message = f"{quoted(name)} is none of the kinds that can be read{hint}"
+            errors.append(FieldError(source="options", path="--kinds", message=message))
+        else:
+            chosen.add(resource)
+    if errors:
+        raise InputError(errors)
+    return tuple(
+        msgspec.structs.replace(kind, is_required=True)
+        for name, kind in kinds.items()
+        if name in chosen
+    )
+
+
+def _optional(kind: SourceKind) -> SourceKind:
+    return msgspec.structs.replace(kind, is_required=False)
+
+
+def _name_of_group(kind: SourceKind) -> str:
+    """Return the name of a kind of groups, of which two have the same resource."""
+    group = kind.api_version.partition("/")[0]
+    return kind.resource if group == "scheduling.k8s.io" else f"{kind.resource}.{group}"
 
 
 def _source_kind(name: str) -> SourceKind:

@@ -1,7 +1,7 @@
 import pytest
 
 from podwright.objects import InputError
-from podwright.sync.source_kinds import source_kinds
+from podwright.sync.source_kinds import imported_kinds, source_kinds
 
 
 def test_kinds_have_the_order_of_kube_scheduler_simulator():
@@ -17,6 +17,23 @@ def test_kinds_are_named_as_in_kubectl():
     kinds = source_kinds(["po", "no", "resourceslices"])
     assert [kind.resource for kind in kinds] == ["nodes", "resourceslices", "pods"]
     assert all(kind.is_required for kind in kinds)
+
+
+def test_an_import_reads_attachments_and_groups_too_before_the_pods():
+    added = [kind for kind in imported_kinds() if kind not in source_kinds()]
+    assert [(kind.api_version, kind.resource) for kind in added] == [
+        ("storage.k8s.io/v1", "volumeattachments"),
+        ("scheduling.k8s.io/v1alpha2", "podgroups"),
+        ("scheduling.x-k8s.io/v1alpha1", "podgroups"),
+    ]
+    assert not any(kind.is_required for kind in added)
+    assert imported_kinds()[-1].resource == "pods"
+
+
+def test_groups_are_named_with_the_group_of_their_plugin():
+    for name in ("podgroups", "podgroups.scheduling.x-k8s.io"):
+        (kind,) = imported_kinds([name])
+        assert kind.api_version.startswith("scheduling." + ("x-" if "x-" in name else "k8s"))
 
 
 def test_unknown_kinds_are_all_reported():
