@@ -216,6 +216,9 @@ class Destination:
 
 
 def _keeps_node(operation: Operation) -> bool:
+    """Whether it creates a pod that keeps its node, or a claim of one, which precedes it."""
+    if operation.kind.resource == "resourceclaims":
+        return True
     return isinstance(operation, Create) and bool(operation.obj["spec"].get("nodeName"))
 
 

@@ -12,7 +12,8 @@ The rules, each with a switch in `SyncPolicies`:
   deleted here.
 - Nodes are mirrored with their status, pods without it.
 - Resource claims that were made for one pod are not mirrored: the destination makes them anew.
-  Other claims of the first list keep their devices, which their pods use on the same nodes.
+  Claims of the first list keep their devices, which their pods use on the same nodes; those that
+  a template made for such a pod are created before it, and it names them.
 - Services and the owners of pods are not mirrored; what they imply is (`implied_selectors`).
 - Owners and service accounts are left out (`object_copy`); the uid of the source is in an
   annotation, so another object of the same name is replaced.
@@ -31,7 +32,14 @@ from podwright.client import BoundPods, SyncPolicies, Unfreed
 from podwright.client.cluster import ChangedObject
 from podwright.objects import Document, decode_pod, pending_requests
 from podwright.sync.change_merge import SourceChange
-from podwright.sync.claim_copy import is_made_for_pod, without_users
+from podwright.sync.claim_copy import (
+    entry_of,
+    independent,
+    is_made_for_pod,
+    pod_of,
+    with_named_claims,
+    without_users,
+)
 from podwright.sync.implied_selectors import ImpliedSelectors, with_selector
 from podwright.sync.object_copy import created_copy
 from podwright.sync.source_kinds import SourceKind
@@ -147,6 +155,8 @@ class Mirror:
         self._implied = ImpliedSelectors()
         self._uids: dict[tuple[str, str], str] = {}
         self._present = dict(present or {})
+        # By the uid of a pod that is not listed yet: the claims that templates made for it.
+        self._made: dict[str, list[tuple[SourceKind, Document]]] = {}
         self._finished: dict[str, tuple[int, int]] = {}
         # Pods whose bindings are mirrored, if the source schedules.
         self._unbound: set[str] = set()
@@ -164,6 +174,7 @@ class Mirror:
         """
         gone = [each for each in self._present if each not in self._uids]
         self._present.clear()
+        self._made.clear()
         return gone
 
     @property
@@ -205,7 +216,8 @@ class Mirror:
         if kind.resource == "pods":
             yield from self._pod_operations(kind, change, obj, is_known=known is not None)
         elif kind.resource == "resourceclaims" and is_made_for_pod(obj):
-            return
+            if known is None:
+                yield from self._made_claim(kind, change, obj)
         elif known is not None:
             yield _replace(kind, key, obj)
         else:
@@ -218,6 +230,38 @@ class Mirror:
             if change.is_initial and not is_there and self._keeps_devices(kind, obj):
                 copy = without_users(created_copy(kind, obj))
                 yield Replace(kind, key, copy, has_status=True)
+
+    def _made_claim(
+        self, kind: SourceKind, change: ChangedObject, obj: Document
+    ) -> Iterator[Operation]:
+        """Keep a claim with devices that a template made for a pod, until the pod is listed."""
+        place = (kind.resource, change.meta.key)
+        earlier = self._present.pop(place, None)
+        if earlier == change.meta.uid:
+            self._uids[place] = change.meta.uid
+            return
+        if earlier is not None:
+            yield Delete(kind, change.meta.key)
+        pod, entry = pod_of(obj), entry_of(obj)
+        if pod and entry and change.is_initial and self._keeps_devices(kind, obj):
+            self._made.setdefault(pod, []).append((kind, obj))
+
+    def _with_claims(self, pod: Create, uid: str) -> Iterator[Operation]:
+        """Create the claims that templates made for a pod which keeps its node, then the pod."""
+        made = self._made.pop(uid, ())
+        if not made or not pod.obj["spec"].get("nodeName"):
+            yield pod
+            return
+        names: dict[str, str] = {}
+        for kind, claim in made:
+            metadata = claim["metadata"]
+            key = f"{metadata['namespace']}/{metadata['name']}"
+            self._uids[kind.resource, key] = metadata["uid"]
+            copy = independent(created_copy(kind, claim))
+            yield Create(kind, key, copy)
+            yield Replace(kind, key, copy, has_status=True)
+            names[entry_of(claim) or ""] = metadata["name"]
+        yield msgspec.structs.replace(pod, obj=with_named_claims(pod.obj, names))
 
     def _pod_operations(
         self, kind: SourceKind, change: ChangedObject, obj: Document, *, is_known: bool
@@ -236,7 +280,7 @@ class Mirror:
             return
         if earlier is not None:
             yield Delete(kind, key)
-        yield self._created(kind, change, obj)
+        yield from self._with_claims(self._created(kind, change, obj), change.meta.uid)
         if self.policies.mirrors_pod_status:
             yield from _phase(kind, key, obj)
 

@@ -180,6 +180,74 @@ def test_claims_keep_the_devices_of_pods_that_keep_their_nodes(policies, is_init
     assert [each.obj["status"] for each in others] == [{"allocation": ALLOCATION}] * keeps_devices
 
 
+FROM_TEMPLATE = {
+    "resourceClaims": [
+        {"name": "gpu", "resourceClaimTemplateName": "t"},
+        {"name": "shared", "resourceClaimName": "s"},
+    ]
+}
+
+
+def claim_of_template(*, initial=True):
+    owner = {"kind": "Pod", "name": "p", "uid": "u1", "controller": True}
+    made = {"resource.kubernetes.io/pod-claim-name": "gpu"}
+    return change(
+        "Add", "p-gpu-x7", uid="u2", kind="resourceclaims", initial=initial,
+        metadata={"ownerReferences": [owner], "annotations": made, "generateName": "p-gpu-"},
+        spec={}, status={"allocation": ALLOCATION, "reservedFor": [{"resource": "pods"}]},
+    )  # fmt: skip
+
+
+def test_a_pod_that_keeps_its_node_has_the_devices_of_its_templates():
+    mirror = Mirror(SyncPolicies())
+    assert not taken(mirror, claim_of_template()), "its pod may not come"
+    claim, status, pod = taken(
+        mirror, change("Add", "p", node="n1", spec=FROM_TEMPLATE, initial=True)
+    )
+    assert (claim.kind.resource, claim.key) == ("resourceclaims", "default/p-gpu-x7")
+    metadata = claim.obj["metadata"]
+    assert metadata["annotations"] == {SOURCE_UID: "u2"}
+    assert not {"ownerReferences", "generateName"} & set(metadata)
+    assert metadata["finalizers"] == ["resource.kubernetes.io/delete-protection"]
+    assert (status.obj["status"], status.has_status) == ({"allocation": ALLOCATION}, True)
+    assert pod.obj["spec"]["resourceClaims"] == [
+        {"name": "gpu", "resourceClaimName": "p-gpu-x7"},
+        {"name": "shared", "resourceClaimName": "s"},
+    ]
+    (deleted,) = taken(mirror, change("Delete", "p-gpu-x7", uid="u2", kind="resourceclaims"))
+    assert (deleted.kind.resource, deleted.key) == ("resourceclaims", "default/p-gpu-x7")
+
+
+@pytest.mark.parametrize(
+    ("policies", "node", "is_initial"),
+    [
+        pytest.param(SyncPolicies(), "", True, id="pending"),
+        pytest.param(SyncPolicies(), "n1", False, id="later"),
+        pytest.param(SyncPolicies(bound=BoundPods.none), "n1", True, id="rescheduled"),
+    ],
+)
+def test_a_pod_that_is_scheduled_here_gets_new_claims_of_its_templates(policies, node, is_initial):
+    mirror = Mirror(policies)
+    (pod,) = taken(
+        mirror,
+        claim_of_template(initial=is_initial),
+        change("Add", "p", node=node, spec=FROM_TEMPLATE, initial=is_initial),
+    )
+    assert pod.obj["spec"]["resourceClaims"] == FROM_TEMPLATE["resourceClaims"]
+
+
+def test_claims_of_templates_that_an_earlier_sync_has_created_stay_until_they_are_deleted():
+    present = {("resourceclaims", "default/p-gpu-x7"): "u2", ("pods", "default/p"): "u1"}
+    mirror = Mirror(SyncPolicies(), present=present)
+    bound = change("Add", "p", node="n1", spec=FROM_TEMPLATE, initial=True)
+    assert not taken(mirror, claim_of_template(), bound)
+    assert not mirror.synced()
+    (deleted,) = taken(mirror, change("Delete", "p-gpu-x7", uid="u2", kind="resourceclaims"))
+    assert isinstance(deleted, Delete)
+    replaced = Mirror(SyncPolicies(), present={**present, next(iter(present)): "other"})
+    assert [type(each) for each in taken(replaced, claim_of_template())] == [Delete]
+
+
 def test_finished_pods_free_their_resources_on_request_only():
     containers = [{"resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}]
     spec = {"containers": containers, "overhead": {"cpu": "500m"}}
