@@ -21,8 +21,10 @@ from podwright.objects import (
     KubernetesObject,
     ResourceSlice,
     Unknown,
+    api_group,
     nearest,
     parse_duration,
+    unsupported,
 )
 from podwright.schema import built_in, decode
 
@@ -178,16 +180,23 @@ def read_cards(document: Document) -> tuple[CardSpec | None, list[tuple[str, str
         The field and the text of each problem.
     """
     try:
-        spec = msgspec.convert(document, _Cards).spec
+        cards = msgspec.convert(document, _Cards)
     except msgspec.ValidationError as error:
         return None, [_field_and_message(str(error))]
+    if cards.api_version != API_VERSION:
+        return None, [("apiVersion", unsupported(cards.api_version, [API_VERSION]))]
+    spec = cards.spec
     problems = [(f"spec.{path}", message) for path, message in _problems(spec)]
     return (None if problems else spec), problems
 
 
 def is_cards(obj: KubernetesObject) -> bool:
-    """Return whether an object describes cards."""
-    return isinstance(obj, Unknown) and (obj.api_version, obj.kind) == (API_VERSION, CARDS_KIND)
+    """Return whether an object describes cards, in any version: `read_cards` refuses others."""
+    return (
+        isinstance(obj, Unknown)
+        and obj.kind == CARDS_KIND
+        and api_group(obj.api_version) == api_group(API_VERSION)
+    )
 
 
 def hash_of(spec: CardSpec) -> str:

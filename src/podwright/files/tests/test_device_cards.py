@@ -195,6 +195,18 @@ def test_mistakes_are_reported_with_their_field(changes: dict[str, Any], error: 
     assert f"{found.path}: {found.message}" == error
 
 
+def test_another_version_is_an_error() -> None:
+    text = """\
+apiVersion: podwright.dev/v1alpha1
+kind: DeviceCards
+metadata: {name: cards}
+spec: {driver: gpu.example.com, count: 1}
+"""
+    with pytest.raises(InputError, match=r"podwright\.dev/v1") as caught:
+        load_bytes([("cards.yaml", text.encode())])
+    assert [each.path for each in caught.value.errors] == ["apiVersion"]
+
+
 def test_an_invalid_slice_is_reported_once() -> None:
     with pytest.raises(InputError) as caught:
         _loaded({"driver": "gpu.example.com", "count": 1, "name": "Large_GPU"})
