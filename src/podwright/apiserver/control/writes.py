@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from podwright.api.endpoints import HttpReply, HttpRequest, Watch
-from podwright.apiserver.control.endpoints import Endpoint, json_response
+from podwright.apiserver.control.endpoints import JSON, Endpoint, json_response
 from podwright.apiserver.control.problems import read_body
 from podwright.apiserver.latency import ApiLatency
 from podwright.apiserver.turn_loop import TurnLoop
@@ -18,6 +18,8 @@ from podwright.apiserver.turn_loop import TurnLoop
 WRITES_MAX: Final = 1_000
 _BODY_MAX: Final = 64 << 20
 _ABSENT: Final = b"null"
+_OF_THE_WHOLE: Final = frozenset({"content-length", "content-type", "accept", "accept-encoding"})
+"""The headers of the request that are not those of each write."""
 
 
 class Write(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -58,7 +60,7 @@ class WriteReply(msgspec.Struct, frozen=True):
     status : int
         The HTTP status.
     body : JSON
-        The object, or the error.
+        The object, or the error; a string for paths that do not exist, as their text is no JSON.
     """
 
     status: int
@@ -87,9 +89,7 @@ class _Writing:
         """Execute all writes as the user of the request, also those that follow a rejected one."""
         sent = await read_body(request, Writes)
         headers = {
-            name: value
-            for name, value in request.headers.items()
-            if name not in ("content-length", "content-type", "accept")
+            name: value for name, value in request.headers.items() if name not in _OF_THE_WHOLE
         }
         certified = request.scope["state"].get("certified")
         requests = [
@@ -116,6 +116,8 @@ class _Writing:
 def _reply(found: HttpReply | Watch) -> WriteReply:
     assert isinstance(found, HttpReply), "writes are no watches"
     body = b"".join((found.body, *(found.rest or ())))
+    if body and not (found.header("content-type") or "").startswith(JSON):
+        body = msgspec.json.encode(body.decode())
     return WriteReply(found.status, msgspec.Raw(body or _ABSENT))
 
 

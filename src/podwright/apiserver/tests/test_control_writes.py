@@ -42,6 +42,12 @@ def test_writes_are_executed_in_order_each_with_its_reply(serve):
     assert served.send("GET", f"{MAPS}/b")[0] == 404
 
 
+def test_a_path_that_does_not_exist_has_a_text(serve):
+    _, status, found = send(serve, {"method": "DELETE", "path": "/apis/none"})
+    assert status == 200
+    assert found == {"replies": [{"status": 404, "body": "404 page not found\n"}]}
+
+
 def test_only_writes_of_the_kubernetes_api_are_taken(serve):
     served, status, found = send(serve, write("GET", "a"))
     assert (status, found["field"]) == (422, "writes[0].method")
