@@ -33,8 +33,27 @@ PENDING: Final = 5_000
 START_NS: Final = 1_800_000_000_000_000_000
 ADMIN: Final = User("admin", groups=("system:masters", "system:authenticated"))
 REPEATS: Final = 3
-
+PODS_PATH: Final = "/api/v1/namespaces/default/pods"
 V1: Final = "/podwright/v1"
+
+
+def _pod(number: int) -> dict[str, Any]:
+    cpu = "10m" if number < PODS - PENDING else "1000"
+    resources = {"requests": {"cpu": cpu}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": f"pod-{number}", "labels": {"app": "web"}},
+        "spec": {"containers": [{"name": "main", "image": "app", "resources": resources}]},
+    }
+
+
+def _write() -> dict[str, Any]:
+    """Return the creation of a pod that no node can take, as a sync sends it among others."""
+    pod = _pod(PODS) | {"metadata": {"generateName": "pod-", "labels": {"app": "web"}}}
+    return {"method": "POST", "path": PODS_PATH, "body": pod}
+
+
 REQUESTS: Final = (
     ("GET", "/clock", "", None),
     ("GET", "/latency", "", None),
@@ -55,6 +74,7 @@ REQUESTS: Final = (
     ("GET", "/pods/default/pod-29999/attempts", "", None),
     ("GET", "/pods/default/pod-29999/explanation", "attempt=now", None),
     ("POST", "/what-if", "", {"pod": "default/pod-29999"}),
+    ("POST", "/writes", "", {"writes": [_write() for _ in range(200)]}),
 )
 
 
@@ -71,17 +91,6 @@ def _request(method: str, path: str, body: Any = None) -> HttpRequest:
     return HttpRequest(method, path, "", {"content-type": "application/json"}, data)
 
 
-def _pod(number: int) -> dict[str, Any]:
-    cpu = "10m" if number < PODS - PENDING else "1000"
-    resources = {"requests": {"cpu": cpu}}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": f"pod-{number}", "labels": {"app": "web"}},
-        "spec": {"containers": [{"name": "main", "image": "app", "resources": resources}]},
-    }
-
-
 @cache
 def _cluster() -> Cluster:
     """Return the cluster, with everything processed."""
@@ -95,7 +104,7 @@ def _cluster() -> Cluster:
     for number in range(PODS):
         now_ns += 1_000_000
         with cluster.store.batch():
-            request = _request("POST", "/api/v1/namespaces/default/pods", _pod(number))
+            request = _request("POST", PODS_PATH, _pod(number))
             reply = cluster.server.serve(request, now_ns)
             assert reply.status == 201, reply
             if number % 50 == 49:
