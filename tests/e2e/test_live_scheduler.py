@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 from tests.e2e.command_line import NODES, run
 from tests.e2e.forgetful_proxy import forgetful
 from tests.e2e.read_only_proxy import read_only
@@ -25,6 +26,7 @@ from podwright.cli import app
 
 pytestmark = [pytest.mark.slow, pytest.mark.share]
 
+LISTED = "all objects are listed"
 OFF = ("--no-scheduler", "--no-controllers", "--no-lifecycle")
 
 
@@ -83,8 +85,19 @@ def test_pods_are_bound_and_what_does_not_fit_says_so(cluster, tmp_path):
         metrics = connection.getresponse().read().decode()
         name = "scheduler_schedule_attempts_total"
         assert f'{name}{{profile="default-scheduler",result="scheduled"}} 2' in metrics
-        connection.request("GET", "/readyz")
-        assert connection.getresponse().read() == b"ok"
+        families = {each.name: each for each in text_string_to_metric_families(metrics)}
+        leads = families["leader_election_master_status"].samples
+        assert [(each.labels, each.value) for each in leads] == [({"name": "kube-scheduler"}, 1)]
+        host = urlsplit(cluster).netloc
+        created = {"code": "201", "method": "POST", "host": host}
+        counted = families["rest_client_requests"].samples
+        assert any(each.labels == created and each.value >= 2 for each in counted)
+        assert families["process_cpu_seconds"].samples[0].value > 0
+        assert 'kube_pod_resource_request{namespace="default",node="large",pod="early"' in got(
+            connection, "/metrics/resources"
+        )
+        assert got(connection, "/readyz") == "ok"
+        assert got(connection, "/readyz/leaderElection?verbose").startswith("[+]leaderElection ok")
         connection.close()
     assert "stopped; 2 pods were bound" in log.read_text()
     # The production decision is explained from the log.
@@ -105,6 +118,11 @@ def test_decisions_are_explained_from_rotated_runs_after_a_restart(cluster, tmp_
     for name in ("first", "second"):
         found = [each for each in runs if (each / "log").is_dir() and explains(each, name)]
         assert len(found) == 1, name
+
+
+def got(connection: HTTPConnection, path: str) -> str:
+    connection.request("GET", path)
+    return connection.getresponse().read().decode()
 
 
 def explains(folder: Path, pod: str) -> bool:
@@ -128,23 +146,34 @@ def test_a_dry_run_decides_and_writes_nothing(cluster, tmp_path):
     assert node_of(cluster, "p0") == ""
 
 
-def test_another_replica_takes_over_when_the_leader_is_killed(cluster, tmp_path):
+@pytest.mark.parametrize(
+    "is_delayed",
+    [
+        pytest.param(False, id="that has followed the cluster"),
+        pytest.param(True, id="that lists the cluster then"),
+    ],
+)
+def test_another_replica_takes_over_when_the_leader_is_killed(cluster, tmp_path, is_delayed):
     config = tmp_path / "scheduler.yaml"
     config.write_text(
         "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
         "leaderElection: {leaseDuration: 3s, renewDeadline: 2s, retryPeriod: 500ms}\n"
+        f"delayCacheUntilActive: {str(is_delayed).lower()}\n"
     )
     options = ("--server", cluster, "--config", str(config))
     with scheduling(tmp_path, "a", *options) as (first, log):
         until(lambda: "scheduling" in log.read_text())
         with scheduling(tmp_path, "b", *options) as (_, other):
-            until(lambda: "waiting for the lease" in other.read_text())
+            said = "waiting for the lease" if is_delayed else LISTED
+            until(lambda: said in other.read_text())
             for number in range(20):
                 send(cluster, "POST", PODS, new_pod(f"p{number}", "100m"))
                 if number == 10:
                     first.kill()
             until(lambda: all(node_of(cluster, f"p{number}") for number in range(20)))
-            assert "this replica is the leader" in other.read_text()
+            lines = other.read_text().splitlines()
+            order = [lines.index(each) for each in ("this replica is the leader", LISTED)]
+            assert order == sorted(order, reverse=not is_delayed)
 
 
 def test_a_binding_whose_reply_is_lost_is_neither_repeated_nor_forgotten(cluster, tmp_path):

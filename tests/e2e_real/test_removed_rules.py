@@ -38,9 +38,10 @@ def cluster(tmp_path_factory):
         yield admin, own_kubeconfig(admin, folder, ACCOUNT), Requests(log, ACCOUNT)
 
 
-def rights_in_force(admin) -> str:
+def rights_in_force(admin, account) -> str:
+    """Return the rights of a service account as the server shows them."""
     return kubectl(
-        admin, "auth", "can-i", "--list", f"--as=system:serviceaccount:kube-system:{ACCOUNT}"
+        admin, "auth", "can-i", "--list", f"--as=system:serviceaccount:kube-system:{account}"
     ).stdout
 
 
@@ -54,10 +55,10 @@ def test_a_removed_rule_is_missed(cluster, tmp_path, number):
     admin, own, requests = cluster
     role = copy.deepcopy(ROLE)
     rule = role["rules"].pop(number)
-    whole = rights_in_force(admin)
+    whole = rights_in_force(admin, ACCOUNT)
     apply(admin, role)
     try:
-        until(lambda: rights_in_force(admin) != whole)
+        until(lambda: rights_in_force(admin, ACCOUNT) != whole)
         before = len(requests.rejected())
         runs = [podwright(tmp_path, *each, "--kubeconfig", str(own)) for each in COMMANDS]
         rejected = requests.rejected()[before:]
@@ -68,4 +69,4 @@ def test_a_removed_rule_is_missed(cluster, tmp_path, number):
         assert {verb for verb, _ in _LACKS.findall(said)} & set(rule["verbs"]), said
     finally:
         apply(admin, ROLE)
-        until(lambda: rights_in_force(admin) == whole)
+        until(lambda: rights_in_force(admin, ACCOUNT) == whole)

@@ -5,31 +5,23 @@ from __future__ import annotations
 import asyncio
 import secrets
 import socket
-from collections.abc import Callable, Coroutine
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
-
-import msgspec
+from typing import Final
 
 from podwright.assembly import machine_of
 from podwright.cli.cluster_options import run_remote, until_interrupted, warn_of_version
-from podwright.cli.console import announce_compilation, print_message, print_warnings, write_at_once
+from podwright.cli.console import announce_compilation, print_message, write_at_once
 from podwright.cli.input_errors import ErrorCollector
 from podwright.cli.inputs import extender_caller, inputs_of, scheduler_options
+from podwright.cli.live_scheduler import LiveScheduler
 from podwright.cli.options import Setup
 from podwright.cli.warm_up_run import warm_up
-from podwright.client.cluster import (
-    ClusterAddress,
-    ReadConnection,
-    RejectedRequest,
-    UnreachableCluster,
-)
+from podwright.client.cluster import ClusterAddress, ReadConnection
 from podwright.client.cluster.write_connection import WriteConnection
 from podwright.config import KubeSchedulerConfiguration
 from podwright.files import LoadedObjects
-from podwright.framework import CallExtender
 from podwright.live import (
     DryRun,
     ElectionTimes,
@@ -38,17 +30,17 @@ from podwright.live import (
     HealthServer,
     LeaseElection,
     LeaseState,
-    LiveDriver,
+    ProcessMetrics,
     Writes,
+    health_checks,
 )
-from podwright.machine import Action, Bind, DeletePod, Event, Machine, SchedulerOptions
-from podwright.objects import DEFAULT_SCHEDULER_NAME, PodwrightError
+from podwright.machine import Bind, DeletePod, SchedulerOptions
+from podwright.objects import DEFAULT_SCHEDULER_NAME
 from podwright.recording import Recorder, RotatingRecorder, record
-from podwright.sync import Scope, Source, SourceChange, scheduler_kinds
 
-_WINDOW_NS: Final = 5_000_000
-_END_SECONDS: Final = 10.0
 _FLUSH_SECONDS: Final = 1.0
+_METRICS_PATH: Final = "/metrics"
+_RESOURCES_PATH: Final = "/metrics/resources"
 _UPSTREAM_LEASE: Final = "kube-scheduler"
 _OWN_LEASE: Final = "podwright-scheduler"
 
@@ -92,30 +84,57 @@ def run_scheduler(address: ClusterAddress, options: LiveOptions, setup: Setup) -
     async def run() -> None:
         async with AsyncExitStack() as stack:
             limits = configuration.client_connection
+            lease = "" if options.is_dry_run else _lease(configuration, options)
+            counts = ProcessMetrics(lease)
             connection: ReadConnection | WriteConnection
             executor: Executor
+            election = None
             if options.is_dry_run:
-                connection = await stack.enter_async_context(ReadConnection(address))
+                connection = await stack.enter_async_context(
+                    ReadConnection(address, on_reply=counts.replied)
+                )
                 executor = DryRun(_report)
-                election = None
             else:
                 # Calls, Events and the Lease have a rate each, as in kube-scheduler: a flood of
                 # the first two must not delay the renewal of the Lease.
                 connection, for_events = (
-                    WriteConnection(address, per_second=limits.qps, burst=limits.burst)
+                    WriteConnection(
+                        address,
+                        per_second=limits.qps,
+                        burst=limits.burst,
+                        on_reply=counts.replied,
+                    )
                     for _ in range(2)
                 )
-                for_lease = WriteConnection(address)
+                for_lease = WriteConnection(address, on_reply=counts.replied)
                 for each in (connection, for_events, for_lease):
                     await stack.enter_async_context(each)
                 events = EventWriter(f"podwright-{socket.gethostname()}")
-                executor = Writes(connection, for_events, events)
-                election = _election(for_lease, configuration, options)
+                executor = Writes(connection, for_events, events, report=print_message)
+                if lease:
+                    election = _election(for_lease, configuration, lease)
             await warn_of_version(connection)
-            live = _Live(connection, machine, handle, executor, call_extender)
+            live = LiveScheduler(
+                connection,
+                machine,
+                handle,
+                executor,
+                call_extender,
+                is_delayed=configuration.delay_cache_until_active,
+            )
             if options.metrics_port is not None:
                 health = HealthServer(
-                    options.metrics_address, options.metrics_port, machine, live.is_ready
+                    options.metrics_address,
+                    options.metrics_port,
+                    health_checks(
+                        live.is_listed,
+                        live.is_stopping,
+                        None if election is None else election.is_renewed,
+                    ),
+                    {
+                        _METRICS_PATH: lambda: live.metrics_text() + counts.text(),
+                        _RESOURCES_PATH: live.resources_text,
+                    },
                 )
                 await stack.enter_async_context(health)
                 print_message(
@@ -125,7 +144,7 @@ def run_scheduler(address: ClusterAddress, options: LiveOptions, setup: Setup) -
                 live.add(_flush_regularly(recorder))
                 stack.callback(_close, recorder)
             try:
-                await until_interrupted(live.run(election))
+                await until_interrupted(live.run(election, counts.lead))
             finally:
                 await live.end(election)
 
@@ -165,106 +184,31 @@ async def _flush_regularly(recorder: Recorder | RotatingRecorder) -> None:
             print_message(f"decisions are recorded in {recorder.path}")
 
 
-def _election(
-    connection: WriteConnection, configuration: KubeSchedulerConfiguration, options: LiveOptions
-) -> LeaseElection | None:
+def _lease(configuration: KubeSchedulerConfiguration, options: LiveOptions) -> str:
+    """Return the name of the Lease; "" if every replica schedules."""
     settings = configuration.leader_election
     is_elected = settings.leader_elect if options.elects_leader is None else options.elects_leader
     if not is_elected:
-        return None
+        return ""
     names = {each.scheduler_name or DEFAULT_SCHEDULER_NAME for each in configuration.profiles}
     name = settings.resource_name
     if name == _UPSTREAM_LEASE and names and DEFAULT_SCHEDULER_NAME not in names:
         # The lease of kube-scheduler is for those that take its place.
-        name = _OWN_LEASE
+        return _OWN_LEASE
+    return name
+
+
+def _election(
+    connection: WriteConnection, configuration: KubeSchedulerConfiguration, lease: str
+) -> LeaseElection:
+    settings = configuration.leader_election
     times = ElectionTimes(
         lease_duration_ns=settings.lease_duration_ns,
         renew_deadline_ns=settings.renew_deadline_ns,
         retry_period_ns=settings.retry_period_ns,
     )
     state = LeaseState(f"{socket.gethostname()}_{secrets.token_hex(8)}", times)
-    return LeaseElection(connection, settings.resource_namespace, name, state)
-
-
-class _Live:
-    """A machine that follows a cluster."""
-
-    def __init__(
-        self,
-        connection: ReadConnection,
-        machine: Machine,
-        handle: Callable[[Event, int], list[Action]],
-        executor: Executor,
-        call_extender: CallExtender | None,
-    ) -> None:
-        profiles = machine.profiles.values()
-        plugins = {plugin.name for profile in profiles for plugin in profile.permit}
-        scope = Scope(kinds=scheduler_kinds(plugins))
-        self._source = Source(connection, scope, on_failure=_report_failure, window_ns=_WINDOW_NS)
-        self._listed = asyncio.Event()
-        self._others: list[Coroutine[Any, Any, None]] = []
-        self._driver = LiveDriver(machine, handle, executor, call_extender=call_extender)
-
-    def add(self, work: Coroutine[Any, Any, None]) -> None:
-        """Add what runs beside the scheduler."""
-        self._others.append(work)
-
-    def is_ready(self) -> bool:
-        """Whether all objects were listed."""
-        return self._source.is_synced
-
-    async def run(self, election: LeaseElection | None) -> None:
-        """Schedule, until cancelled or the lease is lost."""
-        if election is not None:
-            print_message("waiting for the lease")
-            await election.acquire()
-            print_message("this replica is the leader")
-        work = [*self._others, self._follow(), self._schedule()]
-        if election is not None:
-            work.append(election.renew())
-        tasks = [asyncio.ensure_future(each) for each in work]
-        try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in tasks:
-                if task.done():
-                    task.result()
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def end(self, election: LeaseElection | None) -> None:
-        """Let requests that are under way end, and give the lease away."""
-        await self._driver.finish(_END_SECONDS)
-        if election is not None:
-            with suppress(RejectedRequest, UnreachableCluster):
-                await election.release()
-        print_message(f"stopped; {self._driver.bindings} pods were bound")
-
-    async def _follow(self) -> None:
-        async for changes in self._source.changes():
-            for change in changes:
-                self._take(change)
-            if not changes:
-                print_warnings(self._source.warnings)
-                print_message("all objects are listed; scheduling")
-                self._listed.set()
-
-    async def _schedule(self) -> None:
-        await self._listed.wait()
-        await self._driver.run()
-
-    def _take(self, each: SourceChange) -> None:
-        kind, change = each.kind, each.change
-        if change.event == "Delete":
-            self._driver.delete(kind.api_version, kind.kind, change.meta.key)
-            return
-        document = msgspec.json.decode(change.body)
-        document |= {"apiVersion": kind.api_version, "kind": kind.kind}
-        try:
-            self._driver.put(document)
-        except PodwrightError as error:
-            print_message(f"{kind.kind.lower()}/{change.meta.key} is ignored: {error}")
+    return LeaseElection(connection, settings.resource_namespace, lease, state)
 
 
 def _report(decision: Bind | DeletePod) -> None:
@@ -272,7 +216,3 @@ def _report(decision: Bind | DeletePod) -> None:
         write_at_once(f"bind     {decision.pod}  {decision.node}")
     else:
         write_at_once(f"preempt  {decision.pod}")
-
-
-def _report_failure(resource: str, error: Exception) -> None:
-    print_message(f"{resource}: {error}; the next attempt follows")

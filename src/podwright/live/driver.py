@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, Final
 
 from podwright.config import ExtenderCall, ExtenderReply
@@ -37,7 +37,7 @@ from podwright.machine import (
     WakeAt,
     is_news,
 )
-from podwright.objects import Document, KubernetesObject, api_group
+from podwright.objects import Document, KubernetesObject, Pod, api_group
 from podwright.schema import decode
 
 _CYCLES_AT_ONCE: Final = 64
@@ -91,6 +91,10 @@ class LiveDriver:
         self._failed: BaseException | None = None
         self._call_count = 0
 
+    def pods(self) -> Iterator[Pod]:
+        """Yield the pods of the cluster."""
+        return (obj for obj in self._objects.values() if isinstance(obj, Pod))
+
     def put(self, document: Document) -> None:
         """Deliver an object as it is now, with `kind` and `apiVersion`.
 
@@ -118,7 +122,10 @@ class LiveDriver:
     def deliver(self, event: Event) -> None:
         """Let the machine handle an event, and begin its actions."""
         now_ns = self._now()
-        for action in self._handle(event, now_ns):
+        began_ns = time.perf_counter_ns()
+        actions = self._handle(event, now_ns)
+        self._machine.metrics.report_spent(time.perf_counter_ns() - began_ns)
+        for action in actions:
             self._begin(action, now_ns)
         self._wake.set()
 

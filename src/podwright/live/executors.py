@@ -122,6 +122,8 @@ class Writes(Executor):
     event_connection : WriteConnection
         For Events: they neither delay bindings, nor count against their rate.
     events : EventWriter
+    report : callable, optional
+        Called with what was rejected for want of rights: a line for an operator, once per right.
 
     Attributes
     ----------
@@ -130,9 +132,16 @@ class Writes(Executor):
     """
 
     def __init__(
-        self, connection: WriteConnection, event_connection: WriteConnection, events: EventWriter
+        self,
+        connection: WriteConnection,
+        event_connection: WriteConnection,
+        events: EventWriter,
+        *,
+        report: Callable[[str], None] | None = None,
     ) -> None:
         self.failures: Counter[str] = Counter()
+        self._report = report
+        self._reported: set[str] = set()
         self._connection = connection
         self._event_connection = event_connection
         self._events = events
@@ -148,11 +157,11 @@ class Writes(Executor):
                     return [CallDone(call.call, obj=await self._write_claim(call))]
                 return [await self._send(call, request_of(call))]
             except RejectedRequest as error:
-                self.failures[type(call).__name__] += 1
+                self._failed(call, error)
                 reason = error.reason or str(error.status)
                 return [CallDone(call.call, CallError(str(error), reason))]
             except UnreachableCluster as error:
-                self.failures[type(call).__name__] += 1
+                self._failed(call, error)
                 if isinstance(call, Bind):
                     return [await self._looked_up(call, error)]
                 return [CallDone(call.call, CallError(str(error)))]
@@ -166,11 +175,21 @@ class Writes(Executor):
         try:
             async with self._event_limit:
                 await _write(self._event_connection, self._events.request(event, now_ns))
-        except (RejectedRequest, UnreachableCluster):
-            self.failures["EmitEvent"] += 1
+        except (RejectedRequest, UnreachableCluster) as error:
+            self._failed(event, error)
             self._events.failed(event)
         finally:
             self._waiting_events -= 1
+
+    def _failed(
+        self, call: ApiCall | EmitEvent, error: RejectedRequest | UnreachableCluster
+    ) -> None:
+        self.failures[type(call).__name__] += 1
+        right = error.missing_right if isinstance(error, RejectedRequest) else ""
+        # Each pod that needs an absent right would repeat the line.
+        if right and right not in self._reported and self._report is not None:
+            self._reported.add(right)
+            self._report(str(error))
 
     async def _send(self, call: ApiCall, request: ApiRequest) -> CallDone:
         body = await _write(self._connection, request)
@@ -188,6 +207,7 @@ class Writes(Executor):
                 await asyncio.sleep(0.2 * 2**attempt)
                 continue
             except RejectedRequest as rejected:
+                self._failed(call, rejected)
                 return CallDone(call.call, CallError(str(rejected), rejected.reason))
             pod = msgspec.json.decode(body)
             is_same = pod["metadata"].get("uid") == call.uid

@@ -1,42 +1,51 @@
 """Serves metrics and health, as kube-scheduler does.
 
-Upstream: cmd/kube-scheduler/app/server.go, `newHealthEndpointsAndMetricsHandler`
+Upstream: cmd/kube-scheduler/app/server.go, `newEndpointsHandler`
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Self
 
 from aiohttp import web
 
-from podwright.machine import CONTENT_TYPE, Machine, render_text
+from podwright.live.health_checks import Check, health_text
+from podwright.machine import CONTENT_TYPE
+
+MetricsText = Callable[[], bytes]
+_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class HealthServer:
-    """`/healthz`, `/livez`, `/readyz` and `/metrics` over HTTP; use it with `async with`.
+    """`/healthz`, `/livez`, `/readyz` and metrics over HTTP; use it with `async with`.
 
     Parameters
     ----------
     host, port : str, int
         0 for a free port.
-    machine : Machine
-    is_ready : callable
-        Whether the objects of the cluster were listed.
+    checks : mapping of str to sequence of Check
+        Those of each endpoint, by its path. Each check is also at a path of its own.
+    metrics : mapping of str to callable
+        What returns the text of metrics, by path.
     """
 
     def __init__(
-        self, host: str, port: int, machine: Machine, is_ready: Callable[[], bool]
+        self,
+        host: str,
+        port: int,
+        checks: Mapping[str, Sequence[Check]],
+        metrics: Mapping[str, MetricsText],
     ) -> None:
         self._host = host
         self._port = port
-        self._machine = machine
-        self._is_ready = is_ready
         application = web.Application()
-        for path in ("/healthz", "/livez"):
-            application.router.add_get(path, self._healthy)
-        application.router.add_get("/readyz", self._ready)
-        application.router.add_get("/metrics", self._metrics)
+        for path, own in checks.items():
+            application.router.add_get(path, _health(path, own))
+            for check in own:
+                application.router.add_get(f"{path}/{check.name}", _health(path, (check,)))
+        for path, text in metrics.items():
+            application.router.add_get(path, _metrics(text))
         self._runner = web.AppRunner(application)
 
     @property
@@ -52,14 +61,22 @@ class HealthServer:
     async def __aexit__(self, *_: object) -> None:
         await self._runner.cleanup()
 
-    async def _healthy(self, _: web.Request) -> web.Response:
-        return web.Response(text="ok")
 
-    async def _ready(self, _: web.Request) -> web.Response:
-        if self._is_ready():
-            return web.Response(text="ok")
-        return web.Response(text="[-]informer-sync failed\n", status=500)
+def _health(path: str, checks: Sequence[Check]) -> _Handler:
+    async def reply(request: web.Request) -> web.StreamResponse:
+        passes, text = health_text(
+            path,
+            checks,
+            excluded=request.query.getall("exclude", []),
+            is_verbose="verbose" in request.query,
+        )
+        return web.Response(text=text, status=200 if passes else 500)
 
-    async def _metrics(self, _: web.Request) -> web.Response:
-        text = render_text(self._machine.metrics_snapshot())
-        return web.Response(body=text.encode(), headers={"Content-Type": CONTENT_TYPE})
+    return reply
+
+
+def _metrics(text: MetricsText) -> _Handler:
+    async def reply(_: web.Request) -> web.StreamResponse:
+        return web.Response(body=text(), headers={"Content-Type": CONTENT_TYPE})
+
+    return reply

@@ -25,6 +25,8 @@ from podwright.client.cluster.write_connection import WriteConnection
 from podwright.objects import Document, PodwrightError, timestamp_text_micro
 
 _RELEASED_SECONDS: Final = 1
+_TOLERANCE_NS: Final = 20_000_000_000
+"""Upstream: cmd/kube-scheduler/app/options/options.go, `NewLeaderHealthzAdaptor`"""
 
 
 class LostLease(PodwrightError):  # noqa: N818 - named for what it is
@@ -115,6 +117,11 @@ class LeaseElection:
     namespace, name : str
         Of the Lease.
     state : LeaseState
+
+    Attributes
+    ----------
+    name : str
+        Of the Lease.
     """
 
     def __init__(
@@ -122,9 +129,26 @@ class LeaseElection:
     ) -> None:
         self._connection = connection
         self._collection = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
-        self._name = name
+        self.name = name
         self._namespace = namespace
         self._state = state
+        self._renewed_ns: int | None = None
+        """When it was taken or renewed, on the monotonic clock; None before."""
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this replica has taken the Lease."""
+        return self._renewed_ns is not None
+
+    def is_renewed(self) -> bool:
+        """Whether this replica waits for the Lease, or has renewed it while it was valid.
+
+        Upstream: staging/src/k8s.io/client-go/tools/leaderelection/healthzadaptor.go
+        """
+        since = self._renewed_ns
+        if since is None:
+            return True
+        return time.monotonic_ns() - since <= self._state.times.lease_duration_ns + _TOLERANCE_NS
 
     async def acquire(self) -> None:
         """Wait until this replica holds the Lease.
@@ -133,10 +157,22 @@ class LeaseElection:
         ------
         RejectedRequest
             It may not be read or written.
+        UnreachableCluster
+            The first request has no reply. Later ones are repeated, as a replica may wait for days.
         """
+        has_replied = False
         while True:
-            if await self._try():
-                return
+            try:
+                if await self._try():
+                    self._renewed_ns = time.monotonic_ns()
+                    return
+                has_replied = True
+            except UnreachableCluster:
+                if not has_replied:
+                    raise
+            except RejectedRequest as error:
+                if not error.is_passing:
+                    raise
             await asyncio.sleep(self._state.times.retry_period_ns / 1e9)
 
     async def renew(self) -> None:
@@ -155,12 +191,12 @@ class LeaseElection:
             await asyncio.sleep(times.retry_period_ns / 1e9)
             try:
                 if await asyncio.wait_for(self._try(), timeout_seconds):
-                    renewed_ns = time.monotonic_ns()
+                    renewed_ns = self._renewed_ns = time.monotonic_ns()
             except (RejectedRequest, UnreachableCluster, TimeoutError):
                 pass  # the deadline decides
             if time.monotonic_ns() - renewed_ns > times.renew_deadline_ns:
                 raise LostLease(
-                    f"the lease {self._namespace}/{self._name} was not renewed for "
+                    f"the lease {self._namespace}/{self.name} was not renewed for "
                     f"{times.renew_deadline_ns / 1e9:g} s; the process ends, so that another "
                     "replica can schedule"
                 )
@@ -170,10 +206,10 @@ class LeaseElection:
         lease = self._state.released()
         if lease is not None:
             body = msgspec.json.encode(lease)
-            await self._connection.write("PUT", f"{self._collection}/{self._name}", body)
+            await self._connection.write("PUT", f"{self._collection}/{self.name}", body)
 
     async def _try(self) -> bool:
-        path = f"{self._collection}/{self._name}"
+        path = f"{self._collection}/{self.name}"
         lease: Document | None = None
         try:
             lease = msgspec.json.decode(await self._connection.get(path))
@@ -190,7 +226,7 @@ class LeaseElection:
                 head = {
                     "apiVersion": "coordination.k8s.io/v1",
                     "kind": "Lease",
-                    "metadata": {"name": self._name, "namespace": self._namespace},
+                    "metadata": {"name": self.name, "namespace": self._namespace},
                 }
                 body = msgspec.json.encode({**head, **due})
                 written = await self._connection.write("POST", self._collection, body)

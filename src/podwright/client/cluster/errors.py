@@ -6,13 +6,18 @@ import base64
 import binascii
 import errno
 import os
+import re
 import ssl
 from http import HTTPStatus
+from typing import Final
 
 import aiohttp
 import msgspec
 
 from podwright.objects import PodwrightError, timestamp_text
+
+_MISSING_RIGHT: Final = re.compile(r'cannot \w+ (resource|path) "[^"]*"( in API group "[^"]*")?')
+"""Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/errors.go"""
 
 
 class ConnectionSettingsError(PodwrightError):
@@ -36,6 +41,9 @@ class RejectedRequest(PodwrightError):  # noqa: N818 - named for what it is
         The reason of the Status object, such as Expired; "" without one.
     retry_after_seconds : float
         What the server demands; 0 without it.
+    missing_right : str
+        The verb, the resource and the API group that RBAC does not grant; "" for other reasons,
+        such as admission.
     """
 
     is_remote = True
@@ -47,6 +55,16 @@ class RejectedRequest(PodwrightError):  # noqa: N818 - named for what it is
         self.status = status
         self.reason = reason
         self.retry_after_seconds = retry_after_seconds
+        found = _MISSING_RIGHT.search(message)
+        self.missing_right = "" if found is None else found[0]
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether a later attempt may succeed: the server is overloaded, or has failed."""
+        return (
+            self.status == HTTPStatus.TOO_MANY_REQUESTS
+            or self.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        )
 
 
 class _Details(msgspec.Struct, frozen=True):
@@ -108,10 +126,11 @@ def _rejection_text(found: StatusObject, status: int, what: str, token: str) -> 
             f"{what}: the server rejects the credentials{expiry} (401 Unauthorized); log in again, "
             "or renew the token or the certificate in the kubeconfig"
         )
-    if status == HTTPStatus.FORBIDDEN:
+    # The status is 403, but 422 if a strategy checks further rights within a request.
+    if _MISSING_RIGHT.search(text):
         return (
-            f"{what}: {text}; let an administrator grant it: reading needs a ClusterRole with the "
-            "verbs get, list and watch"
+            f"{what}: {text}; let an administrator grant it: deploy/reader has the rights of what "
+            "reads, deploy/scheduler those of podwright scheduler"
         )
     return f"{what}: {text} (status {status})"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Any, Final, Self
@@ -34,6 +34,7 @@ _RELOAD_NS: Final = 60 * 1_000_000_000
 """How often token files are read again, as client-go does."""
 
 Query = Mapping[str, str]
+OnReply = Callable[[str, str, int, float], None]
 
 
 class ReadConnection:
@@ -47,12 +48,21 @@ class ReadConnection:
     address : ClusterAddress
     per_second, burst : float, int
         How many requests start per second, and at once; a watch is one request.
+    on_reply : callable, optional
+        Called with the verb, the address of the server, the status, and the seconds until the
+        reply begins, of each request.
     """
 
     def __init__(
-        self, address: ClusterAddress, *, per_second: float = PER_SECOND, burst: int = BURST
+        self,
+        address: ClusterAddress,
+        *,
+        per_second: float = PER_SECOND,
+        burst: int = BURST,
+        on_reply: OnReply | None = None,
     ) -> None:
         self._address = address
+        self._on_reply = on_reply
         self._limit = TokenBucket(per_second, burst)
         self._access: Access | None = None
         self._opened: aiohttp.ClientSession | None = None
@@ -145,13 +155,20 @@ class ReadConnection:
 
     async def _get(self, path: str, query: Query, seconds: float) -> aiohttp.ClientResponse:
         await self._prepare()
+        began = time.monotonic()
         with connection_failures(self.access.server):
-            return await self._session.get(
+            response = await self._session.get(
                 f"{self.access.server}{path}",
                 params=query,
                 allow_redirects=False,
                 **self._request_options(seconds),
             )
+        self._replied("GET", response.status, began)
+        return response
+
+    def _replied(self, verb: str, status: int, began: float) -> None:
+        if self._on_reply is not None:
+            self._on_reply(verb, self.access.server, status, time.monotonic() - began)
 
     async def _prepare(self) -> None:
         """Wait for the rate limit, and renew credentials that may have changed."""

@@ -5,6 +5,7 @@ Only the target of a sync or a replay and the live scheduler use it; an import c
 
 from __future__ import annotations
 
+import time
 from http import HTTPStatus
 from typing import Final, Literal
 
@@ -39,6 +40,7 @@ class WriteConnection(ReadConnection):
         for attempt in range(2):
             options = self._request_options(_REPLY_SECONDS)
             options["headers"]["Content-Type"] = content_type
+            began = time.monotonic()
             with connection_failures(self.access.server):
                 async with self._session.request(
                     verb,
@@ -48,6 +50,7 @@ class WriteConnection(ReadConnection):
                     allow_redirects=False,
                     **options,
                 ) as response:
+                    self._replied(verb, response.status, began)
                     found: bytes = await response.read()
             if response.status == HTTPStatus.UNAUTHORIZED and not attempt:
                 await self._reload()  # the request was not executed

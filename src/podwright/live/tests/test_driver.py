@@ -93,6 +93,52 @@ def test_pods_are_bound_while_calls_are_under_way():
     assert asyncio.run(run()) == 3
 
 
+def test_a_driver_that_does_not_run_takes_changes_and_begins_no_calls():
+    """Let a replica that waits for the Lease follow the cluster."""
+
+    async def run() -> tuple[int, int]:
+        held = Held()
+        held.answers.set()
+        made = machine()
+        driver = LiveDriver(made, made.handle, held)
+        node, pods = make_node("n", cpu="2"), [make_pod(f"p{n}", cpu="100m") for n in range(3)]
+        for each in (node, *pods):
+            driver.put(encode(each))
+        driver.put(encode(with_node_name(pods[0], "n")))  # by the leader
+        driver.delete("v1", "Pod", "default/p1")
+        await turns()
+        waiting = len(held.calls)
+        running = asyncio.create_task(driver.run())
+        await turns()
+        await driver.finish(5)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        assert [pod.key for pod in driver.pods()] == ["default/p0", "default/p2"]
+        return waiting, driver.bindings
+
+    assert asyncio.run(run()) == (0, 1)
+
+
+def test_the_time_of_decisions_is_measured():
+    async def run() -> Machine:
+        held = Held()
+        held.answers.set()
+        made = machine()
+        driver = LiveDriver(made, made.handle, held)
+        driver.put(encode(make_node("n", cpu="2")))
+        driver.put(encode(make_pod("p", cpu="100m")))
+        running = asyncio.create_task(driver.run())
+        await turns()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        return made
+
+    name = "scheduler_scheduling_algorithm_duration_seconds"
+    found = asyncio.run(run()).metrics_snapshot().distribution(name)
+    assert found.count == 1
+    assert found.total > 0
+
+
 def bound_once(expiry_ns: int, *, is_shown: bool, expires: bool) -> tuple[Machine, list[str]]:
     """Bind a pod that fills its node, then add a second one; return the machine and the bound."""
 

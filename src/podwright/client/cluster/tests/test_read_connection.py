@@ -131,11 +131,19 @@ def rejected(status, body, headers=None, token="t"):
 
 def test_rejections_say_what_to_do():
     assert "log in again" in str(rejected(401, {"message": "Unauthorized"}))
-    forbidden = rejected(403, {"message": 'pods is forbidden: User "x" cannot list', "code": 403})
-    assert 'User "x" cannot list' in str(forbidden)
-    assert "ClusterRole with the verbs get, list and watch" in str(forbidden)
+    lacks = 'User "x" cannot list resource "pods" in API group "" at the cluster scope'
+    # A strategy that checks a further right within a request rejects it as invalid.
+    for status in (403, 422):
+        forbidden = rejected(status, {"message": f"pods is forbidden: {lacks}", "code": status})
+        assert lacks in str(forbidden)
+        assert "let an administrator grant it: deploy/reader has the rights" in str(forbidden)
+        assert forbidden.missing_right == 'cannot list resource "pods" in API group ""'
+    denied = rejected(403, {"message": "admission webhook denied the request", "code": 403})
+    assert "administrator" not in str(denied)
+    assert denied.missing_right == ""
     busy = rejected(429, {"message": "too many"}, {"Retry-After": "7"})
     assert (busy.status, busy.retry_after_seconds) == (429, 7)
+    assert [each.is_passing for each in (busy, denied, rejected(500, {}))] == [True, False, True]
 
 
 def test_an_expired_token_says_until_when_it_was_valid(tmp_path):
