@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from podwright.controllers.kinds import POD
 from podwright.controllers.lister import Lister
-from podwright.objects import KubernetesObject, NamespacedName, Pod
+from podwright.objects import KubernetesObject, NamespacedName, Pod, Volume
 
 
 def claims_of(pod: Pod) -> Iterator[NamespacedName]:
     """Yield the keys of the claims of a pod, including those of its ephemeral volumes."""
-    for volume in pod.spec.volumes:
+    return _claims_of(pod, pod.spec.volumes)
+
+
+def mounted_claims_of(pod: Pod) -> Iterator[NamespacedName]:
+    """Yield the keys of the claims that containers of a pod use, as file systems or as devices.
+
+    Upstream: pkg/volume/util/util.go, GetPodVolumeNames
+    """
+    spec = pod.raw["spec"]
+    used = {
+        entry["name"]
+        for field in ("initContainers", "containers", "ephemeralContainers")
+        for container in spec.get(field) or ()
+        for uses in ("volumeMounts", "volumeDevices")
+        for entry in container.get(uses) or ()
+    }
+    return _claims_of(pod, (volume for volume in pod.spec.volumes if volume.name in used))
+
+
+def _claims_of(pod: Pod, volumes: Iterable[Volume]) -> Iterator[NamespacedName]:
+    for volume in volumes:
         if volume.persistent_volume_claim is not None:
             yield f"{pod.namespace}/{volume.persistent_volume_claim.claim_name}"
         elif volume.ephemeral is not None:

@@ -4,12 +4,12 @@ The controller attaches the volumes of bound claims when their pods are on a nod
 them when no pod needs them there. A volume that only one node can use is attached to another node
 when it is detached from the first. The driver, which confirms an attachment in a real cluster, is
 simulated by the controller: an attachment is confirmed at once. So is what kubelets report: the
-volumes that the pods of a node use.
+volumes that containers on a node use. A volume that no container uses is attached, but not in use.
 
 Attachments with other names, which users have created, are left alone.
 
 Upstream: pkg/controller/volume/attachdetach/reconciler/reconciler.go;
-pkg/volume/csi/csi_attacher.go
+pkg/volume/csi/csi_attacher.go; pkg/kubelet/volumemanager/volume_manager.go, GetVolumesInUse
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from podwright.controllers.interface import (
 )
 from podwright.controllers.kinds import NODE, POD, PV, PVC, VOLUME_ATTACHMENT, GroupKind
 from podwright.controllers.lister import Lister
-from podwright.controllers.pvc_users import PvcUsers, claims_of
+from podwright.controllers.pvc_users import PvcUsers, claims_of, mounted_claims_of
 from podwright.controllers.stateless import StatelessController
 from podwright.objects import (
     CSIDriver,
@@ -122,7 +122,7 @@ class AttachDetachController(StatelessController):
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Attach and detach the volumes of a node."""
         desired = dict(self._desired(key))
-        in_use = self._unique_names(desired) if self._has_kubelets else None
+        in_use = self._in_use(desired) if self._has_kubelets else None
         actions: list[ControllerAction] = []
         attached: list[str] = []
         for name in self._attached.get(key, ()):
@@ -166,17 +166,27 @@ class AttachDetachController(StatelessController):
         for _, pod in sorted(self._lister.pods_on(node).items()):
             if pod.is_terminal:
                 continue
-            for key in claims_of(pod):
-                claim = self._lister.get(PVC, key)
-                if isinstance(claim, PersistentVolumeClaim) and claim.spec.volume_name:
-                    users.setdefault(claim.spec.volume_name, []).append(pod)
+            for name in self._volumes(claims_of(pod)):
+                users.setdefault(name, []).append(pod)
         for name, pods in users.items():
             if self._attachable(name) is not None:
                 yield name, pods
 
-    def _unique_names(self, volumes: Iterable[str]) -> list[str]:
-        found = map(self._attachable, volumes)
+    def _in_use(self, desired: dict[str, list[Pod]]) -> list[str]:
+        """Return the unique names of the volumes that containers use, sorted."""
+        found = [
+            self._attachable(volume)
+            for volume, pods in desired.items()
+            if any(volume in self._volumes(mounted_claims_of(pod)) for pod in pods)
+        ]
         return sorted(source.unique_name for source in found if source is not None)
+
+    def _volumes(self, claims: Iterable[NamespacedName]) -> Iterator[str]:
+        """Yield the names of the volumes of bound claims."""
+        for key in claims:
+            claim = self._lister.get(PVC, key)
+            if isinstance(claim, PersistentVolumeClaim) and claim.spec.volume_name:
+                yield claim.spec.volume_name
 
     def _attachable(self, name: str) -> CSIPersistentVolumeSource | None:
         """Return the source of a volume if it has to be attached."""

@@ -39,8 +39,10 @@ def a_claim(**spec):
     return document("PersistentVolumeClaim", "data", namespace="default", spec=kept)
 
 
-def user(name, node="n1", **more):
-    return a_pod(name, nodeName=node, volumes=USES_DATA, **more)
+def user(name, node="n1", **uses):
+    uses = uses or {"volumeMounts": [{"name": "data", "mountPath": "/data"}]}
+    containers = [{"name": "main", "image": "app", **uses}]
+    return a_pod(name, nodeName=node, volumes=USES_DATA, containers=containers)
 
 
 def name_on(node):
@@ -84,6 +86,20 @@ def test_kubelets_outside_report_the_volumes_in_use():
     cluster.add(document("Node", "n1"), a_volume(), a_claim(), user("web"))
     assert attached(cluster, "n1")
     assert in_use(cluster, "n1") is None
+
+
+@pytest.mark.parametrize(
+    ("uses", "is_in_use"),
+    [
+        ({"volumeMounts": [{"name": "data", "mountPath": "/data"}]}, True),
+        ({"volumeDevices": [{"name": "data", "devicePath": "/dev/data"}]}, True),
+        ({"volumeMounts": []}, False),
+    ],
+)
+def test_volumes_that_no_container_uses_are_attached_but_not_in_use(cluster, uses, is_in_use):
+    cluster.add(a_volume(), a_claim(), user("web", **uses))
+    assert attached(cluster, "n1") == [f"kubernetes.io/csi/{DRIVER}^vol-1"]
+    assert in_use(cluster, "n1") == (attached(cluster, "n1") if is_in_use else None)
 
 
 def test_a_status_that_is_overwritten_is_written_again(cluster):
