@@ -119,7 +119,7 @@ class Kubelet:
                     return self._written([event], pod, record, status, None)
         if pod.status.phase in TERMINAL_PHASES and not record.is_finished:
             for known in record.containers.values():
-                known.running = None
+                known.running = known.starting = None
             record.is_finished = True
         was_finished = record.is_finished
         sync = PodSync(pod, record, node, now_ns=now_ns, seed=self._seed)

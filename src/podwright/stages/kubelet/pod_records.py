@@ -56,6 +56,21 @@ class ProbeRecord(msgspec.Struct):
     failures: int = 0
 
 
+class Hook(msgspec.Struct, frozen=True):
+    """A lifecycle hook that was started.
+
+    Attributes
+    ----------
+    ends_ns : int, optional
+        None if it does not end by itself.
+    error : str
+        Why it fails; empty if it succeeds.
+    """
+
+    ends_ns: int | None
+    error: str = ""
+
+
 class RunRecord(msgspec.Struct):
     """A running container.
 
@@ -71,6 +86,7 @@ class RunRecord(msgspec.Struct):
         Whether it is being stopped.
     spec : Document
         The container that was started, to find changes of it.
+    post_start : Hook, optional
     """
 
     started_ns: int
@@ -85,6 +101,7 @@ class RunRecord(msgspec.Struct):
     is_stopping: bool = False
     is_started: bool = False
     is_ready: bool = False
+    post_start: Hook | None = None
     startup: ProbeRecord | None = None
     readiness: ProbeRecord | None = None
     liveness: ProbeRecord | None = None
@@ -95,6 +112,9 @@ class ContainerRecord(msgspec.Struct):
 
     Attributes
     ----------
+    starting : RunRecord, optional
+        A run whose post-start hook has not succeeded yet. The status does not have it, and nothing
+        else of the pod starts meanwhile.
     ended : Ended, optional
         Its last run, if it does not run.
     last : Ended, optional
@@ -114,6 +134,7 @@ class ContainerRecord(msgspec.Struct):
     name: str
     kind: ContainerKind
     restart_count: int = 0
+    starting: RunRecord | None = None
     running: RunRecord | None = None
     ended: Ended | None = None
     last: Ended | None = None
@@ -187,6 +208,11 @@ class PodRecord(msgspec.Struct):
     def running(self) -> list[ContainerRecord]:
         """The containers that run."""
         return [each for each in self.containers.values() if each.running is not None]
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether the post-start hook of a container runs, or its container is stopped for it."""
+        return any(each.starting is not None for each in self.containers.values())
 
 
 def containers_of(spec: Document) -> list[tuple[ContainerKind, Document]]:

@@ -6,7 +6,7 @@ the times at which something else happens. `pod_status` makes the status of the 
 The order is upstream's: the sandbox with the volumes and the devices; ephemeral containers; init
 containers one after another, where a sidecar only has to be started; app containers. A pod that is
 deleted, or whose deadline has passed, is stopped: app containers first, then sidecars, the last one
-first.
+first. While a post-start hook runs, its container is not reported as running, and no other starts.
 
 Upstream: pkg/kubelet/kubelet.go, SyncPod; pkg/kubelet/kuberuntime/kuberuntime_manager.go
 """
@@ -21,6 +21,7 @@ from podwright.objects import Document, Pod
 from podwright.stages.kubelet.claimed_volumes import waiting_volumes
 from podwright.stages.kubelet.container_files import ContainerFiles
 from podwright.stages.kubelet.device_claims import PrepareError, prepared_claims
+from podwright.stages.kubelet.hooks import start_hook
 from podwright.stages.kubelet.images import Image, pull_error, read_image
 from podwright.stages.kubelet.kubelet_node import KubeletNode
 from podwright.stages.kubelet.pod_records import (
@@ -44,7 +45,6 @@ from podwright.stages.kubelet.probes import (
 from podwright.stages.kubelet.programs import (
     EXIT_AT_SIGTERM_NS,
     KILLED,
-    command_run,
     program_of,
 )
 from podwright.stages.kubelet.references import ObjectReader, environment_error, volume_error
@@ -65,6 +65,8 @@ _SYNC_RETRY_NS: Final = 10 * SECOND_NS
 _MOUNT_BACK_OFF_NS: Final = SECOND_NS // 2
 _MOUNT_BACK_OFF_MAX_NS: Final = 122 * SECOND_NS
 _GRACE_SECONDS: Final = 30
+_SHUTDOWN_NS: Final = 2 * SECOND_NS
+"""The least time between SIGTERM and SIGKILL, also after a hook that used up the grace period."""
 _ROUNDS_MAX: Final = 100
 
 
@@ -224,6 +226,9 @@ class PodSync:
         """Execute probes and end containers that are due; return whether one ended."""
         has_ended = False
         specs = {container["name"]: container for _, container in containers_of(self._spec)}
+        for known in self._record.containers.values():
+            if known.starting is not None:
+                self._advance_start(known, known.starting)
         for known in self._record.running:
             run = known.running
             assert run is not None
@@ -253,14 +258,21 @@ class PodSync:
         message: str = "",
     ) -> None:
         """Begin to stop a container: its hook, SIGTERM, and SIGKILL after the grace period."""
-        run, now_ns = known.running, self._now_ns
+        run, now_ns = known.running or known.starting, self._now_ns
         assert run is not None
         run.is_stopping = True
         self._container_event(
             known, "Normal", "Killing", message or f"Stopping container {known.name}"
         )
-        deadline_ns = now_ns + grace_ns
-        signal_ns = now_ns + (self._pre_stop_ns(known, container) if grace_ns else 0)
+        signal_ns, deadline_ns = now_ns, now_ns + grace_ns
+        if grace_ns:
+            has_file = self._files.reader(known, container)
+            hook = start_hook("preStop", container, self._document, has_file, now_ns)
+            if hook.error:
+                note = "PreStopHook failed"
+                self._container_event(known, "Warning", "FailedPreStopHook", note)
+            signal_ns = deadline_ns if hook.ends_ns is None else min(hook.ends_ns, deadline_ns)
+            deadline_ns = max(deadline_ns, signal_ns + _SHUTDOWN_NS)
         annotations = self._metadata.get("annotations") or {}
         least_ns = None
         if STOP_DELAY in annotations and self._record.stop_ns is not None:
@@ -272,28 +284,6 @@ class PodSync:
             ends_ns, exit_code = min(now_ns + max(least_ns, 0), deadline_ns), 0
         if run.ends_ns is None or ends_ns < run.ends_ns:
             run.ends_ns, run.exit_code, run.message = ends_ns, exit_code, ""
-
-    def _pre_stop_ns(self, known: ContainerRecord, container: Document) -> int:
-        hook = (container.get("lifecycle") or {}).get("preStop") or {}
-        if "sleep" in hook:
-            return int(hook["sleep"].get("seconds") or 0) * SECOND_NS
-        duration_ns, exit_code = self._hook_run(known, container, hook)
-        if exit_code:
-            self._container_event(known, "Warning", "FailedPreStopHook", "PreStopHook failed")
-        return duration_ns
-
-    def _hook_run(
-        self, known: ContainerRecord, container: Document, hook: Document
-    ) -> tuple[int, int]:
-        """Return how long the command of a hook runs, and its exit code."""
-        command = (hook.get("exec") or {}).get("command")
-        if not command:
-            return 0, 0
-        has_file = self._files.reader(known, container)
-        run = command_run(container, self._document, command, has_file=has_file)
-        if run is None:
-            return 0, 0
-        return (run.duration_ns or 0), run.exit_code
 
     # ------------------------------------------------------------------------------ probes
 
@@ -308,6 +298,12 @@ class PodSync:
             run.is_ready = run.readiness.is_success
         if run.liveness is not None:
             self._execute("liveness", known, run, container)
+
+    def _begin_startup(self, run: RunRecord, container: Document) -> None:
+        if "startupProbe" in container:
+            run.startup = new_probe("startup", container["startupProbe"], run.started_ns)
+        else:
+            self._begin_probes(run, container, run.started_ns)
 
     def _begin_probes(self, run: RunRecord, container: Document, begin_ns: int) -> None:
         """Begin the probes of a container that has started."""
@@ -359,6 +355,8 @@ class PodSync:
             return False
         is_blocked = has_started = False
         for kind, container in containers_of(self._spec):
+            if record.is_starting:
+                return has_started
             known = record.containers[container["name"]]
             if kind == "ephemeral":
                 if known.running is None and known.ended is None:
@@ -375,7 +373,8 @@ class PodSync:
                 is_blocked = known.running is None or not known.running.is_started
             else:
                 has_started |= self._start_app(known, container)
-        if not has_started and not record.is_finished and self._is_completed():
+        is_idle = not has_started and not record.is_starting and not record.is_finished
+        if is_idle and self._is_completed():
             self._finish()
         return has_started
 
@@ -602,45 +601,68 @@ class PodSync:
         return is_new
 
     def _run_container(self, known: ContainerRecord, container: Document) -> None:
+        """Start a container and its post-start hook."""
         record, now_ns = self._record, self._now_ns
+        restart_count = known.restart_count
         if known.ended is not None:
-            known.restart_count += 1
+            restart_count += 1
             count_restart(known, now_ns)
-        identity = container_id(record.uid, known.name, known.restart_count)
+        identity = container_id(record.uid, known.name, restart_count)
         counter = int.from_bytes(blake2b(identity.encode(), digest_size=8).digest(), "big")
+        has_file = self._files.reader(known, container)
         program = program_of(
             container,
             self._document,
             kind=known.kind,
-            has_file=self._files.reader(known, container),
+            has_file=has_file,
             seed=self._seed,
             counter=counter,
         )
-        ends_ns = None if program.duration_ns is None else now_ns + program.duration_ns
-        run = RunRecord(
+        known.starting = run = RunRecord(
             now_ns,
             identity,
-            ends_ns,
+            None if program.duration_ns is None else now_ns + program.duration_ns,
             program.exit_code,
             program.message,
             program.changes,
             program.handles_sigterm,
             container,
+            post_start=start_hook("postStart", container, self._document, has_file, now_ns),
         )
-        known.last, known.ended, known.running = known.ended, None, run
-        known.waiting, known.must_restart = None, False
-        if "startupProbe" in container:
-            run.startup = new_probe("startup", container["startupProbe"], now_ns)
-        else:
-            self._begin_probes(run, container, now_ns)
+        known.must_restart = False
         self._container_event(known, "Normal", "Created", "Container created")
         self._container_event(known, "Normal", "Started", "Container started")
-        hook = (container.get("lifecycle") or {}).get("postStart") or {}
-        duration_ns, exit_code = self._hook_run(known, container, hook)
-        if exit_code:
+        self._advance_start(known, run)
+
+    def _advance_start(self, known: ContainerRecord, run: RunRecord) -> None:
+        """Let a container run if its post-start hook has succeeded; stop it if the hook failed.
+
+        A pod that is stopped meanwhile interrupts the hook.
+        """
+        hook = run.post_start
+        assert hook is not None, "a container starts without the state of its hook"
+        is_over = hook.ends_ns is not None and hook.ends_ns <= self._now_ns
+        is_interrupted = self._record.stop_ns is not None
+        if not run.is_stopping and ((is_over and hook.error) or (is_interrupted and not is_over)):
             self._container_event(known, "Warning", "FailedPostStartHook", "PostStartHook failed")
-            run.is_stopping, run.is_ready = True, False
-            run.ends_ns, run.exit_code, run.reason = now_ns + duration_ns, KILLED, "Error"
+            if not is_interrupted:
+                self._stop(known, run.spec, self._grace_ns(), "FailedPostStartHook")
+        if run.is_stopping and not is_interrupted:
+            assert run.ends_ns is not None, "a container that is stopped ends"
+            if run.ends_ns <= self._now_ns:
+                self._set_running(known, run)
+                self._end(known, run)
+                known.waiting = ("PostStartHookError", hook.error)
+        elif is_over or is_interrupted:
+            self._set_running(known, run)
+            if not run.is_stopping:
+                self._begin_startup(run, run.spec)
+
+    @staticmethod
+    def _set_running(known: ContainerRecord, run: RunRecord) -> None:
+        known.restart_count += known.ended is not None
+        known.last, known.ended = known.ended, None
+        known.running, known.starting, known.waiting = run, None, None
 
     # ------------------------------------------------------------------------- due, Events
 
@@ -652,7 +674,14 @@ class PodSync:
         )
 
     def _collect_due(self) -> None:
-        """Collect the times at which running containers end or are probed."""
+        """Collect the times at which hooks and containers end, or are probed."""
+        for known in self._record.containers.values():
+            start = known.starting
+            if start is None or start.post_start is None:
+                continue
+            due_ns = start.ends_ns if start.is_stopping else start.post_start.ends_ns
+            if due_ns is not None:
+                self._due(due_ns)
         for known in self._record.running:
             run = known.running
             assert run is not None
