@@ -13,6 +13,7 @@ import ssl
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,14 @@ def test_it_schedules_and_stops_cleanly(tmp_path, number):
         assert cluster.end(number) == 0
         assert cluster.text().splitlines()[-1] == "stopped"
         assert "Traceback" not in cluster.text()
+
+
+def test_the_time_is_the_real_time_however_long_the_start_took(tmp_path):
+    with up(tmp_path) as cluster:
+        before = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        _, made = cluster.send("POST", PODS, pod("web"))
+        after = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        assert before <= made["metadata"]["creationTimestamp"] <= after
 
 
 def test_the_token_of_the_kubeconfig_is_valid(tmp_path):

@@ -36,19 +36,21 @@ def _priority_class(name: str, value: int, description: str) -> Document:
     }
 
 
+SYSTEM_PRIORITY_CLASSES: Final = ("system-cluster-critical", "system-node-critical")
+
 BOOTSTRAP_OBJECTS: Final = (
     *(
         encode(namespace(name))
         for name in ("default", "kube-node-lease", "kube-public", "kube-system")
     ),
     _priority_class(
-        "system-cluster-critical",
+        SYSTEM_PRIORITY_CLASSES[0],
         2_000_000_000,
         "Used for system critical pods that must run in the cluster, but can be moved to another"
         " node if necessary.",
     ),
     _priority_class(
-        "system-node-critical",
+        SYSTEM_PRIORITY_CLASSES[1],
         2_000_001_000,
         "Used for system critical pods that must not be moved from their current node.",
     ),

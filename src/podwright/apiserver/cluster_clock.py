@@ -85,6 +85,11 @@ class ClusterClock:
         self._begin()
         self._is_paused = False
 
+    def set_to_real_time(self) -> None:
+        """Advance the time to the real time, if a pause has let it fall behind."""
+        self._last_ns = max(self.now_ns(), min(self._read_ns(), END_NS))
+        self._begin()
+
     def set_speed(self, speed: float) -> None:
         """Let the time pass at another speed from now on.
 

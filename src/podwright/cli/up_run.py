@@ -202,6 +202,9 @@ def run_up(options: UpOptions, setup: Setup) -> None:
 
         def turns() -> TurnLoop:
             clock.resume()
+            if options.speed == 1.0:
+                # Clients compute ages with their own clocks, and a start can take long.
+                clock.set_to_real_time()
             return TurnLoop(cluster, clock, followers)
 
         serve(

@@ -114,7 +114,8 @@ class CronJobController(StatelessController):
         actions = self._clean_up_finished(cron_job, spec, jobs)
         actions.extend(self._update_active(cron_job, status, jobs))
         if cron_job.metadata.deletion_timestamp is None and not spec.suspend:
-            running = [job for job in jobs if not _is_finished(job)]
+            active = {entry["uid"] for entry in status.get("active") or ()}
+            running = [job for job in jobs if job.uid in active]
             actions.extend(self._start_due(cron_job, spec, status, running, now_ns))
         if status != section(cron_job, "status"):
             removed = {name: None for name in section(cron_job, "status") if name not in status}
@@ -152,14 +153,26 @@ class CronJobController(StatelessController):
     def _update_active(
         self, cron_job: KubernetesObject, status: Document, jobs: Sequence[KubernetesObject]
     ) -> list[ControllerAction]:
-        """Set the active jobs and the last successful time in the status."""
+        """Set the active jobs and the last successful time in the status.
+
+        Notes
+        -----
+        Upstream adds a job when it is created, before it is observed. Unfinished jobs that somebody
+        else gave to the cron job are only reported, at each sync.
+        """
         actions: list[ControllerAction] = []
         known = {entry.get("uid") for entry in status.get("active") or ()}
         active: list[Document] = []
         last_ns = timestamp_ns(status.get("lastSuccessfulTime")) or 0
         for job in jobs:
             if not _is_finished(job):
-                active.append(_reference(job))
+                if job.uid in known or SCHEDULED_AT in job.metadata.annotations:
+                    active.append(_reference(job))
+                else:
+                    note = f"Saw a job that the controller did not create or forgot: {job.name}"
+                    actions.append(
+                        event_by(self.name, cron_job, "UnexpectedJob", note, is_warning=True)
+                    )
                 continue
             outcome = _outcome(job)
             if job.uid in known:

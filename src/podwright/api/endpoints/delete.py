@@ -12,6 +12,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from podwright.api.bootstrap_objects import SYSTEM_PRIORITY_CLASSES
 from podwright.api.deletion import FOREGROUND, ORPHAN, Propagation
 from podwright.api.endpoints import strategies
 from podwright.api.endpoints.bodies import read_object, type_meta
@@ -34,7 +35,7 @@ from podwright.api.endpoints.responses import (
     object_reply,
     parts_of,
 )
-from podwright.api.endpoints.status_errors import bad_request, conflict, success
+from podwright.api.endpoints.status_errors import bad_request, conflict, forbidden, success
 from podwright.api.endpoints.write import attributes_of
 from podwright.objects import KubernetesObject
 from podwright.schema import decode
@@ -50,6 +51,7 @@ def delete(backend: Backend, call: Call) -> HttpReply:
     """Delete the named object, or mark it as terminating."""
     options = delete_options(_options_body(call), call.request)
     _warn_about_pods(call, options)
+    _check_system_class(call)
     current = backend.store.get(call.resource.storage, call.key)
     if current is None:
         raise call.missing()
@@ -65,6 +67,20 @@ def _warn_about_pods(call: Call, options: DeleteOptions) -> None:
     is_job = strategies.key_of(call.resource) == ("batch", "Job")
     if is_job and options.propagation is None and options.orphans is None:
         call.warnings.append(_PRESERVED)
+
+
+def _check_system_class(call: Call) -> None:
+    """Check that the name is not that of a system priority class.
+
+    Deletions of collections do not check it.
+
+    Upstream: pkg/registry/scheduling/priorityclass/storage/storage.go
+    """
+    resource = call.resource
+    is_class = strategies.key_of(resource) == ("scheduling.k8s.io", "PriorityClass")
+    if is_class and call.info.name in SYSTEM_PRIORITY_CLASSES:
+        message = "this is a system priority class and cannot be deleted"
+        raise forbidden(resource.group, resource.plural, call.info.name, message)
 
 
 def _options_body(call: Call) -> dict[str, Any] | None:

@@ -58,7 +58,7 @@ def scale_resource() -> Resource:
 
 
 def scale_of(resource: Resource, document: Document) -> Document:
-    """Return the Scale of a workload."""
+    """Return the Scale of a workload, without managed fields: replies do not have them."""
     metadata, spec = document.get("metadata") or {}, document.get("spec") or {}
     status: Document = document.get("status") or {}
     own = {
@@ -66,9 +66,6 @@ def scale_of(resource: Resource, document: Document) -> Document:
         for name in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
         if name in metadata
     }
-    entries = scale_entries(metadata.get("managedFields"), _paths(resource))
-    if entries:
-        own["managedFields"] = entries
     kind = scale_resource().kind
     if resource.scale_paths is not None:
         return kind.go_form(
@@ -86,6 +83,12 @@ def scale_of(resource: Resource, document: Document) -> Document:
         },
     }
     return kind.go_form(scale)
+
+
+def _with_entries(resource: Resource, scale: Document, document: Document) -> Document:
+    """Return a Scale with the managed fields of its workload."""
+    entries = scale_entries(document["metadata"].get("managedFields"), _paths(resource))
+    return scale | {"metadata": scale["metadata"] | ({"managedFields": entries} if entries else {})}
 
 
 def _paths(resource: Resource) -> Mapping[str, tuple[str, ...]]:
@@ -204,7 +207,7 @@ def _write(
 
     def make(current: Document | None) -> Document:
         assert current is not None, "a Scale creates nothing"
-        before = scale_of(resource, current)
+        before = _with_entries(resource, scale_of(resource, current), current)
         after = make_scale(before)
         if tracks_fields:
             after = fields.updated(

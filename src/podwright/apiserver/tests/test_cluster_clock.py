@@ -48,6 +48,21 @@ def test_a_resumed_clock_continues_from_where_it_was(real):
     assert not clock.is_paused
 
 
+def test_a_clock_that_was_paused_can_be_set_to_the_real_time(real):
+    clock = ClusterClock(read_ns=real)
+    clock.pause()
+    real.ns += 100
+    assert clock.now_ns() == 1_000
+    clock.resume()
+    clock.set_to_real_time()
+    assert clock.now_ns() == 1_100
+    real.ns += 5
+    assert clock.now_ns() == 1_105
+    clock.step(50)
+    clock.set_to_real_time()
+    assert clock.now_ns() == 1_155
+
+
 def test_a_step_of_a_running_clock_is_added(real):
     clock = ClusterClock(start_ns=0, read_ns=real)
     clock.step(1_000)

@@ -33,6 +33,17 @@ def a_cron_job(name: str = "c", *, seconds: int = 20, exit_code: int = 0, **spec
     return document("CronJob", name, api="batch/v1", namespace="default", spec=spec)
 
 
+def a_job_of(cron_job: Any, name: str) -> Any:
+    """Return a job as `kubectl create job --from` makes it."""
+    template = a_cron_job(seconds=600).raw["spec"]["jobTemplate"]["spec"]
+    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": cron_job.name}
+    owner |= {"uid": cron_job.uid, "controller": True}
+    metadata = {"ownerReferences": [owner]}
+    return document(
+        "Job", name, api="batch/v1", namespace="default", metadata=metadata, spec=template
+    )
+
+
 def cluster_with(*objects: Any) -> Cluster:
     cluster = Cluster((CronJobController, JobController))
     cluster.add(document("Node", "n1"))
@@ -87,6 +98,19 @@ def test_the_concurrency_policy_decides_about_a_running_job(policy, started, run
     assert len(cluster.status(CRON_JOB, "default/c")["active"]) == running
     said = cluster.event_notes("JobAlreadyActive")
     assert bool(said) == (policy == "Forbid")
+
+
+def test_a_job_that_somebody_else_created_is_reported_and_does_not_count():
+    cluster = cluster_with(a_cron_job(concurrencyPolicy="Forbid"))
+    made = a_job_of(cluster.get(CRON_JOB, "default/c"), "by-hand")
+    cluster.add(made)
+    cluster.run(MINUTE + 5)
+    note = "Saw a job that the controller did not create or forgot: by-hand"
+    assert set(cluster.event_notes("UnexpectedJob")) == {note}
+    assert jobs(cluster) == ["by-hand", f"c-{FIRST + 1}"]
+    active = cluster.status(CRON_JOB, "default/c")["active"]
+    assert [entry["name"] for entry in active] == [f"c-{FIRST + 1}"]
+    assert cluster.event_notes("JobAlreadyActive") == []
 
 
 def test_a_resumed_cron_job_creates_one_job():

@@ -188,3 +188,39 @@ def test_deleted_jobs_orphan_their_pods_by_default(server, query, finalizers, is
     assert (found.header("warning") is not None) == is_warned
     stored = server.store.get(("batch", "Job"), "default/j")
     assert (None if stored is None else list(stored.metadata.finalizers)) == finalizers
+
+
+CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+
+
+@pytest.mark.parametrize("name", ["system-node-critical", "system-cluster-critical"])
+def test_system_priority_classes_cannot_be_deleted(server, name):
+    status, error = server.reply("DELETE", f"{CLASSES}/{name}")
+    assert status == 403
+    assert error["message"] == (
+        f'priorityclasses.scheduling.k8s.io "{name}" is forbidden: this is a system priority class'
+        " and cannot be deleted"
+    )
+
+
+DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+
+
+def test_a_scale_has_no_managed_fields_but_its_writer_owns_the_replicas(server):
+    template = {"metadata": {"labels": {"app": "a"}}, "spec": pod("a")["spec"]}
+    spec = {"selector": {"matchLabels": {"app": "a"}}, "template": template, "replicas": 1}
+    document = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}}
+    server.reply("POST", f"{DEPLOYMENTS}?fieldManager=maker", document | {"spec": spec})
+    path = f"{DEPLOYMENTS}/a/scale"
+    _, scale = server.reply("GET", path)
+    assert "managedFields" not in scale["metadata"]
+    scale["spec"]["replicas"] = 3
+    _, scale = server.reply("PUT", f"{path}?fieldManager=scaler", scale)
+    assert scale["spec"] == {"replicas": 3}
+    assert "managedFields" not in scale["metadata"]
+    _, found = server.reply("GET", f"{DEPLOYMENTS}/a")
+    owners = {
+        entry["manager"]: "f:replicas" in entry["fieldsV1"].get("f:spec", {})
+        for entry in found["metadata"]["managedFields"]
+    }
+    assert owners == {"maker": False, "scaler": True}

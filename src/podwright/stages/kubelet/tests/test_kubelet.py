@@ -395,8 +395,9 @@ def test_a_failed_pre_stop_hook_is_reported():
     "hook", [{"sleep": {"seconds": 4}}, {"exec": {"command": ["sh", "-c", "sleep 4"]}}]
 )
 def test_a_container_is_not_running_before_its_post_start_hook_ends(hook):
-    probe = {"readinessProbe": {"httpGet": {"port": 80}, "initialDelaySeconds": 2}}
-    driver = run_of(pod_of(container(lifecycle={"postStart": hook}, **probe), container("next")))
+    probe = {"httpGet": {"port": 80}, "initialDelaySeconds": 2}
+    first = container(lifecycle={"postStart": hook}, readinessProbe=probe)
+    driver = run_of(pod_of(first, container("next")))
     driver.run(3.9)
     assert driver.status()["phase"] == "Pending"
     assert driver.state() == {"waiting": {"reason": "ContainerCreating"}}
