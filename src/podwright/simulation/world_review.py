@@ -6,7 +6,7 @@ can be in a review are kept, and the load is estimated before virtual time advan
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from podwright.objects import KubernetesObject, NamespacedName, Node, Pod
@@ -19,7 +19,7 @@ from podwright.simulation.input_review import (
 )
 from podwright.simulation.job_durations import jobs_without_duration
 from podwright.stages import Stage
-from podwright.store import GroupKind, kind_of
+from podwright.store import GroupKind, ObjectStore, kind_of
 
 _NEVER_IN_REVIEWS: Final = (Node, Pod)
 
@@ -31,30 +31,43 @@ class WorldReview:
     ----------
     stages : sequence of Stage, optional
         The stages of the world; the built-in ones if left out.
+    given : InputReview, optional
+        The review of the inputs, if it exists already: nothing is collected then.
+    is_new : bool
+        Whether the world is new: the load of a restored world is not estimated.
     """
 
-    def __init__(self, stages: Sequence[Stage] | None) -> None:
+    def __init__(
+        self, stages: Sequence[Stage] | None, given: InputReview | None, *, is_new: bool
+    ) -> None:
         self._staged = {(stage.group, stage.kind) for stage in stages or ()}
         self._starts_at_once = starts_at_once(stages)
-        self._given: dict[tuple[GroupKind, NamespacedName], KubernetesObject] = {}
+        self._given = given
+        self._added: dict[tuple[GroupKind, NamespacedName], KubernetesObject] = {}
         self._estimate: LoadEstimate | None = None
+        self._has_begun = given is not None or not is_new
 
     def add(self, obj: KubernetesObject) -> None:
         """Receive an object that a user creates or replaces."""
         # The many pods and nodes of a world are in no review, so they are not kept.
-        if not isinstance(obj, _NEVER_IN_REVIEWS):
-            self._given[kind_of(obj), obj.key] = obj
+        if self._given is None and not isinstance(obj, _NEVER_IN_REVIEWS):
+            self._added[kind_of(obj), obj.key] = obj
 
-    def begin(self, objects: Iterable[KubernetesObject]) -> None:
-        """Estimate the load of the initial objects."""
-        self._estimate = load_estimate(objects)
+    def begin(self, store: ObjectStore) -> None:
+        """Estimate the initial load, once: before time advances first."""
+        if not self._has_begun:
+            self._has_begun = True
+            objects = (obj for kind in store.kinds() for obj in store.list(kind).objects)
+            self._estimate = load_estimate(objects)
 
     def review(self) -> InputReview:
-        """Return the review of the objects so far."""
-        given = tuple(self._given.values())
+        """Return the review that was given, or that of the objects so far."""
+        if self._given is not None:
+            return self._given
+        added = tuple(self._added.values())
         return InputReview(
-            ignored_kinds=ignored_kinds(given, self._staged),
+            ignored_kinds=ignored_kinds(added, self._staged),
             estimate=self._estimate,
-            jobs_without_duration=jobs_without_duration(given) if self._starts_at_once else (),
+            jobs_without_duration=jobs_without_duration(added) if self._starts_at_once else (),
             starts_at_once=self._starts_at_once,
         )

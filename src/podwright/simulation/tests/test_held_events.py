@@ -9,7 +9,7 @@ import msgspec
 from podwright.config import ExtenderCall, ExtenderReply, read_configuration
 from podwright.machine import CycleDue, ObjectPut
 from podwright.simulation import World
-from podwright.simulation.world import ROUND_MAX
+from podwright.simulation.world_scheduler import ROUND_MAX
 from podwright.testing import make_node, make_pod
 
 EXTENDED = {

@@ -16,7 +16,8 @@ from podwright.schema import decode
 from podwright.simulation import endless_work
 from podwright.simulation.endless_work import WorldError
 from podwright.simulation.observers import KubernetesEvent
-from podwright.simulation.world import ROUND_MAX, World
+from podwright.simulation.world import World
+from podwright.simulation.world_scheduler import ROUND_MAX
 from podwright.stages.stage_reader import read_stages
 from podwright.testing import make_node, make_pod
 
