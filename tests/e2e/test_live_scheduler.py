@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import signal
 import subprocess
 import sys
@@ -118,6 +119,27 @@ def test_decisions_are_explained_from_rotated_runs_after_a_restart(cluster, tmp_
     for name in ("first", "second"):
         found = [each for each in runs if (each / "log").is_dir() and explains(each, name)]
         assert len(found) == 1, name
+
+
+def test_a_full_disk_delays_the_log_and_not_the_decisions(cluster, tmp_path):
+    folder = tmp_path / "run"
+    options = ("--server", cluster, "--run", str(folder), "--no-leader-elect")
+    with scheduling(tmp_path, "full", *options) as (process, log):
+        until(lambda: "scheduling" in log.read_text())
+        largest = max(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+        unlimited = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
+        # Its own output is shorter than the log.
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (largest, unlimited[1]))
+        send(cluster, "POST", PODS, new_pod("web", "3"))
+        assert until(lambda: node_of(cluster, "web")) == "large"
+        until(lambda: "cannot be written" in log.read_text())
+        send(cluster, "POST", PODS, new_pod("api", "3"))
+        assert until(lambda: node_of(cluster, "api")) == "large"
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, unlimited)
+        until(lambda: "the decision log is written again" in log.read_text())
+    assert process.returncode == 0
+    for name in ("web", "api"):
+        assert run(f"explain {name} --run {folder} -o name").stdout == "large\n"
 
 
 def got(connection: HTTPConnection, path: str) -> str:

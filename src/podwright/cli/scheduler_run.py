@@ -36,7 +36,7 @@ from podwright.live import (
 )
 from podwright.machine import Bind, DeletePod, SchedulerOptions
 from podwright.objects import DEFAULT_SCHEDULER_NAME
-from podwright.recording import Recorder, RotatingRecorder, record
+from podwright.recording import LogError, Recorder, RotatingRecorder, record
 
 _FLUSH_SECONDS: Final = 1.0
 _METRICS_PATH: Final = "/metrics"
@@ -177,11 +177,26 @@ def _close(recorder: Recorder | RotatingRecorder) -> None:
 
 
 async def _flush_regularly(recorder: Recorder | RotatingRecorder) -> None:
+    """Write the log every second.
+
+    A disk that is full for a while does not end the process: it schedules until the next block of
+    events must be written.
+    """
+    has_failed = False
     while True:
         await asyncio.sleep(_FLUSH_SECONDS)
-        recorder.log.flush()
-        if isinstance(recorder, RotatingRecorder) and recorder.rotate_if_due():
-            print_message(f"decisions are recorded in {recorder.path}")
+        try:
+            recorder.log.flush()
+            if isinstance(recorder, RotatingRecorder) and recorder.rotate_if_due():
+                print_message(f"decisions are recorded in {recorder.path}")
+        except LogError as error:
+            if not has_failed:
+                print_message(f"warning: {error}; the process ends if that takes long")
+            has_failed = True
+            continue
+        if has_failed:
+            print_message("the decision log is written again")
+            has_failed = False
 
 
 def _lease(configuration: KubeSchedulerConfiguration, options: LiveOptions) -> str:

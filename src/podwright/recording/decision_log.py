@@ -168,7 +168,11 @@ class DecisionLog:
         header = Header(
             podwright=__version__, setup=setup or Setup(), pace=pace, fingerprints=plain
         )
-        log._write(HEADER, header, first=0)
+        try:
+            log._write(HEADER, header, first=0)
+        except LogError:
+            log.abandon()
+            raise
         return log
 
     @classmethod

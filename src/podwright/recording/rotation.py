@@ -84,10 +84,19 @@ class RotatingRecorder:
             return False
         present = self.log
         path = self._next()
-        log = DecisionLog.create(
-            path / _LOG, present.header.setup, fingerprints=present.header.fingerprints
-        )
-        log.checkpoint(self.machine, is_whole=True)
+        try:
+            log = DecisionLog.create(
+                path / _LOG, present.header.setup, fingerprints=present.header.fingerprints
+            )
+            try:
+                log.checkpoint(self.machine, is_whole=True)
+            except LogError:
+                log.abandon()
+                raise
+        except LogError:
+            # The next attempt would leave another part of a folder.
+            shutil.rmtree(path, ignore_errors=True)
+            raise
         present.close()
         self.path = path
         self._recorder = Recorder(self.machine, log)

@@ -1,3 +1,4 @@
+import resource
 from functools import partial
 from pathlib import Path
 
@@ -58,6 +59,25 @@ def test_the_oldest_are_deleted_and_a_restart_goes_on_with_the_next_number(tmp_p
     again = recorder(tmp_path, kept_count=2)
     assert names(tmp_path) == ["000003", "000004"]
     again.log.close()
+
+
+@pytest.mark.parametrize(
+    "free_bytes", [pytest.param(64, id="no header"), pytest.param(450, id="a header alone")]
+)
+def test_a_full_disk_leaves_no_part_of_the_next_run(tmp_path, free_bytes):
+    rotating = recorder(tmp_path)
+    schedule(rotating, "a")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (free_bytes, before[1]))
+    try:
+        with pytest.raises(LogError, match="cannot be written"):
+            rotating.rotate_if_due()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert names(tmp_path) == ["000001"]
+    assert rotating.rotate_if_due()
+    assert names(tmp_path) == ["000001", "000002"]
+    rotating.log.close()
 
 
 def test_a_small_log_goes_on(tmp_path):
