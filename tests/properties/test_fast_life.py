@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from podwright.machine import ObjectPut
 from podwright.objects import decode_pod
+from podwright.stages import Lifecycle, ScheduleStage
 from podwright.stages.addresses import Addresses
 from podwright.stages.annotation_stages import default_stages
 from podwright.stages.effects import apply_patch_step
 from podwright.stages.fast_stages import status_step
 from podwright.stages.jq import _NoValue, _run, query
-from podwright.stages.lifecycle import Lifecycle, ScheduleStage
 from podwright.stages.patches import plain_patch, strategic_patch
 from podwright.stages.pod_annotations import EXIT_CODE, RUN_DELAY, RUN_JITTER, STOP_DELAY
 from podwright.stages.stage import Operator, PatchStep, Requirement, Stage, StageContext

@@ -13,25 +13,25 @@ Words used here:
   on. An object's change reschedules its stage only if the basis changes.
 - A *fast path* computes the new status of a common pod without documents and patches.
 
-Start with `stage.py` (the structure of a stage) and `lifecycle.py` (the state machine that plays
-stages). `fast_stages.py` and `annotation_stages.py` contain the built-in stages, and
-`stage_reader.py` reads Stage documents.
+Start with `stage.py` (the structure of a stage), `lifecycle.py` (the state machine that plays
+stages) and `stage_scheduler.py` (which one is next, and when). `fast_stages.py` and
+`annotation_stages.py` contain the built-in stages, and `stage_reader.py` reads Stage documents.
 """
 
 from podwright.api import RecordEvent
 from podwright.stages.annotation_stages import default_stages
 from podwright.stages.fast_stages import FAST_STAGES, fast_stages
-from podwright.stages.lifecycle import (
-    Lifecycle,
+from podwright.stages.lifecycle import Lifecycle
+from podwright.stages.lifecycle_events import (
     LifecycleAction,
     LifecycleEvent,
     ScheduleStage,
     StageDue,
-    StageError,
 )
 from podwright.stages.object_state import LifecycleState
 from podwright.stages.pod_annotations import EXIT_CODE, RUN_DELAY
 from podwright.stages.stage import Delay, FastPath, Requirement, Stage, Step, Weight
+from podwright.stages.stage_failures import StageError
 from podwright.stages.stage_reader import API_VERSION, read_stage, read_stages
 
 __all__ = [

@@ -9,9 +9,8 @@ current object. Its effects are actions: the changed object (`UpdateObject`), it
 (`DeleteObject`), a Kubernetes Event (`RecordEvent`). The driver executes them and delivers the
 resulting changes to the machine, which schedules the next stage.
 
-- A change reschedules only if it changes the basis: the stages that apply, their weights, and the
-  values that define delays. A new label does not make a pod run longer. (KWOK restarts the delay
-  with every change.)
+- A change reschedules only if it changes the basis (`stage_scheduler`): a new label does not make
+  a pod run longer. (KWOK restarts the delay with every change.)
 - A `StageDue` with the number of an earlier scheduled stage is ignored.
 - Draws depend on the seed, the object (kind, name, uid) and its schedule count, not on other
   objects. Adding a pod does not change the delays of others.
@@ -21,7 +20,8 @@ resulting changes to the machine, which schedules the next stage.
   timestamp that the removal sets, do not remove it again.
 - More than `PLAYS_AT_ONCE_MAX` stages of one object at one time are a loop: `StageError`.
 - With a kubelet, a bound pod to which no stage applies is synced by it, and each node renews its
-  lease. Stages take precedence: the kubelet is called again when no stage applies any more.
+  lease (`kubelet_syncs`). Stages take precedence: the kubelet is called again when no stage applies
+  any more.
 
 Work that is the same for many objects is done once: which stages apply to a class of pods
 (`stage_matching`), the schedule that follows (`stage_schedule`), and the shared parts of their
@@ -32,24 +32,14 @@ Upstream: KWOK's pkg/kwok/controllers/stage_controller.go and pod_controller.go
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from hashlib import blake2b
+from collections.abc import Collection, Iterable
 from typing import TypeAlias
 
 import msgspec
 
-from podwright.api import (
-    DeleteObject,
-    NodeDown,
-    NodeUp,
-    RecordEvent,
-    WriteRequest,
-)
-from podwright.cel import StageExpressionError
-from podwright.kernels.draw import DELAY_STREAM, STAGE_STREAM, draw
+from podwright.api import DeleteObject, NodeDown, NodeUp, RecordEvent, WriteRequest
 from podwright.machine import ObjectDeleted, ObjectPut
 from podwright.objects import (
-    SOURCE_UID,
     KubernetesObject,
     NamespacedName,
     Node,
@@ -59,28 +49,28 @@ from podwright.objects import (
 )
 from podwright.stages.addresses import Addresses
 from podwright.stages.annotation_stages import default_stages, stages_beside_kubelet
-from podwright.stages.claim_preparation import ClaimPreparation, prepare_claims
-from podwright.stages.kubelet import Kubelet, NodeLeases, ObjectReader
+from podwright.stages.claim_preparation import prepare_claims
+from podwright.stages.kubelet import ObjectReader
+from podwright.stages.kubelet_syncs import KubeletSyncs
+from podwright.stages.lifecycle_events import (
+    LifecycleAction,
+    LifecycleEvent,
+    ScheduleStage,
+    StageDue,
+)
 from podwright.stages.object_state import (
     KUBELET,
     REMOVED,
     LifecycleState,
     ObjectState,
     SavedObjectState,
-    ScheduledStage,
     StagedKind,
 )
 from podwright.stages.patches import PatchError
-from podwright.stages.stage import (
-    Stage,
-    StageContext,
-    choose,
-    delay_between,
-    identity_of,
-)
-from podwright.stages.stage_failures import ReportFailure, failure_event, object_of
-from podwright.stages.stage_play import StageAction, label_of, play_stage
-from podwright.stages.stage_schedule import FixedSchedule, basis_of
+from podwright.stages.stage import Stage, StageContext, identity_of
+from podwright.stages.stage_failures import ReportFailure, failure_event, object_of, stage_error
+from podwright.stages.stage_play import play_stage
+from podwright.stages.stage_scheduler import StageScheduler, stage_name
 from podwright.stages.template_parser import TemplateError
 from podwright.store import Change, GroupKind, kind_of
 
@@ -88,61 +78,9 @@ PLAYS_AT_ONCE_MAX = 100
 """The most stages of one object that may be played at one time."""
 
 _LAST_STAGES_MAX = 5
-_KUBELET_NAME = "kubelet"
 
 ObjectRef: TypeAlias = tuple[str, str, NamespacedName]
 """Group, kind and key of an object."""
-
-
-class StageError(PodwrightError):
-    """A stage cannot be scheduled for or played on an object; the message names both."""
-
-
-# ------------------------------------------------------------------------------- events
-
-
-class StageDue(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """A scheduled stage is due; ignored if the object has been rescheduled since.
-
-    The class name and the field names are stored in checkpoints.
-
-    Attributes
-    ----------
-    group, object_kind, key : str
-        The object.
-    number : int
-        The number of the scheduled stage.
-    """
-
-    group: str
-    object_kind: str
-    key: NamespacedName
-    number: int
-
-
-LifecycleEvent: TypeAlias = ObjectPut | ObjectDeleted | StageDue | NodeDown | NodeUp
-
-
-# ------------------------------------------------------------------------------ actions
-
-
-class ScheduleStage(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """Send `event` at `due_ns`; replaces the scheduled stage of the same object.
-
-    Attributes
-    ----------
-    due_ns : int
-    event : StageDue
-    stage : str
-        The name of the stage, for display.
-    """
-
-    due_ns: int
-    event: StageDue
-    stage: str
-
-
-LifecycleAction: TypeAlias = ScheduleStage | StageAction
 
 
 class Lifecycle:
@@ -201,20 +139,22 @@ class Lifecycle:
         for stage in default_stages() if stages is None else stages:
             by_kind.setdefault((stage.group, stage.kind), []).append(stage)
         self._kinds = {kind: StagedKind(kind, staged) for kind, staged in by_kind.items()}
-        self._schedule_count = 0
-        self._addresses = Addresses()
-        self._context = StageContext(0, self._addresses)
-        self._use_kubelet()
+        self._assemble(Addresses(), schedule_count=0)
         self._object_count = 0
         # By node, in the order of NodeDown: the objects whose stages were deferred since, or None
         # if unknown, as after a restore.
         self._down: dict[str, dict[ObjectRef, None] | None] = {}
 
-    def _use_kubelet(self) -> None:
-        reader, self._kubelet, self._leases = self._reader, None, None
+    def _assemble(self, addresses: Addresses, schedule_count: int) -> None:
+        reader, syncs = self._reader, None
         if reader is not None:
-            self._kubelet = Kubelet(self._addresses, reader=reader, seed=self._seed)
-            self._leases = NodeLeases(reader) if self._has_heartbeats else None
+            syncs = KubeletSyncs(
+                addresses, reader, seed=self._seed, has_heartbeats=self._has_heartbeats
+            )
+        self._addresses = addresses
+        self._context = StageContext(0, addresses)
+        self._syncs = syncs
+        self._scheduler = StageScheduler(self._seed, syncs, schedule_count)
 
     @property
     def kinds(self) -> list[GroupKind]:
@@ -320,7 +260,7 @@ class Lifecycle:
             or entry.scheduled.number == REMOVED
         ):
             return None
-        return _stage_name(staged, entry.scheduled), entry.scheduled.due_ns
+        return stage_name(staged, entry.scheduled), entry.scheduled.due_ns
 
     # ---------------------------------------------------------------------------- changes
 
@@ -333,7 +273,7 @@ class Lifecycle:
         if entry is None or entry.uid != obj.metadata.uid:
             return self._add(staged, key, obj, entry, now_ns)
         entry.obj = obj
-        return self._schedule(staged, key, entry, now_ns)
+        return self._scheduler.schedule(staged, key, entry, now_ns)
 
     def _add(
         self,
@@ -352,7 +292,7 @@ class Lifecycle:
         order = self._object_count if former is None else former.order
         self._object_count += 1
         entry = staged.objects[key] = ObjectState(obj, obj.uid, order=order)
-        return actions + self._schedule(staged, key, entry, now_ns)
+        return actions + self._scheduler.schedule(staged, key, entry, now_ns)
 
     def _deleted(self, staged: StagedKind, key: NamespacedName) -> list[LifecycleAction]:
         entry = staged.objects.pop(key, None)
@@ -367,129 +307,14 @@ class Lifecycle:
                 return
 
     def _forget(self, obj: KubernetesObject) -> None:
+        if self._syncs is not None and isinstance(obj, Node | Pod):
+            self._syncs.forget(obj)
         if isinstance(obj, Node):
             self._addresses.release_node(obj.name)
-            if self._kubelet is not None:
-                self._kubelet.forget_node(obj.name)
         elif isinstance(obj, Pod):
-            if self._kubelet is not None:
-                self._kubelet.forget(obj.key)
             self._addresses.release_pod(obj.metadata.uid or identity_of(encode(obj)))
 
-    # ------------------------------------------------------------------------- scheduling
-
-    def _schedule(
-        self, staged: StagedKind, key: NamespacedName, entry: ObjectState, now_ns: int
-    ) -> list[LifecycleAction]:
-        """Schedule the next stage of an object, or keep or cancel the scheduled one."""
-        obj, scheduled = entry.obj, entry.scheduled
-        applying: tuple[int, ...] = ()
-        if isinstance(obj, Node) and SOURCE_UID in obj.metadata.annotations:
-            pass  # its status is that of another cluster
-        elif not isinstance(obj, Pod):
-            applying = staged.matcher.match(encode(obj), now_ns)
-        elif obj.spec.node_name:
-            applying = staged.matcher.match_pod(obj, now_ns)
-        if not applying:
-            if self._reader is not None:
-                return self._schedule_sync(staged, key, entry, now_ns)
-            entry.scheduled = None
-            return []
-        fixed: FixedSchedule | None = None
-        if len(applying) == 1:
-            schedules = staged.schedules[applying[0]]
-            fixed = schedules.always or schedules.for_document(encode(obj))
-        if fixed is not None:  # the common case
-            if scheduled is not None and scheduled.basis == fixed[0]:
-                return []
-            basis, delay_ns, index, name = fixed
-            due_ns = now_ns + delay_ns
-        else:
-            found = self._draw_stage(staged, key, entry, applying, now_ns)
-            if found is None:
-                return []
-            basis, due_ns, index, name = found
-        number = self._schedule_count
-        self._schedule_count = number + 1
-        entry.scheduled = ScheduledStage(number, index, due_ns, basis)
-        entry.schedule_count += 1
-        return [ScheduleStage(due_ns, StageDue(staged.group, staged.name, key, number), name)]
-
-    def _schedule_sync(
-        self, staged: StagedKind, key: NamespacedName, entry: ObjectState, now_ns: int
-    ) -> list[LifecycleAction]:
-        """Schedule a sync of a bound pod that has changed, or the renewal of a node's lease."""
-        obj, scheduled = entry.obj, entry.scheduled
-        if scheduled is not None and scheduled.number == REMOVED:
-            return []
-        if scheduled is not None and scheduled.stage == KUBELET:
-            assert self._kubelet is not None
-            if scheduled.due_ns <= now_ns or type(obj) is not Pod:
-                return []
-            if not self._kubelet.needs_sync(obj):
-                return []
-        elif isinstance(obj, Pod):
-            assert self._kubelet is not None
-            if not obj.spec.node_name:
-                entry.scheduled = None
-                return []
-            if scheduled is None and not self._kubelet.needs_sync(obj):
-                return []
-        elif type(obj) is not Node or self._leases is None:
-            entry.scheduled = None
-            return []
-        return [self._sync_at(staged, key, entry, now_ns)]
-
-    def _sync_at(
-        self, staged: StagedKind, key: NamespacedName, entry: ObjectState, due_ns: int
-    ) -> ScheduleStage:
-        number = self._schedule_count
-        self._schedule_count = number + 1
-        entry.scheduled = ScheduledStage(number, KUBELET, due_ns, "")
-        return ScheduleStage(
-            due_ns, StageDue(staged.group, staged.name, key, number), _KUBELET_NAME
-        )
-
-    def _draw_stage(
-        self,
-        staged: StagedKind,
-        key: NamespacedName,
-        entry: ObjectState,
-        applying: Sequence[int],
-        now_ns: int,
-    ) -> tuple[str, int, int, str] | None:
-        """Draw a stage and its delay.
-
-        Returns
-        -------
-        (str, int, int, str) or None
-            Basis, due time, index and name of the stage; None if the scheduled stage stays.
-        """
-        document = encode(entry.obj)
-        try:
-            weights = [staged.stages[index].weight.of(document, now_ns) for index in applying]
-            sources = [staged.stages[index].delay.sources(document, now_ns) for index in applying]
-        except StageExpressionError:
-            # As in KWOK, no stage is played until the object changes.
-            entry.scheduled = None
-            return None
-        basis = basis_of(applying, weights, sources)
-        if entry.scheduled is not None and entry.scheduled.basis == basis:
-            return None
-        chosen = 0
-        if len(applying) > 1:
-            number = draw(self._seed, STAGE_STREAM, _counter(staged, key, entry))
-            chosen = choose(weights, number)
-        stage = staged.stages[applying[chosen]]
-        try:
-            least_ns, most_ns = stage.delay.bounds(sources[chosen], now_ns)
-        except ValueError as error:
-            raise _error(stage, entry.obj, str(error)) from None
-        due_ns = now_ns + least_ns
-        if most_ns > least_ns:
-            number = draw(self._seed, DELAY_STREAM, _counter(staged, key, entry))
-            due_ns = now_ns + delay_between(least_ns, most_ns, number)
-        return basis, due_ns, applying[chosen], stage.name
+    # ------------------------------------------------------------------------------ stages
 
     def _due(self, event: StageDue, now_ns: int) -> list[LifecycleAction]:
         kind, key = (event.group, event.object_kind), event.key
@@ -511,13 +336,24 @@ class Lifecycle:
         assert now_ns >= scheduled.due_ns, f"{key}: due at {scheduled.due_ns}, now {now_ns}"
         if scheduled.stage == KUBELET:
             return self._sync(staged, key, entry, now_ns)
+        if self._claim_reader is None or not isinstance(entry.obj, Pod):
+            return self._play(staged, key, entry, now_ns)
+        claims = prepare_claims(entry.obj, scheduled.basis, self._claim_reader, now_ns)
+        if claims.retry_ns is None:
+            return [*claims.actions, *self._play(staged, key, entry, now_ns)]
+        if not claims.retry_ns:
+            entry.scheduled = None
+            return [*claims.actions]
+        again = self._scheduler.schedule_again(staged, key, entry, claims.retry_ns, claims.basis)
+        return [*claims.actions, again]
+
+    def _play(
+        self, staged: StagedKind, key: NamespacedName, entry: ObjectState, now_ns: int
+    ) -> list[LifecycleAction]:
+        """Play the scheduled stage of an object."""
+        scheduled = entry.scheduled
+        assert scheduled is not None, f"no stage of {key} is scheduled"
         stage = staged.stages[scheduled.stage]
-        prepared: list[LifecycleAction] = []
-        if self._claim_reader is not None and isinstance(entry.obj, Pod):
-            claims = prepare_claims(entry.obj, scheduled.basis, self._claim_reader, now_ns)
-            prepared = [*claims.actions]
-            if claims.retry_ns is not None:
-                return [*prepared, *self._retried(entry, event, claims, stage.name)]
         self._count_play(entry, stage, now_ns)
         entry.scheduled = None
         if self._context.now_ns != now_ns:
@@ -528,56 +364,30 @@ class Lifecycle:
         except (TemplateError, PatchError, ValueError) as error:
             if isinstance(error, PodwrightError):
                 raise
-            raise _error(stage, entry.obj, str(error)) from None
+            raise stage_error(stage, entry.obj, str(error)) from None
         actions: list[LifecycleAction] = [*played]
         if actions and type(actions[-1]) is DeleteObject:
             # Changes of the object during its removal must not schedule another removal.
             entry.scheduled = msgspec.structs.replace(scheduled, number=REMOVED)
         if stage.is_immediate:
-            actions += self._schedule(staged, key, entry, now_ns)
-        return [*prepared, *actions] if prepared else actions
-
-    def _retried(
-        self, entry: ObjectState, event: StageDue, claims: ClaimPreparation, name: str
-    ) -> list[LifecycleAction]:
-        """Schedule a stage again that waits for the claims of its pod."""
-        scheduled, due_ns = entry.scheduled, claims.retry_ns
-        entry.scheduled = None
-        if scheduled is None or not due_ns:
-            return []
-        number = self._schedule_count
-        self._schedule_count = number + 1
-        entry.scheduled = ScheduledStage(number, scheduled.stage, due_ns, claims.basis)
-        due = StageDue(event.group, event.object_kind, event.key, number)
-        return [ScheduleStage(due_ns, due, name)]
+            actions += self._scheduler.schedule(staged, key, entry, now_ns)
+        return actions
 
     def _sync(
         self, staged: StagedKind, key: NamespacedName, entry: ObjectState, now_ns: int
     ) -> list[LifecycleAction]:
-        """Sync a pod, or renew the lease of a node."""
-        obj, scheduled = entry.obj, entry.scheduled
-        assert scheduled is not None
+        """Sync an object by its kubelet, and schedule the next sync."""
+        scheduled, syncs = entry.scheduled, self._syncs
+        assert scheduled is not None, f"no sync of {key} is scheduled"
+        assert syncs is not None, f"a sync of {key} is scheduled without kubelets"
         entry.scheduled = None
-        if not isinstance(obj, Pod):
-            assert self._leases is not None
-            assert isinstance(obj, Node), f"{obj.kind} {key} has no kubelet"
-            renewal = self._leases.renew(obj, now_ns)
-            return [*renewal.requests, self._sync_at(staged, key, entry, renewal.due_ns)]
-        assert self._kubelet is not None
-        try:
-            result = self._kubelet.sync(obj, now_ns)
-        except ValueError as error:
-            if isinstance(error, PodwrightError):
-                raise
-            raise StageError(f"kubelet: {obj.kind} {obj.key}: {error}") from None
-        entry.obj = result.pod
-        actions: list[LifecycleAction] = [*result.actions]
+        result = syncs.sync(entry.obj, now_ns)
+        entry.obj = result.obj
+        actions: list[LifecycleAction] = [*result.requests]
         if result.is_removed:
             entry.scheduled = msgspec.structs.replace(scheduled, number=REMOVED)
         elif result.due_ns is not None:
-            # A sync that is due again at the same time would be a loop.
-            due_ns = max(result.due_ns, now_ns + 1)
-            actions.append(self._sync_at(staged, key, entry, due_ns))
+            actions.append(self._scheduler.schedule_sync(staged, key, entry, result.due_ns))
         return actions
 
     def _node_up(self, node: str, now_ns: int) -> list[LifecycleAction]:
@@ -593,7 +403,7 @@ class Lifecycle:
                 continue
             if _node_of(entry.obj) == node:
                 due = StageDue(staged.group, staged.name, key, scheduled.number)
-                actions.append(ScheduleStage(now_ns, due, _stage_name(staged, scheduled)))
+                actions.append(ScheduleStage(now_ns, due, stage_name(staged, scheduled)))
         return actions
 
     def _in_order(
@@ -621,7 +431,7 @@ class Lifecycle:
         entry.last_stages = (*entry.last_stages, stage.name)[-_LAST_STAGES_MAX:]
         if entry.play_count > PLAYS_AT_ONCE_MAX:
             story = ", ".join(entry.last_stages)
-            raise _error(
+            raise stage_error(
                 stage,
                 entry.obj,
                 f"more than {PLAYS_AT_ONCE_MAX} stages at one time, the last ones {story}; a stage "
@@ -646,7 +456,7 @@ class Lifecycle:
                 )
                 for staged, key, entry in self._in_order()
             ),
-            self._schedule_count,
+            self._scheduler.schedule_count,
             self._addresses.state(),
             tuple(self._down),
         )
@@ -677,10 +487,7 @@ class Lifecycle:
                 order,
             )
         self._object_count = len(state.lives)
-        self._schedule_count = state.plan_count
-        self._addresses = Addresses(state.addresses)
-        self._context = StageContext(0, self._addresses)
-        self._use_kubelet()
+        self._assemble(Addresses(state.addresses), state.plan_count)
         self._down = dict.fromkeys(state.silent_nodes)
         self.validate()
 
@@ -699,15 +506,9 @@ class Lifecycle:
                 stage = staged.stages[entry.scheduled.stage]
                 assert stage.applies_to(encode(entry.obj)), f"{key}: {stage.name} does not apply"
         assert len(set(numbers)) == len(numbers), "two scheduled stages have the same number"
-        assert all(number < self._schedule_count for number in numbers), (
+        assert all(number < self._scheduler.schedule_count for number in numbers), (
             "a number that was not assigned yet"
         )
-
-
-def _counter(staged: StagedKind, key: NamespacedName, entry: ObjectState) -> int:
-    """Return the counter of a draw, which depends on the object and its schedule count only."""
-    text = "\0".join([staged.group, staged.name, key, entry.obj.uid, str(entry.schedule_count)])
-    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
 
 
 def _node_of(obj: KubernetesObject) -> str:
@@ -715,11 +516,3 @@ def _node_of(obj: KubernetesObject) -> str:
     if isinstance(obj, Pod):
         return obj.spec.node_name
     return obj.name if isinstance(obj, Node) else ""
-
-
-def _stage_name(staged: StagedKind, scheduled: ScheduledStage) -> str:
-    return _KUBELET_NAME if scheduled.stage == KUBELET else staged.stages[scheduled.stage].name
-
-
-def _error(stage: Stage, obj: KubernetesObject, message: str) -> StageError:
-    return StageError(f"{label_of(stage)}: {obj.kind} {obj.key}: {message}")

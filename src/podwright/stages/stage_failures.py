@@ -1,4 +1,4 @@
-"""Failures of stages that do not end the program: they are reported, and become Events."""
+"""Failures of stages: errors, and those that are reported and become Events instead."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from podwright.api import (
     UpdateObject,
     WriteRequest,
 )
-from podwright.objects import NamespacedName, PodwrightError
+from podwright.objects import KubernetesObject, NamespacedName, PodwrightError
+from podwright.stages.stage import Stage
+from podwright.stages.stage_play import label_of
 from podwright.store import GroupKind, kind_of
 
 ReportFailure: TypeAlias = Callable[[str, NamespacedName, Exception], None]
@@ -25,6 +27,15 @@ ReportFailure: TypeAlias = Callable[[str, NamespacedName, Exception], None]
 
 STAGE_FAILED: Final = "StageFailed"
 """The reason of the Events."""
+
+
+class StageError(PodwrightError):
+    """A stage cannot be scheduled for or played on an object; the message names both."""
+
+
+def stage_error(stage: Stage, obj: KubernetesObject, message: str) -> StageError:
+    """Return the error of a stage on an object."""
+    return StageError(f"{label_of(stage)}: {obj.kind} {obj.key}: {message}")
 
 
 def object_of(request: WriteRequest) -> tuple[GroupKind, NamespacedName] | None:

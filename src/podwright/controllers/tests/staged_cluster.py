@@ -26,8 +26,7 @@ from podwright.objects import Document, KubernetesObject, Node, Pod
 from podwright.objects.timestamps import timestamp_text
 from podwright.schema import decode
 from podwright.simulation import EventHeap, Turn
-from podwright.stages import Lifecycle
-from podwright.stages.lifecycle import ScheduleStage
+from podwright.stages import Lifecycle, ScheduleStage
 from podwright.stages.stage import Stage
 from podwright.store import AlreadyExists, Conflict, NotFound
 
