@@ -41,7 +41,17 @@ def topology_labels(store: ObjectStore, node: str) -> Mapping[str, str]:
     if found is None:
         return NO_LABELS
     labels = found.metadata.labels
-    return {name: labels[name] for name in TOPOLOGY_LABELS if name in labels}
+    values = tuple([labels.get(name) for name in TOPOLOGY_LABELS])
+    place = _places.get(values)
+    if place is None:
+        if len(_places) >= _PLACES_MAX:
+            _places.clear()
+        place = _places[values] = {
+            name: value
+            for name, value in zip(TOPOLOGY_LABELS, values, strict=True)
+            if value is not None
+        }
+    return place
 
 
 def binding_error(pod: Pod) -> str:
@@ -88,11 +98,11 @@ def bound(
     text = str(version)
     metadata = pod.raw["metadata"].copy()
     metadata["resourceVersion"] = text
-    typed = _replace(pod.metadata, resource_version=text)
     if labels:
-        merged = {**pod.metadata.labels, **labels}
-        metadata["labels"] = merged
-        typed = _replace(typed, labels=merged)
+        metadata["labels"] = merged = _merged(pod.metadata.labels, labels)
+        typed = _replace(pod.metadata, resource_version=text, labels=merged)
+    else:
+        typed = _replace(pod.metadata, resource_version=text)
     spec = (pod.raw.get("spec") or {}).copy()
     spec["nodeName"] = node
     raw = pod.raw.copy()
@@ -106,6 +116,29 @@ def bound(
         status=scheduled.status,
         raw=raw,
     )
+
+
+def _merged(labels: Mapping[str, str], place: Mapping[str, str]) -> Mapping[str, str]:
+    """Return labels with those of a place; pods of one template share them.
+
+    Components compare the labels of pods that share them by their address.
+    """
+    key = id(labels), id(place)
+    known = _labels.get(key)
+    if known is None:
+        if len(_labels) >= _LABELS_MAX:
+            _labels.clear()
+        known = _labels[key] = labels, place, {**labels, **place}
+    return known[2]
+
+
+_PLACES_MAX: Final = 1_024
+_places: dict[tuple[str | None, ...], Mapping[str, str]] = {}
+"""The labels of places, by their values."""
+
+_LABELS_MAX: Final = 1_024
+_labels: dict[tuple[int, int], tuple[Mapping[str, str], Mapping[str, str], Mapping[str, str]]] = {}
+"""By the id() of the labels of a pod and of a place; the value keeps both alive."""
 
 
 class _Scheduled(msgspec.Struct, frozen=True, gc=False):

@@ -5,6 +5,8 @@ Pods come from templates: pods that share their spec and labels share their `Pod
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 import numpy as np
 
@@ -31,6 +33,10 @@ class PodKeysCache:
         self._last: dict[tuple[object, ...], tuple[Pod, PodKeys]] = {}
         # By the id() of other keys, which the entry keeps alive, and the label class.
         self._relabeled: dict[tuple[int, int], tuple[PodKeys, PodKeys]] = {}
+        # The same by the id() of labels that pods share, and their namespace.
+        self._relabeled_alike: dict[
+            tuple[int, int, str], tuple[PodKeys, Mapping[str, str], PodKeys]
+        ] = {}
 
     def of(self, pod: Pod) -> PodKeys:
         """Return the keys of `pod`."""
@@ -56,7 +62,18 @@ class PodKeysCache:
     def with_labels_of(self, pod: Pod, keys: PodKeys) -> PodKeys:
         """Return the keys of a pod that has other labels than the one that had `keys`."""
         metadata = pod.metadata
-        class_id = self._selectors.class_of(metadata.namespace, metadata.labels)
+        labels = metadata.labels
+        place = id(keys), id(labels), metadata.namespace
+        shared = self._relabeled_alike.get(place)
+        if shared is not None:
+            return shared[2]
+        relabeled = self._with_class(keys, self._selectors.class_of(metadata.namespace, labels))
+        if len(self._relabeled_alike) >= _MOST_RELABELED:
+            self._relabeled_alike.clear()
+        self._relabeled_alike[place] = keys, labels, relabeled
+        return relabeled
+
+    def _with_class(self, keys: PodKeys, class_id: int) -> PodKeys:
         # Bound pods of one template get the labels of few zones.
         known = self._relabeled.get((id(keys), class_id))
         if known is not None:
@@ -72,6 +89,7 @@ class PodKeysCache:
         self._known.clear()
         self._last.clear()
         self._relabeled.clear()
+        self._relabeled_alike.clear()
 
     def _of_like(self, pod: Pod) -> PodKeys:
         """Return the keys of the last pod with the same labels if its spec has the same.

@@ -37,9 +37,11 @@ class Recent(OrderedDict[Signature, Value], Generic[Signature, Value]):
 
     def put(self, key: Signature, value: Value) -> None:
         """Set the value of a key, and forget the key that was not used for the longest time."""
+        count = len(self)
         self[key] = value
-        self.move_to_end(key)
-        if len(self) > RECENT_MAX:
+        if len(self) == count:
+            self.move_to_end(key)
+        elif count >= RECENT_MAX:
             self.popitem(last=False)
 
 

@@ -145,19 +145,13 @@ class ChangeDispatcher:
             subscription = subscriptions.get(kind)
             if subscription is None:
                 subscription = subscriptions[kind] = self._subscription_to(kind)
-            event: ObjectPut | ObjectDeleted
-            if new is None:
-                deleted: Any = change.object
-                event = ObjectDeleted(deleted)
-            else:
-                put: Any = new
-                event = ObjectPut(put)
             if subscription.has_stages:
                 staged.append(change)
             if subscription.is_scheduled and (
                 not subscription.is_selecting or is_news(change.old, new)
             ):
-                watched.append(event)
+                obj: Any = change.object
+                watched.append(ObjectDeleted(obj) if new is None else ObjectPut(obj))
         return staged, watched
 
     def _subscription_to(self, kind: GroupKind) -> Subscription:

@@ -40,26 +40,26 @@ class Hole(msgspec.Struct, frozen=True):
     ----------
     plain : str
         A regular expression without groups: the plain values, if they are not too long.
-    max_bytes : int
-        The length of the longest plain value.
+    max_bytes : int, optional
+        The length of the longest plain value; None if the expression limits it.
     example : str
         A format that makes a plain value from a number below 100, which occurs nowhere else.
     """
 
     plain: str
-    max_bytes: int
+    max_bytes: int | None
     example: str
 
 
 _NAME: Final = Hole(_SUBDOMAIN, 253, "podwright-example-{:02d}")
 # Other names of pods get a warning.
 POD_NAME: Final = Hole(_LABEL, 63, "podwright-example-{:02d}")
-_UID_HOLE: Final = Hole(_UID, 36, "0e0a3b1e-4b1d-4c7e-9d2f-4c6b8a10ee{:02d}")
-_VERSION_HOLE: Final = Hole(_VERSION, 18, "9081726354536271{:02d}")
-_INSTANCE_HOLE: Final = Hole("[-.a-z0-9]{1,128}", 128, "podwright-example-{:02d}")
+_UID_HOLE: Final = Hole(_UID, None, "0e0a3b1e-4b1d-4c7e-9d2f-4c6b8a10ee{:02d}")
+_VERSION_HOLE: Final = Hole(_VERSION, None, "9081726354536271{:02d}")
+_INSTANCE_HOLE: Final = Hole("[-.a-z0-9]{1,128}", None, "podwright-example-{:02d}")
 _SENTENCE_HOLE: Final = Hole(_SENTENCE, 1_023, "podwright example {:02d}.")
-_SECOND_HOLE: Final = Hole(rf"{_SECOND}Z", 20, "2999-12-31T23:{:02d}:00Z")
-_MICRO_HOLE: Final = Hole(rf"{_SECOND}\.\d{{6}}Z", 27, "2999-12-31T23:{:02d}:00.123456Z")
+_SECOND_HOLE: Final = Hole(rf"{_SECOND}Z", None, "2999-12-31T23:{:02d}:00Z")
+_MICRO_HOLE: Final = Hole(rf"{_SECOND}\.\d{{6}}Z", None, "2999-12-31T23:{:02d}:00.123456Z")
 
 _REFERENCE: Final = {"name": _NAME, "uid": _UID_HOLE, "resourceVersion": _VERSION_HOLE}
 
@@ -142,7 +142,7 @@ class BodyPattern:
         Between the texts.
     """
 
-    __slots__ = ("_max_bytes", "_pattern", "_plain")
+    __slots__ = ("_least_max", "_limited", "_pattern", "_plain")
 
     def __init__(self, texts: Texts, holes: Sequence[Hole]) -> None:
         parts = [re.escape(texts[0])]
@@ -151,7 +151,12 @@ class BodyPattern:
         self._pattern = re.compile(b"".join(parts))
         # No plain value has a line break.
         self._plain = re.compile(b"\n".join(hole.plain.encode() for hole in holes))
-        self._max_bytes = [hole.max_bytes for hole in holes]
+        self._limited = [
+            (index, hole.max_bytes)
+            for index, hole in enumerate(holes)
+            if hole.max_bytes is not None
+        ]
+        self._least_max = min((longest for _, longest in self._limited), default=0)
 
     def values_of(self, body: bytes) -> Texts | None:
         """Return the values of a body; None if it is not of the template, or one is not plain."""
@@ -165,13 +170,10 @@ class BodyPattern:
         """Whether values are plain and need no escapes."""
         text = b"\n".join(values)
         has_form = b"\\" not in text and self._plain.fullmatch(text) is not None
-        return has_form and self._are_short(values)
+        return has_form and (len(text) <= self._least_max or self._are_short(values))
 
     def _are_short(self, values: Texts) -> bool:
-        for value, longest in zip(values, self._max_bytes, strict=True):
-            if len(value) > longest:
-                return False
-        return True
+        return all(len(values[index]) <= longest for index, longest in self._limited)
 
 
 def places(document: object, values: dict[str, int], path: Path = ()) -> list[tuple[Path, int]]:

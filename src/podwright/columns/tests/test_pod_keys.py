@@ -100,3 +100,14 @@ def test_a_pod_whose_status_changes_has_keys_of_its_own():
     before = pod()
     status = pod(status=ALLOCATED).status
     assert keys.of(before) is not keys.of(msgspec.structs.replace(before, status=status))
+
+
+def test_pods_with_shared_other_labels_share_keys_in_their_namespace():
+    keys = cache()
+    like = keys.of(pod())
+    labels = {"app": "web", "zone": "a"}
+    first = keys.with_labels_of(pod("a", labels=labels), like)
+    assert first is not like
+    assert keys.with_labels_of(pod("b", labels=labels), like) is first
+    assert keys.with_labels_of(pod("c", labels=dict(labels)), like) is first
+    assert keys.with_labels_of(pod("a", namespace="other", labels=labels), like) is not first

@@ -47,3 +47,25 @@ def test_a_pattern_matches_the_bodies_of_its_texts():
     assert bodies.values_of(b'{"a.b":"x-1","note":"a"} ') is None
     assert bodies.values_of(b'{"a.b":"%s","note":"a"}' % (b"x" * 63)) is not None
     assert bodies.values_of(b'{"a.b":"%s","note":"a"}' % (b"x" * 64)) is None
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "is_plain"),
+    [
+        pytest.param(("metadata", "name"), b"x" * 253, True, id="the longest name"),
+        pytest.param(("metadata", "name"), b"x" * 254, False, id="a longer name"),
+        pytest.param(("note",), b"x" * 1_023, True, id="the longest note"),
+        pytest.param(("note",), b"x" * 1_024, False, id="a longer note"),
+        pytest.param(("regarding", "resourceVersion"), b"9" * 18, True, id="the longest version"),
+        pytest.param(("regarding", "resourceVersion"), b"9" * 19, False, id="a longer version"),
+        pytest.param(("reportingInstance",), b"x" * 128, True, id="the longest instance"),
+        pytest.param(("reportingInstance",), b"x" * 129, False, id="a longer instance"),
+    ],
+)
+def test_plain_values_are_not_too_long(field, value, is_plain):
+    holes = HOLES["", "Event"]
+    bodies = BodyPattern((b"<", b"|", b">"), [holes[field], holes["note",]])
+    assert bodies.are_plain((value, b"a note")) is is_plain
+    assert bodies.values_of(b"<" + value + b"|a note>") == (
+        (value, b"a note") if is_plain else None
+    )
