@@ -46,7 +46,7 @@ CHANGED_IN_PLACE = {
     "recording.log_format.Objects",
     "recording.log_format.Pods",
     "recording.run_contents._Summary",
-    "recording.run_folder._Format",
+    "recording.run_manifest._Format",
     "recording.run_tables.Counts",
     "recording.run_tables.Waiting",
     "recording.time_weighted.TimeWeightedShare",

@@ -15,6 +15,7 @@ the log with the machine as it was before it. A *placement* is the node of a pod
 *scenario* is a cluster with the options of its scheduler.
 """
 
+from podwright.recording.arrow_tables import arrow_table, require_arrow
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.diff import RecordedRun, diff_runs, diff_scenarios
 from podwright.recording.diff_documents import (
@@ -98,15 +99,11 @@ from podwright.recording.run_contents import (
     start_of_run,
     timeline_of_run,
 )
-from podwright.recording.run_folder import (
-    Checkpoint,
+from podwright.recording.run_folder import Checkpoint, Rows, RunFolder
+from podwright.recording.run_manifest import (
     InputFile,
     Manifest,
-    Rows,
     RunError,
-    RunFolder,
-    arrow_table,
-    require_arrow,
     sha256_of,
     sha256_of_file,
 )

@@ -19,100 +19,36 @@ to the checkpoint.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Literal, Self, TypeAlias, TypeVar
+from typing import Any, BinaryIO, Final, Self, TypeAlias, TypeVar
 
 import msgspec
 
 from podwright._version import __version__
-from podwright.files import STDIN_SOURCE
-from podwright.objects import KubernetesObject, Pod, PodwrightError, decode_pod, encode
-from podwright.recording.field_names import camel_case, with_written_names
-from podwright.recording.tables import MissingExtra
-
-FORMAT: Final = 4
-"""The format of a run folder.
-
-4: the keys of documents are in camelCase.
-3: a checkpoint keeps what the report of the run needs.
-2: `decisions` has one row for each attempt, and a checkpoint keeps the rows of open attempts.
-1: an attempt that failed after its cycle had a second row.
-"""
-
-_CAMEL_CASE_FORMAT: Final = 4
-"""The first format whose documents have keys in camelCase."""
+from podwright.objects import KubernetesObject, Pod, decode_pod, encode
+from podwright.recording.arrow_tables import arrow_table, require_arrow
+from podwright.recording.field_names import with_written_names
+from podwright.recording.run_manifest import (
+    CAMEL_CASE_FORMAT,
+    FORMAT,
+    Manifest,
+    RunError,
+    Status,
+    check_inputs,
+    check_same,
+    read_manifest,
+)
 
 T = TypeVar("T")
-Status: TypeAlias = Literal["running", "interrupted", "finished"]
 ColumnTypes: TypeAlias = Mapping[str, Mapping[str, str]]
 Rows: TypeAlias = dict[str, dict[str, list[Any]]]
 
 _ROW_GROUP: Final = 1 << 17
-
-
-class RunError(PodwrightError):
-    """A run folder that cannot be used; the text says why and what to do."""
-
-
-class InputFile(msgspec.Struct, frozen=True, rename="camel"):
-    """An input file of a run.
-
-    Attributes
-    ----------
-    role : str
-        `objects`, `events`, `config`, `policy` or `plugin`.
-    path : str
-        The path as the user specified it.
-    sha256 : str
-        The hash of its content, in hexadecimal.
-    """
-
-    role: str
-    path: str
-    sha256: str
-
-
-class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The inputs and options of a run; runs with equal manifests are equal.
-
-    Attributes
-    ----------
-    format : int
-        The format of the folder.
-    podwright : str
-        The version that wrote it.
-    status : str
-        `running`, `interrupted` or `finished`.
-    start_ns, until_ns : int
-        The start and the end time, in nanoseconds since 1970.
-    configuration : dict
-        The KubeSchedulerConfiguration as the user wrote it; {} is the default.
-    gates : dict
-        Feature gates that differ from their defaults.
-    options : dict
-        All other options.
-    warnings : tuple of str
-        Remarks on the run; written at its end.
-    """
-
-    format: int = FORMAT
-    podwright: str = __version__
-    status: Status = "running"
-    seed: int = 0
-    start_ns: int
-    until_ns: int | None = None
-    inputs: tuple[InputFile, ...] = ()
-    configuration: dict[str, Any] = {}
-    gates: dict[str, bool] = {}
-    options: dict[str, Any] = {}
-    warnings: tuple[str, ...] = ()
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -128,17 +64,6 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
     part_count: int
     state: bytes
-
-
-def sha256_of(data: bytes) -> str:
-    """Return the hash of a file's content."""
-    return hashlib.sha256(data).hexdigest()
-
-
-def sha256_of_file(path: str | Path) -> str:
-    """Return the hash of a file, without reading it into memory as a whole."""
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 if sys.platform == "win32":
@@ -212,17 +137,7 @@ class RunFolder:
             raise RunError(
                 f"{folder} is not a run folder: {file}: {error.strerror or error}"
             ) from error
-        try:
-            found = msgspec.json.decode(data, type=_Format)
-            if found.format > FORMAT:
-                raise RunError(
-                    f"{folder} is in format {found.format}, written by podwright"
-                    f" {found.podwright}; podwright {__version__} reads formats up to {FORMAT}."
-                    " It was left as it is"
-                )
-            manifest = _manifest_of(data, found.format)
-        except msgspec.MsgspecError as error:
-            raise RunError(f"{file} cannot be read: {error}; it was left as it is") from error
+        manifest = read_manifest(data, file)
         return cls(folder, manifest)
 
     def check_files(self) -> None:
@@ -236,16 +151,7 @@ class RunFolder:
         RunError
             With every file that has changed or is missing.
         """
-        changed = []
-        for file in self.manifest.inputs:
-            if file.path == STDIN_SOURCE:
-                continue
-            try:
-                if sha256_of_file(file.path) != file.sha256:
-                    changed.append(f"{file.path} has changed")
-            except OSError as error:
-                changed.append(f"{file.path} cannot be read: {error.strerror or error}")
-        _refuse_another(self.path, changed)
+        check_inputs(self.path, self.manifest)
 
     def resume(self, manifest: Manifest) -> Checkpoint | None:
         """Resume an interrupted run.
@@ -271,7 +177,7 @@ class RunFolder:
                 f" {__version__} resumes format {FORMAT} only. It was left as it is: run it again"
                 " in another folder"
             )
-        _check_same(self.path, self.manifest, manifest)
+        check_same(self.path, self.manifest, manifest)
         try:
             self.lock()
             checkpoint = self._read_checkpoint()
@@ -459,7 +365,7 @@ class RunFolder:
             If the file cannot be read, or contains something else.
         """
         document = self._read_json("summary.json")
-        if self.manifest.format < _CAMEL_CASE_FORMAT:
+        if self.manifest.format < CAMEL_CASE_FORMAT:
             document = with_written_names(document, kind)
         try:
             return msgspec.convert(document, kind)
@@ -524,20 +430,6 @@ class RunFolder:
             raise _cannot("written", place, error) from error
 
 
-class _Format(msgspec.Struct):
-    format: int
-    podwright: str = ""
-
-
-def _manifest_of(data: bytes, written_format: int) -> Manifest:
-    if written_format >= _CAMEL_CASE_FORMAT:
-        return msgspec.json.decode(data, type=Manifest)
-    document = with_written_names(msgspec.json.decode(data), Manifest)
-    manifest = msgspec.convert(document, Manifest)
-    options = {camel_case(name): value for name, value in manifest.options.items()}
-    return msgspec.structs.replace(manifest, options=options)
-
-
 def _json(value: Any) -> bytes:
     return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
 
@@ -555,97 +447,3 @@ def _json_list(objects: Iterable[KubernetesObject]) -> Iterator[bytes]:
 
 def _cannot(what: str, path: Path, error: OSError) -> RunError:
     return RunError(f"{path} cannot be {what}: {error.strerror or error}")
-
-
-def _check_same(path: Path, found: Manifest, expected: Manifest) -> None:
-    differences = list(_changed_files(found.inputs, expected.inputs))
-    # If a file has changed, the configuration that was read from it is not reported as well.
-    names = ["podwright", "seed", "start_ns", "until_ns", "gates"]
-    names += [] if differences else ["configuration"]
-    for name in names:
-        was, now = getattr(found, name), getattr(expected, name)
-        differences += _changed(camel_case(name), was, now)
-    for name in sorted({*found.options, *expected.options}):
-        differences += _changed(name, found.options.get(name), expected.options.get(name))
-    _refuse_another(path, differences)
-
-
-def _changed_files(found: Iterable[InputFile], expected: Iterable[InputFile]) -> Iterator[str]:
-    hashes = {(file.role, file.path): file.sha256 for file in found}
-    for file in expected:
-        known = hashes.pop((file.role, file.path), None)
-        if known is None:
-            yield f"{file.path} is new"
-        elif known != file.sha256:
-            yield f"{file.path} has changed"
-    for _, name in hashes:
-        yield f"{name} is missing"
-
-
-def _changed(name: str, was: object, now: object) -> list[str]:
-    return [] if was == now else [f"{name} was {_shown(was)} and is {_shown(now)}"]
-
-
-def _refuse_another(path: Path, differences: Sequence[str]) -> None:
-    if differences:
-        raise RunError(
-            f"{path} cannot be resumed, because the inputs or options differ:"
-            f" {'; '.join(differences)}. It was left as it is"
-        )
-
-
-def _shown(value: object) -> str:
-    return msgspec.json.encode(value).decode()
-
-
-# -------------------------------------------------------------------------- arrow
-
-
-def require_arrow() -> None:
-    """Check that pyarrow is installed.
-
-    Raises
-    ------
-    MissingExtra
-        If it is not; the text says what to do.
-    """
-    if find_spec("pyarrow") is None:
-        raise MissingExtra(
-            "tables need pyarrow, which is not installed; install it with: pip install"
-            " 'podwright[tables]', or do without tables: --no-tables"
-        )
-
-
-def arrow_table(types: Mapping[str, str], columns: Mapping[str, Sequence[Any]]) -> Any:
-    """Return rows as a `pyarrow.Table`.
-
-    Parameters
-    ----------
-    types : mapping of str to str
-        The type of each column: `time` (nanoseconds since 1970), `int`, `maybe` (an int or None),
-        `float`, `name` (few distinct texts, or None; a dictionary column) or `text`.
-
-    Raises
-    ------
-    MissingExtra
-        If pyarrow is not installed.
-    """
-    require_arrow()
-    arrow = import_module("pyarrow")
-    arrow_types = {
-        "time": arrow.timestamp("ns", tz="UTC"),
-        "int": arrow.int64(),
-        "maybe": arrow.int64(),
-        "float": arrow.float64(),
-        "name": arrow.dictionary(arrow.int32(), arrow.string()),
-        "text": arrow.string(),
-    }
-    schema = arrow.schema([(name, arrow_types[kind]) for name, kind in types.items()])
-    arrays = []
-    for name, kind in types.items():
-        values = columns[name]
-        if kind == "name":
-            arrays.append(arrow.array(values, arrow.string()).dictionary_encode())
-        else:
-            arrays.append(arrow.array(values, arrow_types[kind]))
-    return arrow.table(arrays, schema=schema)

@@ -7,15 +7,10 @@ from typing import Any
 
 import pytest
 
-from podwright.recording import run_folder
-from podwright.recording.run_folder import (
-    InputFile,
-    Manifest,
-    RunError,
-    RunFolder,
-    arrow_table,
-    require_arrow,
-)
+from podwright.recording import arrow_tables
+from podwright.recording.arrow_tables import arrow_table, require_arrow
+from podwright.recording.run_folder import RunFolder
+from podwright.recording.run_manifest import InputFile, Manifest, RunError
 from podwright.recording.tables import MissingExtra
 
 MANIFEST = Manifest(
@@ -208,7 +203,7 @@ def test_tables_have_types_and_nulls(tmp_path, begun):
 
 
 def test_without_pyarrow_the_error_names_the_package(monkeypatch):
-    monkeypatch.setattr(run_folder, "find_spec", lambda _: None)
+    monkeypatch.setattr(arrow_tables, "find_spec", lambda _: None)
     with pytest.raises(MissingExtra, match=r"pip install 'podwright\[tables\]'.*--no-tables"):
         require_arrow()
 

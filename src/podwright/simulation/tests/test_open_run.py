@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 import podwright as pw
 from podwright.recording import TABLES
-from podwright.recording.run_folder import RunError, RunFolder
+from podwright.recording.run_folder import RunFolder
+from podwright.recording.run_manifest import RunError
 from podwright.simulation.run import Run
 from podwright.simulation.tests.test_simulation import StoppedError, played, stop_after
 from podwright.simulation.world import World

@@ -12,7 +12,8 @@ import pytest
 
 import podwright as pw
 from podwright.objects import InputError, KubernetesObject
-from podwright.recording.run_folder import RunError, RunFolder
+from podwright.recording.run_folder import RunFolder
+from podwright.recording.run_manifest import RunError
 from podwright.schema import decode
 from podwright.simulation.run import Run
 from podwright.simulation.world import World
