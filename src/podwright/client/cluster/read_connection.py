@@ -12,6 +12,8 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Any, Final, Self
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 from kubernetes_asyncio.client.rest import RESTClientObject
@@ -30,6 +32,8 @@ BURST: Final = 100
 
 _CONNECT_SECONDS: Final = 15.0
 _REPLY_SECONDS: Final = 120.0
+_BUFFER_BYTES: Final = 2**21
+"""Of a reply that is read. One watch event may be as large as the largest object in etcd."""
 _RELOAD_NS: Final = 60 * 1_000_000_000
 """How often token files are read again, as client-go does."""
 
@@ -67,6 +71,7 @@ class ReadConnection:
         self._access: Access | None = None
         self._opened: aiohttp.ClientSession | None = None
         self._loaded_ns = 0
+        self._proxy = ""
         self._reloading = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
@@ -187,8 +192,8 @@ class ReadConnection:
             total=None, sock_connect=_CONNECT_SECONDS, sock_read=seconds
         )
         options: dict[str, Any] = {"headers": headers, "timeout": timeout}
-        if access.configuration.proxy:
-            options["proxy"] = access.configuration.proxy
+        if self._proxy:
+            options["proxy"] = self._proxy
         if access.configuration.tls_server_name:
             options["server_hostname"] = access.configuration.tls_server_name
         return options
@@ -208,6 +213,7 @@ class ReadConnection:
             before = self._access
             self._access = await load_access(self._address)
             self._loaded_ns = time.monotonic_ns()
+            self._proxy = self._access.configuration.proxy or _environment_proxy(self._access)
             if before is not None and before.tls == self._access.tls:
                 return
             old, self._opened = self._opened, _session(self._access)
@@ -216,9 +222,24 @@ class ReadConnection:
 
 
 def _session(access: Access) -> aiohttp.ClientSession:
+    """Return a session with the certificates of a cluster.
+
+    The session of kubernetes_asyncio looks into the environment and into ~/.netrc in a thread for
+    each request, which takes longer than the request; kubectl does not read ~/.netrc.
+    """
     with connection_failures(access.server):
-        session: aiohttp.ClientSession = RESTClientObject(access.configuration).pool_manager
-        return session
+        made: aiohttp.ClientSession = RESTClientObject(access.configuration).pool_manager
+        connector = made.connector
+        made.detach()
+        return aiohttp.ClientSession(connector=connector, read_bufsize=_BUFFER_BYTES)
+
+
+def _environment_proxy(access: Access) -> str:
+    """Return the proxy of the environment variables for a server; "" without one."""
+    parts = urlsplit(access.server)
+    if proxy_bypass(parts.hostname or ""):
+        return ""
+    return getproxies().get(parts.scheme, "")
 
 
 @contextlib.contextmanager

@@ -22,6 +22,8 @@ from podwright.client.cluster import (
     server_version,
 )
 
+ABSENT = "http://127.0.0.1:9"
+
 
 @asynccontextmanager
 async def served(handler):
@@ -214,6 +216,40 @@ def test_the_current_context_is_that_of_the_first_file(tmp_path):
     first = kubeconfig(tmp_path, "http://a:1", {}, name="one", context="first")
     second = kubeconfig(tmp_path, "http://b:1", {}, name="two", context="second")
     assert access(f"{first}:{second}").name == 'context "first"'
+
+
+@pytest.mark.parametrize(
+    ("bypassed", "is_used"),
+    [
+        pytest.param("", True, id="for every server"),
+        pytest.param("inside.example", True, id="not for others"),
+        pytest.param("127.0.0.1", False, id="not for this one"),
+    ],
+)
+def test_the_proxy_of_the_environment_is_used(monkeypatch, tmp_path, bypassed, is_used):
+    seen = []
+
+    async def proxy(request):
+        seen.append((str(request.url), request.headers.get("Authorization")))
+        return web.json_response({"gitVersion": "v1.36.0"})
+
+    async def run():
+        async with served(proxy) as address:
+            monkeypatch.setenv("http_proxy", address)
+            monkeypatch.setenv("no_proxy", bypassed)
+            # Without the proxy it cannot be reached.
+            async with ReadConnection(ClusterAddress(server=ABSENT)) as connection:
+                await server_version(connection)
+
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login a password b\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+    if is_used:
+        asyncio.run(run())
+    else:
+        with pytest.raises(UnreachableCluster):
+            asyncio.run(run())
+    assert seen == [(f"{ABSENT}/version", None)] * is_used
 
 
 def test_proxy_and_server_name_are_those_of_the_cluster(tmp_path):
