@@ -195,6 +195,8 @@ def test_the_clock_is_controlled_by_a_command(tmp_path):
         assert after["time"] != before["time"]
         address = f"--server http://127.0.0.1:{cluster.port}"
         assert run(f"clock speed 10 {address}").stdout.split()[5] == "10"
+        wrong = run(f"clock speed 0 {address}", status=2).stderr
+        assert "must be a number from 1e-06 to 1e+06" in wrong
         assert "has passed" in run(f"clock run-to 2020-01-01T00:00:00Z {of}", status=2).stderr
         assert "duration: " in run(f"clock step soon {of}", status=2).stderr
 

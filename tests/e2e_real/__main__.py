@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from tests.e2e_real.cluster_processes import embedded, kubectl, kwok, upstream
-from tests.e2e_real.kubectl_outputs import HERE, PODS_SESSION, Output, commands, run_session
+from tests.e2e_real.kubectl_outputs import HERE, Output, commands, run_session
 
 NODES = HERE / "manifests" / "nodes.yaml"
+_SECONDS_MAX = 60
 
 
 def outputs_of_both(folder: Path) -> tuple[list[Output], list[Output]]:
@@ -35,17 +37,17 @@ def outputs_without_controllers(folder: Path) -> tuple[list[Output], list[Output
     return expected, found
 
 
-def outputs_with_running_pods(folder: Path) -> tuple[list[Output], list[Output]]:
-    """Return the outputs of the session about pods, which kwok runs on both clusters."""
-    lines, above = commands(PODS_SESSION), folder / "upstream"
+def outputs_with_running_pods(folder: Path, session: str) -> tuple[list[Output], list[Output]]:
+    """Return the outputs of a session about pods, which kwok runs on both clusters."""
+    lines, above = commands(session), folder / "upstream"
     with (
         upstream(above, has_service_accounts=True) as kubeconfig,
         kwok(above, kubeconfig),
     ):
-        expected = _outputs(kubeconfig, lines)
+        expected = _outputs(kubeconfig, lines, waits_for_nodes=True)
     below = folder / "embedded"
     with embedded(below, "--no-lifecycle") as kubeconfig, kwok(below, kubeconfig):
-        found = _outputs(kubeconfig, lines)
+        found = _outputs(kubeconfig, lines, waits_for_nodes=True)
     return expected, found
 
 
@@ -60,9 +62,18 @@ def differences(pairs: list[tuple[Output, Output]]) -> list[str]:
     return lines
 
 
-def _outputs(kubeconfig: Path, lines: list[str]) -> list[Output]:
+def _outputs(kubeconfig: Path, lines: list[str], *, waits_for_nodes: bool = False) -> list[Output]:
     created = kubectl(kubeconfig, "create", "-f", str(NODES))
     assert created.returncode == 0, created.stderr
+    # A new node has a taint until a controller finds it ready; pods would go to the other one.
+    deadline = time.monotonic() + _SECONDS_MAX
+    while waits_for_nodes:
+        found = kubectl(kubeconfig, "get", "nodes", "-o", "jsonpath={.items[*].spec.taints}")
+        assert found.returncode == 0, found.stderr
+        if not found.stdout:
+            break
+        assert time.monotonic() < deadline, found.stdout
+        time.sleep(0.1)
     return list(run_session(kubeconfig, lines))
 
 

@@ -14,6 +14,7 @@ from tests.e2e_real.cluster_processes import kubectl
 HERE = Path(__file__).parent
 SESSION = "kubectl_session.txt"
 PODS_SESSION = "kubectl_pods_session.txt"
+MORE_SESSION = "kubectl_more_session.txt"
 _SECONDS_MAX = 30
 _VARYING = (
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "<uid>"),

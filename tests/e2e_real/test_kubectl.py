@@ -9,7 +9,7 @@ from tests.e2e_real.__main__ import (
     outputs_with_running_pods,
     outputs_without_controllers,
 )
-from tests.e2e_real.kubectl_outputs import commands
+from tests.e2e_real.kubectl_outputs import MORE_SESSION, PODS_SESSION, commands
 
 pytestmark = pytest.mark.e2e
 
@@ -29,8 +29,9 @@ def test_a_session_without_controllers_is_as_with_upstream(tmp_path):
     assert not lines, "\n".join(lines)
 
 
-def test_a_session_with_running_pods_is_as_with_upstream(tmp_path):
-    expected, found = outputs_with_running_pods(tmp_path)
+@pytest.mark.parametrize("session", [PODS_SESSION, MORE_SESSION])
+def test_a_session_with_running_pods_is_as_with_upstream(tmp_path, session):
+    expected, found = outputs_with_running_pods(tmp_path, session)
     assert len(found) >= 90
     lines = differences(list(zip(expected, found, strict=True)))
     assert not lines, "\n".join(lines)

@@ -112,6 +112,11 @@ def speed(
     output: Output = ClockFormat.table,
 ) -> None:
     """Let the time pass at another speed."""
+    from podwright.apiserver import SPEED_MAX, SPEED_MIN
+
+    if not SPEED_MIN <= factor <= SPEED_MAX:
+        message = f"must be a number from {SPEED_MIN:g} to {SPEED_MAX:g}."
+        raise typer.BadParameter(message, param_hint="'FACTOR'")
     _run(kubeconfig, server, output, "speed", {"speed": factor})
 
 

@@ -400,8 +400,8 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
         )
     simulator = SimulatorOptions(
         port=kss_port,
-        origins=tuple(cors_origin or ()),
-        allowed_hosts=tuple(allow_extender or ()),
+        origins=_origins(cors_origin or ()),
+        allowed_hosts=_extender_hosts(allow_extender or ()),
     )
     event_paths, configs = list(events or ()), list(config or ())
     if kss_config is not None:
@@ -552,6 +552,24 @@ def _filling(
     # What is compared is the source's choice, in the source's state.
     implied = ("bound=source", "pod-status") if is_shadow and source else ()
     return Filling(source=source, policies=read_policies((*implied, *policies)), replay=replay)
+
+
+def _origins(texts: Sequence[str]) -> tuple[str, ...]:
+    """Check the origins of --cors-origin."""
+    from podwright.cli.up_simulator import is_origin
+
+    for text in texts:
+        if not is_origin(text):
+            message = f'"{text}" is not an origin, such as http://localhost:3000.'
+            raise typer.BadParameter(message, param_hint="'--cors-origin'")
+    return tuple(texts)
+
+
+def _extender_hosts(texts: Sequence[str]) -> tuple[str, ...]:
+    """Check the hosts of --allow-extender."""
+    if "" in texts:
+        raise typer.BadParameter("must not be empty.", param_hint="'--allow-extender'")
+    return tuple(texts)
 
 
 def _latency(texts: Sequence[str]) -> tuple[LatencyRule, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -34,6 +35,14 @@ class SimulatorOptions:
     port: int | None
     origins: tuple[str, ...]
     allowed_hosts: tuple[str, ...]
+
+
+def is_origin(text: str) -> bool:
+    """Whether a text is an origin as browsers send it: a scheme and a host, with a port or not."""
+    return (
+        re.fullmatch(r"https?://[a-z0-9.-]+(:[0-9]+)?|https?://\[[0-9a-f:]+\](:[0-9]+)?", text)
+        is not None
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
