@@ -330,6 +330,12 @@ class PodSync:
         elif state.next_ns > self._now_ns:
             return False
         result = execute_probe(probe_type, container, self._document, has_file)
+        if result.error:
+            title = probe_type.capitalize()
+            note = f"{title} probe errored and resulted in unknown state: {result.error}"
+            self._container_event(known, "Warning", "Unhealthy", note)
+            state.next_ns = self._now_ns + int(probe.get("periodSeconds") or 10) * SECOND_NS
+            return False
         if not result.is_success:
             note = f"{probe_type.capitalize()} probe failed: {result.output}"
             self._container_event(known, "Warning", "Unhealthy", note)

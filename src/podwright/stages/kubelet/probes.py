@@ -3,9 +3,9 @@
 A command that `shell_scripts` understands is executed. The annotations `podwright.dev/
 readiness-probe`, `podwright.dev/liveness-probe` and `podwright.dev/startup-probe` of the pod decide
 the result of all other probes; their values are `success` and `failure`. Without them, probes
-succeed.
+succeed. A probe of a port that no port of the container has as its name is not executed.
 
-Upstream: pkg/kubelet/prober/worker.go
+Upstream: pkg/kubelet/prober/worker.go; pkg/probe/util.go, ResolveContainerPort
 """
 
 from __future__ import annotations
@@ -39,11 +39,14 @@ class ProbeResult(msgspec.Struct, frozen=True, kw_only=True):
     output : str
     is_lasting : bool
         Whether the next execution has the same result, if no annotation changes.
+    error : str
+        Why it could not be executed. Such a result does not count.
     """
 
     is_success: bool
     output: str = ""
     is_lasting: bool = True
+    error: str = ""
 
 
 def new_probe(probe_type: ProbeType, probe: Document, begin_ns: int) -> ProbeRecord:
@@ -78,6 +81,9 @@ def execute_probe(
             return ProbeResult(
                 is_success=run.exit_code == 0, output=run.output, is_lasting=not reads
             )
+    error = _port_error(probe, container)
+    if error:
+        return ProbeResult(is_success=False, error=error)
     annotations = pod["metadata"].get("annotations") or {}
     if annotations.get(f"podwright.dev/{probe_type}-probe") == "failure":
         return ProbeResult(is_success=False, output=_refusal(probe))
@@ -102,6 +108,15 @@ def count_result(state: ProbeRecord, result: ProbeResult, probe: Document, now_n
     if is_decided:
         state.is_success = result.is_success
     return has_changed
+
+
+def _port_error(probe: Document, container: Document) -> str:
+    """Return why the port of a probe is not known; empty if it is."""
+    port = (probe.get("httpGet") or probe.get("tcpSocket") or {}).get("port")
+    names = [each.get("name") for each in container.get("ports") or ()]
+    if not isinstance(port, str) or port in names or port.isdecimal():
+        return ""
+    return f'strconv.Atoi: parsing "{port}": invalid syntax'
 
 
 def _refusal(probe: Document) -> str:

@@ -283,6 +283,28 @@ def test_a_liveness_probe_restarts_a_container():
     assert driver.container()["restartCount"] == 1
 
 
+@pytest.mark.parametrize("action", ["httpGet", "tcpSocket"])
+@pytest.mark.parametrize(
+    ("port", "is_ready"), [("web", True), ("80", True), (80, True), ("wbe", False)]
+)
+def test_a_probe_of_an_unknown_port_never_succeeds(action, port, is_ready):
+    probe = {action: {"port": port}, "periodSeconds": 5}
+    ports = [{"name": "web", "containerPort": 80}]
+    driver = run_of(pod_of(container(ports=ports, readinessProbe=probe)), 5)
+    assert driver.container()["ready"] is is_ready
+    note = (
+        "Warning Unhealthy: Readiness probe errored and resulted in unknown state: "
+        'strconv.Atoi: parsing "wbe": invalid syntax'
+    )
+    assert driver.notes.count(note) == (0 if is_ready else 2)
+
+
+def test_a_liveness_probe_of_an_unknown_port_restarts_nothing():
+    probe = {"httpGet": {"port": "wbe"}}
+    driver = run_of(pod_of(container(livenessProbe=probe)), 100)
+    assert driver.container()["restartCount"] == 0
+
+
 def test_annotations_decide_other_probes():
     driver = run_of(
         pod_of(
