@@ -87,3 +87,11 @@ def pod_of(*containers: dict[str, Any], name: str = "web", **spec: Any) -> Any:
     """Return a bound pod with these containers; names with `__` are fields of its metadata."""
     metadata = {key[2:]: spec.pop(key) for key in list(spec) if key.startswith("__")}
     return a_pod(name, spec={"containers": list(containers), **spec}, **metadata)
+
+
+def run_of(pod: Any, seconds: float = 0.0) -> KubeletDriver:
+    """Return a driver that has run a pod for a time."""
+    driver = KubeletDriver()
+    driver.put(pod)
+    driver.run(seconds)
+    return driver
