@@ -89,7 +89,7 @@ def pod_of(*containers: dict[str, Any], name: str = "web", **spec: Any) -> Any:
     return a_pod(name, spec={"containers": list(containers), **spec}, **metadata)
 
 
-def run_of(pod: Any, seconds: float = 0.0) -> KubeletDriver:
+def run_of(pod: Any, seconds: float = 0.0) -> Any:
     """Return a driver that has run a pod for a time."""
     driver = KubeletDriver()
     driver.put(pod)
