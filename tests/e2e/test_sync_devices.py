@@ -13,6 +13,7 @@ DEVICES = """
 apiVersion: resource.k8s.io/v1
 kind: DeviceClass
 metadata: {name: gpu}
+spec: {extendedResourceName: example.com/gpu}
 ---
 apiVersion: resource.k8s.io/v1
 kind: ResourceSlice
@@ -89,3 +90,45 @@ def test_a_device_of_a_template_stays_with_its_pod_until_that_ends(source, tmp_p
         send(source, "DELETE", f"{PODS}/first", NOW)
         until(lambda: copied["metadata"]["name"] not in str(claims(target)))
         assert "errors:" not in err.read_text()
+
+
+def request(name: str):
+    """Return a pod with a device of an extended resource."""
+    made = new_pod(name)
+    amounts = {"cpu": "1", "example.com/gpu": "1"}
+    made["spec"]["containers"][0]["resources"] = {"requests": amounts, "limits": amounts}
+    return made
+
+
+def test_a_device_of_an_extended_resource_stays_with_its_pod_until_that_ends(tmp_path):
+    manifests = tmp_path / "cluster.yaml"
+    manifests.write_text(NODES + DEVICES)
+    with embedded(tmp_path / "source", str(manifests)) as kubeconfig:
+        source = server_of(kubeconfig)
+        # The pending one has the smaller name: it is listed first.
+        assert send(source, "POST", PODS, request("z"))[0] == 201
+        until(lambda: node_of(source, "z") == "large")
+        assert send(source, "POST", PODS, request("a"))[0] == 201
+        with embedded(tmp_path / "target") as ours:
+            target = server_of(ours)
+            for _ in range(2):  # another sync finds the claim of the first one
+                with syncing(tmp_path, "--server", source, "--to", str(ours)) as (_, err):
+                    until(lambda: "created" in err.read_text())
+                    until(lambda: devices_of(target) == [(["z"], ["gpu-0"])])
+                    until(lambda: "unschedulable" in str(send(target, "GET", f"{PODS}/a")).lower())
+                assert "errors:" not in err.read_text()
+            (claim,) = claims(target)
+            status = send(target, "GET", f"{PODS}/z")[1]["status"]
+            extended = status["extendedResourceClaimStatus"]
+            assert extended["resourceClaimName"] == claim["metadata"]["name"]
+            assert (node_of(target, "z"), node_of(target, "a")) == ("large", "")
+            # The claim goes with its pod, and the device to the other one.
+            send(target, "DELETE", f"{PODS}/z", NOW)
+            until(lambda: devices_of(target) == [(["a"], ["gpu-0"])])
+        # The same after an import.
+        with embedded(tmp_path / "imported", "--import", source) as ours:
+            target = server_of(ours)
+            until(lambda: devices_of(target) == [(["z"], ["gpu-0"])])
+            until(lambda: "unschedulable" in str(send(target, "GET", f"{PODS}/a")).lower())
+            send(target, "DELETE", f"{PODS}/z", NOW)
+            until(lambda: devices_of(target) == [(["a"], ["gpu-0"])])

@@ -2,7 +2,11 @@
 
 A claim that was made for one pod, from a template or for extended resources, goes with that pod: a
 destination makes it anew. Devices stay allocated for the pods that keep their nodes: such a pod
-names the copies of the claims that were made from its templates.
+names the copies of the claims that were made from its templates, and owns that of its extended
+resources.
+
+Upstream: pkg/controller/resourceclaim/controller.go,
+pkg/scheduler/framework/plugins/dynamicresources/extendeddynamicresources.go
 """
 
 from __future__ import annotations
@@ -15,9 +19,8 @@ from podwright.sync.source_kinds import SourceKind
 
 _STATUS: Final = ("allocation", "reservedFor", "devices")
 _POD_CLAIM_NAME: Final = "resource.kubernetes.io/pod-claim-name"
-_MADE_FOR_PODS: Final = frozenset(
-    {_POD_CLAIM_NAME, "resource.kubernetes.io/extended-resource-claim"}
-)
+_EXTENDED: Final = "resource.kubernetes.io/extended-resource-claim"
+_MADE_FOR_PODS: Final = frozenset({_POD_CLAIM_NAME, _EXTENDED})
 _FINALIZER: Final = "resource.kubernetes.io/delete-protection"
 
 
@@ -30,10 +33,32 @@ def pod_of(claim: Document) -> str | None:
     return None
 
 
-def entry_of(claim: Document) -> str | None:
-    """Return the name in `spec.resourceClaims` of the pod for which a template made a claim."""
-    found: str | None = (claim["metadata"].get("annotations") or {}).get(_POD_CLAIM_NAME)
+def has_devices(claim: Document) -> bool:
+    """Return whether devices are allocated to a claim."""
+    return bool((claim.get("status") or {}).get("allocation"))
+
+
+def claims_of(pod: Document) -> Mapping[str, str]:
+    """Return the names of a pod's claims, by the name in `spec.resourceClaims`.
+
+    That of its extended resources is not among them.
+    """
+    statuses = (pod.get("status") or {}).get("resourceClaimStatuses") or ()
+    made = {each["name"]: each.get("resourceClaimName") for each in statuses}
+    entries = (pod.get("spec") or {}).get("resourceClaims") or ()
+    names = ((e["name"], e.get("resourceClaimName") or made.get(e["name"])) for e in entries)
+    return {entry: name for entry, name in names if name}
+
+
+def extended_status(pod: Document) -> Document | None:
+    """Return which claim provides the extended resources of a pod, and with which requests."""
+    found: Document | None = (pod.get("status") or {}).get("extendedResourceClaimStatus")
     return found
+
+
+def is_of_extended_resources(annotations: Mapping[str, str] | None) -> bool:
+    """Return whether a scheduler made the claim with these annotations for extended resources."""
+    return (annotations or {}).get(_EXTENDED) == "true"
 
 
 def is_made_for_pod(claim: Document) -> bool:
@@ -66,27 +91,50 @@ def settled(objects: Iterable[tuple[SourceKind, Document]]) -> list[tuple[Source
     return found
 
 
-def without_users(claim: Document) -> Document:
+def with_devices(claim: Document) -> Document:
     """Return a claim whose devices stay allocated; its users have other uids at the destination.
 
-    The controller of claims reserves them for the pods that have a node.
+    The controller of claims reserves them for the pods that have a node, and frees them when these
+    have ended, if the claim has the finalizer of a scheduler.
     """
     status = {k: v for k, v in claim["status"].items() if k != "reservedFor"}
-    return {**claim, "status": status}
+    return {
+        **claim,
+        "metadata": {**claim["metadata"], "finalizers": [_FINALIZER]},
+        "status": status,
+    }
 
 
 def independent(claim: Document) -> Document:
     """Return a claim that was made for a pod as a claim with a name of its own.
 
-    Its owner has another uid at the destination. The finalizer makes the controller of claims free
-    the devices when the pod has ended there.
+    Its owner has another uid at the destination.
     """
     left_out = ("ownerReferences", "generateName")
     metadata = {k: v for k, v in claim["metadata"].items() if k not in left_out}
     annotations = {k: v for k, v in metadata["annotations"].items() if k != _POD_CLAIM_NAME}
+    return {**claim, "metadata": {**metadata, "annotations": annotations}}
+
+
+def owned(claim: Document, pod: Document) -> Document:
+    """Return a claim for the extended resources of a pod of the destination, which owns it."""
+    name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
+    owner = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "name": name,
+        "uid": uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    copy = with_devices(claim)
     return {
-        **without_users(claim),
-        "metadata": {**metadata, "annotations": annotations, "finalizers": [_FINALIZER]},
+        **copy,
+        "metadata": {**copy["metadata"], "ownerReferences": [owner]},
+        "status": {
+            **copy["status"],
+            "reservedFor": [{"resource": "pods", "name": name, "uid": uid}],
+        },
     }
 
 

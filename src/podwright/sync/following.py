@@ -18,7 +18,7 @@ import msgspec
 from podwright.client import SyncDifference
 from podwright.client.cluster import Meta, RejectedRequest, UnreachableCluster
 from podwright.sync.change_merge import SourceChange
-from podwright.sync.mirror import Create, Mirror, Operation
+from podwright.sync.mirror import Create, Mirror, Operation, Replace
 from podwright.sync.placements import Placements
 from podwright.sync.target import SavedState, Target
 
@@ -216,9 +216,12 @@ class Destination:
 
 
 def _keeps_node(operation: Operation) -> bool:
-    """Whether it creates a pod that keeps its node, or a claim of one, which precedes it."""
+    """Whether it creates a pod that keeps its node, or a claim of such a pod alone.
+
+    Devices of claims precede all pods that may share them.
+    """
     if operation.kind.resource == "resourceclaims":
-        return True
+        return not isinstance(operation, Replace)
     return isinstance(operation, Create) and bool(operation.obj["spec"].get("nodeName"))
 
 

@@ -12,8 +12,9 @@ The rules, each with a switch in `SyncPolicies`:
   deleted here.
 - Nodes are mirrored with their status, pods without it.
 - Resource claims that were made for one pod are not mirrored: the destination makes them anew.
-  Claims of the first list keep their devices, which their pods use on the same nodes; those that
-  a template made for such a pod are created before it, and it names them.
+  Claims have no devices, unless a pod that uses them keeps its node: then they keep theirs. One
+  that a template made for such a pod is created before it, and it names that claim; one for its
+  extended resources follows it.
 - Services and the owners of pods are not mirrored; what they imply is (`implied_selectors`).
 - Owners and service accounts are left out (`object_copy`); the uid of the source is in an
   annotation, so another object of the same name is replaced.
@@ -23,7 +24,7 @@ Upstream: simulator/syncer/syncer.go, simulator/resourceapplier (kube-scheduler-
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -33,12 +34,13 @@ from podwright.client.cluster import ChangedObject
 from podwright.objects import Document, decode_pod, pending_requests
 from podwright.sync.change_merge import SourceChange
 from podwright.sync.claim_copy import (
-    entry_of,
+    claims_of,
+    extended_status,
+    has_devices,
     independent,
     is_made_for_pod,
-    pod_of,
+    with_devices,
     with_named_claims,
-    without_users,
 )
 from podwright.sync.implied_selectors import ImpliedSelectors, with_selector
 from podwright.sync.object_copy import created_copy
@@ -101,6 +103,33 @@ class BindPod(msgspec.Struct, frozen=True):
     node: str
 
 
+class AllocateExtended(msgspec.Struct, frozen=True):
+    """Create the claim for the extended resources of a pod, with the devices of the source.
+
+    Nothing is done for a pod that has such a claim, or another node.
+
+    Attributes
+    ----------
+    kind : SourceKind
+        Of claims.
+    key : str
+        Of the claim.
+    obj : Document
+        The claim.
+    pod, node : str
+        The name of the pod, and its node.
+    status : Document
+        The `status.extendedResourceClaimStatus` of the pod.
+    """
+
+    kind: SourceKind
+    key: str
+    obj: Document
+    pod: str
+    node: str
+    status: Document
+
+
 class Delete(msgspec.Struct, frozen=True):
     """Delete an object that the source has deleted."""
 
@@ -108,7 +137,7 @@ class Delete(msgspec.Struct, frozen=True):
     key: str
 
 
-Operation: TypeAlias = Create | Replace | PatchPod | BindPod | Delete
+Operation: TypeAlias = Create | Replace | PatchPod | BindPod | AllocateExtended | Delete
 
 
 class Mirror:
@@ -155,8 +184,8 @@ class Mirror:
         self._implied = ImpliedSelectors()
         self._uids: dict[tuple[str, str], str] = {}
         self._present = dict(present or {})
-        # By the uid of a pod that is not listed yet: the claims that templates made for it.
-        self._made: dict[str, list[tuple[SourceKind, Document]]] = {}
+        # By key, the encoded claims with devices that no pod has kept yet.
+        self._allocated: dict[str, tuple[SourceKind, bytes]] = {}
         self._finished: dict[str, tuple[int, int]] = {}
         # Pods whose bindings are mirrored, if the source schedules.
         self._unbound: set[str] = set()
@@ -174,7 +203,6 @@ class Mirror:
         """
         gone = [each for each in self._present if each not in self._uids]
         self._present.clear()
-        self._made.clear()
         return gone
 
     @property
@@ -203,65 +231,100 @@ class Mirror:
             return
         key, place = change.meta.key, (kind.resource, change.meta.key)
         if change.event == "Delete":
-            self._forget_pod(key)
+            self._forget(kind, key)
             if self._uids.pop(place, None) is not None:
                 yield Delete(kind, key)
             return
         known = self._uids.get(place)
         if known is not None and known != change.meta.uid:
-            self._forget_pod(key)
+            self._forget(kind, key)
             yield Delete(kind, key)
             known = None
         obj = msgspec.json.decode(change.body)
         if kind.resource == "pods":
             yield from self._pod_operations(kind, change, obj, is_known=known is not None)
-        elif kind.resource == "resourceclaims" and is_made_for_pod(obj):
-            if known is None:
-                yield from self._made_claim(kind, change, obj)
-        elif known is not None:
+            return
+        if kind.resource == "resourceclaims":
+            self._note_devices(kind, change, obj)
+            if is_made_for_pod(obj):
+                yield from self._present_claim(kind, change)
+                return
+        if known is not None:
             yield _replace(kind, key, obj)
-        else:
-            earlier = self._present.pop(place, None)
-            self._uids[place] = change.meta.uid
-            if earlier is not None and earlier != change.meta.uid:
-                yield Delete(kind, key)
-            is_there = earlier == change.meta.uid
-            yield _replace(kind, key, obj) if is_there else self._created(kind, change, obj)
-            if change.is_initial and not is_there and self._keeps_devices(kind, obj):
-                copy = without_users(created_copy(kind, obj))
-                yield Replace(kind, key, copy, has_status=True)
+            return
+        earlier = self._present.pop(place, None)
+        self._uids[place] = change.meta.uid
+        if earlier is not None and earlier != change.meta.uid:
+            yield Delete(kind, key)
+        is_there = earlier == change.meta.uid
+        yield _replace(kind, key, obj) if is_there else self._created(kind, change, obj)
 
-    def _made_claim(
-        self, kind: SourceKind, change: ChangedObject, obj: Document
-    ) -> Iterator[Operation]:
-        """Keep a claim with devices that a template made for a pod, until the pod is listed."""
+    def _present_claim(self, kind: SourceKind, change: ChangedObject) -> Iterator[Operation]:
+        """Follow a claim of a pod that an earlier sync has created."""
         place = (kind.resource, change.meta.key)
         earlier = self._present.pop(place, None)
         if earlier == change.meta.uid:
             self._uids[place] = change.meta.uid
-            return
-        if earlier is not None:
+        elif earlier is not None:
             yield Delete(kind, change.meta.key)
-        pod, entry = pod_of(obj), entry_of(obj)
-        if pod and entry and change.is_initial and self._keeps_devices(kind, obj):
-            self._made.setdefault(pod, []).append((kind, obj))
 
-    def _with_claims(self, pod: Create, uid: str) -> Iterator[Operation]:
-        """Create the claims that templates made for a pod which keeps its node, then the pod."""
-        made = self._made.pop(uid, ())
-        if not made or not pod.obj["spec"].get("nodeName"):
+    def _note_devices(self, kind: SourceKind, change: ChangedObject, obj: Document) -> None:
+        """Keep a claim with devices until a pod that keeps its node uses it."""
+        if has_devices(obj):
+            self._allocated[change.meta.key] = (kind, change.body)
+        else:
+            self._allocated.pop(change.meta.key, None)
+
+    def _with_devices(self, pod: Create, source: Document) -> Iterator[Operation]:
+        """Create a pod; if it keeps its node, its claims get their devices before it."""
+        if not pod.obj["spec"].get("nodeName"):
             yield pod
             return
-        names: dict[str, str] = {}
-        for kind, claim in made:
-            metadata = claim["metadata"]
-            key = f"{metadata['namespace']}/{metadata['name']}"
-            self._uids[kind.resource, key] = metadata["uid"]
-            copy = independent(created_copy(kind, claim))
-            yield Create(kind, key, copy)
+        made: dict[str, str] = {}
+        for entry, kind, claim in self._taken(source, claims_of(source)):
+            key = f"{claim['metadata']['namespace']}/{claim['metadata']['name']}"
+            copy = with_devices(created_copy(kind, claim))
+            if is_made_for_pod(claim):
+                copy = independent(copy)
+                self._uids[kind.resource, key] = claim["metadata"]["uid"]
+                made[entry] = claim["metadata"]["name"]
+                yield Create(kind, key, copy)
             yield Replace(kind, key, copy, has_status=True)
-            names[entry_of(claim) or ""] = metadata["name"]
-        yield msgspec.structs.replace(pod, obj=with_named_claims(pod.obj, names))
+        obj = with_named_claims(pod.obj, made) if made else pod.obj
+        yield msgspec.structs.replace(pod, obj=obj)
+        yield from self._extended(source)
+
+    def _bound(self, binding: BindPod, source: Document) -> Iterator[Operation]:
+        """Bind a pod; its claims get their devices, except those that are made anew."""
+        shared = {e["name"] for e in source["spec"].get("resourceClaims") or ()
+                  if e.get("resourceClaimName")}  # fmt: skip
+        names = {entry: name for entry, name in claims_of(source).items() if entry in shared}
+        for _, kind, claim in self._taken(source, names):
+            key = f"{claim['metadata']['namespace']}/{claim['metadata']['name']}"
+            yield Replace(kind, key, with_devices(created_copy(kind, claim)), has_status=True)
+        yield binding
+        yield from self._extended(source)
+
+    def _extended(self, pod: Document) -> Iterator[Operation]:
+        """Create the claim for the extended resources of a pod that keeps its node."""
+        status = extended_status(pod)
+        if status is None or not _node(pod):
+            return
+        for _, kind, claim in self._taken(pod, {"": status["resourceClaimName"]}):
+            key = f"{claim['metadata']['namespace']}/{claim['metadata']['name']}"
+            yield AllocateExtended(
+                kind, key, created_copy(kind, claim), pod["metadata"]["name"], _node(pod), status
+            )
+
+    def _taken(
+        self, pod: Document, names: Mapping[str, str]
+    ) -> Iterator[tuple[str, SourceKind, Document]]:
+        """Yield the claims of a pod that have devices, each once, with its entry in the pod."""
+        for entry, name in names.items():
+            found = self._allocated.pop(f"{pod['metadata']['namespace']}/{name}", None)
+            if found is not None:
+                kind, body = found
+                yield entry, kind, msgspec.json.decode(body)
 
     def _pod_operations(
         self, kind: SourceKind, change: ChangedObject, obj: Document, *, is_known: bool
@@ -277,10 +340,12 @@ class Mirror:
         self._uids[place] = change.meta.uid
         self._follow_pod(key, obj)
         if earlier == change.meta.uid:
+            # The earlier sync may have ended between the pod and its claim.
+            yield from self._extended(obj)
             return
         if earlier is not None:
             yield Delete(kind, key)
-        yield from self._with_claims(self._created(kind, change, obj), change.meta.uid)
+        yield from self._with_devices(self._created(kind, change, obj), obj)
         if self.policies.mirrors_pod_status:
             yield from _phase(kind, key, obj)
 
@@ -297,12 +362,6 @@ class Mirror:
             if not copy["spec"].get("nodeName"):
                 copy.pop("status", None)
         return Create(kind, change.meta.key, copy)
-
-    def _keeps_devices(self, kind: SourceKind, obj: Document) -> bool:
-        """Whether the devices of a claim stay allocated: those of pods that keep their nodes."""
-        if kind.resource != "resourceclaims" or self.policies.bound is BoundPods.none:
-            return False
-        return not self.policies.excludes_running and "allocation" in (obj.get("status") or {})
 
     def _keeps_node(self, change: ChangedObject, obj: Document) -> bool:
         metadata = obj["metadata"]
@@ -343,7 +402,7 @@ class Mirror:
         node = _node(obj)
         if node and key in self._unbound:
             self._unbound.discard(key)
-            yield BindPod(kind, key, node)
+            yield from self._bound(BindPod(kind, key, node), obj)
         elif not node:
             # Of a pending pod, only what the API lets change: metadata, and its gates.
             yield PatchPod(kind, key, _pending_patch(obj))
@@ -371,7 +430,11 @@ class Mirror:
         if self.policies.bound is BoundPods.source and not _node(obj):
             self._unbound.add(key)
 
-    def _forget_pod(self, key: str) -> None:
+    def _forget(self, kind: SourceKind, key: str) -> None:
+        if kind.resource == "resourceclaims":
+            self._allocated.pop(key, None)
+        if kind.resource != "pods":
+            return
         self._finished.pop(key, None)
         self._resources.pop(key, None)
         self._unbound.discard(key)

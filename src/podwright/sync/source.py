@@ -1,7 +1,7 @@
 """Follows the objects of several kinds of a source.
 
-The kinds are listed one after the other, so that an object follows what it refers to. Each is
-watched from then on.
+The kinds are listed one after the other, so that an object follows what it refers to; pods with a
+node precede others. Each kind is watched from then on.
 
 Upstream: simulator/syncer/syncer.go, simulator/recorder/recorder.go (kube-scheduler-simulator)
 """
@@ -21,6 +21,16 @@ from podwright.sync.change_merge import WINDOW_NS, ChangeMerge, SourceChange
 from podwright.sync.source_kinds import SourceKind
 
 _ABSENT: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.FORBIDDEN})
+
+
+class _Bound(msgspec.Struct, frozen=True):
+    class _Spec(msgspec.Struct, frozen=True, rename="camel"):
+        node_name: str = ""
+
+    spec: _Spec = _Spec()
+
+
+_BOUND: Final = msgspec.json.Decoder(_Bound)
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,12 +106,17 @@ class Source:
         """
         try:
             for number, kind in enumerate(self._scope.kinds):
+                listed: list[SourceChange] = []
                 for path in self._scope.collections(kind):
                     first = await self._follow(kind, path, seed=number)
-                    if first is not None and first.changes:
-                        yield [
-                            SourceChange(kind, each, first.received_ns) for each in first.changes
-                        ]
+                    if first is not None:
+                        at = first.received_ns
+                        listed += [SourceChange(kind, each, at) for each in first.changes]
+                if kind.resource == "pods":
+                    # What runs has its room before a scheduler tries pods that wait.
+                    listed.sort(key=lambda each: not _BOUND.decode(each.change.body).spec.node_name)
+                if listed:
+                    yield listed
             self.is_synced = True
             yield ()
             while True:

@@ -26,7 +26,16 @@ from podwright.client.cluster import (
 )
 from podwright.client.cluster.write_connection import WriteConnection
 from podwright.objects import SOURCE_UID, Document
-from podwright.sync.mirror import BindPod, Create, Delete, Operation, PatchPod, Replace
+from podwright.sync.claim_copy import extended_status, has_devices, is_of_extended_resources, owned
+from podwright.sync.mirror import (
+    AllocateExtended,
+    BindPod,
+    Create,
+    Delete,
+    Operation,
+    PatchPod,
+    Replace,
+)
 from podwright.sync.source_kinds import SourceKind, source_kinds
 
 _PER_SECOND: Final = 5_000.0
@@ -38,7 +47,7 @@ _MERGE: Final = "application/merge-patch+json"
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
 _REPORT: Final = "/podwright/v1/sync"
 _WRITES: Final = "/podwright/v1/writes"
-_NOT_TOGETHER: Final = frozenset({"persistentvolumes", "persistentvolumeclaims"})
+_NOT_TOGETHER: Final = frozenset({"persistentvolumes", "persistentvolumeclaims", "resourceclaims"})
 """Kinds of which the present object is read before it is written."""
 _UNKNOWN_PATH: Final = frozenset(
     {HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED}
@@ -67,6 +76,7 @@ _DONE: Final[dict[type[Operation], str]] = {
     Replace: "updated",
     PatchPod: "updated",
     BindPod: "bound",
+    AllocateExtended: "created",
     Delete: "deleted",
 }
 """What an operation is counted as."""
@@ -173,7 +183,10 @@ class Target:
             try:
                 async for batch in reflector.batches():
                     for change in batch.changes:
-                        if uid := (change.meta.annotations or {}).get(SOURCE_UID):
+                        annotations = change.meta.annotations or {}
+                        if is_of_extended_resources(annotations):
+                            continue  # it goes with its pod
+                        if uid := annotations.get(SOURCE_UID):
                             found[kind.resource, change.meta.key] = uid
                     if batch.is_synced:
                         break
@@ -323,6 +336,8 @@ class Target:
                     write.content_type,
                     done=_DONE[type(operation)],
                 )
+            case AllocateExtended():
+                await self._allocate_extended(operation)
             case Delete(kind, key):
                 body = msgspec.json.encode(_NOW) if kind.resource == "pods" else b""
                 await self._if_present("DELETE", _path(kind, key), body, done="deleted")
@@ -374,7 +389,8 @@ class Target:
 
     async def _replace(self, operation: Replace) -> None:
         kind, path, obj = operation.kind, _path(operation.kind, operation.key), operation.obj
-        if kind.resource in ("persistentvolumes", "persistentvolumeclaims"):
+        has_status = operation.has_status
+        if kind.resource in _NOT_TOGETHER:
             present = await self._present(path)
             if present is None:
                 self.done["absent"] += 1
@@ -384,11 +400,36 @@ class Target:
             if _is_bound_otherwise(present, obj):
                 self.done["claims"] += 1
                 return
+            if kind.resource == "resourceclaims" and has_status and has_devices(present):
+                # The scheduler of the destination has allocated devices.
+                allocated = present["status"]["allocation"]
+                self.done["claims"] += allocated != obj["status"]["allocation"]
+                has_status = False
             if finalizers := present["metadata"].get("finalizers"):
                 obj = {**obj, "metadata": {**obj["metadata"], "finalizers": finalizers}}
         body = msgspec.json.encode(obj)
-        if await self._if_present("PUT", path, body) and operation.has_status:
+        if await self._if_present("PUT", path, body) and has_status:
             await self._if_present("PUT", f"{path}/status", body, done="statuses")
+
+    async def _allocate_extended(self, operation: AllocateExtended) -> None:
+        kind, path = operation.kind, _path(operation.kind, operation.key)
+        namespace = operation.key.rpartition("/")[0]
+        pod_path = source_kinds(["pods"])[0].path(namespace, operation.pod)
+        pod = await self._present(pod_path)
+        if pod is None:
+            self.done["absent"] += 1
+            return
+        if extended_status(pod) or (pod.get("spec") or {}).get("nodeName") != operation.node:
+            return
+        claim = owned(operation.obj, pod)
+        if await self._present(path) is None:
+            await self._connection.write("POST", kind.path(namespace), msgspec.json.encode(claim))
+            self.done["created"] += 1
+        await self._if_present("PUT", f"{path}/status", msgspec.json.encode(claim), done="statuses")
+        patch = {"status": {"extendedResourceClaimStatus": operation.status}}
+        await self._if_present(
+            "PATCH", f"{pod_path}/status", msgspec.json.encode(patch), _MERGE, done="statuses"
+        )
 
     async def _with_claim(self, volume: Document) -> Document:
         """Return a volume whose claim is that of the destination."""
@@ -471,6 +512,8 @@ def _writes_of(operation: Operation) -> Sequence[_Write]:
             target = {"apiVersion": "v1", "kind": "Node", "name": node}
             binding = {"metadata": {"name": key.rpartition("/")[2]}, "target": target}
             return (_Write("POST", f"{path}/binding", _raw(binding)),)
+        case AllocateExtended():
+            raise AssertionError("what it writes depends on the pod")
         case Delete(kind):
             return (_Write("DELETE", path, _raw(_NOW if kind.resource == "pods" else None)),)
 
