@@ -239,6 +239,10 @@ def test_a_record_is_replayed_at_its_pace(cluster, tmp_path):
     assert "line 1: Add Node extra" in strict.stderr
     stepped = run(f"replay {path} --to {cluster} --step", stdin="\n" * 9)
     assert stepped.stdout.splitlines()[0] == "Add Node extra"
+    assert "applied 5 changes" in stepped.stderr
+    ended = run(f"replay {path} --to {cluster} --step", stdin="\n")
+    assert ended.stdout.splitlines() == ["Add Node extra", "Add Pod default/placed"]
+    assert "line 2: the input has ended; the rest is not applied" in ended.stderr
     path.write_text("{}\n")
     assert "line 1: this is no change" in run(f"replay {path} --to {cluster}", status=2).stderr
     both = run(f"replay {path} --to {cluster} --step --speed 2", status=2)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from tests.e2e.command_line import NODES, ROOT, pod, run
@@ -95,9 +98,50 @@ def test_up_applies_a_record(tmp_path):
         until(lambda: "applied 3 changes" in (tmp_path / "up.log").read_text())
 
 
+def test_up_applies_a_record_without_waiting(tmp_path):
+    lines = (EXAMPLE / "workers.jsonl").read_text().splitlines()
+    late = [
+        json.loads(line) | {"time": f"20{30 + i}-01-01T00:00:00Z"} for i, line in enumerate(lines)
+    ]
+    record = tmp_path / "record.jsonl"
+    record.write_text("".join(json.dumps(line) + "\n" for line in late))
+    with embedded(tmp_path, "--replay", str(record), "--immediate"):
+        until(lambda: "applied 3 changes" in (tmp_path / "up.log").read_text())
+
+
+def test_up_applies_a_record_step_by_step_and_ends_while_it_waits(tmp_path):
+    record = EXAMPLE / "workers.jsonl"
+    kubeconfig = tmp_path / "kubeconfig"
+    options = f"--no-ui --port 0 --nodes 1 --kubeconfig {kubeconfig} --replay {record} --step"
+    command = [str(Path(sys.executable).with_name("podwright")), "up", *options.split()]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        printed = iter(process.stdout.readline, "")
+        first = next(line for line in printed if line.startswith("Add Pod"))
+        here = server_of(kubeconfig)
+        assert send(here, "GET", PODS)[1]["items"] == []
+        process.stdin.write("\n")
+        process.stdin.flush()
+        second = next(line for line in printed if line.startswith("Add Pod"))
+        assert first != second
+        # The second change is printed when the first one was applied.
+        names = [each["metadata"]["name"] for each in send(here, "GET", PODS)[1]["items"]]
+        assert [f"Add Pod default/{name}\n" for name in names] == [first]
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == 0, errors
+
+
 @pytest.mark.parametrize(
     ("options", "message", "status"),
     [
+        ("--step", "has no effect without --replay", 2),
+        ("--immediate", "has no effect without --replay", 2),
+        (f"--replay {EXAMPLE}/workers.jsonl --step --immediate", "cannot be combined with", 2),
+        (f"- --replay {EXAMPLE}/workers.jsonl --step", "with a file from stdin", 2),
         ("--sync prod", "must be cluster:, cluster:CONTEXT or an address", 2),
         ("--sync cluster: --import cluster:", "with --sync", 2),
         ("--sync-policy pod-status", "without --sync", 2),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ import typer
 
 from podwright.cli.cluster_options import run_remote, until_interrupted
 from podwright.cli.console import print_message, write_at_once
+from podwright.cli.entered_lines import EnteredLines
 from podwright.client.cluster import ClusterAddress
 from podwright.sync import BoundPods, Mirror, RecordedChange, SyncPolicies, Target, recorded_changes
 
@@ -57,15 +57,18 @@ class Replay:
         self._options = options
         self._unknown = 0
         self._applied = 0
+        self._entered = EnteredLines()
 
     async def run(self, path: Path, target: Target) -> None:
-        """Apply the changes of a file."""
+        """Apply the changes of a file; with steps, as many as lines are entered."""
         mirror = Mirror(SyncPolicies(bound=BoundPods.kss))
         first_ns: int | None = None
         begun = time.monotonic()
         for recorded in recorded_changes(path):
             first_ns = recorded.time_ns if first_ns is None else first_ns
-            await self._wait(recorded, begun, first_ns)
+            if not await self._is_due(recorded, begun, first_ns):
+                print_message(f"line {recorded.line}: the input has ended; the rest is not applied")
+                return
             if recorded.change is None:
                 self._unknown += 1
                 print_message(f"line {recorded.line}: {recorded.text}: the object is not known")
@@ -94,11 +97,13 @@ class Replay:
         self.has_stopped = self._options.is_strict
         return self.has_stopped
 
-    async def _wait(self, recorded: RecordedChange, begun: float, first_ns: int) -> None:
+    async def _is_due(self, recorded: RecordedChange, begun: float, first_ns: int) -> bool:
+        """Wait for the time of a change, or for a line; return False if there is none."""
         options = self._options
         if options.steps:
             write_at_once(recorded.text)
-            await asyncio.to_thread(sys.stdin.readline)
-        elif options.speed is not None:
+            return await self._entered.next()
+        if options.speed is not None:
             due = begun + (recorded.time_ns - first_ns) / 1e9 / options.speed
             await asyncio.sleep(max(0.0, due - time.monotonic()))
+        return True

@@ -100,6 +100,39 @@ def sync(  # noqa: PLR0913, PLR0917 - the options of the command
             "another scheduler than podwright's.",
         ),
     ] = False,
+    keep_owners: Annotated[
+        bool,
+        typer.Option(
+            "--keep-owners",
+            help="Keep the owner references of pods. The garbage collector of the destination "
+            "deletes pods whose owners are absent there.",
+        ),
+    ] = False,
+    keep_service_accounts: Annotated[
+        bool,
+        typer.Option(
+            "--keep-service-accounts",
+            help="Keep the service accounts of pods, and the token volumes that were injected.",
+        ),
+    ] = False,
+    ignore_deletions: Annotated[
+        bool,
+        typer.Option("--ignore-deletions", help="Keep what the source deletes."),
+    ] = False,
+    restore_deleted: Annotated[
+        bool,
+        typer.Option(
+            "--restore-deleted",
+            help="Create the pods again that the destination has deleted since the last sync.",
+        ),
+    ] = False,
+    freeze_node_status: Annotated[
+        bool,
+        typer.Option(
+            "--freeze-node-status",
+            help="Let nodes keep the status with which they were created.",
+        ),
+    ] = False,
     duration: Annotated[
         str,
         typer.Option(
@@ -144,6 +177,11 @@ def sync(  # noqa: PLR0913, PLR0917 - the options of the command
         follows_resources=follow_resources,
         mirrors_pod_status=pod_status or shadow,
         has_explicit_spread=explicit_spread,
+        keeps_owners=keep_owners,
+        keeps_accounts=keep_service_accounts,
+        ignores_deletions=ignore_deletions,
+        restores_deleted=restore_deleted,
+        freezes_node_status=freeze_node_status,
     )
     options = SyncOptions(
         policies=policies,

@@ -29,7 +29,7 @@ from podwright.cli.options import (
 if TYPE_CHECKING:
     from podwright.apiserver import BreakCondition, LatencyRule
     from podwright.cli.up_page import PageOptions
-    from podwright.cli.up_sync import Filling
+    from podwright.cli.up_sync import Filling, ReplayPace
 
 app = command_app()
 
@@ -126,6 +126,20 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
             show_default=False,
         ),
     ] = None,
+    immediate: Annotated[
+        bool,
+        typer.Option(
+            "--immediate",
+            help="With --replay: apply one change after the other, without waiting.",
+        ),
+    ] = False,
+    step: Annotated[
+        bool,
+        typer.Option(
+            "--step",
+            help="With --replay: print each change, and apply it when a line is entered.",
+        ),
+    ] = False,
     demo: Annotated[
         bool,
         typer.Option("--demo", help="Create an example cluster with a pending pod."),
@@ -433,7 +447,10 @@ def up(  # noqa: PLR0913, PLR0917 - the options of the command
     _check_shadow(shadow, record, has_scheduler=runs_scheduler)
     has_tls = tls or tls_cert is not None or tls_key is not None
     _check_address(ctx, address, has_tls=has_tls, is_bare=bare)
-    filling = _filling(imported, sync, sync_policy or (), replay, is_shadow=shadow is not None)
+    pace = _pace(replay, files or (), immediate=immediate, step=step)
+    filling = _filling(
+        imported, sync, sync_policy or (), replay, pace, is_shadow=shadow is not None
+    )
     page = _page_options(given, has_page=has_page, port=ui_port, is_opened=is_opened, is_bare=bare)
     setup = Setup(
         config=configs[0] if configs else None,
@@ -530,6 +547,7 @@ def _filling(
     source: str,
     policies: Sequence[str],
     replay: Path | None,
+    pace: ReplayPace,
     *,
     is_shadow: bool,
 ) -> Filling:
@@ -551,7 +569,26 @@ def _filling(
             )
     # What is compared is the source's choice, in the source's state.
     implied = ("bound=source", "pod-status") if is_shadow and source else ()
-    return Filling(source=source, policies=read_policies((*implied, *policies)), replay=replay)
+    found = read_policies((*implied, *policies))
+    return Filling(source=source, policies=found, replay=replay, pace=pace)
+
+
+def _pace(replay: Path | None, files: Sequence[str], *, immediate: bool, step: bool) -> ReplayPace:
+    """Read what the changes of a record wait for."""
+    from podwright.cli.up_sync import ReplayPace
+
+    for is_given, option in ((immediate, "--immediate"), (step, "--step")):
+        if is_given and replay is None:
+            reject_idle(option, "without --replay", "no record is applied")
+    if immediate and step:
+        raise typer.BadParameter("cannot be combined with --step.", param_hint="'--immediate'")
+    if step and "-" in files:
+        raise typer.BadParameter(
+            "cannot be combined with a file from stdin.", param_hint="'--step'"
+        )
+    if step:
+        return ReplayPace.steps
+    return ReplayPace.immediate if immediate else ReplayPace.recorded
 
 
 def _origins(texts: Sequence[str]) -> tuple[str, ...]:

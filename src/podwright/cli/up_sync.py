@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
+from enum import Enum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -34,8 +35,21 @@ POLICIES: Final[dict[str, dict[str, Any]]] = {
     "follow-resources": {"follows_resources": True},
     "pod-status": {"mirrors_pod_status": True},
     "explicit-spread": {"has_explicit_spread": True},
+    "keep-owners": {"keeps_owners": True},
+    "keep-service-accounts": {"keeps_accounts": True},
+    "ignore-deletions": {"ignores_deletions": True},
+    "restore-deleted": {"restores_deleted": True},
+    "freeze-node-status": {"freezes_node_status": True},
 }
 """The policies of `--sync-policy`, which are the options of `podwright sync`."""
+
+
+class ReplayPace(Enum):
+    """What the changes of a record wait for: their times, nothing, or lines on stdin."""
+
+    recorded = "recorded"
+    immediate = "immediate"
+    steps = "steps"
 
 
 class Filling(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,11 +62,13 @@ class Filling(msgspec.Struct, frozen=True, kw_only=True):
     policies : SyncPolicies
     replay : Path, optional
         The record that is applied.
+    pace : ReplayPace
     """
 
     source: str = ""
     policies: SyncPolicies = SyncPolicies()
     replay: Path | None = None
+    pace: ReplayPace = ReplayPace.recorded
 
 
 def read_policies(texts: Sequence[str]) -> SyncPolicies:
@@ -96,7 +112,10 @@ def background_of(filling: Filling, kubeconfig: Path, *, speed: float) -> Sequen
 
     own = ClusterAddress(kubeconfig=str(kubeconfig), environment=dict(os.environ))
     if filling.replay is not None:
-        return (_reported(partial(_replay, filling.replay, own, speed), "--replay"),)
+        at = speed if filling.pace is ReplayPace.recorded else None
+        steps = filling.pace is ReplayPace.steps
+        work = partial(_replay, filling.replay, own, at, steps=steps)
+        return (_reported(work, "--replay"),)
     source = address_of_source(filling.source)
     run_remote(partial(_check, source))
     return (_reported(partial(_follow, source, own, filling.policies), "--sync"),)
@@ -133,11 +152,11 @@ async def _follow(source: ClusterAddress, own: ClusterAddress, policies: SyncPol
         await sync.run()
 
 
-async def _replay(path: Path, own: ClusterAddress, speed: float) -> None:
+async def _replay(path: Path, own: ClusterAddress, speed: float | None, *, steps: bool) -> None:
     from podwright.cli.replay_run import Replay, ReplayOptions
     from podwright.sync import Target
 
-    replay = Replay(ReplayOptions(speed=speed, steps=False, is_strict=False))
+    replay = Replay(ReplayOptions(speed=speed, steps=steps, is_strict=False))
     async with Target(own, "here") as target:
         await replay.run(path, target)
         replay.summarize(target)

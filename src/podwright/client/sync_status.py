@@ -47,6 +47,16 @@ class SyncPolicies(
     has_explicit_spread : bool
         Whether the selector that Services and owners imply becomes constraints of the pod, instead
         of an annotation that only podwright reads.
+    keeps_owners : bool
+        Whether pods keep their owner references.
+    keeps_accounts : bool
+        Whether pods keep their service accounts, and the token volumes that were injected.
+    ignores_deletions : bool
+        Whether objects that the source deletes stay at the destination.
+    restores_deleted : bool
+        Whether a sync that starts again creates the pods again that the destination has deleted.
+    freezes_node_status : bool
+        Whether nodes keep the status with which they were created.
     """
 
     bound: BoundPods = BoundPods.initial
@@ -55,6 +65,11 @@ class SyncPolicies(
     follows_resources: bool = False
     mirrors_pod_status: bool = False
     has_explicit_spread: bool = False
+    keeps_owners: bool = False
+    keeps_accounts: bool = False
+    ignores_deletions: bool = False
+    restores_deleted: bool = False
+    freezes_node_status: bool = False
 
 
 class SyncSource(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from itertools import groupby
 from typing import Final
 
@@ -110,7 +111,8 @@ class Destination:
         self.lag = Lag()
         self.is_synced = False
         # Of executed changes: what a later sync takes for seen and does not find was deleted here.
-        self._executed = (mirror.synced_until, mirror.synced_last)
+        self._executed = (mirror.seen.until, mirror.seen.recent)
+        self._has_deleted = asyncio.Event()
         self._queue: asyncio.Queue[Sequence[SourceChange]] = asyncio.Queue()
 
     @property
@@ -139,10 +141,16 @@ class Destination:
                 self.is_synced = True
 
     async def save(self, source: str) -> None:
-        """Save the state for a later sync every few seconds, until cancelled."""
+        """Save the state for a later sync, until cancelled.
+
+        This is done every few seconds, and when the destination has deleted a pod: a later sync
+        must know that it was there.
+        """
         saved = None
         while True:
-            await asyncio.sleep(_SAVE_SECONDS)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._has_deleted.wait(), _SAVE_SECONDS)
+            self._has_deleted.clear()
             if self.is_synced and saved != (state := self._state(source)):
                 saved = state
                 await self.save_now(source)
@@ -167,6 +175,8 @@ class Destination:
             for change in batch.changes:
                 if change.event == "Delete":
                     placements.drop(self.side, change.meta.key)
+                    if self.mirror.mirrors("pods", change.meta.key):
+                        self._has_deleted.set()
                     continue
                 node = _PODS.decode(change.body).decided_node
                 if found := placements.put(self.side, change.meta.key, node):
@@ -188,7 +198,7 @@ class Destination:
                         self._note_lag(change, found)
                 else:
                     await self._side_by_side(taken)
-                self._executed = (self.mirror.synced_until, self.mirror.synced_last)
+                self._executed = (self.mirror.seen.until, self.mirror.seen.recent)
 
     async def _side_by_side(
         self, taken: Iterable[tuple[SourceChange, Sequence[Operation]]]

@@ -24,7 +24,7 @@ Upstream: simulator/syncer/syncer.go, simulator/resourceapplier (kube-scheduler-
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -44,12 +44,10 @@ from podwright.sync.claim_copy import (
 )
 from podwright.sync.implied_selectors import ImpliedSelectors, with_selector
 from podwright.sync.object_copy import created_copy
+from podwright.sync.seen_pods import SeenPods
 from podwright.sync.source_kinds import SourceKind
 
 MIRROR_ANNOTATION: Final = "kubernetes.io/config.mirror"
-SYNCED_LAST_MAX: Final = 5_000
-"""So many uids are saved: an object has at most one megabyte."""
-
 _FINISHED: Final = frozenset({"Succeeded", "Failed"})
 
 
@@ -149,10 +147,8 @@ class Mirror:
     present : mapping of (resource, key) to str
         The objects that an earlier sync has created and the destination still has, with the uids
         of the source.
-    synced_until : str
-        The creation time (RFC 3339) of the last pod that an earlier sync has seen; "" without one.
-    synced_last : collection of str
-        The uids of the pods of this time, whose seconds may have had others after the earlier sync.
+    seen : SeenPods, optional
+        The pods that an earlier sync has seen.
 
     Attributes
     ----------
@@ -162,7 +158,7 @@ class Mirror:
         Changes of pods with a node, which are not mirrored.
     kept_deleted : int
         Pods that an earlier sync had created and the destination has deleted.
-    synced_until : str
+    seen : SeenPods
     """
 
     def __init__(
@@ -170,17 +166,13 @@ class Mirror:
         policies: SyncPolicies,
         *,
         present: dict[tuple[str, str], str] | None = None,
-        synced_until: str = "",
-        synced_last: Collection[str] = (),
+        seen: SeenPods | None = None,
     ) -> None:
         self.policies = policies
         self.rescheduled = 0
         self.ignored = 0
         self.kept_deleted = 0
-        self.synced_until = synced_until
-        self._until_before = synced_until
-        self._last_before = frozenset(synced_last)
-        self._last = set(synced_last)
+        self.seen = SeenPods() if seen is None else seen
         self._implied = ImpliedSelectors()
         self._uids: dict[tuple[str, str], str] = {}
         self._present = dict(present or {})
@@ -203,12 +195,11 @@ class Mirror:
         """
         gone = [each for each in self._present if each not in self._uids]
         self._present.clear()
-        return gone
+        return () if self.policies.ignores_deletions else gone
 
-    @property
-    def synced_last(self) -> Collection[str]:
-        """The uids of the pods that were created at `synced_until`; none if they are too many."""
-        return sorted(self._last) if len(self._last) <= SYNCED_LAST_MAX else ()
+    def mirrors(self, resource: str, key: str) -> bool:
+        """Whether the source has an object that the destination has got."""
+        return (resource, key) in self._uids
 
     def unfreed(self, is_placed: Callable[[str], bool]) -> Unfreed:
         """Return what pods occupy here that have finished at the source.
@@ -232,6 +223,8 @@ class Mirror:
         key, place = change.meta.key, (kind.resource, change.meta.key)
         if change.event == "Delete":
             self._forget(kind, key)
+            if self.policies.ignores_deletions:
+                return  # its uid is kept: another object of its name replaces it
             if self._uids.pop(place, None) is not None:
                 yield Delete(kind, key)
             return
@@ -250,14 +243,14 @@ class Mirror:
                 yield from self._present_claim(kind, change)
                 return
         if known is not None:
-            yield _replace(kind, key, obj)
+            yield self._replaced(kind, key, obj)
             return
         earlier = self._present.pop(place, None)
         self._uids[place] = change.meta.uid
         if earlier is not None and earlier != change.meta.uid:
             yield Delete(kind, key)
         is_there = earlier == change.meta.uid
-        yield _replace(kind, key, obj) if is_there else self._created(kind, change, obj)
+        yield self._replaced(kind, key, obj) if is_there else self._created(kind, change, obj)
 
     def _present_claim(self, kind: SourceKind, change: ChangedObject) -> Iterator[Operation]:
         """Follow a claim of a pod that an earlier sync has created."""
@@ -349,8 +342,17 @@ class Mirror:
         if self.policies.mirrors_pod_status:
             yield from _phase(kind, key, obj)
 
+    def _replaced(self, kind: SourceKind, key: str, obj: Document) -> Replace:
+        has_status = kind.resource == "nodes" and not self.policies.freezes_node_status
+        return Replace(kind, key, created_copy(kind, obj), has_status=has_status)
+
     def _created(self, kind: SourceKind, change: ChangedObject, obj: Document) -> Create:
-        copy = created_copy(kind, obj)
+        copy = created_copy(
+            kind,
+            obj,
+            keeps_owners=self.policies.keeps_owners,
+            keeps_accounts=self.policies.keeps_accounts,
+        )
         if kind.resource == "pods":
             copy = with_selector(
                 copy, self._implied.of(obj), is_explicit=self.policies.has_explicit_spread
@@ -380,16 +382,11 @@ class Mirror:
     def _is_left_out(self, change: ChangedObject, obj: Document) -> bool:
         created = obj["metadata"].get("creationTimestamp") or ""
         uid = change.meta.uid
-        was_seen = bool(self._until_before) and (
-            created < self._until_before or uid in self._last_before
-        )
-        if created > self.synced_until:
-            self.synced_until = created
-            self._last.clear()
-        if created == self.synced_until:
-            self._last.add(uid)
+        was_seen = self.seen.has_seen_before(uid, created)
+        self.seen.add(uid, created)
         place = ("pods", change.meta.key)
-        if change.is_initial and was_seen and place not in self._present:
+        restores = self.policies.restores_deleted
+        if change.is_initial and was_seen and not restores and place not in self._present:
             # An earlier sync has created it, and the destination has it no longer.
             self.kept_deleted += 1
             return True
@@ -450,10 +447,6 @@ class Mirror:
 def _node(obj: Document) -> str:
     """Return the node of a pod; "" for none."""
     return (obj.get("spec") or {}).get("nodeName") or ""
-
-
-def _replace(kind: SourceKind, key: str, obj: Document) -> Replace:
-    return Replace(kind, key, created_copy(kind, obj), has_status=kind.resource == "nodes")
 
 
 def _pending_patch(obj: Document) -> Document:

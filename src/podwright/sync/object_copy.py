@@ -14,7 +14,13 @@ _OF_THE_SERVER: Final = ("uid", "generation", "resourceVersion", "selfLink", "ma
 _TOKEN_PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
-def created_copy(kind: SourceKind, obj: Document) -> Document:
+def created_copy(
+    kind: SourceKind,
+    obj: Document,
+    *,
+    keeps_owners: bool = False,
+    keeps_accounts: bool = False,
+) -> Document:
     """Return what a destination that is an API server gets of an object of the source.
 
     The metadata that a server sets is left out, and finalizers, because the controllers that
@@ -26,12 +32,14 @@ def created_copy(kind: SourceKind, obj: Document) -> Document:
     kind : SourceKind
     obj : Document
         Without `kind` and `apiVersion`, as in lists, or with them.
+    keeps_owners, keeps_accounts : bool
+        Whether pods keep them.
     """
     left_out = (*_OF_THE_SERVER, "finalizers")
     metadata = {k: v for k, v in obj["metadata"].items() if k not in left_out}
     if uid := obj["metadata"].get("uid"):
         metadata["annotations"] = {**(metadata.get("annotations") or {}), SOURCE_UID: uid}
-    return _copied(kind, obj, metadata)
+    return _copied(kind, obj, metadata, keeps_owners=keeps_owners, keeps_accounts=keeps_accounts)
 
 
 def stored_copy(kind: SourceKind, obj: Document) -> Document:
@@ -44,12 +52,21 @@ def stored_copy(kind: SourceKind, obj: Document) -> Document:
     return _copied(kind, obj, metadata)
 
 
-def _copied(kind: SourceKind, obj: Document, metadata: Document) -> Document:
+def _copied(
+    kind: SourceKind,
+    obj: Document,
+    metadata: Document,
+    *,
+    keeps_owners: bool = False,
+    keeps_accounts: bool = False,
+) -> Document:
     rest = {k: v for k, v in obj.items() if k not in ("apiVersion", "kind", "metadata")}
     if kind.resource == "pods":
-        metadata.pop("ownerReferences", None)
         metadata.pop("finalizers", None)
-        rest["spec"] = _pod_spec(rest.get("spec") or {})
+        if not keeps_owners:
+            metadata.pop("ownerReferences", None)
+        if not keeps_accounts:
+            rest["spec"] = _pod_spec(rest.get("spec") or {})
     return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, **rest}
 
 

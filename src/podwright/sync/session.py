@@ -30,6 +30,7 @@ from podwright.objects import timestamp_text_nano
 from podwright.sync.following import Destination, note_placements
 from podwright.sync.mirror import Mirror
 from podwright.sync.placements import Placements
+from podwright.sync.seen_pods import SeenPods
 from podwright.sync.source import Scope, Source
 from podwright.sync.target import Target
 
@@ -195,8 +196,7 @@ class Sync:
         mirror = Mirror(
             self._policies,
             present=await target.present(copied),
-            synced_until=saved.synced_until if is_same else "",
-            synced_last=saved.synced_last if is_same else (),
+            seen=SeenPods(saved.synced_until, saved.synced_last) if is_same else None,
         )
         self.destinations.append(Destination(target, mirror, side))
 

@@ -63,7 +63,7 @@ class SavedState(msgspec.Struct, frozen=True):
     source : str
         The identity of the cluster.
     synced_until, synced_last : str, collection of str
-        As of `Mirror`.
+        As of `SeenPods`.
     """
 
     source: str = ""

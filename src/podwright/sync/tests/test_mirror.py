@@ -19,6 +19,7 @@ from podwright.sync.mirror import (
     Replace,
 )
 from podwright.sync.placements import Placements
+from podwright.sync.seen_pods import RECENT_MAX, SeenPods
 from podwright.sync.source_kinds import source_kinds
 
 KINDS = {kind.resource: kind for kind in source_kinds()}
@@ -89,6 +90,26 @@ def test_owners_are_dropped_and_the_uid_is_kept_in_an_annotation():
     assert created.obj["metadata"]["annotations"] == {SOURCE_UID: "u1"}
 
 
+def test_owners_can_be_kept():
+    metadata = {"ownerReferences": [{"kind": "ReplicaSet", "name": "web"}]}
+    mirror = Mirror(SyncPolicies(keeps_owners=True))
+    (created,) = taken(mirror, change("Add", "p", metadata=metadata))
+    assert created.obj["metadata"]["ownerReferences"] == metadata["ownerReferences"]
+
+
+@pytest.mark.parametrize(("keeps", "names"), [(False, []), (True, ["kube-api-access-x"])])
+def test_service_accounts_and_their_volumes_are_dropped_or_kept(keeps, names):
+    token = {
+        "name": "kube-api-access-x",
+        "projected": {"sources": [{"serviceAccountToken": {}}]},
+    }
+    spec = {"serviceAccountName": "sa", "volumes": [token], "containers": []}
+    mirror = Mirror(SyncPolicies(keeps_accounts=keeps))
+    (created,) = taken(mirror, change("Add", "p", spec=spec))
+    assert [each["name"] for each in created.obj["spec"].get("volumes", [])] == names
+    assert ("serviceAccountName" in created.obj["spec"]) is keeps
+
+
 def test_running_pods_can_be_left_out():
     mirror = Mirror(SyncPolicies(excludes_running=True))
     assert taken(mirror, change("Add", "a", node="n1", initial=True)) == []
@@ -132,6 +153,17 @@ def test_deletions_are_mirrored_once():
     assert taken(mirror, change("Delete", "p")) == []
 
 
+def test_deletions_can_be_ignored_also_those_before_a_restart():
+    policies = SyncPolicies(ignores_deletions=True)
+    mirror = Mirror(policies)
+    taken(mirror, change("Add", "p"))
+    assert taken(mirror, change("Delete", "p")) == []
+    # Another object of its name replaces it.
+    again = taken(mirror, change("Add", "p", uid="u2"))
+    assert [type(each) for each in again] == [Delete, Create]
+    assert not Mirror(policies, present={("pods", "default/gone"): "u2"}).synced()
+
+
 def test_another_pod_of_the_same_name_replaces_the_first():
     mirror = Mirror(SyncPolicies())
     taken(mirror, change("Add", "p"))
@@ -154,6 +186,15 @@ def test_nodes_are_mirrored_with_their_status():
         if isinstance(operation, Replace)
     )
     assert not claim.has_status
+
+
+def test_the_status_of_nodes_can_be_that_of_their_creation():
+    mirror = Mirror(SyncPolicies(freezes_node_status=True))
+    status = {"allocatable": {"cpu": "4"}}
+    (created,) = taken(mirror, change("Add", "n", kind="nodes", status=status))
+    assert created.obj["status"] == status
+    (replaced,) = taken(mirror, change("Update", "n", kind="nodes", status={}))
+    assert not replaced.has_status
 
 
 def test_claims_that_were_made_for_a_pod_are_made_anew():
@@ -364,7 +405,7 @@ def test_finished_pods_free_their_resources_on_request_only():
 def test_a_restart_creates_what_is_new_and_deletes_what_is_gone():
     present = {("pods", "default/same"): "u1", ("pods", "default/gone"): "u2",
                ("pods", "default/again"): "u3"}  # fmt: skip
-    mirror = Mirror(SyncPolicies(), present=present, synced_until="2030-01-01T00:00:05Z")
+    mirror = Mirror(SyncPolicies(), present=present, seen=SeenPods("2030-01-01T00:00:05Z"))
     later = "2030-01-01T00:00:09Z"
     assert taken(mirror, change("Add", "same", uid="u1", initial=True)) == []
     again = taken(mirror, change("Add", "again", uid="u4", initial=True, created=later))
@@ -372,11 +413,11 @@ def test_a_restart_creates_what_is_new_and_deletes_what_is_gone():
     new = taken(mirror, change("Add", "new", uid="u5", initial=True, created=later))
     assert [type(each) for each in new] == [Create]
     assert mirror.synced() == [("pods", "default/gone")]
-    assert mirror.synced_until == later
+    assert mirror.seen.until == later
 
 
 def test_what_the_destination_has_deleted_stays_deleted_after_a_restart():
-    mirror = Mirror(SyncPolicies(), present={}, synced_until="2030-01-01T00:00:05Z")
+    mirror = Mirror(SyncPolicies(), present={}, seen=SeenPods("2030-01-01T00:00:15Z"))
     early = change("Add", "p", initial=True, created="2030-01-01T00:00:04Z")
     assert taken(mirror, early) == []
     assert mirror.kept_deleted == 1
@@ -384,19 +425,41 @@ def test_what_the_destination_has_deleted_stays_deleted_after_a_restart():
     assert taken(mirror, change("Delete", "p")) == []
 
 
-def test_pods_of_the_last_second_are_known_by_their_uids_after_a_restart():
+def test_what_the_destination_has_deleted_can_be_created_again_by_a_restart():
+    policies = SyncPolicies(restores_deleted=True)
+    mirror = Mirror(policies, present={}, seen=SeenPods("2030-01-01T00:00:15Z"))
+    early = change("Add", "p", initial=True, created="2030-01-01T00:00:04Z")
+    assert [type(each) for each in taken(mirror, early)] == [Create]
+    assert mirror.kept_deleted == 0
+
+
+def test_pods_of_the_last_seconds_are_known_by_their_uids_after_a_restart():
     before = Mirror(SyncPolicies())
-    early = change("Add", "early", uid="u0", created="2030-01-01T00:00:04Z")
-    taken(before, early, change("Add", "p", uid="u1"), change("Add", "q", uid="u2"))
-    assert (before.synced_until, before.synced_last) == ("2030-01-01T00:00:05Z", ["u1", "u2"])
-    mirror = Mirror(
-        SyncPolicies(), synced_until=before.synced_until, synced_last=before.synced_last
-    )
-    assert taken(mirror, change("Add", "p", uid="u1", initial=True)) == []
-    # One more pod of the same second was created after the earlier sync had ended.
+    old = change("Add", "old", uid="u0", created="2030-01-01T00:00:01Z")
+    first = change("Add", "p", uid="u1", created="2030-01-01T00:00:05Z")
+    second = change("Add", "q", uid="u2", created="2030-01-01T00:00:07Z")
+    taken(before, old, second, first)
+    assert (before.seen.until, before.seen.recent) == ("2030-01-01T00:00:07Z", ["u1", "u2"])
+    mirror = Mirror(SyncPolicies(), seen=SeenPods(before.seen.until, before.seen.recent))
+    for name, uid in (("p", "u1"), ("q", "u2")):
+        assert taken(mirror, change("Add", name, uid=uid, initial=True)) == []
+    early = "2030-01-01T00:00:01Z"
+    assert taken(mirror, change("Add", "old", uid="u0", initial=True, created=early)) == []
+    # Others of these seconds were created later, by an API server whose clock is behind.
     (created,) = taken(mirror, change("Add", "r", uid="u3", initial=True))
     assert isinstance(created, Create)
-    assert mirror.synced_last == ["u1", "u2", "u3"]
+    assert mirror.seen.recent == ["u1", "u2", "u3"]
+
+
+def test_so_many_uids_are_saved_as_an_object_has_room_for():
+    seen = SeenPods()
+    for number in range(RECENT_MAX):
+        seen.add(f"u{number}", "2030-01-01T00:00:05Z")
+    assert len(seen.recent) == RECENT_MAX
+    seen.add("one more", "2030-01-01T00:00:05Z")
+    assert len(seen.recent) == 0
+    seen.add("later", "2030-01-01T00:00:11Z")
+    assert seen.recent == ["later"]
 
 
 def test_differences_are_those_of_pods_that_all_sides_have_placed():

@@ -17,14 +17,21 @@ export function isOverdue(reportedAt, nowMs) {
 }
 
 /** Returns the policies that are at work, one text each. */
-export function policyTexts({ bound, excludesRunning, followsLabels, followsResources, mirrorsPodStatus, hasExplicitSpread }) {
+export function policyTexts(policies) {
+  const { excludesRunning, followsLabels, followsResources, mirrorsPodStatus, hasExplicitSpread } = policies;
+  const { keepsOwners, keepsAccounts, ignoresDeletions, restoresDeleted, freezesNodeStatus } = policies;
   return [
-    BOUND[bound] ?? bound,
+    BOUND[policies.bound] ?? policies.bound,
     excludesRunning ? "Pods that had a node in the first list are left out." : "",
     followsLabels ? "Changed labels of pods with a node are mirrored." : "",
     followsResources ? "Changed requests and limits of pods with a node are mirrored." : "",
     mirrorsPodStatus ? "The phase of pods is mirrored, so that finished pods free their resources." : "",
     hasExplicitSpread ? "The spreading that Services and owners imply is written into the pods." : "",
+    keepsOwners ? "Pods keep their owner references." : "",
+    keepsAccounts ? "Pods keep their service accounts and token volumes." : "",
+    ignoresDeletions ? "Deletions at the source are ignored." : "",
+    restoresDeleted ? "A restart creates the pods again that were deleted here." : "",
+    freezesNodeStatus ? "Nodes keep the status with which they were created." : "",
   ].filter(Boolean);
 }
 
