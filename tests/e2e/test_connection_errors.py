@@ -34,7 +34,9 @@ class _Server(BaseHTTPRequestHandler):
             if not self.version:
                 status, body = 404, {}
         elif self.status == 200:
-            status, body = 200, {"kind": "List", "metadata": {"resourceVersion": "1"}, "items": []}
+            # A list, and the namespace whose uid identifies the cluster.
+            metadata = {"resourceVersion": "1", "name": "kube-system", "uid": "u"}
+            status, body = 200, {"kind": "List", "metadata": metadata, "items": []}
         else:
             message = 'nodes is forbidden: User "dev" cannot list resource "nodes"'
             status, body = self.status, {"kind": "Status", "message": message}
@@ -87,7 +89,18 @@ COMMANDS = (
     "kubectl explain web",
     "kubectl diff -c scheduler.yaml",
 )
-OF_SIMULATED = ("clock show", "debug timings")
+NAMED = (
+    "schedule cluster:{context}",
+    "convert cluster:{context} -o name",
+    "diff cluster:{context} --to-config scheduler.yaml",
+    "up --no-ui --port 0 --kubeconfig out --import cluster:{context}",
+    "up --no-ui --port 0 --kubeconfig out --sync cluster:{context}",
+)
+"""Commands that read a cluster of $KUBECONFIG."""
+RECORD = """\
+{"time":"2030-01-01T00:00:00Z","event":"Add","resource":{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"a"}}}
+"""
+OF_SIMULATED = ("clock show", "debug timings", "page --port 0")
 
 
 def failure(line: str, status: int) -> str:
@@ -158,6 +171,50 @@ def test_a_server_that_is_no_api_server(command, folder):
         assert "is not an API server of Kubernetes" in text
 
 
+@pytest.mark.parametrize("command", NAMED)
+def test_clusters_that_are_named_among_files(command, folder, monkeypatch):
+    current, other = command.format(context=""), command.format(context="prd")
+    monkeypatch.setenv("KUBECONFIG", "absent")
+    assert "absent: there is no such kubeconfig; check" in failure(current, 2)
+    path = kubeconfig(folder, "http://127.0.0.1:9")
+    monkeypatch.setenv("KUBECONFIG", str(path))
+    assert 'context "prd" does not exist; did you mean "prod"?' in failure(other, 2)
+    assert "http://127.0.0.1:9 cannot be reached: Connection refused" in failure(current, 3)
+    with serving(status=401) as server:
+        kubeconfig(folder, server)
+        text = failure(current, 3)
+        assert "the server rejects the credentials" in text
+        assert "renew the token" in text
+    with serving(status=403) as server:
+        kubeconfig(folder, server)
+        assert "let an administrator grant it" in failure(current, 3)
+    with serving(version="", status=404) as server:
+        kubeconfig(folder, server)
+        assert "is not an API server of Kubernetes" in failure(current, 3)
+
+
+@pytest.mark.parametrize(
+    "command", ["replay record.jsonl --immediate --to {to}", "sync --server {source} --to {to}"]
+)
+def test_a_destination_that_cannot_be_used(command, folder):
+    (folder / "record.jsonl").write_text(RECORD)
+    with serving() as source:
+
+        def fails(to, status):
+            return failure(command.format(source=source, to=to), status)
+
+        assert "absent: there is no such kubeconfig" in fails("absent", 2)
+        unreachable = kubeconfig(folder, "http://127.0.0.1:9")
+        assert "http://127.0.0.1:9 cannot be reached: Connection refused" in fails(unreachable, 3)
+        for options, text in (
+            ({"status": 401}, "renew the token"),
+            ({"status": 403}, "let an administrator grant it"),
+            ({"status": 404, "version": ""}, "is not an API server of Kubernetes"),
+        ):
+            with serving(**options) as server:
+                assert text in fails(kubeconfig(folder, server), 3)
+
+
 @pytest.mark.parametrize("command", ["import", "record --path record.jsonl --duration 1s"])
 @pytest.mark.parametrize(
     ("version", "effect"),
@@ -175,8 +232,13 @@ def test_another_version_is_a_warning(command, version, effect, folder):
 
 @pytest.mark.parametrize("command", OF_SIMULATED)
 def test_commands_of_simulated_clusters(command, folder):
-    assert "absent: the kubeconfig cannot be read" in failure(f"{command} --kubeconfig absent", 2)
+    absent = failure(f"{command} --kubeconfig absent", 2)
+    assert absent == "error: absent: there is no such kubeconfig; check --kubeconfig"
     path = kubeconfig(folder, "http://127.0.0.1:9")
+    if "page" in command:  # it shows a cluster as soon as that answers
+        text = failure(f"{command} --kubeconfig {path} --context prd", 2)
+        assert text.endswith('context "prd" does not exist; did you mean "prod"?')
+        return
     assert "Connection refused" in failure(f"{command} --kubeconfig {path}", 3)
     with serving(status=401) as server:
         path = kubeconfig(folder, server)

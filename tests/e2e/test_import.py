@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -145,6 +148,47 @@ def test_a_record_has_all_objects_and_later_changes(source, tmp_path):
     again = run(f"record --server {source} --path {path} --duration 1s --resume").stderr
     assert "recorded 0 changes" in again
     assert "exists already" in run(f"record --server {source} --path {path}", status=2).stderr
+
+
+def test_a_full_disk_ends_a_record_with_one_line(source, tmp_path):
+    path = tmp_path / "record.jsonl"
+    podwright = Path(sys.executable).with_name("podwright")
+    # A limit of the size of files: the write after it fails, as on a full disk.
+    limited = f"ulimit -f 2; exec {podwright} record --server {source} --path {path}"
+    done = subprocess.run(
+        ["bash", "-c", limited], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 3, done.stderr
+    (message,) = done.stderr.splitlines()
+    assert message == f"error: {path}: cannot be written: File too large"
+    # What was written is a record, whose last line is cut off; it can be continued.
+    assert not path.read_bytes().endswith(b"\n")
+    done = run(f"record --server {source} --path {path} --duration 1s --resume")
+    assert path.read_bytes().endswith(b"\n")
+    names = run(f"convert {path} -o name").stdout.split()
+    assert {"node/small", "node/large", "pod/default/web", "priorityclass/high"} <= set(names)
+    assert len(names) == len(set(names))
+
+
+def test_a_record_that_is_killed_is_continued(source, tmp_path):
+    path = tmp_path / "record.jsonl"
+    podwright = Path(sys.executable).with_name("podwright")
+    command = [str(podwright), "record", "--server", source, "--path", str(path)]
+    whole = []
+    for number in range(3):
+        options = [] if number == 0 else ["--resume"]
+        with subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True) as process:
+            assert process.stderr is not None
+            assert "recording to" in process.stderr.readline()
+            process.kill()
+        whole = path.read_bytes().splitlines(keepends=True)
+        # The last line as it is after a kill in the middle of its write.
+        path.write_bytes(b"".join(whole)[: -5 - number])
+    run(f"record --server {source} --path {path} --duration 1s --resume")
+    assert len(path.read_bytes().splitlines()) == len(whole)
+    names = run(f"convert {path} -o name").stdout.split()
+    assert len(names) == len(set(names))
+    assert {"node/small", "pod/default/web"} <= set(names)
 
 
 def test_options_of_a_record_without_effect_are_rejected():

@@ -138,4 +138,4 @@ def test_the_cluster_is_that_of_the_named_context(demo, tmp_path):
     with served(tmp_path, "page", *options, "--context", "chosen") as other:
         assert demo.server in status_of(other, "/")[1]
     result = run(f"page --kubeconfig {tmp_path / 'config'} --context none", status=2)
-    assert 'no usable context "none"' in result.stderr
+    assert 'context "none" does not exist' in result.stderr

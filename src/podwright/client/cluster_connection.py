@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import msgspec
 import yaml
 
-from podwright.objects import PodwrightError
+from podwright.objects import PodwrightError, nearest, quoted
 
 
 class ClusterError(PodwrightError):
@@ -67,8 +67,13 @@ def read_access(path: Path, context_name: str = "") -> ClusterAccess:
     """
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ClusterError(f"{path}: the kubeconfig cannot be read: {error}") from error
+    except FileNotFoundError as error:
+        raise ClusterError(f"{path}: there is no such kubeconfig; check --kubeconfig") from error
+    except OSError as error:
+        message = f"{path}: the kubeconfig cannot be read: {error.strerror or error}"
+        raise ClusterError(message) from error
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ClusterError(f"{path}: this is not a kubeconfig: {error}") from error
     try:
         name = context_name or document["current-context"]
         context = _named(document, "contexts", name)["context"]
@@ -83,10 +88,16 @@ def read_access(path: Path, context_name: str = "") -> ClusterAccess:
             is_unverified=bool(cluster.get("insecure-skip-tls-verify")),
         )
     except (KeyError, TypeError, AttributeError, binascii.Error) as error:
+        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise ClusterError(
-            f"{path}: the kubeconfig has no usable {_title(context_name)}: {error!r} is missing or"
-            " wrong"
+            f"{path}: the kubeconfig has no usable {_title(context_name)}: {reason}"
         ) from error
+    except _NoSuchEntry as error:
+        raise ClusterError(f"{path}: {error}") from error
+
+
+class _NoSuchEntry(Exception):  # noqa: N818 - named for what it is
+    """A name in a kubeconfig that is that of nothing."""
 
 
 def _title(context_name: str) -> str:
@@ -97,7 +108,9 @@ def _named(document: Any, field: str, name: str) -> Any:
     for each in document[field]:
         if each["name"] == name:
             return each
-    raise KeyError(f"{field} {name}")
+    near = nearest(name, [each["name"] for each in document[field]])
+    hint = f"; did you mean {quoted(near)}?" if near else ""
+    raise _NoSuchEntry(f"{field.removesuffix('s')} {quoted(name)} does not exist{hint}")
 
 
 def send(

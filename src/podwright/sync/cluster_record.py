@@ -9,6 +9,7 @@ Upstream: simulator/recorder/recorder.go (kube-scheduler-simulator)
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -126,8 +127,9 @@ class ClusterRecord:
         self._write([self._deleted(key, now_ns) for key in gone])
 
     def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+        """Close the file; what could not be written is reported by the write that failed."""
+        with suppress(OSError):
+            self._file.close()
 
     def _lines_of(self, each: SourceChange, now_ns: int) -> Iterable[bytes]:
         kind, change = each.kind, each.change
@@ -207,6 +209,10 @@ class ClusterRecord:
             raise UnwritableClusterRecord("--resume has no effect with --rotate: begin a new file")
         present: dict[_Key, tuple[Meta, bytes]] = {}
         length = 0
+        if path.suffix == ".gz":
+            raise UnwritableClusterRecord(
+                f"{path}: a compressed record cannot be resumed; unpack it"
+            )
         for number, text, is_terminated in file_lines(path):
             if not is_terminated:
                 break

@@ -8,6 +8,7 @@ from podwright.objects import Document
 
 REDACTED: Final = "redacted"
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 _CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
 
 
@@ -15,7 +16,8 @@ def redacted(obj: Document) -> Document:
     """Return an object without its confidential fields.
 
     These are managed fields, the last applied configuration and, of containers, the values of
-    environment variables, commands and arguments.
+    environment variables, commands and arguments, also those of probes and hooks with their HTTP
+    headers.
     """
     metadata = {k: v for k, v in obj["metadata"].items() if k != "managedFields"}
     annotations = metadata.get("annotations")
@@ -47,6 +49,23 @@ def _container(container: Document) -> Document:
     for field in ("command", "args"):
         if found.get(field):
             found[field] = [REDACTED]
+    for field in _PROBES:
+        if found.get(field):
+            found[field] = _action(found[field])
+    if found.get("lifecycle"):
+        hooks = found["lifecycle"].items()
+        found["lifecycle"] = {k: _action(v) if isinstance(v, dict) else v for k, v in hooks}
+    return found
+
+
+def _action(action: Document) -> Document:
+    """Return a probe or a hook without its command and headers."""
+    found = dict(action)
+    if found.get("exec"):
+        found["exec"] = {"command": [REDACTED]}
+    if (found.get("httpGet") or {}).get("httpHeaders"):
+        headers = [{**each, "value": REDACTED} for each in found["httpGet"]["httpHeaders"]]
+        found["httpGet"] = {**found["httpGet"], "httpHeaders": headers}
     return found
 
 

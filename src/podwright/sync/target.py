@@ -23,6 +23,7 @@ from podwright.client.cluster import (
     UnreachableCluster,
     cluster_identity,
     is_same_cluster,
+    server_version,
 )
 from podwright.client.cluster.write_connection import WriteConnection
 from podwright.objects import SOURCE_UID, Document
@@ -148,12 +149,13 @@ class Target:
         await self._connection.close()
 
     async def check(self) -> None:
-        """Check that the destination can be reached.
+        """Check that the destination can be reached, and is an API server.
 
         Raises
         ------
         RejectedRequest, UnreachableCluster
         """
+        await server_version(self._connection)
         await cluster_identity(self._connection)
 
     async def is_source(self, source: ReadConnection) -> bool:

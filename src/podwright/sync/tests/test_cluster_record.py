@@ -1,11 +1,14 @@
 import json
+from typing import Any
 
 import pytest
 
 from podwright.client.cluster import ChangedObject, Meta
 from podwright.files import load_record
+from podwright.objects import InputError
 from podwright.sync.change_merge import SourceChange
 from podwright.sync.cluster_record import ClusterRecord, UnwritableClusterRecord
+from podwright.sync.redaction import redacted
 from podwright.sync.source_kinds import source_kinds
 
 KINDS = {kind.resource: kind for kind in source_kinds()}
@@ -52,6 +55,50 @@ def test_a_record_is_read_as_other_records(tmp_path):
     assert json.loads(path.read_text().splitlines()[-1])["resource"] == {
         "apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "namespace": ""},
     }  # fmt: skip
+
+
+REDACTED_FIELDS: dict[str, tuple[dict[str, Any], str]] = {
+    "environment": ({"env": [{"name": "A", "value": "CONFIDENTIAL"}]}, "containers"),
+    "arguments": ({"args": ["CONFIDENTIAL"]}, "initContainers"),
+    "commands": ({"command": ["CONFIDENTIAL"]}, "ephemeralContainers"),
+    "probes": ({"readinessProbe": {"exec": {"command": ["CONFIDENTIAL"]}}}, "containers"),
+    "hooks": ({"lifecycle": {"preStop": {"exec": {"command": ["CONFIDENTIAL"]}}}}, "containers"),
+    "headers": (
+        {"livenessProbe": {"httpGet": {"port": 1, "httpHeaders": [
+            {"name": "A", "value": "CONFIDENTIAL"}]}}},
+        "containers",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REDACTED_FIELDS)
+def test_a_confidential_field_is_left_out_of_pods_and_templates(name):
+    fields, where = REDACTED_FIELDS[name]
+    spec = {where: [{"name": "c", "image": "i", **fields}], "nodeName": "n"}
+    pod = {"metadata": {"name": "p"}, "spec": spec}
+    workload = {"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {"spec": spec}}}
+    for obj in (pod, workload):
+        found = json.dumps(redacted(obj))
+        assert "CONFIDENTIAL" not in found
+        assert '"redacted"' in found
+        assert '"image": "i"' in found
+        assert "CONFIDENTIAL" in json.dumps(obj), "the object itself is not changed"
+
+
+def test_annotations_and_managed_fields_that_have_copies_are_left_out():
+    applied = {"kubectl.kubernetes.io/last-applied-configuration": "CONFIDENTIAL", "other": "x"}
+    metadata = {"name": "p", "annotations": applied, "managedFields": [{"manager": "kubectl"}]}
+    template = {"metadata": {"annotations": applied}, "spec": {"containers": []}}
+    found = redacted({"metadata": metadata, "spec": {"template": template}})
+    assert found["metadata"] == {"name": "p", "annotations": {"other": "x"}}
+    assert found["spec"]["template"]["metadata"] == {"annotations": {"other": "x"}}
+
+
+def test_secrets_and_config_maps_are_never_read():
+    names = {kind.resource for kind in source_kinds(has_workloads=True)}
+    assert not names & {"secrets", "configmaps", "serviceaccounts"}
+    with pytest.raises(InputError, match="none of the kinds that can be read"):
+        source_kinds(["secrets"])
 
 
 def test_what_is_confidential_is_left_out_unless_it_is_requested(tmp_path):
@@ -107,6 +154,13 @@ def test_each_file_of_a_rotation_is_a_record_by_itself(tmp_path):
         assert read.lines[0].event == "Add"
         assert {line.event for line in read.lines[1:]} <= {"Update"}
     assert load_record(record.files[-1]).lines[-1].object.metadata.resource_version == "59"
+
+
+def test_a_compressed_record_is_not_resumed(tmp_path):
+    path = tmp_path / "r.jsonl.gz"
+    path.write_bytes(b"")
+    with pytest.raises(UnwritableClusterRecord, match="unpack it"):
+        ClusterRecord(path, resumes=True)
 
 
 def test_an_existing_file_is_not_overwritten(tmp_path):
