@@ -34,7 +34,10 @@ E2E: Final = {"e2e.test": "k8s.io/kubernetes/test/e2e"}
 KWOK: Final = {"kwok": "sigs.k8s.io/kwok/cmd/kwok"}
 """The binary of kwok, which has a go.mod of its own, in the folder `kwok`."""
 
-ALL: Final = SERVERS | E2E | KWOK
+DECISIONS: Final = {"decisions": "podwright.example/tests/real_parts/decisions"}
+"""The program in the folder `decisions`, whose go.mod has the version that made the vectors."""
+
+ALL: Final = SERVERS | E2E | KWOK | DECISIONS
 ASSETS: Final = "KUBEBUILDER_ASSETS"
 _VERSION_PACKAGE = "k8s.io/component-base/version"
 _JSON_V2_BY_DEFAULT = (1, 27)
@@ -46,9 +49,13 @@ class AbsentBinaryError(Exception):
 
 
 def cache_folder(name: str = "kube-apiserver") -> Path:
-    """Return the folder of a built binary; it depends on the versions of the modules."""
+    """Return the folder of a built binary; it depends on the versions of the modules, and on
+    the sources that are in this repository."""
     root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    sums = hashlib.sha256((_module_of(name) / "go.sum").read_bytes()).hexdigest()[:12]
+    module = _module_of(name)
+    sources = sorted(module.glob("*.go")) if name in DECISIONS else []
+    read = b"".join(path.read_bytes() for path in [module / "go.sum", *sources])
+    sums = hashlib.sha256(read).hexdigest()[:12]
     return root / "podwright" / "real-parts" / f"{VERSION}-{sums}"
 
 
@@ -120,6 +127,8 @@ def build(names: list[str]) -> None:
 
 
 def _module_of(name: str) -> Path:
+    if name in DECISIONS:
+        return MODULE / "decisions"
     return MODULE / "kwok" if name in KWOK else MODULE
 
 
@@ -151,7 +160,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Build binaries; exit status 2 for an unknown name, 3 if Go is absent or a build fails."""
     parser = argparse.ArgumentParser(prog="python -m tests.real_parts.binaries")
     parser.add_argument(
-        "names", nargs="*", choices=[[], *ALL], help="default: all but e2e.test, kwok"
+        "names", nargs="*", choices=[[], *ALL], help="default: all but e2e.test, kwok, decisions"
     )
     names = parser.parse_args(arguments).names or list(SERVERS)
     try:

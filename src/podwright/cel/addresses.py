@@ -176,10 +176,9 @@ def _contains_cidr(network: Value, other: Value) -> Value:
         other = _cidr(other)
     if not isinstance(other, CIDRValue):
         return other if isinstance(other, ErrorValue) else ErrorValue("no such overload")
-    # Upstream masks the outer network only, and compares it with the address of the inner one.
     if network.address.version != other.address.version:
         return False
-    return network.prefix <= other.prefix and network.network.network_address == other.address
+    return network.prefix <= other.prefix and network.network.overlaps(other.network)
 
 
 def _is_link_local_multicast(value: Value) -> Value:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Final
 
+from podwright.cel.errors import EvaluationPanicError
 from podwright.cel.steps import CallCost
 from podwright.cel.values import ErrorValue, OpaqueValue, Value, cost_size
 
@@ -22,6 +23,9 @@ REGEX_FACTOR: Final = 0.25
 
 LIST_COST: Final = 10
 """What the creation of a list costs."""
+
+_NO_LIST: Final = "interface conversion: *types.Err is not traits.Lister: missing method Add"
+"""Why upstream's count of a comparison of elements panics for the error of a list."""
 
 AUTHORIZER_CHECK_COST: Final = 350_000
 
@@ -161,7 +165,9 @@ def _flatten(args: tuple[Value, ...], result: Value) -> int:
 def _self_comparison(index: int) -> CallCost:
     def cost(args: tuple[Value, ...], result: Value) -> int:
         value = args[index]
-        if isinstance(value, ErrorValue) or not value:
+        if isinstance(value, ErrorValue):
+            raise EvaluationPanicError(_NO_LIST)
+        if not value:
             return LIST_COST + 1
         factor = 2.0 + (STRING_FACTOR if isinstance(value[0], str | bytes) else 0)
         return LIST_COST + 1 + int(len(value) ** 2 * factor)

@@ -235,7 +235,7 @@ def _equality(
 
 def _constant_or(operand: Operand, default: int) -> int:
     if isinstance(operand.node, Constant) and isinstance(operand.node.value, int):
-        return operand.node.value if operand.node.value >= 0 else default
+        return max(operand.node.value, 0)
     return default
 
 

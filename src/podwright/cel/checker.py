@@ -323,8 +323,8 @@ class _Checker:
             return current
         if self._substitutions.assign([previous], [current]):
             return most_general(previous, current)
-        self._mismatch(node, previous)
-        return ERROR
+        # A mixed literal is refused once all types are known, except in a call of `format`.
+        return DYN
 
     def _mismatch(self, node: Expression, expected: Type) -> None:
         required = checker_name(self._substitutions.resolve(expected))
@@ -406,7 +406,7 @@ class _Checker:
                 return (INT, element) if node.second_variable else (element, DYN)
             case "map":
                 return range_type.parameters[0], range_type.parameters[1]
-            case "dyn" | "any" | "error" | "param":
+            case "dyn" | "error" | "param":
                 if range_type.kind == "param":
                     self._substitutions.assign([DYN], [range_type])
                 # The keys of an unknown range may be of any type.

@@ -175,6 +175,8 @@ def _unconverted(value: Value) -> str:
     name = type_name(value)
     if name == "string":
         return "unsupported native conversion from string to 'bool'"
+    if name in ("list", "map"):
+        return f"type conversion error from {name} to 'bool'"
     if isinstance(value, OpaqueValue):
         return f"type conversion error from '{name.rpartition('.')[2]}' to 'bool'"
     return f"unsupported type conversion from '{name}' to bool"

@@ -39,6 +39,13 @@ class CostLimitError(Exception):
         super().__init__("operation cancelled: actual cost limit exceeded")
 
 
+class EvaluationPanicError(Exception):
+    """The evaluation was ended because upstream's code panics there, and reports that."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"internal error: {reason}")
+
+
 def _display(source: str, issue: Issue) -> str:
     """Return the text of a problem with its line and a marker.
 

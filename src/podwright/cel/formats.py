@@ -148,14 +148,14 @@ _FORMATS: Final[dict[str, FormatValue]] = {
     "labelValue": FormatValue(
         40, _matching(_LABEL_VALUE, 63, _LABEL_VALUE_TEXT, ("MyValue", "my_value", "12345"))
     ),
-    "uri": FormatValue(1090, _uri),
+    "uri": FormatValue(1103, _uri),
     "uuid": FormatValue(
-        67, lambda value: [] if _UUID.fullmatch(value) else ["does not match the UUID format"]
+        70, lambda value: [] if _UUID.fullmatch(value) else ["does not match the UUID format"]
     ),
-    "byte": FormatValue(81, _byte),
-    "date": FormatValue(108, _date),
+    "byte": FormatValue(84, _byte),
+    "date": FormatValue(71, _date),
     "datetime": FormatValue(
-        108, lambda value: [] if parse_timestamp(value) else ["invalid datetime"]
+        71, lambda value: [] if parse_timestamp(value) else ["invalid datetime"]
     ),
 }
 

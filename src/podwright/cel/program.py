@@ -13,7 +13,7 @@ from typing import Final
 
 from podwright.cel.call_costs import call_cost
 from podwright.cel.declarations import Function
-from podwright.cel.errors import CostLimitError, ProgramError
+from podwright.cel.errors import CostLimitError, EvaluationPanicError, ProgramError
 from podwright.cel.expressions import (
     Call,
     Comprehension,
@@ -77,7 +77,7 @@ class Program:
         frame = Frame(variables, limit, self._local_count)
         try:
             return self._root.run(frame), frame.cost
-        except CostLimitError as error:
+        except (CostLimitError, EvaluationPanicError) as error:
             return ErrorValue(str(error)), frame.cost
         except RecursionError:
             return ErrorValue("expression recursion limit exceeded"), frame.cost

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import ClassVar, Final, Literal
 
+from podwright.cel.address_errors import go_quoted
 from podwright.cel.declarations import library_of
 from podwright.cel.values import INT_MAX, INT_MIN, ErrorValue, OpaqueValue, Value
 from podwright.objects import Quantity, QuantityError, parse_quantity_text
@@ -15,19 +16,27 @@ from podwright.objects import Quantity, QuantityError, parse_quantity_text
 _FORMAT_WRONG: Final = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 )
+_INT_DIGITS: Final = 19
 _UINT64_MAX: Final = 2**64 - 1
 _NUMERIC = re.compile(r"[0-9]+", re.ASCII)
 _IDENTIFIER = re.compile(r"[0-9A-Za-z-]+", re.ASCII)
 
 
 class QuantityValue(OpaqueValue):
-    """A quantity; equal by value."""
+    """A quantity; equal by value.
+
+    Parameters
+    ----------
+    is_result : bool
+        Whether `add` or `sub` computed it; upstream cannot compare another quantity with it.
+    """
 
     type_name: ClassVar[str] = "kubernetes.Quantity"
-    __slots__ = ("quantity",)
+    __slots__ = ("is_comparable", "quantity")
 
-    def __init__(self, quantity: Quantity) -> None:
+    def __init__(self, quantity: Quantity, *, is_result: bool = False) -> None:
         self.quantity = quantity
+        self.is_comparable = not is_result
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, QuantityValue) and self.nano == other.nano
@@ -55,13 +64,14 @@ def _integer_of(value: QuantityValue) -> int | None:
 
     Notes
     -----
-    Upstream: quantity.go, Quantity.AsInt64: a decimal never is, whatever its value.
+    Upstream: quantity.go, Quantity.AsInt64: a decimal never is, nor a number with a negative
+    exponent, whatever their values.
     """
-    if value.quantity.is_decimal:
+    quantity = value.quantity
+    if quantity.is_decimal or not 0 <= quantity.exponent <= _INT_DIGITS:
         return None
-    whole, rest = divmod(value.quantity.nano, 10**9)
-    fits = not rest and INT_MIN <= whole <= INT_MAX
-    return int(whole) if fits else None
+    whole = int(quantity.unscaled * 10**quantity.exponent)
+    return whole if INT_MIN <= whole <= INT_MAX else None
 
 
 def _as_integer(value: Value) -> Value:
@@ -70,11 +80,34 @@ def _as_integer(value: Value) -> Value:
 
 
 def _sum(value: Value, other: Value, sign: int) -> Value:
-    nano = other.quantity.nano if isinstance(other, QuantityValue) else int(other) * 10**9
-    total = value.quantity.nano + sign * nano
-    whole, rest = divmod(total, 10**9)
-    unscaled, exponent = (whole, 0) if not rest else (total, -9)
-    return QuantityValue(Quantity(unscaled, exponent, format=value.quantity.format))
+    """Add quantities as upstream does: the result has the smaller exponent of the two.
+
+    Notes
+    -----
+    Upstream: apimachinery pkg/api/resource/quantity.go, Quantity.Add; amount.go
+    """
+    left: Quantity = value.quantity
+    right = other.quantity if isinstance(other, QuantityValue) else Quantity(int(other), 0)
+    added = sign * right.unscaled
+    is_decimal = left.is_decimal or right.is_decimal
+    is_far_apart = abs(left.exponent - right.exponent) > 2 * _INT_DIGITS
+    if not is_decimal and not added:
+        unscaled, exponent = left.unscaled, left.exponent
+    elif not is_decimal and not left.unscaled:
+        unscaled, exponent = added, right.exponent
+    elif is_far_apart:
+        unscaled, exponent, is_decimal = left.nano + sign * right.nano, -9, True
+    else:
+        exponent = min(left.exponent, right.exponent)
+        unscaled = (
+            left.unscaled * 10 ** (left.exponent - exponent)
+            + added * 10 ** (right.exponent - exponent)
+        )  # fmt: skip
+        is_decimal = is_decimal or not INT_MIN <= unscaled <= INT_MAX
+    style = left.format if left.unscaled or is_decimal else right.format
+    return QuantityValue(
+        Quantity(unscaled, exponent, is_decimal=is_decimal, format=style), is_result=True
+    )
 
 
 def _order(value: Value, other: Value) -> int:
@@ -181,7 +214,7 @@ def parse_version(text: str, *, normalize: bool = False) -> SemverValue:
         if not part:
             raise VersionError("Build meta data is empty")
         if not _IDENTIFIER.fullmatch(part):
-            raise VersionError(f'Invalid character(s) found in build meta data "{part}"')
+            raise VersionError(f"Invalid character(s) found in build meta data {go_quoted(part)}")
     return SemverValue((major, minor, patch), identifiers)
 
 
@@ -189,7 +222,7 @@ def _number(name: str, text: str) -> int:
     if not _NUMERIC.fullmatch(text):
         if not text:
             raise VersionError('strconv.ParseUint: parsing "": invalid syntax')
-        raise VersionError(f'Invalid character(s) found in {name.lower()} number "{text}"')
+        raise VersionError(f"Invalid character(s) found in {name.lower()} number {go_quoted(text)}")
     if len(text) > 1 and text[0] == "0":
         raise VersionError(f'{name} number must not contain leading zeroes "{text}"')
     if int(text) > _UINT64_MAX:
@@ -207,7 +240,7 @@ def _identifier(text: str) -> int | str:
             )
         return int(text)
     if not _IDENTIFIER.fullmatch(text):
-        raise VersionError(f'Invalid character(s) found in prerelease "{text}"')
+        raise VersionError(f"Invalid character(s) found in prerelease {go_quoted(text)}")
     return text
 
 

@@ -206,7 +206,8 @@ class Qualifier:
         """
         key = self.key.resolve(frame)
         if key.__class__ is ErrorValue:
-            frame.spend(1)
+            if not (self.is_optional or was_optional):
+                frame.spend(1)
             return True, key
         found, item = lookup(value, key)
         if found or not (self.is_optional or was_optional):

@@ -83,9 +83,12 @@ class OpaqueValue:
         The operators that take such a value on the left, by symbol; `<=>` gives the order.
     size : int or None
         What the cost of a function counts, where the type has a size.
+    is_comparable : bool
+        Whether another value can be compared with it.
     """
 
     type_name: ClassVar[str] = ""
+    is_comparable: bool = True
     operators: ClassVar[Mapping[str, Callable[[Value, Value], Value]]] = {}
     __slots__ = ()
 
@@ -150,7 +153,11 @@ def equals(left: Value, right: Value) -> bool | ErrorValue:  # noqa: PLR0911 - o
     if left is None or right is None:
         return left is right
     if isinstance(left, OpaqueValue):
-        if isinstance(right, OpaqueValue) and left.type_name == right.type_name:
+        if (
+            isinstance(right, OpaqueValue)
+            and right.is_comparable
+            and left.type_name == right.type_name
+        ):
             return bool(left == right)
         return ErrorValue("no such overload")
     if isinstance(left, list):

@@ -1,0 +1,37 @@
+"""Generated decisions about devices are those of kube-scheduler's own code.
+
+`python -m tests.real_parts.decisions.compare` compares as many seeds as one likes.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.real_parts import binaries
+from tests.real_parts.decisions.compare import BINARY, compare
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def program() -> Path:
+    if shutil.which("go") is not None:
+        binaries.build([BINARY])
+    return binaries.find(BINARY)
+
+
+@pytest.mark.parametrize(
+    ("family", "seeds", "outcomes"),
+    [
+        ("dra", range(120), {"allocated", "error", "feasible", "unschedulable"}),
+        ("dra_sequence", range(8), {"apply", "delete", "placed", "remove", "schedule"}),
+        ("cel", range(200), {"True", "False", "error", "does not compile"}),
+    ],
+)
+def test_every_seed_is_decided_as_upstream_does(program, family, seeds, outcomes):
+    summary = compare(program, family, seeds)
+    assert summary.cases == len(seeds)
+    assert set(summary.outcomes) >= outcomes, summary.outcomes
+    assert not summary.different

@@ -1,0 +1,1 @@
+"""Generated decisions about devices, compared with kube-scheduler's own code (main.go)."""

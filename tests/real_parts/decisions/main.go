@@ -1,0 +1,90 @@
+// Decisions about devices by kube-scheduler's own code, for comparison.
+//
+// The program reads one JSON document a line and writes one for each, in the same order:
+//
+//   - {"objects", "pod", "config"?}: one scheduling cycle, answered with the field `expect` of the
+//     vectors of family dra, without raw scores and candidates of preemption.
+//   - {"expression", "devices"}: a device selector, answered with `expect` of family cel.
+//
+// The scheduler is the one of k8s.io/kubernetes/pkg/scheduler with a client in memory; its steps
+// run one after the other, over the nodes by name.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"sync"
+
+	"k8s.io/klog/v2"
+)
+
+type answer struct {
+	Expect any    `json:"expect,omitempty"`
+	Failed string `json:"failed,omitempty"`
+}
+
+func main() {
+	parallel := flag.Int("parallel", 4, "cases decided at the same time")
+	flag.Parse()
+	klog.SetOutput(os.Stderr)
+	klog.LogToStderr(false)
+	lines := bufio.NewReaderSize(os.Stdin, 1<<20)
+	output := bufio.NewWriter(os.Stdout)
+	pending := make(chan chan []byte, *parallel)
+	var written sync.WaitGroup
+	written.Add(1)
+	go func() {
+		defer written.Done()
+		for next := range pending {
+			output.Write(<-next)
+			output.WriteByte('\n')
+			output.Flush()
+		}
+	}()
+	for {
+		line, err := lines.ReadBytes('\n')
+		if len(line) > 1 {
+			done := make(chan []byte, 1)
+			pending <- done
+			go func() { done <- decide(line) }()
+		}
+		if err != nil {
+			break
+		}
+	}
+	close(pending)
+	written.Wait()
+}
+
+// decide answers one line; what cannot be decided is answered with a reason, never with nothing.
+func decide(line []byte) []byte {
+	var reply answer
+	func() {
+		defer func() {
+			if reason := recover(); reason != nil {
+				reply = answer{Failed: fmt.Sprintf("panic: %v\n%s", reason, debug.Stack())}
+			}
+		}()
+		var kind struct {
+			Expression *string `json:"expression"`
+		}
+		err := json.Unmarshal(line, &kind)
+		if err == nil && kind.Expression != nil {
+			reply.Expect, err = evaluateSelector(line)
+		} else if err == nil {
+			reply.Expect, err = decideCase(line)
+		}
+		if err != nil {
+			reply = answer{Failed: err.Error()}
+		}
+	}()
+	encoded, err := json.Marshal(reply)
+	if err != nil {
+		encoded, _ = json.Marshal(answer{Failed: err.Error()})
+	}
+	return encoded
+}
