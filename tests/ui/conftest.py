@@ -83,6 +83,22 @@ class Watched:
 
 
 @pytest.fixture
+def new_context(browser):
+    """Open new profiles of the browser whose errors and requests are not followed."""
+    opened = []
+
+    def open_context(**options):
+        context = browser.new_context(**options)
+        context.set_default_timeout(TIMEOUT_MS)
+        opened.append(context)
+        return context
+
+    yield open_context
+    for context in opened:
+        context.close()
+
+
+@pytest.fixture
 def watched():
     return Watched()
 

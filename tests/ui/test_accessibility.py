@@ -1,4 +1,4 @@
-"""The views have no serious violations of accessibility rules, by axe-core."""
+"""The views and the dialogs have no serious violations of accessibility rules, by axe-core."""
 
 import pytest
 
@@ -6,10 +6,42 @@ pytestmark = pytest.mark.ui
 
 VIEWS = {
     "pod": ("/?pod=default/training", "pw-pod .remedies"),
+    "scores": ("/?pod=default/database-0&value=filters", "pw-matrix .line"),
     "node": ("/?node=node-b&color=zone", "pw-node table"),
     "compare": ("/?view=compare&change=NodeResourcesFit:50", "pw-compare .results table"),
     "queue": ("/queue", "pw-queue table"),
+    "resources": ("/resources?kind=pods", "pw-resources .line"),
+    "configuration": ("/configuration", ".cm-content[aria-label]"),
+    "runs": ("/runs", "text=Runs >> nth=1"),
+    "sync": ("/sync", "text=No sync fills this cluster"),
 }
+DIALOGS = {
+    "help": ("/", "Help: keyboard", "dialog[open]"),
+    "create": ("/resources?kind=pods", "Create…", ".q-dialog .cm-content[aria-label]"),
+    "import": ("/resources?kind=pods", "Import…", ".q-dialog .q-card"),
+    "reset": ("/resources?kind=pods", "Reset…", ".q-dialog .q-card"),
+}
+INSIDE_QUASAR = {
+    "aria-command-name": ".q-btn--dense",
+    "label": ".q-uploader__input",
+    "nested-interactive": ".q-btn--dense",
+}
+"""Rules that the button of Quasar's uploader violates, with its selector; a click in it opens the
+browser's own choice of files."""
+
+
+def serious_violations(page):
+    # Quasar's dialogs move while they open, and axe takes colors from the place of a text.
+    page.wait_for_function("document.getAnimations().every((one) => one.playState !== 'running')")
+    from axe_playwright_python.sync_playwright import Axe  # the file is collected without it
+
+    return [
+        (rule["id"], node["target"])
+        for rule in Axe().run(page).response["violations"]
+        if rule["impact"] in {"serious", "critical"}
+        for node in rule["nodes"]
+        if node["target"] != [INSIDE_QUASAR.get(rule["id"])]
+    ]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -19,13 +51,15 @@ def test_a_view_has_no_serious_violations(page, demo, view, scheme):
     page.emulate_media(color_scheme=scheme)
     page.goto(demo.page + path)
     page.locator(shown).first.wait_for()
-    from axe_playwright_python.sync_playwright import Axe  # the file is collected without it
+    assert serious_violations(page) == []
 
-    found = Axe().run(page).response["violations"]
-    serious = [
-        (rule["id"], node["target"])
-        for rule in found
-        if rule["impact"] in {"serious", "critical"}
-        for node in rule["nodes"]
-    ]
-    assert serious == []
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("dialog", DIALOGS)
+def test_a_dialog_has_no_serious_violations(page, demo, dialog, scheme):
+    path, button, shown = DIALOGS[dialog]
+    page.emulate_media(color_scheme=scheme)
+    page.goto(demo.page + path)
+    page.get_by_role("button", name=button).click()
+    page.locator(shown).first.wait_for()
+    assert serious_violations(page) == []

@@ -3,6 +3,7 @@
 import json
 import re
 import urllib.request
+from urllib.parse import quote
 
 import pytest
 from tests.ui.requests import request
@@ -124,6 +125,70 @@ def test_what_if_shows_where_the_pod_would_be(page, demo):
     what_if.get_by_role("alert").get_by_text("Never is not one of").wait_for()
 
 
+CONFIGURATION = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+  - plugins:
+      filter: {disabled: [{name: TaintToleration}]}
+"""
+
+
+def test_another_configuration_is_tried_for_a_pod_and_has_an_address(page, context, demo):
+    page.goto(f"{demo.page}/?pod=default/training")
+    what_if = page.locator("pw-what-if")
+    what_if.get_by_text("What if…").click()
+    what_if.get_by_label("Configuration").fill("profiles: [\n")
+    what_if.get_by_role("button", name="Try").click()
+    what_if.get_by_role("alert").get_by_text("not YAML").wait_for()
+    what_if.get_by_label("Configuration").fill(CONFIGURATION)
+    what_if.get_by_role("button", name="Try").click()
+    what_if.get_by_role("status").get_by_text("node-large").wait_for()
+    again = context.new_page()
+    again.goto(page.url)
+    again.locator("pw-what-if").get_by_role("status").get_by_text("node-large").wait_for()
+    assert (
+        "TaintToleration" in again.locator("pw-what-if").get_by_label("Configuration").input_value()
+    )
+    again.locator("pw-nodes").get_by_role("link", name="database-0").click()
+    again.wait_for_url(lambda url: "if=" not in url)
+
+
+def test_the_matrix_has_an_address_for_its_filters_and_its_search(page, demo):
+    page.goto(f"{demo.page}/?pod=default/database-0&value=filters&why=large")
+    matrix = page.locator("pw-matrix:not([hidden])")
+    matrix.get_by_text("node-large was rejected by TaintToleration").wait_for()
+    matrix.get_by_title("TaintToleration: node(s) had untolerated taint(s)").wait_for()
+    assert matrix.get_by_label("Why not this node").input_value() == "large"
+    matrix.get_by_role("link", name="node-c").click()
+    page.wait_for_url("**why=node-c**")
+    matrix.get_by_role("button", name="raw").click()
+    page.wait_for_url("**value=raw**")
+
+
+def test_the_members_of_a_group_are_shown_with_their_nodes(page, own_demo):
+    label = {"scheduling.x-k8s.io/pod-group": "training"}
+    for name, spec in {"worker-1": {}, "worker-2": {"nodeSelector": {"none": "such"}}}.items():
+        made = pod(name, **spec)
+        made["metadata"]["labels"] = label
+        create(own_demo, "/api/v1/namespaces/default/pods", made)
+    page.goto(f"{own_demo.page}/?pod=default/worker-2")
+    inspector = page.locator("pw-pod")
+    inspector.get_by_role("heading", name="Pod group training").wait_for()
+    inspector.get_by_text("2 members, 1 with a node").wait_for()
+    inspector.get_by_role("link", name="default/worker-1").click()
+    inspector.get_by_role("heading", name="default/worker-1").wait_for()
+
+
+def test_a_configuration_is_compared_and_has_an_address(page, demo):
+    page.goto(f"{demo.page}/?view=compare&configuration={quote(CONFIGURATION)}")
+    compare = page.locator("pw-compare")
+    compare.get_by_role("cell", name="no longer pending").wait_for()
+    compare.get_by_label("Configuration, as YAML or JSON").fill("kind: [")
+    compare.get_by_role("button", name="Compare").click()
+    compare.get_by_role("alert").get_by_text("not YAML").wait_for()
+
+
 def test_a_comparison_of_weights_has_an_address(page, demo):
     page.goto(f"{demo.page}/?view=compare&change=NodeResourcesFit:50")
     compare = page.locator("pw-compare")
@@ -156,6 +221,24 @@ def test_a_node_fails_and_is_restored(own_demo, page):
     inspector.get_by_text("NotReady").wait_for()
     inspector.get_by_role("button", name="Restore").click()
     inspector.get_by_role("button", name="Fail").wait_for()
+
+
+def test_only_what_all_selected_nodes_permit_is_offered(own_demo, page):
+    page.goto(own_demo.page)
+    nodes = page.locator("pw-nodes")
+    nodes.get_by_label("Select node-b").check()
+    nodes.get_by_role("button", name="Fail").wait_for()
+    metadata = {"name": "copied", "annotations": {"podwright.dev/source-uid": "u"}}
+    create(own_demo, "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": metadata})
+    for _ in ("a node that the watch reported", "a node that was listed"):
+        nodes.get_by_label("Select copied").check()
+        nodes.get_by_text("2 nodes selected").wait_for()
+        nodes.get_by_role("button", name="Fail").wait_for(state="detached")
+        nodes.get_by_role("button", name="Cordon", exact=True).wait_for()
+        nodes.get_by_label("Select copied").uncheck()
+        nodes.get_by_role("button", name="Fail").wait_for()
+        page.reload()
+        nodes.get_by_label("Select node-b").check()
 
 
 def test_a_node_shows_its_devices_and_the_claims_that_have_them(page, tmp_path):
@@ -228,6 +311,22 @@ def test_the_past_is_shown_and_left_again(own_demo, page, context):
     page.keyboard.press("l")
     time.locator(".badge.live").wait_for()
     nodes.get_by_role("link", name="late").wait_for()
+
+
+@pytest.mark.parametrize(
+    ("path", "key"),
+    [("", "Search nodes"), ("queue", "Pause or play"), ("resources", "Edit the selected object")],
+)
+def test_each_page_has_a_help_sheet_with_its_keys(page, demo, path, key):
+    page.goto(f"{demo.page}/{path}")
+    page.locator("pw-time .badge.live").wait_for()
+    help_sheet = page.get_by_role("dialog", name="Keyboard")
+    page.get_by_role("button", name="Help: keyboard").click()
+    help_sheet.get_by_text(key).wait_for()
+    page.keyboard.press("Escape")
+    help_sheet.wait_for(state="hidden")
+    page.keyboard.press("?")
+    help_sheet.wait_for()
 
 
 def test_keys_lead_through_the_screen(page, demo):

@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 import yaml
 from tests.e2e.command_line import run
-from tests.ui.served import served, up
+from tests.ui.served import SECONDS_MAX, served, up
 
 pytestmark = pytest.mark.ui
 
@@ -19,7 +19,7 @@ def status_of(served, path, method="GET", body=None, **headers):
     given = {name.replace("_", "-"): value for name, value in headers.items()}
     request = urllib.request.Request(served.page + path, body, given, method=method)
     try:
-        with urllib.request.urlopen(request, timeout=30) as response:
+        with urllib.request.urlopen(request, timeout=120) as response:
             return response.status, response.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
@@ -32,7 +32,7 @@ def is_listening(address):
 
 
 def wait_until_closed(address):
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + SECONDS_MAX
     while is_listening(address):
         assert time.monotonic() < deadline, "the page is still served"
         time.sleep(0.1)
@@ -65,7 +65,7 @@ def test_a_pod_is_created_through_the_page_only_by_the_page(demo):
 
 
 def test_the_stream_of_the_state_starts_with_a_snapshot(demo):
-    with urllib.request.urlopen(f"{demo.page}/feeds/state", timeout=30) as response:
+    with urllib.request.urlopen(f"{demo.page}/feeds/state", timeout=120) as response:
         assert response.headers["content-type"].startswith("text/event-stream")
         assert response.readline() == b"event: snapshot\n"
 

@@ -197,18 +197,16 @@ def test_a_sync_is_shown_by_keyboard(context, watched, demo_sync):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 1920])
-def test_the_page_looks_right(browser, demo, scheme, width):
+def test_the_page_looks_right(new_context, demo, scheme, width):
     height = {1280: 800, 1920: 1080}[width]
     viewport = {"width": width, "height": height}
-    context = browser.new_context(viewport=viewport, color_scheme=scheme)
-    page = context.new_page()
+    page = new_context(viewport=viewport, color_scheme=scheme).new_page()
     page.goto(demo.page)
     page.locator("pw-pod").get_by_role("button", name="Apply").first.wait_for()
     page.locator("pw-nodes").get_by_text("4 nodes").wait_for()
     picture(page, f"cluster-{width}-{scheme}")
     overflow = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert overflow <= 0, "nothing is wider than the window"
-    context.close()
 
 
 def test_the_tutorial_shows_pictures_that_exist():

@@ -9,10 +9,12 @@ from typing import Any, Final
 
 from fastapi import FastAPI
 from nicegui import ui
-from starlette.responses import Response
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from podwright.ui.manifests import InvalidText, read_documents
 from podwright.ui.pages import add_pages
 from podwright.ui.pass_through import COMPARED_PREFIX, METHODS, PREFIX, PassThrough
 from podwright.ui.upstream import Upstream
@@ -28,6 +30,22 @@ class _Pictures(StaticFiles):
         response = await super().get_response(path, scope)
         response.headers["cache-control"] = "no-cache"
         return response
+
+
+async def read_document(request: Request) -> Response:
+    """Return a document of YAML or JSON as JSON: browsers read no YAML."""
+    try:
+        text = (await request.body()).decode()
+        found = read_documents(text)
+    except UnicodeDecodeError:
+        return JSONResponse({"message": "The text is not UTF-8."}, 400)
+    except InvalidText as error:
+        where = f"line {error.error.line}: " if error.error.line else ""
+        return JSONResponse({"message": f"{where}{error}"}, 400)
+    if len(found) > 1:
+        message = f"There are {len(found)} documents, and one is expected."
+        return JSONResponse({"message": message}, 400)
+    return JSONResponse(found[0].value)
 
 
 def new_application(upstream: Upstream, compared: Upstream | None = None) -> FastAPI:
@@ -52,6 +70,7 @@ def new_application(upstream: Upstream, compared: Upstream | None = None) -> Fas
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan)
     app.router.add_route(f"{PREFIX}/{{path:path}}", passed.forward, methods=list(METHODS))
     app.router.add_route("/feeds/state", passed.follow_state, methods=["GET"])
+    app.router.add_route("/documents", read_document, methods=["POST"])
     if compared is not None:
         other = PassThrough(compared, COMPARED_PREFIX)
         app.router.add_route(f"{COMPARED_PREFIX}/{{path:path}}", other.forward, methods=["GET"])

@@ -13,7 +13,15 @@ from podwright.ui.tables import add_table
 ROWS_MAX: Final = 500
 """How many pods of a comparison are listed."""
 
-_CHANGES: Final = {"moved": "moved", "scheduled": "now has a node", "unscheduled": "has no node"}
+_SCORES_SHOWN: Final = 3
+_CHANGES: Final = {
+    "moved": "moved",
+    "newlyPending": "newly pending",
+    "noLongerPending": "no longer pending",
+    "nominatedElsewhere": "nominated elsewhere",
+    "added": "added",
+    "removed": "removed",
+}
 
 
 def show_comparison(found: Any) -> None:
@@ -45,7 +53,7 @@ def show_comparison(found: Any) -> None:
         for each in found["pods"][:ROWS_MAX]
     ]
     links = [f"/?pod={quote(each['pod'])}" for each in found["pods"][:ROWS_MAX]]
-    add_table(("Pod", "Change", "Before", "After", "Reason"), rows, links)
+    add_table(("Pod", "Change", "Before", "After", "Because"), rows, links)
     if len(found["pods"]) > ROWS_MAX:
         ui.label(f"The first {ROWS_MAX} are listed.").classes("pw-muted")
     ui.label("Requested share").classes("pw-title")
@@ -85,11 +93,12 @@ def show_plugins(plugins: list[Any]) -> None:
 
 
 def _reason(pod: Any) -> str:
-    reasons = pod["reasons"]
-    found = (reasons or {}).get("before") or (reasons or {}).get("after")
+    reasons = pod["reasons"] or {}
+    found = reasons.get("after") or reasons.get("before")
     if not found:
         return ""
-    rule = found.get("rule") or ""
-    margin = f" by {found['margin']}" if found.get("margin") is not None else ""
-    follows = "; follows another pod's change" if pod["followsOther"] else ""
-    return f"{found['kind']} {rule}{margin}{follows}"
+    scores = [f"{each['rule']} {each['weighted']:+}" for each in found["scores"][:_SCORES_SHOWN]]
+    rule = found["rule"] or ("Score" if scores else found["kind"])
+    why = ", ".join(scores or found["reasons"])
+    follows = " (follows other pods)" if pod["followsOther"] else ""
+    return f"{rule}: {why}{follows}" if why else f"{rule}{follows}"

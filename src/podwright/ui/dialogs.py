@@ -28,6 +28,7 @@ def form(title: str, *, is_small: bool = False) -> Iterator[tuple[Any, Any]]:
         ui.dialog().props("persistent") as dialog,  # Esc leaves the editor, and loses no text
         ui.card().classes("pw-dialog pw-small" if is_small else "pw-dialog"),
     ):
+        dialog.props["aria-label"] = title
         ui.label(title).classes("pw-dialog-title")
         content = ui.column().classes("pw-dialog-content")
         actions = ui.row().classes("pw-dialog-actions")
@@ -51,6 +52,7 @@ async def confirm(title: str, lines: Sequence[str], verb: str) -> bool:
         The text of the button.
     """
     with ui.dialog() as dialog, ui.card().classes("pw-dialog pw-small"):
+        dialog.props["aria-label"] = title
         ui.label(title).classes("pw-dialog-title")
         with ui.column().classes("pw-dialog-content pw-lines"):
             for line in lines:

@@ -12,6 +12,7 @@ from podwright.ui.manifests import LineError
 _BEGIN: Final = """
 const {{ editor }} = getElement({element});
 editor.scrollDOM.scrollTop = 0;
+editor.contentDOM.setAttribute("aria-label", "YAML");
 editor.focus();
 const [modules, {{ addCompletion }}] = await Promise.all([
   import("nicegui-codemirror"), import("/pictures/yaml_completion.js"),

@@ -1,7 +1,7 @@
-"""Changes of the labels of nodes as server-sent events, from one watch of the Kubernetes API.
+"""Changes of the metadata of nodes as server-sent events, from one watch of the Kubernetes API.
 
-The stream of the state has no labels. The first event says that the changes start: a page lists
-the nodes after it, and then takes the events whose resource version is later.
+The stream of the state has neither labels nor annotations. The first event says that the changes
+start: a page lists the nodes after it, and then takes the events whose resource version is later.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from podwright.objects import SOURCE_UID
 from podwright.ui.upstream import UnreachableServer, Upstream
 
 _NODES: Final = "/api/v1/nodes"
@@ -23,6 +24,7 @@ class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
     name: str = ""
     resource_version: str = ""
     labels: Mapping[str, str] = {}
+    annotations: Mapping[str, str] = {}
 
 
 class _Object(msgspec.Struct, frozen=True):
@@ -39,7 +41,8 @@ async def node_changes(upstream: Upstream) -> AsyncIterator[AsyncIterator[bytes]
     """Open a watch of the nodes; its events are named `nodes`.
 
     The data of an event is `{"type": "STARTED"}`, or the type of the watch's event (`ADDED`,
-    `MODIFIED`, `DELETED`) with `name`, `resourceVersion` and `labels` of the node.
+    `MODIFIED`, `DELETED`) with `name`, `resourceVersion` and `labels` of the node, and `isCopied`:
+    whether it is a copy of another cluster's node.
 
     Raises
     ------
@@ -68,8 +71,16 @@ async def _events(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
             if found.type == "ERROR":
                 return  # the versions are compacted: the next watch starts with a list
             if found.type != "BOOKMARK":
-                metadata = msgspec.to_builtins(found.object.metadata)
-                yield _event({"type": found.type, **metadata})
+                metadata = found.object.metadata
+                yield _event(
+                    {
+                        "type": found.type,
+                        "name": metadata.name,
+                        "resourceVersion": metadata.resource_version,
+                        "labels": metadata.labels,
+                        "isCopied": SOURCE_UID in metadata.annotations,
+                    }
+                )
 
 
 def _event(data: Mapping[str, object]) -> bytes:

@@ -137,7 +137,10 @@ class _Resources:
                 notify_done(f"The snapshot has been imported.{count}")
                 signal_change()
 
-            ui.upload(on_upload=apply, auto_upload=True, max_files=1).classes("pw-upload")
+            label = "Choose a file, or drop it here"
+            ui.upload(label=label, on_upload=apply, auto_upload=True, max_files=1).classes(
+                "pw-upload"
+            )
         with actions:
             ui.space()
             add_button("Cancel", dialog.close)

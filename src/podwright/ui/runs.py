@@ -72,8 +72,7 @@ class _Runs:
             ui.label(name).classes("pw-name")
         for column in columns:
             with ui.element("td"):
-                value = run[column]
-                ui.label("" if value is None else str(value))
+                ui.label(_cell(run[column]))
 
         async def show() -> None:
             await self._show(name)
@@ -96,8 +95,10 @@ class _Runs:
         except RejectedRequest as error:
             notify_error(str(error))
             return
-        with form(f"Run {name}") as (dialog, actions), ui.element("div").classes("pw-scroll"):
-            ui.label(text_of(found)).classes("pw-code")
+        with form(f"Run {name}") as (dialog, actions):
+            content = ui.element("div").classes("pw-scroll").props("tabindex=0")
+            with content:
+                ui.label(text_of(found)).classes("pw-code")
         with actions:
             ui.space()
             add_button("Close", dialog.close)
@@ -120,3 +121,11 @@ def _title(key: str) -> str:
     return "".join(
         f" {letter.lower()}" if letter.isupper() else letter for letter in key
     ).capitalize()
+
+
+def _cell(value: Any) -> str:
+    """Return a value as text; times without the zeros of their fraction."""
+    text = "" if value is None else str(value)
+    if "." not in text or not text.endswith("Z"):
+        return text
+    return text.rstrip("Z").rstrip("0").rstrip(".") + "Z"

@@ -13,11 +13,17 @@ export const KEYS = [
   "search",
   "attempt",
   "value",
+  "why",
+  "if",
   "at",
   "change",
+  "configuration",
   "run",
   "with",
 ];
+
+/** Those that are about the selected pod, and end with its selection. */
+const OF_POD = ["attempt", "why", "if"];
 
 /**
  * Returns the state of a query string.
@@ -68,7 +74,7 @@ class Address extends EventTarget {
    * @param {{replace?: boolean}} [options] replace: make no entry in the history
    */
   set(changes, { replace = false } = {}) {
-    const next = parse(format({ ...this.state, ...changes }));
+    const next = parse(format(this.#changed(changes)));
     const query = format(next);
     if (query === format(this.state)) return;
     const url = query ? `?${query}` : location.pathname;
@@ -80,8 +86,14 @@ class Address extends EventTarget {
 
   /** Returns the link of the present state with some keys changed. */
   link(changes) {
-    const query = format({ ...this.state, ...changes });
+    const query = format(this.#changed(changes));
     return location.protocol === "file:" ? `#${query}` : `?${query}`;
+  }
+
+  #changed(changes) {
+    const kept = { ...this.state };
+    if ("pod" in changes && changes.pod !== kept.pod) for (const key of OF_POD) delete kept[key];
+    return { ...kept, ...changes };
   }
 
   #move(next) {

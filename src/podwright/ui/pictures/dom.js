@@ -85,6 +85,11 @@ export function keyed(parent, items, keyOf, create, update) {
   parent.pwKeyed = used;
 }
 
+/** Returns a name in camel case with places where its line may break. */
+export function humps(name) {
+  return name.split(/(?=[A-Z][a-z])/).flatMap((part, index) => (index ? [h("wbr"), part] : [part]));
+}
+
 /** A custom element that renders once per frame, however often it is invalidated. */
 export class PwElement extends HTMLElement {
   constructor() {

@@ -6,6 +6,8 @@ import { h } from "./dom.js";
 import { countText } from "./format.js";
 
 const NODES_SHOWN = 6;
+const EXTENDER_NODES_SHOWN = 20;
+const MEMBERS_SHOWN = 100;
 
 /** Returns a link that selects a node. */
 export function nodeLink(node) {
@@ -128,7 +130,7 @@ function sentence(text) {
 /** Returns who won and how. */
 export function winnerSection(document) {
   if (!document.node || document.outcome !== "Scheduled") return null;
-  const { winners, tiedNodes, score, feasibleNodes, examinedNodes, nodeCount } = document;
+  const { winners, tiedNodes, score, feasibleNodes, examinedNodes, nodeCount, run } = document;
   return section(
     "Choice",
     h(
@@ -138,6 +140,7 @@ export function winnerSection(document) {
       score === null ? null : fact("Score", score.toLocaleString("en-US")),
       fact("Feasible nodes", `${feasibleNodes} of ${nodeCount}${examinedNodes < nodeCount ? `, ${examinedNodes} evaluated` : ""}`),
       tiedNodes > 1 ? fact("Tied", h("span", {}, `${tiedNodes} nodes have the highest score; one was drawn: `, names(winners))) : null,
+      run?.then.error ? fact("Not bound", run.then.error) : null,
     ),
   );
 }
@@ -164,13 +167,13 @@ export function preemptionSection(document) {
     h(
       "tr",
       {},
-      h("td", {}, nodeLink(one.node), one.node === chosen ? h("span", { class: "tag good" }, "chosen") : null),
+      h("td", {}, nodeLink(one.node), one.node === chosen ? [" ", h("span", { class: "tag good" }, "chosen")] : null),
       h("td", {}, names(one.victims.map(({ pod }) => pod), podLink, 4)),
       h("td", { class: "num" }, one.violatedBudgets),
     ),
   );
   const table = rows.length
-    ? h("table", {}, h("thead", {}, h("tr", {}, h("th", {}, "Node"), h("th", {}, "Victims"), h("th", { class: "num" }, "PDBs"))), h("tbody", {}, rows))
+    ? h("table", {}, h("thead", {}, h("tr", {}, h("th", {}, "Node"), h("th", {}, "Victims"), h("th", { class: "num", title: "How many victims violate a PodDisruptionBudget" }, "PDBs violated"))), h("tbody", {}, rows))
     : null;
   const refused = rejections.map(({ reasons, nodeCount }) => h("p", { class: "small" }, `${countText(nodeCount, "node")}: ${reasons.join(", ")}`));
   return section("Preemption", facts, table, refused);
@@ -181,17 +184,27 @@ export function extendersSection({ extenders }) {
   if (!extenders.length) return null;
   return section(
     "Extenders",
-    extenders.map(({ url, asked, kept, rejected, errors }) =>
+    extenders.map(({ url, asked, kept, rejected, scores, errors }, index) =>
       h(
         "div",
-        { class: "stack" },
-        h("div", { class: "name" }, url),
+        { class: "extender" },
+        h("div", { class: "row wrap" }, h("span", { class: "name" }, url), h("span", { class: "muted small" }, `extenders[${index}]`)),
         h("div", { class: "small" }, asked === null ? "Was not called." : `Kept ${kept.length} of ${countText(asked.length, "node")}.`),
-        Object.entries(rejected).slice(0, 20).map(([node, { reasons }]) => h("div", { class: "small" }, nodeLink(node), `: ${reasons.join(", ")}`)),
+        Object.entries(rejected).slice(0, EXTENDER_NODES_SHOWN).map(([node, { reasons }]) => h("div", { class: "small" }, "Rejected ", nodeLink(node), `: ${reasons.join(", ")}`)),
+        addedScores(scores ?? {}),
         (Array.isArray(errors) ? errors : Object.values(errors ?? {})).map((error) => h("div", { class: "error" }, String(error))),
       ),
     ),
   );
+}
+
+/** Returns what an extender adds to the totals of nodes, the greatest first. */
+function addedScores(scores) {
+  const added = Object.entries(scores).filter(([, score]) => score).sort(([, a], [, b]) => b - a);
+  if (!added.length) return null;
+  const shown = added.slice(0, EXTENDER_NODES_SHOWN).flatMap(([node, score], index) => [index ? ", " : "", nodeLink(node), ` +${score}`]);
+  const rest = added.length - EXTENDER_NODES_SHOWN;
+  return h("div", { class: "small" }, "Adds to the totals: ", shown, rest > 0 ? ` and of ${countText(rest, "other node")}` : null);
 }
 
 /** Returns the workload or gang of the pod. */
@@ -199,6 +212,28 @@ export function workloadSection({ workload }) {
   if (!workload) return null;
   const unfit = workload.unfit?.length ? h("div", {}, `Without a node: `, names(workload.unfit, podLink)) : null;
   return section(`${workload.kind} ${workload.name}`, h("p", {}, `${countText(workload.pods, "pod")} are scheduled together.`), unfit);
+}
+
+/**
+ * Returns the members of the pod's group, which are scheduled together.
+ *
+ * @param {{name: string, members: import("./pods.js").PodRow[]} | null} group
+ * @param {string} pod the one that is shown
+ */
+export function groupSection(group, pod) {
+  if (!group) return null;
+  const { name, members } = group;
+  const placed = members.filter(({ node }) => node).length;
+  const rows = members
+    .slice(0, MEMBERS_SHOWN)
+    .map((each) => h("tr", {}, h("td", {}, each.pod === pod ? h("strong", { class: "name" }, each.pod) : podLink(each.pod)), h("td", {}, each.status), h("td", {}, each.node ? nodeLink(each.node) : "")));
+  const rest = members.length - MEMBERS_SHOWN;
+  return section(
+    `Pod group ${name}`,
+    h("p", { class: "small muted" }, `${countText(members.length, "member")}, ${placed} with a node; they are scheduled together.`),
+    h("table", {}, h("thead", {}, h("tr", {}, ["Member", "Status", "Node"].map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, rows)),
+    rest > 0 ? h("p", { class: "muted" }, `and ${countText(rest, "member")} more`) : null,
+  );
 }
 
 /** Returns the attempts over time. */
@@ -209,7 +244,7 @@ export function attemptsSection(attempts, shown) {
       "tr",
       {},
       h("td", { class: "num" }, attemptLink(String(each.attempt), shown)),
-      h("td", { class: "mono" }, each.time.slice(11, 23)),
+      h("td", { class: "mono" }, each.time.slice(11, 23).replace("Z", "")),
       h("td", {}, each.node ? h("span", {}, "Scheduled to ", nodeLink(each.node)) : each.nominatedNode ? h("span", {}, "Nominated to ", nodeLink(each.nominatedNode)) : each.outcome),
     ),
   );

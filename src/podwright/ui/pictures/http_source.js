@@ -67,10 +67,22 @@ export class HttpSource {
     return received ? JSON.parse(received) : null;
   }
 
-  async request(path, options) {
+  /**
+   * Returns a text of YAML or JSON as data.
+   *
+   * @param {string} text
+   * @returns {Promise<any>} rejects with the error and its line
+   */
+  async read(text) {
+    const headers = { "X-Podwright-Page": "1", "Content-Type": "application/yaml" };
+    const reply = await this.request("/documents", { method: "POST", headers, body: text }, "");
+    return reply.json();
+  }
+
+  async request(path, options, base = this.base) {
     let reply;
     try {
-      reply = await fetch(this.base + path, { cache: "no-store", ...options });
+      reply = await fetch(base + path, { cache: "no-store", ...options });
     } catch {
       throw new RequestError("The process of this page does not answer.", 0);
     }

@@ -23,7 +23,9 @@ export const CARDS_STYLE = `
 .meter { display: grid; grid-template-columns: 56px 1fr 92px; gap: 6px; align-items: center; font-size: var(--pw-type-small); line-height: 15px; }
 .meter .track { height: 6px; border-radius: 3px; background: var(--pw-hover); overflow: hidden; }
 .meter .track::after { content: ""; display: block; height: 100%; width: calc(100% * min(1, var(--share, 0))); background: var(--pw-accent); }
-.chips { display: flex; flex-wrap: wrap; gap: 3px; overflow: hidden; align-content: flex-start; flex: 1; }
+.card .flags .tag { min-width: 3em; overflow: hidden; text-overflow: ellipsis; }
+.card .flags .tag:not(.quiet) { flex: 0 1 auto; }
+.chips { display: flex; flex-wrap: wrap; gap: 3px; overflow: hidden auto; scrollbar-width: thin; align-content: flex-start; flex: 1; }
 .chips > li { max-width: 100%; min-width: 0; display: flex; }
 .chip { height: 18px; max-width: 100%; padding: 0 5px; border: 1px solid var(--pw-line-strong); border-radius: 3px; font-size: 11px; line-height: 16px; font-family: var(--pw-mono);
   color: var(--pw-text); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }

@@ -62,3 +62,27 @@ export async function findPod(source, pod) {
   const list = await source.get(`/api/v1/namespaces/${encodeURIComponent(namespace)}/pods?fieldSelector=${selector}`);
   return list.items[0] ?? null;
 }
+
+const GROUP_LABEL = "scheduling.x-k8s.io/pod-group";
+
+/**
+ * Returns the group of a pod with all its members; null if it belongs to none.
+ *
+ * @param {import("./source.js").Source} source
+ * @param {any} object the pod
+ * @returns {Promise<{name: string, members: PodRow[]} | null>}
+ */
+export async function groupOf(source, { metadata, spec }) {
+  const pods = `/api/v1/namespaces/${encodeURIComponent(metadata.namespace)}/pods`;
+  const label = metadata.labels?.[GROUP_LABEL];
+  if (label) {
+    const selector = encodeURIComponent(`${GROUP_LABEL}=${label}`);
+    return { name: label, members: await listPods(source, `${pods}?labelSelector=${selector}`) };
+  }
+  const field = spec.schedulingGroup?.podGroupName;
+  if (!field) return null;
+  // No selector finds the members by this field.
+  const { items } = await source.get(pods);
+  const isMember = new Set(items.filter((pod) => pod.spec.schedulingGroup?.podGroupName === field).map((pod) => `${metadata.namespace}/${pod.metadata.name}`));
+  return { name: field, members: (await listPods(source, pods)).filter(({ pod }) => isMember.has(pod)) };
+}

@@ -17,6 +17,9 @@ const PAGES = [
 // Pages that show the present only.
 const PRESENT = ["/resources", "/configuration", "/runs", "/sync"];
 
+// Pages with `pw-screen`, which has the help sheet.
+const SCREENS = ["/", "/run"];
+
 const STYLE = `
   :host {
     display: flex; align-items: center; gap: calc(2 * var(--pw-space));
@@ -44,6 +47,7 @@ const STYLE = `
   @media (max-width: 1400px) { :host { gap: var(--pw-space); } a { padding: 0 7px; } button { min-width: 0; } }
   @media (max-width: 1100px) { .server { display: none; } }
   button.help { min-width: 0; }
+  pw-help { position: absolute; }
   [hidden] { display: none; }
   button:hover { color: var(--pw-text); }
 `;
@@ -113,8 +117,13 @@ class PwBar extends HTMLElement {
     help.setAttribute("aria-label", "Help: keyboard");
     help.textContent = "?";
     help.addEventListener("click", () => document.dispatchEvent(new Event("pw-help")));
-    help.hidden = this.getAttribute("current") !== "Cluster";
     root.append(style, name, nav, time, server, help, theme);
+    if (!SCREENS.includes(location.pathname)) {
+      const sheet = document.createElement("pw-help");
+      sheet.setAttribute("page", this.getAttribute("current") ?? "");
+      root.append(sheet);
+      import("./pw-help.js");
+    }
     show(chosenTheme());
     customElements.whenDefined("pw-time").then(() => {
       const bar = document.createElement("pw-time");

@@ -1,7 +1,7 @@
 // Compares where pods are placed now and with another configuration, over the same cluster.
 
 import { address } from "./address.js";
-import { PwElement, define, h, render, setText } from "./dom.js";
+import { PwElement, define, h, humps, render, setText } from "./dom.js";
 import { nodeLink, podLink } from "./explanation.js";
 import { amountText, countText, percentText } from "./format.js";
 import { HttpSource } from "./http_source.js";
@@ -20,7 +20,7 @@ const STYLE = `
 form { display: grid; gap: calc(1.5 * var(--pw-space)); max-width: 900px; }
 .weights { display: grid; grid-template-columns: repeat(auto-fill, minmax(250px, 1fr)); gap: 4px calc(2 * var(--pw-space)); }
 .weights label { display: flex; gap: var(--pw-space); align-items: center; }
-.weights span { flex: 1; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.weights span { flex: 1; min-width: 0; }
 .weights input { width: 72px; }
 .weights .changed { font-weight: 600; }
 textarea { width: 100%; min-height: 90px; font-family: var(--pw-mono); font-size: 12px; color: inherit; background: var(--pw-field); border: 1px solid var(--pw-line-strong); border-radius: 4px; padding: 6px; resize: vertical; }
@@ -32,6 +32,7 @@ textarea { width: 100%; min-height: 90px; font-family: var(--pw-mono); font-size
 .uses .track.after::after { background: var(--pw-accent); }
 .key i { display: inline-block; width: 12px; height: 7px; border-radius: 2px; background: var(--pw-muted); margin-right: 4px; } .key i.after { background: var(--pw-accent); }
 summary { cursor: pointer; color: var(--pw-muted); }
+th.pod { width: 27%; } th.place { width: 13%; }
 `;
 const CHANGES = {
   moved: "moved",
@@ -50,7 +51,8 @@ class Compare extends PwElement {
     super();
     this.root.adoptedStyleSheets = sheets(STYLE);
     this.weights = h("div", { class: "weights" });
-    this.configuration = h("textarea", { "aria-label": "Configuration, as JSON", placeholder: '{"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", …}', spellcheck: "false" });
+    this.configuration = h("textarea", { "aria-label": "Configuration, as YAML or JSON", placeholder: "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n…", spellcheck: "false" });
+    this.details = h("details", {}, h("summary", {}, "Another configuration"), this.configuration);
     this.all = h("input", { type: "checkbox" });
     this.button = h("button", { class: "primary" }, "Compare");
     this.problem = h("div", { class: "error", role: "alert", hidden: true });
@@ -60,7 +62,7 @@ class Compare extends PwElement {
       {},
       h("div", {}, h("h2", {}, "Compare"), h("p", { class: "muted" }, "The pods are scheduled in a copy of the cluster, as now and with other weights or another configuration. Nothing of the cluster changes.")),
       h("div", { class: "stack" }, h("h3", {}, "Weights"), this.weights),
-      h("details", {}, h("summary", {}, "Another configuration"), this.configuration),
+      this.details,
       h("label", { class: "row" }, this.all, "Schedule all pods again, also those that have a node"),
       h("div", { class: "row" }, this.button),
       this.problem,
@@ -82,7 +84,7 @@ class Compare extends PwElement {
 
   start() {
     this.undo.push(model().use());
-    this.listen(address, "change", (event) => event.detail.some((key) => key === "change" || key === "with") && this.#follow());
+    this.listen(address, "change", (event) => event.detail.some((key) => ["change", "configuration", "with"].includes(key)) && this.#follow());
     this.listen(address, "change", () => this.invalidate());
     this.#load();
   }
@@ -175,7 +177,7 @@ class Compare extends PwElement {
       this.weights,
       Object.entries(this.present).map(([plugin, weight]) => {
         const input = h("input", { type: "number", min: "1", max: "1000000", value: weight, "data-plugin": plugin });
-        const label = h("label", {}, h("span", { title: plugin }, plugin), input);
+        const label = h("label", {}, h("span", {}, humps(plugin)), input);
         input.addEventListener("input", () => label.classList.toggle("changed", Number(input.value) !== weight));
         return label;
       }),
@@ -185,8 +187,8 @@ class Compare extends PwElement {
 
   /** Shows the comparison of the address. */
   #follow() {
-    const { change = "", with: how = "" } = address.get();
-    if (!this.present || (how && how !== "pending") || `${change} ${how}` === this.shown) return;
+    const { change = "", configuration = "", with: how = "" } = address.get();
+    if (!this.present || (how && how !== "pending") || `${change} ${how} ${configuration}` === this.shown) return;
     this.all.checked = how !== "pending";
     try {
       const weights = parseWeights(change);
@@ -195,7 +197,9 @@ class Compare extends PwElement {
         input.value = weights[plugin] ?? this.present[plugin];
         input.parentElement.classList.toggle("changed", plugin in weights);
       }
-      if (change) this.#compare(weights);
+      this.configuration.value = configuration;
+      if (configuration) this.details.open = true;
+      if (change || configuration) this.#compare(weights);
     } catch (error) {
       this.#fail(error.message);
     }
@@ -208,8 +212,9 @@ class Compare extends PwElement {
       if (input.value && Number(input.value) !== this.present[plugin]) weights[plugin] = Number(input.value);
     }
     const how = this.all.checked ? null : "pending";
-    this.shown = `${weightsText(weights)} ${how ?? ""}`;
-    address.set({ change: weightsText(weights), with: how });
+    const configuration = this.configuration.value.trim();
+    this.shown = `${weightsText(weights)} ${how ?? ""} ${configuration}`;
+    address.set({ change: weightsText(weights), configuration, with: how });
     this.#compare(weights);
   }
 
@@ -224,9 +229,9 @@ class Compare extends PwElement {
     const text = this.configuration.value.trim();
     if (text) {
       try {
-        body.configuration = JSON.parse(text);
+        body.configuration = await model().source.read(text);
       } catch (error) {
-        this.#fail(`The configuration is not valid JSON: ${error.message}`);
+        this.#fail(error.message);
         return;
       }
     }
@@ -257,11 +262,11 @@ class Compare extends PwElement {
         h("td", {}, becauseText(each.reasons.after ?? each.reasons.before), each.followsOther ? h("span", { class: "muted" }, " (follows other pods)") : null),
       ),
     );
-    const heads = ["Pod", "Change", "Before", "After", "Because"];
+    const heads = [["Pod", "pod"], ["Change", "place"], ["Before", "place"], ["After", "place"], ["Because", ""]];
     render(
       this.results,
       h("h2", {}, summary.same ? `All ${countText(summary.pods, "pod")} have the same place.` : `${countText(summary.different, "pod")} of ${summary.pods.toLocaleString("en-US")} ${summary.different === 1 ? "has" : "have"} another place.`),
-      rows.length ? h("table", {}, h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, rows)) : null,
+      rows.length ? h("table", {}, h("thead", {}, h("tr", {}, heads.map(([text, kind]) => h("th", { scope: "col", class: kind }, text)))), h("tbody", {}, rows)) : null,
       pods.length > ROWS_SHOWN ? h("p", { class: "muted" }, `and ${countText(pods.length - ROWS_SHOWN, "pod")} more`) : null,
       h(
         "section",

@@ -97,6 +97,8 @@ class Curves extends PwElement {
       context.setLineDash(dash);
       context.beginPath();
       points.forEach(({ seconds: at, share }, point) => context[point ? "lineTo" : "moveTo"](x(at), y(share)));
+      // Where everything happens at one moment, a line shows its result.
+      if (!seconds && points.length) context.lineTo(width - 2, y(points.at(-1).share));
       context.stroke();
     });
     context.setLineDash([]);

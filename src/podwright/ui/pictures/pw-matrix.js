@@ -1,17 +1,19 @@
 // The matrix of an attempt: a row per node, a column per plugin, drawn only where it is in view.
 
 import { address } from "./address.js";
-import { PwElement, define, h, keyed, render, setText } from "./dom.js";
+import { PwElement, define, h, humps, keyed, render, setText } from "./dom.js";
 import { VALUES, filterResult, largestDifference, rowOrder, rowsInView, signed, valuesOf, whyNot, winnerOf } from "./matrix_rows.js";
 import { model } from "./model.js";
 import { matrixOf } from "./scores.js";
 import { sheets } from "./styles.js";
 
 const ROW_PX = 26;
-const HEAD_PX = 46;
+const HEAD_PX = 50;
 const NAME_PX = 150;
 const COLUMN_PX = 92;
 const ROWS_PX = 420;
+/** What the address has as the value if the cells are the results of the filters. */
+const FILTERS = "filters";
 const STYLE = `
 .tools { display: flex; flex-wrap: wrap; gap: var(--pw-space); align-items: center; }
 .tools .values { display: inline-flex; }
@@ -44,7 +46,6 @@ class Matrix extends PwElement {
     this.root.adoptedStyleSheets = sheets(STYLE);
     this.matrix = null;
     this.error = "";
-    this.isOfFilters = false;
     this.earlier = null; // the matrix before a change
     this.values = h("div", { class: "values", role: "group", "aria-label": "Value of the cells" });
     this.search = h("input", { type: "search", placeholder: "Why not node…", "aria-label": "Why not this node" });
@@ -56,15 +57,14 @@ class Matrix extends PwElement {
     this.view = h("div", { class: "view", tabindex: "0", role: "group", "aria-label": "Matrix of nodes and plugins" }, this.sizer);
     this.skipped = h("p", { class: "small muted" });
     this.note = h("p", { class: "muted" });
+    this.heading = h("h3", {}, "Nodes and plugins");
+    this.tools = h("div", { class: "tools", hidden: true }, this.values, this.filters, this.search);
     this.root.append(
-      h("section", { class: "section stack" }, h("h3", {}, "Nodes and plugins"), this.note, h("div", { class: "tools" }, this.values, this.filters, this.search), this.sentence, this.view, this.skipped),
+      h("section", { class: "section stack" }, this.heading, this.note, this.tools, this.sentence, this.view, this.skipped),
     );
     this.view.addEventListener("scroll", () => this.#rows());
-    this.search.addEventListener("input", () => this.#find());
-    this.filters.addEventListener("click", () => {
-      this.isOfFilters = !this.isOfFilters;
-      this.invalidate();
-    });
+    this.search.addEventListener("input", () => address.set({ why: this.search.value.trim() }, { replace: true }));
+    this.filters.addEventListener("click", () => address.set({ value: this.#isOfFilters ? null : FILTERS }));
   }
 
   start() {
@@ -84,6 +84,7 @@ class Matrix extends PwElement {
    * @param {{before: any, after: any}} matrices
    */
   set compared({ before, after }) {
+    setText(this.heading, "Nodes and plugins with the change");
     this.earlier = before;
     this.#show(after);
   }
@@ -105,8 +106,13 @@ class Matrix extends PwElement {
     this.error = "";
     this.order = rowOrder(matrix);
     this.found = -1;
+    this.searched = null;
     this.view.scrollTop = 0;
     this.invalidate();
+  }
+
+  get #isOfFilters() {
+    return address.get().value === FILTERS;
   }
 
   get #value() {
@@ -116,18 +122,18 @@ class Matrix extends PwElement {
 
   update() {
     const { matrix } = this;
-    this.view.hidden = !matrix;
+    for (const part of [this.view, this.tools]) part.hidden = !matrix;
     this.note.hidden = Boolean(matrix);
     setText(this.note, this.error || "Loading…");
     if (!matrix) return;
     const value = this.#value;
-    render(this.values, VALUES.map((name) => h("button", { "aria-pressed": String(name === value), "data-focus": name, on: { click: () => address.set({ value: name === "weighted" ? null : name }) } }, name)));
+    render(this.values, VALUES.map((name) => h("button", { "aria-pressed": String(name === value && !this.#isOfFilters), "data-focus": name, on: { click: () => address.set({ value: name === "weighted" ? null : name }) } }, name)));
     this.values.hidden = !matrix.scores.length;
-    this.filters.setAttribute("aria-pressed", String(this.isOfFilters));
+    this.filters.setAttribute("aria-pressed", String(this.#isOfFilters));
     this.largest = largestDifference(matrix, value);
     this.winner = winnerOf(matrix);
     this.largestTotal = matrix.totals.reduce((most, one) => (one === null ? most : Math.max(most, Math.abs(one - matrix.totals[this.winner]))), 0);
-    const heads = this.isOfFilters
+    const heads = this.#isOfFilters
       ? matrix.filters.map(({ plugin, applies }) => h("span", { class: "cell", title: applies ? plugin : `${plugin}: nothing to check for this pod` }, humps(plugin)))
       : [
           ...(matrix.scores.length ? [h("span", { class: "cell" }, "Total")] : []),
@@ -140,6 +146,7 @@ class Matrix extends PwElement {
     setText(this.skipped, skipped);
     this.skipped.hidden = !skipped;
     this.#rows();
+    this.#find(address.get().why ?? "");
   }
 
   #rows() {
@@ -147,7 +154,7 @@ class Matrix extends PwElement {
     const { first, end } = rowsInView(this.view.scrollTop, Math.min(ROWS_PX, this.view.clientHeight || ROWS_PX), ROW_PX, this.order.length);
     const shown = this.order.slice(first, end).map((index, at) => ({ index, at: first + at }));
     // Cells depend on the chosen value and columns, so rows are of one kind only.
-    const kind = `${this.#value} ${this.isOfFilters}`;
+    const kind = `${this.#value} ${this.#isOfFilters}`;
     keyed(this.rows, shown, ({ index }) => `${this.matrix.pod} ${this.matrix.attempt} ${kind} ${index}`, ({ index }) => this.#row(index), (line, { index, at }) => {
       line.style.transform = `translateY(${HEAD_PX + at * ROW_PX}px)`;
       line.classList.toggle("best", index === this.winner);
@@ -169,10 +176,12 @@ class Matrix extends PwElement {
     link.addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
+      this.searched = name; // it is in view
       this.#explain(index);
+      address.set({ why: name }, { replace: true });
     });
     line.append(h("span", { class: "cell node" }, link));
-    line.append(...(this.isOfFilters ? this.#filterCells(index) : this.#scoreCells(index)));
+    line.append(...(this.#isOfFilters ? this.#filterCells(index) : this.#scoreCells(index)));
     return line;
   }
 
@@ -228,15 +237,18 @@ class Matrix extends PwElement {
     this.#rows();
   }
 
-  #find() {
-    if (!this.matrix) return;
-    const query = this.search.value.trim().toLowerCase();
+  /** Explains the first node with a text in its name, and scrolls to it. */
+  #find(text) {
+    if (this.root.activeElement !== this.search) this.search.value = text;
+    if (text === this.searched) return;
+    this.searched = text;
+    const query = text.toLowerCase();
     const names = this.matrix.nodes.map((name) => name.toLowerCase());
     const exact = names.indexOf(query);
     const index = exact >= 0 ? exact : query ? names.findIndex((name) => name.includes(query)) : -1;
     if (index < 0) {
       this.found = -1;
-      setText(this.sentence, query ? `No node has ${this.search.value.trim()} in its name.` : "");
+      setText(this.sentence, query ? `No node has ${text} in its name.` : "");
       this.#rows();
       return;
     }
@@ -245,11 +257,6 @@ class Matrix extends PwElement {
     this.view.scrollTop = Math.max(0, top - ROWS_PX / 3);
     this.#rows();
   }
-}
-
-/** Returns a name in camel case with places where its line may break. */
-function humps(name) {
-  return name.split(/(?=[A-Z][a-z])/).flatMap((part, index) => (index ? [h("wbr"), part] : [part]));
 }
 
 function resultCell({ kind, plugin, reasons }) {

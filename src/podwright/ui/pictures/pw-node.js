@@ -11,6 +11,7 @@ import { filterResult, whyNot } from "./matrix_rows.js";
 import { model, throttled } from "./model.js";
 import { flagsOf } from "./node_cards.js";
 import { devicesOf } from "./node_devices.js";
+import { SOURCE_UID } from "./node_labels.js";
 import { listPods } from "./pods.js";
 import { drainNode } from "./pw-nodes.js";
 import { matrixOf } from "./scores.js";
@@ -29,7 +30,6 @@ td .tag { margin-left: 6px; }
 `;
 const PODS_SHOWN = 250;
 const FITS_CHECKED = 10;
-const COPIED = "podwright.dev/source-uid"; // on copies of another cluster's nodes, which cannot fail here
 
 class NodeInspector extends PwElement {
   constructor() {
@@ -95,7 +95,7 @@ class NodeInspector extends PwElement {
       ]);
       if (node !== this.node) return;
       this.isSilent = silent?.includes(node) ?? false;
-      Object.assign(this, { object, pods, devices, error: object ? "" : `There is no node ${node}.`, allowed: { cordon: patch, drain: patch && evict, remove, fail: fail && silent !== null && !object?.metadata.annotations?.[COPIED] } });
+      Object.assign(this, { object, pods, devices, error: object ? "" : `There is no node ${node}.`, allowed: { cordon: patch, drain: patch && evict, remove, fail: fail && silent !== null && !object?.metadata.annotations?.[SOURCE_UID] } });
     } catch (error) {
       if (node !== this.node) return;
       this.error = error.message;

@@ -191,13 +191,15 @@ class Nodes extends PwElement {
     this.many.hidden = names.length === 0;
     if (this.many.hidden) return;
     const editable = data.isEditable;
+    const { copied } = data.nodeLabels;
+    const canFail = this.allowed.fail && !names.some((name) => copied.has(name));
     const button = (title, action) => h("button", { "data-focus": title, disabled: this.isActing, on: { click: () => this.#act(names, action) } }, title);
     render(
       this.many,
       h("strong", {}, `${countText(names.length, "node")} selected`),
       editable && this.allowed.cordon ? [button("Cordon", (name) => cordon(data.source, name, true)), button("Uncordon", (name) => cordon(data.source, name, false))] : null,
       editable && this.allowed.drain ? button("Drain", (name) => drainNode(data.source, name)) : null,
-      editable && this.allowed.fail ? [button("Fail", (name) => failNode(data.source, name, true)), button("Restore", (name) => failNode(data.source, name, false))] : null,
+      editable && canFail ? [button("Fail", (name) => failNode(data.source, name, true)), button("Restore", (name) => failNode(data.source, name, false))] : null,
       editable && this.allowed.remove ? button("Delete", (name) => deleteNode(data.source, name)) : null,
       h("button", { class: "plain", "data-focus": "none", on: { click: () => (this.marked.clear(), (this.actionError = ""), this.invalidate()) } }, "Select none"),
       this.actionError ? h("div", { class: "error", role: "alert" }, this.actionError) : null,

@@ -8,6 +8,7 @@ import {
   attemptsSection,
   extendersSection,
   fact,
+  groupSection,
   nodeLink,
   preemptionSection,
   reasonsSection,
@@ -18,7 +19,7 @@ import {
 } from "./explanation.js";
 import { clockText, timeNs } from "./format.js";
 import { model, throttled } from "./model.js";
-import { findPod, ownPodPath } from "./pods.js";
+import { findPod, groupOf, ownPodPath } from "./pods.js";
 import { sheets } from "./styles.js";
 import { NO_SCHEDULER } from "./waiting.js";
 import "./pw-matrix.js";
@@ -39,6 +40,7 @@ details.rest { display: inline; }
 details.rest > summary { display: inline; color: var(--pw-accent); cursor: pointer; }
 summary { cursor: pointer; color: var(--pw-muted); }
 pre { margin: 4px 0 0; white-space: pre-wrap; overflow-wrap: anywhere; }
+.extender { display: grid; gap: 2px; }
 .landed { padding: var(--pw-space) calc(2 * var(--pw-space)); background: color-mix(in srgb, var(--pw-good) 14%, transparent); border-left: 3px solid var(--pw-good); }
 `;
 
@@ -60,6 +62,7 @@ class PodInspector extends PwElement {
   #clear(pod) {
     this.pod = pod;
     this.object = null;
+    this.group = null;
     this.document = null;
     this.attempts = [];
     this.error = "";
@@ -108,6 +111,12 @@ class PodInspector extends PwElement {
         if (object) {
           this.#placed(object);
           this.object = object;
+          const group = await groupOf(source, object);
+          if (key !== this.key) return;
+          if (JSON.stringify(group) !== JSON.stringify(this.group)) {
+            this.group = group;
+            this.invalidate();
+          }
         } else if (this.working) {
           return; // it is created anew with the change
         }
@@ -160,6 +169,8 @@ class PodInspector extends PwElement {
       if (key !== this.key) return;
       this.document = null;
       this.error = error.message;
+      // A server that did not answer may do so the next time; a rejected request is not repeated.
+      if (error.status < 400 || error.status >= 500) this.loadedOf = "";
     }
     this.evaluatedAt = model().live.time;
     if (this.document) {
@@ -289,6 +300,7 @@ class PodInspector extends PwElement {
       reasonsSection(document),
       preemptionSection(document),
       workloadSection(document),
+      model().isPast ? null : groupSection(this.group, this.pod),
       extendersSection(document),
       attemptsSection(this.attempts, this.shownAttempt || (document.run ? String(document.run.attempt) : "")),
     ];

@@ -183,7 +183,7 @@ function newCount([, title, why]) {
 function newPlace([, title, why]) {
   const count = h("span", { class: "muted" });
   const body = h("tbody", {});
-  const heads = ["Pod", "Priority", "Attempts", "Waits for", "Ends in", "Why", "Moved by", ""];
+  const heads = ["Pod", "Priority", "Attempts", "Waiting", "Ends in", "Why", "Moved by", ""];
   const columns = ["pod", "short", "short", "mid", "short", "why", "", "button"].map((kind) => h("col", { class: kind }));
   const table = h(
     "table",

@@ -5,6 +5,7 @@ import { PwElement, define, h, render, setText } from "./dom.js";
 import { model } from "./model.js";
 import { sheets } from "./styles.js";
 import "./pw-compare.js";
+import "./pw-help.js";
 import "./pw-node.js";
 import "./pw-nodes.js";
 import "./pw-pending.js";
@@ -30,10 +31,6 @@ const STYLE = `
 .split:focus-visible { outline: 2px solid var(--pw-accent); outline-offset: 1px; }
 .right { overflow-y: auto; overflow-x: hidden; scrollbar-gutter: stable; }
 pw-pending, .right { background: var(--pw-raised); }
-dialog { max-width: 560px; border: 1px solid var(--pw-line-strong); border-radius: 6px; background: var(--pw-raised); color: var(--pw-text); padding: calc(2 * var(--pw-space)); }
-dialog::backdrop { background: rgb(0 0 0 / 0.4); }
-kbd { font-family: var(--pw-mono); font-size: 12px; padding: 1px 6px; border: 1px solid var(--pw-line-strong); border-radius: 3px; }
-.keys td { border: 0; padding: 4px 8px 4px 0; }
 @media (max-width: 900px) {
   :host { height: auto; overflow: visible; }
   .columns { display: block; }
@@ -42,22 +39,6 @@ kbd { font-family: var(--pw-mono); font-size: 12px; padding: 1px 6px; border: 1p
   pw-nodes { height: 60vh; border-block: 1px solid var(--pw-line); }
 }
 `;
-
-const KEYS = [
-  ["1", "Pending pods"],
-  ["2", "Nodes"],
-  ["3", "Inspector"],
-  ["/", "Search nodes"],
-  ["c", "Compare, or back to the nodes"],
-  ["↑ ↓ ← →", "Move in a list or among nodes"],
-  ["Enter", "Select"],
-  ["Space", "Select one more node"],
-  ["Esc", "Select nothing"],
-  ["p", "Pause or play"],
-  [", and .", "One step back or forward in time"],
-  ["l", "Back to live"],
-  ["?", "This help"],
-];
 
 const VIEWS = [
   ["", "Nodes"],
@@ -78,7 +59,7 @@ class Screen extends PwElement {
     this.tabs = h("nav", { class: "tabs", "aria-label": "Views" });
     const center = h("div", { class: "center" }, this.tabs, this.nodes, this.compare);
     this.main = h("div", { class: "columns" }, this.pending, this.#split("--left", 1, 180, 480, 290), center, this.#split("--right", -1, 300, 1100, Math.max(440, Math.min(680, Math.round(innerWidth * 0.34)))), this.right);
-    this.help = this.#helpSheet();
+    this.help = h("pw-help");
     this.root.append(h("div", { class: "frame" }, h("h1", { class: "hidden-text" }, "Cluster"), this.notice, this.main), this.help);
   }
 
@@ -88,7 +69,6 @@ class Screen extends PwElement {
     this.listen(address, "change", () => this.invalidate());
     for (const type of ["mode", "connection"]) this.listen(data, type, () => this.invalidate());
     this.listen(document, "keydown", (event) => this.#key(event));
-    this.listen(document, "pw-help", () => this.#showHelp());
   }
 
   update() {
@@ -133,19 +113,6 @@ class Screen extends PwElement {
     return split;
   }
 
-  #helpSheet() {
-    const close = h("button", { on: { click: () => this.help.close() } }, "Close");
-    return h(
-      "dialog",
-      { "aria-label": "Keyboard" },
-      h("div", { class: "stack" }, h("h2", {}, "Keyboard"), h("table", { class: "keys" }, h("tbody", {}, KEYS.map(([key, text]) => h("tr", {}, h("td", {}, h("kbd", {}, key)), h("td", {}, text))))), h("div", {}, close)),
-    );
-  }
-
-  #showHelp() {
-    if (!this.help.open) this.help.showModal();
-  }
-
   #key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     const [target] = event.composedPath();
@@ -162,7 +129,6 @@ class Screen extends PwElement {
       3: () => (this.node.hidden ? this.pod : this.node).focus(),
       "/": () => this.nodes.focusSearch(),
       c: () => address.set({ view: address.get().view === "compare" ? null : "compare" }),
-      "?": () => this.#showHelp(),
     };
     if (!actions[event.key]) return;
     event.preventDefault();

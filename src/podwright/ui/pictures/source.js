@@ -13,13 +13,14 @@
  * @property {(path: string) => Promise<ArrayBuffer>} bytes the body of a path
  * @property {(method: string, path: string, body?: any, contentType?: string) => Promise<any>} send
  *   sends a request that changes something or has a body
+ * @property {(text: string) => Promise<any>} [read] a text of YAML or JSON as data, if it is a server
  */
 
 /**
  * @callback StateListener
  * @param {"snapshot" | "changes" | "nodes" | "disconnected" | "connected"} event
  * @param {any} data that of the event; for `disconnected` a `reason`; for `nodes` a `type`, and the
- *   `name`, `resourceVersion` and `labels` of a node unless the type is STARTED
+ *   `name`, `resourceVersion`, `labels` and `isCopied` of a node unless the type is STARTED
  * @returns {void}
  */
 

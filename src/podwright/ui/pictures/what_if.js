@@ -39,12 +39,27 @@ export function weightsText(weights) {
 }
 
 /**
+ * Returns the fields of a form as the address has them.
+ *
+ * @param {Object<string, string>} fields
+ */
+export function fieldsText(fields) {
+  return new URLSearchParams(Object.entries(fields).filter(([, value]) => value)).toString();
+}
+
+/** Returns the fields of a text that `fieldsText` has made. */
+export function parseFields(text) {
+  return Object.fromEntries(new URLSearchParams(text));
+}
+
+/**
  * Returns the request for a pod that is changed, or whose scheduler is.
  *
  * @param {any} object the pod
- * @param {{weights?: Object<string, number>, toleration?: string, requests?: Object<string, string>}} change
+ * @param {{weights?: Object<string, number>, toleration?: string, requests?: Object<string, string>,
+ *   configuration?: any}} change
  */
-export function whatIfOfPod(object, { weights = {}, toleration = "", requests = {} }) {
+export function whatIfOfPod(object, { weights = {}, toleration = "", requests = {}, configuration = null }) {
   const { metadata, spec } = object;
   const name = `${metadata.namespace}/${metadata.name}`;
   const patch = {};
@@ -53,6 +68,7 @@ export function whatIfOfPod(object, { weights = {}, toleration = "", requests = 
   if (Object.keys(requests).length) patch.containers = [{ name: spec.containers[0].name, resources: { requests } }];
   const body = { pod: name, matrix: true };
   if (Object.keys(weights).length) body.weights = weights;
+  if (configuration) body.configuration = configuration;
   if (Object.keys(patch).length) body.patches = [{ kind: "Pod", name, patch: { spec: patch } }];
   return body;
 }
