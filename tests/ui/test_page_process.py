@@ -31,6 +31,24 @@ def is_listening(address):
         return connection.connect_ex((host, int(port))) == 0
 
 
+@pytest.mark.parametrize(
+    ("text", "reply"),
+    [
+        ("a: [1, x]", {"document": {"a": [1, "x"]}}),
+        ('{"a": 1}', {"document": {"a": 1}}),
+        ("a: 1\n---\nb: 2", {"problem": "There are 2 documents; one is expected."}),
+        ("", {"problem": "There is no object."}),
+    ],
+)
+def test_the_page_reads_yaml_for_its_elements(demo, text, reply):
+    own = {"x_podwright_page": "1", "origin": demo.page}
+    status, found = status_of(demo, "/documents", "POST", text.encode(), **own)
+    assert (status, json.loads(found)) == (200, reply)
+    status, found = status_of(demo, "/documents", "POST", b"a: 1\nb: [", **own)
+    assert json.loads(found)["problem"].startswith("line ")
+    assert status_of(demo, "/documents", "POST", b"a: 1", origin=demo.page)[0] == 403
+
+
 def wait_until_closed(address):
     deadline = time.monotonic() + SECONDS_MAX
     while is_listening(address):

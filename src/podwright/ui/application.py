@@ -33,19 +33,18 @@ class _Pictures(StaticFiles):
 
 
 async def read_document(request: Request) -> Response:
-    """Return a document of YAML or JSON as JSON: browsers read no YAML."""
+    """Return a text of YAML or JSON as `document`, or its `problem`: browsers read no YAML."""
+    # A problem is no error of the request, which browsers would report as one of the page.
     try:
-        text = (await request.body()).decode()
-        found = read_documents(text)
+        found = read_documents((await request.body()).decode())
     except UnicodeDecodeError:
-        return JSONResponse({"message": "The text is not UTF-8."}, 400)
+        return JSONResponse({"problem": "The text is not UTF-8."})
     except InvalidText as error:
         where = f"line {error.error.line}: " if error.error.line else ""
-        return JSONResponse({"message": f"{where}{error}"}, 400)
+        return JSONResponse({"problem": f"{where}{error}"})
     if len(found) > 1:
-        message = f"There are {len(found)} documents, and one is expected."
-        return JSONResponse({"message": message}, 400)
-    return JSONResponse(found[0].value)
+        return JSONResponse({"problem": f"There are {len(found)} documents; one is expected."})
+    return JSONResponse({"document": found[0].value})
 
 
 def new_application(upstream: Upstream, compared: Upstream | None = None) -> FastAPI:

@@ -76,7 +76,9 @@ export class HttpSource {
   async read(text) {
     const headers = { "X-Podwright-Page": "1", "Content-Type": "application/yaml" };
     const reply = await this.request("/documents", { method: "POST", headers, body: text }, "");
-    return reply.json();
+    const { document, problem } = await reply.json();
+    if (problem) throw new RequestError(problem, 400);
+    return document;
   }
 
   async request(path, options, base = this.base) {

@@ -116,7 +116,10 @@ class PwBar extends HTMLElement {
     help.title = "Keyboard (?)";
     help.setAttribute("aria-label", "Help: keyboard");
     help.textContent = "?";
-    help.addEventListener("click", () => document.dispatchEvent(new Event("pw-help")));
+    help.addEventListener("click", async () => {
+      await import("./pw-help.js"); // which may be on its way
+      document.dispatchEvent(new Event("pw-help"));
+    });
     root.append(style, name, nav, time, server, help, theme);
     if (!SCREENS.includes(location.pathname)) {
       const sheet = document.createElement("pw-help");
