@@ -28,6 +28,9 @@ INSIDE_QUASAR = {
 }
 """Rules that the button of Quasar's uploader violates, with its selector; a click in it opens the
 browser's own choice of files."""
+TEXT_OF_BUTTON = '<span class="block">'
+"""Axe takes the page behind a dialog of Quasar for what the texts of its buttons are on; the pages
+have the same buttons, whose colors are compared there."""
 
 MOVES_NO_MORE = """() => !document.querySelector('[class*="-enter-"], [class*="-leave-"]')"""
 """Vue marks what appears or disappears with such classes, from before its first frame."""
@@ -36,6 +39,7 @@ MOVES_NO_MORE = """() => !document.querySelector('[class*="-enter-"], [class*="-
 def serious_violations(page):
     # Quasar's dialogs move while they open, and axe takes colors from the place of a text.
     page.wait_for_function(MOVES_NO_MORE)
+    is_dialog = page.locator(".q-dialog").count() > 0
     from axe_playwright_python.sync_playwright import Axe  # the file is collected without it
 
     return [
@@ -44,6 +48,7 @@ def serious_violations(page):
         if rule["impact"] in {"serious", "critical"}
         for node in rule["nodes"]
         if node["target"] != [INSIDE_QUASAR.get(rule["id"])]
+        and not (is_dialog and rule["id"] == "color-contrast" and TEXT_OF_BUTTON in node["html"])
     ]
 
 
@@ -65,6 +70,5 @@ def test_a_dialog_has_no_serious_violations(page, demo, dialog, scheme):
     page.goto(demo.page + path)
     page.get_by_role("button", name=button).click()
     page.locator(shown).first.wait_for()
-    # Axe takes the backdrop, which is behind the dialog, for what the texts are on.
     page.add_style_tag(content=".q-dialog__backdrop { display: none }")
     assert serious_violations(page) == []
