@@ -11,7 +11,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -86,8 +85,10 @@ def run_block(lines: list[str], folder: Path, ports: Ports) -> None:
 
 def _run(command: str, folder: Path) -> None:
     """Run a command; repeat it while what runs beside it has not got far enough."""
-    deadline = time.monotonic() + SECONDS_MAX
-    while True:
+    errors = ""
+
+    def succeeds() -> bool:
+        nonlocal errors
         done = subprocess.run(
             ["bash", "-o", "pipefail", "-c", command],
             cwd=folder,
@@ -96,11 +97,12 @@ def _run(command: str, folder: Path) -> None:
             text=True,
             check=False,
         )
+        errors = done.stderr
         if done.returncode == 0:
             assert ">" in command or done.stdout or done.stderr, f"{command} prints nothing"
-            return
-        assert time.monotonic() < deadline, f"{command}\n{done.stderr}"
-        time.sleep(1)
+        return done.returncode == 0
+
+    until(succeeds, SECONDS_MAX, pause_seconds=1, describe=lambda: f"{command}\n{errors}")
 
 
 @contextmanager

@@ -4,16 +4,31 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 
 import pytest
 from tests.e2e.test_up import PODWRIGHT, up
+from tests.e2e.waiting import until
 from tests.test_docs import COMPILING, FENCE, SAVE_AS, commands_in, is_as_shown, read
 
 pytestmark = pytest.mark.e2e
 
 PAGES = ("docs/howto/explain-over-http.md", "docs/howto/configure-over-http.md")
-SECONDS_MAX = 30
+
+
+def prints(line, shown, folder):
+    """Run a shell command until it prints what a page shows."""
+    lines = []
+
+    def is_shown():
+        nonlocal lines
+        result = subprocess.run(
+            ["/bin/sh", "-c", line], capture_output=True, text=True, check=False, cwd=folder
+        )
+        lines = (result.stdout + result.stderr).splitlines()
+        return is_as_shown(shown, lines)
+
+    # The pods of the example are scheduled after the start.
+    until(is_shown, pause_seconds=0.3, describe=lambda: "\n".join((line, *lines)))
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -36,18 +51,4 @@ def test_the_commands_print_what_is_shown(tmp_path, monkeypatch, page):
         assert is_as_shown(printed, COMPILING.sub("", started.text()).splitlines())
         for command, shown in others:
             line = command.removeprefix("$ ").replace("localhost:8180", f"127.0.0.1:{started.port}")
-            deadline = time.monotonic() + SECONDS_MAX
-            while True:
-                result = subprocess.run(
-                    ["/bin/sh", "-c", line],
-                    capture_output=True,
-                    text=True,
-                    check=False,
-                    cwd=tmp_path,
-                )
-                lines = (result.stdout + result.stderr).splitlines()
-                # The pods of the example are scheduled after the start.
-                if is_as_shown(shown, lines) or time.monotonic() > deadline:
-                    break
-                time.sleep(0.3)
-            assert is_as_shown(shown, lines), "\n".join((command, *lines))
+            prints(line, shown, tmp_path)

@@ -12,7 +12,6 @@ import signal
 import ssl
 import subprocess
 import sys
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,11 +19,11 @@ import pytest
 import yaml
 from tests.e2e.command_line import ROOT, run
 from tests.e2e.test_cli import examples
+from tests.e2e.waiting import SECONDS_MAX, until
 
 PODWRIGHT = Path(sys.executable).with_name("podwright")
 PODS = "/api/v1/namespaces/default/pods"
 ADDRESS = re.compile(r"at (https?)://127\.0\.0\.1:(\d+)\. ")
-SECONDS_MAX = 120
 
 
 def pod(name):
@@ -50,13 +49,13 @@ class Up:
             stderr=self.log,
             cwd=folder,
         )
-        deadline = time.monotonic() + SECONDS_MAX
-        while not (found := ADDRESS.search(self.text())):
-            assert self.process.poll() is None, self.text()
-            assert time.monotonic() < deadline, self.text()
-            time.sleep(0.02)
+        found = until(self._served_address, pause_seconds=0.02, describe=self.text)
         self.port = int(found[2])
         self.has_tls = found[1] == "https"
+
+    def _served_address(self):
+        assert self.process.poll() is None, self.text()
+        return ADDRESS.search(self.text())
 
     def text(self):
         return (self.folder / "log").read_text()
@@ -83,12 +82,16 @@ class Up:
         return context, {"authorization": f"Bearer {config['users'][0]['user']['token']}"}
 
     def eventually(self, path, condition):
-        deadline = time.monotonic() + SECONDS_MAX
-        while True:
+        """Return an object as soon as a condition holds for it."""
+        found = None
+
+        def holds():
+            nonlocal found
             status, found = self.send("GET", path)
-            if status == 200 and condition(found):
-                return found
-            assert time.monotonic() < deadline, found
+            return status == 200 and condition(found)
+
+        until(holds, pause_seconds=0.02, describe=lambda: found)
+        return found
 
     def end(self, number=signal.SIGINT):
         self.process.send_signal(number)

@@ -9,7 +9,8 @@ import sys
 
 import pytest
 from tests.e2e.command_line import run
-from tests.e2e.test_up import PODS, PODWRIGHT, SECONDS_MAX, pod, up
+from tests.e2e.test_up import PODS, PODWRIGHT, pod, up
+from tests.e2e.waiting import SECONDS_MAX
 
 FILE_BYTES_MAX = 16_384
 

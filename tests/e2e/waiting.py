@@ -1,4 +1,4 @@
-"""Waits for what other processes do."""
+"""Waits for what other processes or threads do."""
 
 from __future__ import annotations
 
@@ -11,8 +11,23 @@ T = TypeVar("T")
 SECONDS_MAX = 120
 
 
-def until(condition: Callable[[], T], seconds: float = SECONDS_MAX) -> T:
+def until(
+    condition: Callable[[], T],
+    seconds: float = SECONDS_MAX,
+    *,
+    pause_seconds: float = 0.1,
+    describe: Callable[[], object] | None = None,
+) -> T:
     """Return what a condition returns as soon as it is true.
+
+    Parameters
+    ----------
+    seconds : float
+        The longest wait: a limit for defects, never for slow machines.
+    pause_seconds : float
+        Between two calls of the condition.
+    describe : callable, optional
+        Returns what the error says of the state at the end.
 
     Raises
     ------
@@ -21,6 +36,8 @@ def until(condition: Callable[[], T], seconds: float = SECONDS_MAX) -> T:
     """
     deadline = time.monotonic() + seconds
     while not (found := condition()):
-        assert time.monotonic() < deadline, f"not true within {seconds:g} s"
-        time.sleep(0.1)
+        if time.monotonic() > deadline:
+            state = "" if describe is None else f": {describe()}"
+            raise AssertionError(f"not true within {seconds:g} s{state}")
+        time.sleep(pause_seconds)
     return found

@@ -6,12 +6,12 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import yaml
+from tests.e2e.waiting import until
 from tests.real_parts.binaries import find, kwok_stages
 from tests.real_parts.control_plane import running
 
@@ -44,10 +44,12 @@ def embedded(folder: Path, *options: str, has_page: bool = False) -> Iterator[Pa
     page = ("--ui-port", "0") if has_page else ("--no-ui",)
     command = (Path(sys.executable).with_name("podwright"), "up", *page, "--port", "0")
     with process(*command, "--kubeconfig", kubeconfig, *options, folder=folder, name="up") as log:
-        deadline = time.monotonic() + START_SECONDS_MAX
-        while not ADDRESS.search(text := log.read_text()):
-            assert time.monotonic() < deadline, f"not served: {text}"
-            time.sleep(0.05)
+        until(
+            lambda: ADDRESS.search(log.read_text()),
+            START_SECONDS_MAX,
+            pause_seconds=0.05,
+            describe=log.read_text,
+        )
         yield kubeconfig
 
 

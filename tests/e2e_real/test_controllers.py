@@ -7,6 +7,7 @@ import re
 import time
 
 import pytest
+from tests.e2e.waiting import until
 from tests.e2e_real.cluster_processes import controller_manager, embedded, kubectl
 
 pytestmark = pytest.mark.e2e
@@ -135,6 +136,12 @@ def is_of_server(obj):
     return obj["metadata"]["name"] == "kubernetes"
 
 
+def wait_for_service_account(kubeconfig, namespace):
+    """Wait until pods of a namespace are admitted: they need its service account."""
+    listed = ("-n", namespace, "get", "serviceaccounts", "--output", "name")
+    until(lambda: "default" in kubectl(kubeconfig, *listed).stdout, SECONDS_MAX, pause_seconds=1)
+
+
 def test_the_same_load_ends_in_the_same_state(tmp_path):
     load = "\n---\n".join(map(json.dumps, LOAD))
     with (
@@ -157,10 +164,7 @@ def test_the_same_load_ends_in_the_same_state(tmp_path):
                 time.sleep(1)
 
         for kubeconfig in both:
-            for _ in range(20):
-                if "default" in kubectl(kubeconfig, "get", "sa", "-o", "name").stdout:
-                    break
-                time.sleep(1)
+            wait_for_service_account(kubeconfig, "default")
             run(kubeconfig, "create", "-f", "-", stdin=load)
         agree("created")
         for kubeconfig in both:
@@ -189,10 +193,7 @@ def test_a_namespace_is_deleted_with_its_content(tmp_path):
     ):
         for kubeconfig in (own, real):
             run(kubeconfig, "create", "namespace", "shop")
-            for _ in range(SECONDS_MAX):
-                if "default" in kubectl(kubeconfig, "-n", "shop", "get", "sa", "-o", "name").stdout:
-                    break
-                time.sleep(1)
+            wait_for_service_account(kubeconfig, "shop")
             run(kubeconfig, "-n", "shop", "create", "-f", "-", stdin=load)
             available = ("--for=condition=Available", "deployment/web")
             run(kubeconfig, "-n", "shop", "wait", *available, f"--timeout={SECONDS_MAX}s")

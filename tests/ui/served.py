@@ -8,6 +8,7 @@ import urllib.request
 from contextlib import contextmanager
 
 import yaml
+from tests.e2e.waiting import until
 from tests.ui.installed import installed_command, installed_environment
 
 SECONDS_MAX = 180
@@ -38,14 +39,14 @@ class Served:
                 cwd=folder,
                 env=installed_environment(),
             )
-        deadline = time.monotonic() + SECONDS_MAX
-        while not (found := PAGE.search(self.text())):
-            assert self.process.poll() is None, self.text()
-            assert time.monotonic() < deadline, self.text()
-            time.sleep(0.05)
+        found = until(self._served_page, SECONDS_MAX, pause_seconds=0.05, describe=self.text)
         self.page = found[1] or found[2]
         server = ADDRESS.search(self.text())
         self.server = server[1] if server else ""
+
+    def _served_page(self):
+        assert self.process.poll() is None, self.text()
+        return PAGE.search(self.text())
 
     def text(self):
         return self.log.read_text()

@@ -1,8 +1,7 @@
 """The pages of the runs, driven as a person would."""
 
-import time
-
 import pytest
+from tests.e2e.waiting import until
 from tests.ui.requests import request
 from tests.ui.served import SECONDS_MAX, up
 
@@ -139,13 +138,11 @@ def workload(version):
 
 
 def wait_until_placed(cluster, count):
-    deadline = time.monotonic() + SECONDS_MAX
-    while True:
+    def is_placed():
         pods = request(cluster, "GET", "/api/v1/namespaces/default/pods")["items"]
-        if sum(bool(each["spec"].get("nodeName")) for each in pods) == count:
-            return
-        assert time.monotonic() < deadline, pods
-        time.sleep(0.1)
+        return sum(bool(each["spec"].get("nodeName")) for each in pods) == count
+
+    until(is_placed, SECONDS_MAX)
 
 
 def test_a_cluster_and_a_run_are_compared_with_pods_matched_by_workload(context, watched, tmp_path):

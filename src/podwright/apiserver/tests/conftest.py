@@ -7,6 +7,7 @@ import json
 import threading
 
 import pytest
+from tests.e2e.waiting import until
 
 from podwright.api.endpoints import HttpRequest, ServerOptions, User, static_tokens
 from podwright.apiserver import Application, Cluster, ClusterClock, ClusterOptions, TurnLoop
@@ -74,11 +75,14 @@ class Served:
     def eventually(self, path, condition):
         """Poll an object until a condition holds."""
         found = None
-        for _ in range(2_000):
+
+        def holds():
+            nonlocal found
             status, found = self.send("GET", path)
-            if status == 200 and condition(found):
-                return found
-        raise AssertionError(f"never: {found}")
+            return status == 200 and condition(found)
+
+        until(holds, pause_seconds=0.005, describe=lambda: found)
+        return found
 
 
 @pytest.fixture

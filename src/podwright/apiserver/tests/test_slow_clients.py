@@ -3,9 +3,9 @@
 import contextlib
 import json
 import socket
-import time
 
 import pytest
+from tests.e2e.waiting import until
 
 from podwright.apiserver import serving
 from podwright.apiserver.serving import KEEP_ALIVE_SECONDS
@@ -93,8 +93,7 @@ def test_a_server_that_stops_closes_the_connections_of_stuck_clients(serve, monk
         assert all(client.recv(1) for client in clients)
         served.loop.call_soon_threadsafe(served.turns.stop)
         assert all(map(is_closed_by_server, clients))
-        while not served.loop.is_closed():
-            time.sleep(0.01)
+        until(served.loop.is_closed, pause_seconds=0.01)
     assert not caplog.records
 
 

@@ -6,6 +6,7 @@ from itertools import count
 from time import time_ns
 
 import pytest
+from tests.e2e.waiting import until
 
 from podwright.queueing import SECOND_NS, QueueSettings, SchedulingQueue
 from podwright.queueing.blocking import BlockingQueue, QueueClosed
@@ -32,16 +33,6 @@ def joined(threads):
         assert not thread.is_alive(), "a thread hangs"
 
 
-def wait_until(holds):
-    """Wait in real time until other threads have made the condition true."""
-    pause = threading.Event()
-    for _ in range(PATIENCE_S * 1000):
-        if holds():
-            return
-        pause.wait(0.001)
-    raise AssertionError("the other threads got nowhere")
-
-
 def test_pop_waits_for_a_pod():
     queue = BlockingQueue(ticking())
     with ThreadPoolExecutor() as pool:
@@ -60,7 +51,7 @@ def test_close_wakes_every_waiter_with_an_error():
     queue = BlockingQueue(ticking())
     with ThreadPoolExecutor(max_workers=20) as pool:
         waiting = [pool.submit(queue.pop) for _ in range(20)]
-        wait_until(lambda: queue._waiting_count == 20)
+        until(lambda: queue._waiting_count == 20)
         queue.close()
         for waiter in waiting:
             with pytest.raises(QueueClosed, match="closed"):
@@ -110,7 +101,7 @@ def test_another_waiter_takes_over_the_wait_for_the_end_of_a_backoff():
     slow = queue.pop()
     with ThreadPoolExecutor(max_workers=2) as pool:
         waiting = [pool.submit(queue.pop) for _ in range(2)]
-        wait_until(lambda: queue._waiting_count == 2)
+        until(lambda: queue._waiting_count == 2)
         queue.park(slow)
         queue.add(make_pod("quick"))
         found = {waiter.result(PATIENCE_S).key for waiter in waiting}
@@ -140,7 +131,7 @@ def test_each_of_thousands_of_pods_is_popped_by_one_of_many_threads():
             queue.add(make_pod(f"p{index}", priority=index % 7))
 
     joined([started(lambda part=part: feed(part)) for part in range(4)])
-    wait_until(lambda: not len(queue) and not queue.in_flight())
+    until(lambda: not len(queue) and not queue.in_flight())
     queue.close()
     joined(workers)
     queue.validate()

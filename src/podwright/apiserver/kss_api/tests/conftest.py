@@ -7,6 +7,7 @@ import json
 import threading
 
 import pytest
+from tests.e2e.waiting import until
 
 from podwright.api.endpoints import ServerOptions, User, static_tokens
 from podwright.apiserver import Application, ClusterClock, ClusterOptions, TurnLoop
@@ -50,11 +51,14 @@ class Simulator:
     def eventually(self, path, condition):
         """Poll an object of the Kubernetes API until a condition holds."""
         found = None
-        for _ in range(2_000):
+
+        def holds():
+            nonlocal found
             found = self.kubernetes("GET", path)
-            if condition(found):
-                return found
-        raise AssertionError(f"never: {found}")
+            return condition(found)
+
+        until(holds, pause_seconds=0.005, describe=lambda: found)
+        return found
 
     @contextlib.contextmanager
     def stream(self, query=""):
