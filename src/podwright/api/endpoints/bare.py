@@ -96,11 +96,14 @@ class HistoryLimits(TypedDict):
 
 
 HISTORY: Final[HistoryLimits] = {
-    "window": 1_000_000,
+    "window": 50_000,
     "window_ns": 300 * 1_000_000_000,
-    "window_bytes": 256 * 1024 * 1024,
+    "window_bytes": 128 * 1024 * 1024,
 }
 """The history of an API server: five minutes, as upstream compacts etcd, and bounded in size.
+
+A change of a small object, such as the renewal of a lease, takes several times as much memory as
+its JSON, so the number of changes is bounded as well.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/storage/storagebackend/config.go
 """

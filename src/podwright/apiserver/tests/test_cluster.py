@@ -8,6 +8,7 @@ from podwright.api.endpoints import HISTORY, HttpReply
 from podwright.apiserver import ClusterClock
 from podwright.apiserver.cluster import RejectedService
 from podwright.apiserver.tests.conftest import START_NS, cluster_of, pod, request
+from podwright.machine import ObjectPut
 from podwright.schema import decode
 from podwright.simulation import Apply
 from podwright.stages import default_stages
@@ -67,6 +68,21 @@ def test_without_a_lifecycle_pods_do_not_run():
     found = read(cluster, f"{PODS}/web")
     assert found["spec"]["nodeName"]
     assert found["status"]["phase"] == "Pending"
+
+
+def test_the_decision_log_has_no_renewals_of_leases():
+    cluster = cluster_of()
+    settle(cluster, START_NS)
+    lease = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+    first = [each["spec"]["renewTime"] for each in read(cluster, lease)["items"]]
+    settle(cluster, START_NS + 60 * SECOND_NS)
+    last = [each["spec"]["renewTime"] for each in read(cluster, lease)["items"]]
+    assert first
+    assert all(new > old for old, new in zip(first, last, strict=True))
+    entries = list(cluster.world.log.entries())
+    put = {each.event.obj.kind for each in entries if isinstance(each.event, ObjectPut)}
+    assert "Node" in put
+    assert "Lease" not in put
 
 
 def test_without_controllers_a_deployment_has_no_pods():
