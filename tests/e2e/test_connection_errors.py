@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from podwright.cli import kubectl_plugin
 
 CLAIMS = base64.urlsafe_b64encode(json.dumps({"exp": 1_600_000_000}).encode()).decode().rstrip("=")
+BEGUN = "2030-01-01T00:00:00Z"
 TOKEN = f"a.{CLAIMS}.c"
 
 
@@ -35,7 +36,7 @@ class _Server(BaseHTTPRequestHandler):
                 status, body = 404, {}
         elif self.status == 200:
             # A list, and the namespace whose uid identifies the cluster.
-            metadata = {"resourceVersion": "1", "name": "kube-system", "uid": "u"}
+            metadata = {"resourceVersion": "1", "uid": "u", "creationTimestamp": BEGUN}
             status, body = 200, {"kind": "List", "metadata": metadata, "items": []}
         else:
             message = 'nodes is forbidden: User "dev" cannot list resource "nodes"'

@@ -63,8 +63,6 @@ def run_sync(
             opened = [
                 await stack.enter_async_context(Target(address, name)) for name, address in targets
             ]
-            for target in opened:
-                await target.check()  # says what is wrong with the address
             await sync.open(opened)
             summaries = asyncio.create_task(_print_regularly(sync))
             try:

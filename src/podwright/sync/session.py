@@ -186,6 +186,7 @@ class Sync:
         )
 
     async def _add(self, target: Target, side: int) -> None:
+        await target.check()
         if await target.is_source(self._connection):
             raise ConnectionSettingsError(
                 f"{target.name} is the source itself; name another cluster as the destination"
