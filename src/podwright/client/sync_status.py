@@ -27,9 +27,11 @@ class BoundPods(StrEnum):
     """All keep it, and pods that get one later are bound to it: the source schedules."""
 
 
-class SyncPolicies(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
-):
+class _Document(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """A part of the reported state: its keys are in camelCase, and unknown ones are errors."""
+
+
+class SyncPolicies(_Document, frozen=True, kw_only=True):
     """The rules of a sync.
 
     Attributes
@@ -72,9 +74,7 @@ class SyncPolicies(
     freezes_node_status: bool = False
 
 
-class SyncSource(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
-):
+class SyncSource(_Document, frozen=True, kw_only=True):
     """The cluster that is followed.
 
     Attributes
@@ -92,9 +92,7 @@ class SyncSource(
     identity: str
 
 
-class SyncScope(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
-):
+class SyncScope(_Document, frozen=True, kw_only=True):
     """Which objects are followed.
 
     Attributes
@@ -112,9 +110,7 @@ class SyncScope(
     selector: str
 
 
-class SyncLag(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
-):
+class SyncLag(_Document, frozen=True, kw_only=True):
     """How long changes take from their arrival to their durable write.
 
     Attributes
@@ -133,9 +129,7 @@ class SyncLag(
     longest_seconds: float
 
 
-class SyncCounts(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
-):
+class SyncCounts(_Document, frozen=True, kw_only=True):
     """What was done.
 
     Attributes
@@ -158,9 +152,7 @@ class SyncCounts(
     kept_deleted: int
 
 
-class SyncDrift(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
-):
+class SyncDrift(_Document, frozen=True, kw_only=True):
     """What the destination has placed or bound otherwise than the source.
 
     Attributes
@@ -175,9 +167,7 @@ class SyncDrift(
     claims: int
 
 
-class Unfreed(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
-):
+class Unfreed(_Document, frozen=True, kw_only=True):
     """Pods that have finished at the source and occupy resources at the destination.
 
     Attributes
@@ -195,9 +185,7 @@ class Unfreed(
     option: str = "--pod-status"
 
 
-class SyncError(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
-):
+class SyncError(_Document, frozen=True, kw_only=True):
     """Rejected requests of one kind.
 
     Attributes
@@ -229,9 +217,7 @@ class SyncDifference(msgspec.Struct, frozen=True, rename="camel", forbid_unknown
     nodes: Sequence[str]
 
 
-class SyncStatus(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
-):
+class SyncStatus(_Document, frozen=True, kw_only=True):
     """The state of a sync and of one of its destinations.
 
     Attributes
