@@ -155,11 +155,6 @@ def _sorted(found: FieldSet) -> FieldSet:
 # ------------------------------------------------------------------------ path elements
 
 
-def field_element(name: str) -> str:
-    """Return the path element of a field or of a key of a map."""
-    return f"f:{name}"
-
-
 def value_element(value: Any) -> str:
     """Return the path element of an item of a set."""
     return f"v:{_json(value)}"

@@ -208,12 +208,6 @@ def invalid_options(options: str, problems: Iterable[Problem]) -> ApiError:
     return invalid("meta.k8s.io", options, "", problems)
 
 
-def unprocessable() -> ApiError:
-    """Return the error of a JSON patch that cannot be applied."""
-    message = "the server rejected our request due to an error in our request"
-    return ApiError(422, "Invalid", message, {})
-
-
 def too_many_requests(message: str, *, cause: Document | None, retry_seconds: int) -> ApiError:
     """Return the error of a request that may succeed later."""
     details: Document = {}

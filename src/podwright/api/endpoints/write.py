@@ -56,7 +56,6 @@ from podwright.api.endpoints.status_errors import (
     conflict,
     forbidden,
     invalid,
-    not_found,
 )
 from podwright.api.identity import generated_name, uid_at
 from podwright.objects import Document, InvalidObject, KubernetesObject, timestamp_text
@@ -753,17 +752,3 @@ def _other_uid(
         call.info.name,
         precondition_failed(resource, call.key, "UID", sent, stored, is_dry_run=is_dry_run),
     )
-
-
-def require_namespace(backend: Backend, namespace: str) -> KubernetesObject:
-    """Return a namespace.
-
-    Raises
-    ------
-    ApiError
-        It does not exist.
-    """
-    found = backend.store.get(("", "Namespace"), namespace)
-    if found is None:
-        raise not_found("", "namespaces", namespace)
-    return found
