@@ -36,7 +36,7 @@ class _Output(Protocol):
         """Remove what is shown, if that is possible."""
 
 
-def show_call(what: str, total: float | None, is_shown: bool | None) -> Meter:  # noqa: FBT001
+def show_call(what: str, total: float | None, is_shown: bool | None) -> Meter:  # noqa: FBT001 - a Display
     """Return the meter of a call; see `podwright._progress.Display`."""
     if threading.current_thread() is not threading.main_thread():
         return NO_METER  # calls in parallel would overwrite each other
@@ -152,7 +152,7 @@ class _Lines:
 
     def show(self, done: float, total: float | None, note: str) -> None:
         share = f" {done / total:.0%}" if total else ""
-        print(f"{self._what}{share} {note}".rstrip(), file=sys.stderr)  # noqa: T201
+        print(f"{self._what}{share} {note}".rstrip(), file=sys.stderr)  # noqa: T201 - its purpose
 
     def close(self) -> None:
         """Leave the lines."""

@@ -48,7 +48,7 @@ class WireProtocol(HttpToolsProtocol):
     _head_bytes = 0
     _head_timer: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # of TCP
         """Begin a connection; its client certificate is that of all its requests."""
         super().connection_made(transport)
         self.app_state = {**self.app_state, ABORT: transport.abort}

@@ -178,6 +178,7 @@ def _parse(text: str) -> object:
             # A flow mapping of YAML begins with a brace, too.
     loader = _Loader(text)
     try:
+        # The stubs of PyYAML have no types for these two methods.
         document = loader.get_data() if loader.check_data() else None  # type: ignore[no-untyped-call]
         # Text that starts no document after the first one is an error.
         loader.check_data()  # type: ignore[no-untyped-call]

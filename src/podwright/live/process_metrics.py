@@ -34,7 +34,7 @@ class ProcessMetrics:
     """
 
     def __init__(self, lease: str) -> None:
-        disable_created_metrics()  # type: ignore[no-untyped-call]
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # as the library has it
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
         self._requests = Counter(

@@ -120,6 +120,7 @@ class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
             given = cls(configuration=_checked_configuration(given))
         for name, (types, expected) in _TYPES.items():
             if name in keywords:
+                # The names of the table are keywords.
                 require_type(keywords[name], types, name, expected)  # type: ignore[literal-required]
         fields: dict[str, Any] = dict(keywords)
         for name, (field, read) in _READ.items():
@@ -140,20 +141,20 @@ def _checked_configuration(given: object) -> KubeSchedulerConfiguration | None:
     expected = "the result of podwright.read_configuration"
     if given is not None:
         require_type(given, KubeSchedulerConfiguration, "configuration", expected)
-    return given  # type: ignore[return-value]
+    return given  # type: ignore[return-value]  # checked above
 
 
 def _checked_plugins(given: object) -> tuple[type[Plugin], ...]:
     expected = "a sequence of plugin classes"
     require_type(given, Iterable, "plugins", expected)
-    plugins: tuple[object, ...] = tuple(given)  # type: ignore[arg-type]
+    plugins: tuple[object, ...] = tuple(given)  # type: ignore[arg-type]  # checked above
     for index, plugin in enumerate(plugins):
         if not (isinstance(plugin, type) and issubclass(plugin, Plugin)):
             raise ArgumentError(
                 f"plugins[{index}]: a subclass of podwright.Plugin is expected, not "
                 f"{described_type(plugin)}"
             )
-    return plugins  # type: ignore[return-value]
+    return plugins  # type: ignore[return-value]  # checked above
 
 
 def _checked_integer(name: str, value: object) -> int:

@@ -209,7 +209,7 @@ def _with_spec(document: Document, spec: Any, cls: type[T]) -> T | None:
     try:
         if document.keys() == _ONLY_SPEC:
             metadata = msgspec.convert(document["metadata"], ObjectMeta)
-            return cls(metadata=metadata, spec=spec, raw=document)  # type: ignore[call-arg]
+            return cls(metadata=metadata, spec=spec, raw=document)  # type: ignore[call-arg]  # has a spec
         rest = {name: value for name, value in document.items() if name != "spec"}
         decoded = msgspec.convert(rest, cls)
         _parse_all(_quantities_of(decoded))

@@ -136,7 +136,7 @@ def _of_text(text: str, start_ns: int | None) -> int | None:
 
 def _of_datetime(value: datetime) -> int | None:
     # pandas.NaT is an instance of datetime, and not equal to itself.
-    if value != value or value.tzinfo is None:  # noqa: PLR0124
+    if value != value or value.tzinfo is None:  # noqa: PLR0124 - NaT
         return None
     return delta_ns(value - EPOCH)
 

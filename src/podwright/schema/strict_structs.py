@@ -99,5 +99,5 @@ class StrictStructs:
             inner = self._python_type(ref.element)
             if inner is None:
                 return None
-            return dict[str, inner] if ref.container == "map" else list[inner]  # type: ignore[valid-type]
+            return dict[str, inner] if ref.container == "map" else list[inner]  # type: ignore[valid-type]  # made at run time
         return self.struct(ref.name) if ref.is_struct else _PYTHON_TYPE[ref.name]

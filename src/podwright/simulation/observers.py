@@ -157,7 +157,7 @@ def checked_observers(observers: Iterable[object]) -> tuple[Observer, ...]:
     found = tuple(observers)
     for index, observer in enumerate(found):
         _check(observer, f"observers[{index}]")
-    return found  # type: ignore[return-value]
+    return found  # type: ignore[return-value]  # checked above
 
 
 def _check(observer: object, what: str) -> None:

@@ -318,7 +318,7 @@ class _Rows:
 def _is_missing(value: Any) -> bool:
     """Whether a value is None, NaN, NaT or the NA of pandas."""
     try:
-        return value is None or bool(value != value)  # noqa: PLR0124
+        return value is None or bool(value != value)  # noqa: PLR0124 - NaN
     except TypeError:  # whether NA equals anything is NA
         return True
 

@@ -42,7 +42,7 @@ def encoded(document: Any, media: MediaType) -> bytes:
     return body + b"\n"
 
 
-class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]  # chosen at import
     """Quotes text as upstream's encoder does, and writes no anchors."""
 
     def ignore_aliases(self, data: Any) -> bool:
