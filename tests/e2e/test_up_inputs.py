@@ -15,6 +15,9 @@ NODE = {
     "status": {"capacity": {"cpu": "4", "memory": "4Gi", "pods": "10"}},
 }
 
+KINDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+CARDS = "/apis/podwright.dev/v1/devicecards"
+
 
 def is_bound(found):
     return "nodeName" in found["spec"]
@@ -103,6 +106,31 @@ def test_events_may_concern_objects_of_the_database(tmp_path):
         nodes = cluster.send("GET", "/api/v1/nodes")[1]["items"]
         cordoned = [each.get("spec", {}).get("unschedulable", False) for each in nodes]
         assert cordoned == [False, True, False]
+        assert cluster.end() == 0
+
+
+def test_cards_can_be_added_to_a_cluster_that_was_started_without(tmp_path):
+    cards = {
+        "apiVersion": "podwright.dev/v1",
+        "kind": "DeviceCards",
+        "metadata": {"name": "two"},
+        "spec": {"driver": "gpu.example.com", "count": 2},
+    }
+    slices = "/apis/resource.k8s.io/v1/resourceslices"
+    with up(tmp_path, "--nodes", "1") as cluster:
+        status, made = cluster.send("POST", CARDS, cards)
+        assert status == 201, made
+        found = cluster.eventually(slices, lambda found: found["items"])
+        assert [len(each["spec"]["devices"]) for each in found["items"]] == [2]
+        assert cluster.send("DELETE", f"{CARDS}/two")[0] == 200
+        cluster.eventually(slices, lambda found: not found["items"])
+        assert cluster.end() == 0
+
+
+def test_without_controllers_cards_are_not_accepted_and_then_ignored(tmp_path):
+    with up(tmp_path, "--nodes", "1", "--no-controllers") as cluster:
+        status, found = cluster.send("GET", KINDS)
+        assert (status, found["items"]) == (200, [])
         assert cluster.end() == 0
 
 

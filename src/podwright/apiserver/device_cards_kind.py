@@ -1,4 +1,4 @@
-"""The kind DeviceCards, which a cluster serves whose files have cards."""
+"""The kind DeviceCards, which a cluster with simulated drivers serves."""
 
 from __future__ import annotations
 

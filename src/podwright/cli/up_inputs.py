@@ -55,6 +55,7 @@ def inputs_of(
     *,
     nodes: int,
     has_storage_class: bool,
+    has_controllers: bool,
     store: ObjectStore,
     start_ns: int,
 ) -> Inputs:
@@ -69,6 +70,8 @@ def inputs_of(
         How many equal nodes to create besides.
     has_storage_class : bool
         Whether to create a default StorageClass at the first start, unless the files have classes.
+    has_controllers : bool
+        Whether controllers run, among them the simulated drivers that publish DeviceCards.
     store : ObjectStore
         Of the cluster; empty at its first start.
     start_ns : int
@@ -83,7 +86,8 @@ def inputs_of(
     is_new = not store.kinds()
     has_classes = any(kind_of(obj) == _STORAGE_CLASS for obj in loaded.objects)
     classes = [standard_storage_class()] if has_storage_class and is_new and not has_classes else []
-    has_cards = any(map(is_cards, loaded.objects))
+    # Without controllers nothing would publish cards that are added later.
+    has_cards = has_controllers or any(map(is_cards, loaded.objects))
     kinds = [device_cards_kind()] if has_cards else []
     sourced = [
         entry

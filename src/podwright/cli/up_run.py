@@ -153,6 +153,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
             setup,
             nodes=options.nodes,
             has_storage_class=options.has_controllers and not options.filling.source,
+            has_controllers=options.has_controllers,
             store=store,
             start_ns=start_ns,
         )
