@@ -12,16 +12,25 @@ from typing import Final
 
 import msgspec
 
+from podwright.advice.device_refusals import DeviceRefusals
 from podwright.advice.edits import Change, Plan
 from podwright.advice.rejections import rejection_of
-from podwright.advice.remedies import Outcome, Remedy, Search, SearchResult, Trial, UnknownReply
+from podwright.advice.remedies import (
+    DEVICES,
+    Outcome,
+    Remedy,
+    Search,
+    SearchResult,
+    Trial,
+    UnknownReply,
+)
 from podwright.columns import Cluster
 from podwright.config import DEFAULT_GATES, Gates
 from podwright.framework import Explanation, Status
 from podwright.objects import Pod, PriorityClass, with_fields
 
-_DEVICES: Final = "DynamicResources"
 _CHANGES_SHOWN: Final = 4
+_CLASSES_SHOWN: Final = 10
 _NO_PLUGINS: Container[str] = frozenset()
 
 
@@ -71,9 +80,9 @@ def find_advice(
     """
     if explanation.decision.node or explanation.decision.ignored:
         return Advice()
-    for status in (explanation.decision.held_back, explanation.pre_filter):
-        if status is not None and status.is_rejection and status.plugin == _DEVICES:
-            return Advice(limits=(_claims_limit(explanation.pod, status, trial),))
+    held_back = explanation.decision.held_back
+    if held_back is not None and held_back.is_rejection and held_back.plugin == DEVICES:
+        return Advice(limits=(_claims_limit(explanation.pod, held_back, trial),))
     search = Search(
         explanation,
         cluster,
@@ -83,14 +92,31 @@ def find_advice(
         custom_plugins=custom_plugins,
     )
     result = search.run()
+    unusable = explanation.pre_filter
+    if held_back is None and unusable.is_rejection and unusable.plugin == DEVICES:
+        classes = tuple(_missing_classes(DeviceRefusals(explanation.pod, cluster, gates), cluster))
+        if result.remedies:
+            return Advice(remedies=result.remedies, limits=classes)
+        first = _claims_limit(explanation.pod, unusable, trial, result.failed)
+        return Advice(limits=(first, *classes))
     limits = (*_custom_limits(explanation, custom_plugins, result), *_extender_limit(result))
     return Advice(remedies=result.remedies, limits=limits)
 
 
-def _claims_limit(pod: Pod, status: Status, trial: Trial) -> str:
-    """Return that missing claims are not advised on, and whether the pod fits without them."""
+def _missing_classes(refusals: DeviceRefusals, cluster: Cluster) -> Iterator[str]:
+    """Yield, for each DeviceClass that does not exist, which ones do."""
+    known = sorted(cluster.devices.classes)
+    more = len(known) - _CLASSES_SHOWN
+    names = ", ".join(known[:_CLASSES_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    for name in dict.fromkeys(choice.class_name for _, choice in refusals.without_class()):
+        yield f"DeviceClass {name} does not exist; the cluster has {names or 'none'}"
+
+
+def _claims_limit(pod: Pod, status: Status, trial: Trial, failed: Sequence[Plan] = ()) -> str:
+    """Return that the claims are not usable, and whether the pod fits without them."""
     reasons = "; ".join(status.reasons)
-    text = f"the resource claims have to be usable first ({reasons}), so no change was tried"
+    tried = f"and this does not suffice: {_texts(failed)}" if failed else "so no change was tried"
+    text = f"the resource claims have to be usable first ({reasons}), {tried}"
     if not pod.spec.resource_claims:
         return text
     try:

@@ -41,6 +41,7 @@ from podwright.objects import (
     Node,
     Pod,
     ResourceClaim,
+    nearest,
     with_fields,
 )
 
@@ -79,6 +80,23 @@ class DeviceFixes:
             if request.device_count
             for edit in self._edits(request)
         ]
+
+    def of_classes(self) -> Iterator[Plan]:
+        """Yield a plan that replaces classes that do not exist by those of a similar name."""
+        known = self._cluster.devices.classes
+        edits: list[Edit] = []
+        for claim, choice in self._refusals.without_class():
+            near = nearest(choice.class_name, known)
+            if near is None:
+                return
+            text = (
+                f"use deviceClassName {near} instead of {choice.class_name} in request"
+                f" {choice.full_name}"
+            )
+            change = partial(_with_class, name=near)
+            edits.append(self._edit(claim, choice, ("class", near), text, 1.0, change))
+        if edits:
+            yield tuple(edits)
 
     def _edits(self, request: RefusedRequest) -> Iterator[Edit]:
         selectors: dict[int, None] = {}
@@ -130,7 +148,8 @@ class DeviceFixes:
             )
         name = request.choice.full_name
         return self._edit(
-            request,
+            request.claim,
+            request.choice,
             ("selector", expression),
             f"drop the selector {expression} of request {name}",
             1.5,
@@ -142,7 +161,8 @@ class DeviceFixes:
             key=taint.key, operator="Equal", value=taint.value, effect=taint.effect
         )
         return self._edit(
-            request,
+            request.claim,
+            request.choice,
             ("toleration", taint.key, taint.value, taint.effect),
             f"tolerate {taint_text(taint)} in request {request.choice.full_name}",
             1.2,
@@ -163,7 +183,8 @@ class DeviceFixes:
         if not 0 < count < request.choice.count:
             return
         yield self._edit(
-            request,
+            request.claim,
+            request.choice,
             ("count", count),
             f"request {count} instead of {request.choice.count} devices in request"
             f" {request.choice.full_name}",
@@ -173,13 +194,13 @@ class DeviceFixes:
 
     def _edit(
         self,
-        request: RefusedRequest,
+        claim: ResourceClaim,
+        choice: Choice,
         what: tuple[Hashable, ...],
         text: str,
         effort: float,
         change: _ChangeRequest,
     ) -> Edit:
-        claim, choice = request.claim, request.choice
         return Edit(
             key=("device request", claim.key, choice.full_name, *what),
             text=f"{text} ({self._where(claim)})",
@@ -215,6 +236,10 @@ def _drop_class_selector(device_class: DeviceClass, expression: str) -> Edit:
         effort=3.0,
         put=(with_fields(device_class, "spec", selectors=left),),
     )
+
+
+def _with_class(_request: ExactDeviceRequest | DeviceSubRequest, *, name: str) -> dict[str, Any]:
+    return {"device_class_name": name}
 
 
 def _without(selectors: tuple[DeviceSelector, ...], expression: str) -> tuple[DeviceSelector, ...]:

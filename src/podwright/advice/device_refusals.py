@@ -6,8 +6,8 @@ ends after fewer steps than the scheduler's, so that an explanation never takes 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -138,12 +138,22 @@ class DeviceRefusals:
             claims = claims_of_pod(pod, lambda key: replaced.get(key) or find(key))
         except MissingClaimError:
             claims = []
-        self._claims = [claim for claim in claims if claim.status.allocation is None]
+        self.claims: Final = [claim for claim in claims if claim.status.allocation is None]
+        """The claims without devices yet; empty if one of the pod's claims does not exist."""
         self._pod = pod
         self._extended = _backed_resources(pod, cluster) if "DRAExtendedResource" in gates else ()
         # By the extended resources that devices provide: the claim, and its mappings by request.
         self._special: dict[tuple[str, ...], tuple[ResourceClaim, dict[str, RequestMapping]]] = {}
         self._users: dict[DeviceId, str] | None = None
+
+    def without_class(self) -> Iterator[tuple[ResourceClaim, Choice]]:
+        """Yield the requests whose DeviceClass does not exist, with their claims."""
+        known = self._cluster.devices.classes
+        for claim in self.claims:
+            for request in requests_of(claim.spec):
+                for choice in request.choices:
+                    if choice.class_name not in known:
+                        yield claim, choice
 
     def of_node(self, name: str) -> NodeRefusals:
         """Return what a search on a node refuses; nothing if all claims are satisfied."""
@@ -151,7 +161,7 @@ class DeviceRefusals:
         if slot is None:
             return NodeRefusals()
         special, mappings = self._special_of(slot)
-        claims = [*self._claims, *special]
+        claims = [*self.claims, *special]
         if not claims:
             return NodeRefusals()
         by_choice: dict[Choice, dict[DeviceId, tuple[str, SliceDevice, int]]] = {}
@@ -210,7 +220,7 @@ class DeviceRefusals:
     ) -> list[RefusedRequest]:
         found = []
         for claim in claims:
-            is_special = claim not in self._claims
+            is_special = claim not in self.claims
             for request in requests_of(claim.spec):
                 for choice in request.choices:
                     refusals = by_choice.get(choice, {})

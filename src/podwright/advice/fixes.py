@@ -121,6 +121,10 @@ class Fixes:
         slot = self._nodes.slot_of.get(name)
         return None if slot is None else self._nodes.objects[slot]
 
+    def device_classes(self) -> Iterator[Plan]:
+        """Yield plans for claims whose DeviceClass does not exist."""
+        return self._devices.of_classes()
+
     # ---------------------------------------------------------------- one node
 
     def of_node(self, name: str) -> Iterator[Plan]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
@@ -28,6 +28,9 @@ from podwright.columns import Cluster, PlacedPod
 from podwright.config import Gates
 from podwright.framework import Explanation
 from podwright.objects import Object, Pod, PodwrightError, PriorityClass, ResourceClaim
+
+DEVICES: Final = "DynamicResources"
+"""The plugin that rejects a pod as a whole if its claims of devices are not usable."""
 
 _MOST_REMEDIES = 8
 _MOST_TRIALS = 150
@@ -252,6 +255,9 @@ class Search:
         if explanation.decision.held_back is not None:
             names = [gate.name for gate in pod.spec.scheduling_gates]
             plans: Iterator[Plan] = iter([(pod_edits.drop_gates(names),)] if names else [])
+        elif explanation.pre_filter.is_rejection and explanation.pre_filter.plugin == DEVICES:
+            # No node matters before the claims are usable.
+            plans = fixes.device_classes()
         else:
             near = nearest_nodes(explanation, self._cluster, limit=None, gates=self._gates)
             names = [each.node for each in near] or list(explanation.node_names)

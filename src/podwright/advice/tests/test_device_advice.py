@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podwright.advice import NearNode, Remedy
+from podwright.advice import Advice, NearNode, Remedy
 from podwright.advice.trial_cluster import edited
 from podwright.assembly import Scheduler
 from podwright.config import parse_gates
@@ -368,3 +368,74 @@ def test_the_rule_that_taints_a_device_of_an_extended_resource_is_named() -> Non
         f"{_RESOURCE}: needs 2, 1 of 2 devices can be used: 1 with untolerated taint"
         " bad:NoSchedule of DeviceTaintRule broken-cards"
     ]
+
+
+def _advice(*objects: Object) -> Advice:
+    scheduler = Scheduler()
+    claim = {"name": "gpu", "resourceClaimName": "c"}
+    spec = {"containers": [{"name": "main"}], "resourceClaims": [claim]}
+    metadata = {"name": "pod", "namespace": "default", "uid": "pod"}
+    pod = decode_pod({"metadata": metadata, "spec": spec})
+    scheduler.add(make_node("n", cpu="4"), _object("DeviceClass", "gpu", {}), *objects, pod)
+    return scheduler.advice(scheduler.explain(pod.key))
+
+
+def test_the_nearest_name_of_a_class_is_tried() -> None:
+    half = _object("DeviceClass", "half", {})
+    found = _advice(_devices("new"), half, _claim(_request(deviceClassName="gqu")))
+    assert [each.text for each in found.remedies] == [
+        "use deviceClassName gpu instead of gqu in request gpu (ResourceClaim default/c,"
+        " created anew)"
+    ]
+    (claim,) = (obj for obj in found.remedies[0].put if isinstance(obj, ResourceClaim))
+    exactly = claim.spec.devices.requests[0].exactly
+    assert exactly is not None
+    assert exactly.device_class_name == "gpu"
+    assert found.limits == ("DeviceClass gqu does not exist; the cluster has gpu, half",)
+
+
+def test_every_class_that_does_not_exist_is_replaced_by_one_remedy() -> None:
+    alternatives = [
+        {"name": name, "deviceClassName": kind, "allocationMode": "ExactCount", "count": 1}
+        for name, kind in (("large", "half0"), ("small", "gpu"))
+    ]
+    several = {"name": "any", "firstAvailable": alternatives}
+    half = _object("DeviceClass", "half", {})
+    claim = _claim(several, _request(deviceClassName="gqu"))
+    found = _advice(_devices("new", "new"), half, claim)
+    assert [each.edits for each in found.remedies] == [
+        (
+            "use deviceClassName half instead of half0 in request any/large (ResourceClaim"
+            " default/c, created anew)",
+            "use deviceClassName gpu instead of gqu in request gpu (ResourceClaim default/c,"
+            " created anew)",
+        )
+    ]
+    assert len(found.limits) == 2
+
+
+def test_what_the_class_alone_does_not_help_is_changed_with_it() -> None:
+    found = _advice(_devices("old"), _claim(_selecting(_NEW, deviceClassName="gqu")))
+    assert [each.edits[1] for each in found.remedies] == [
+        f"drop the selector {_NEW} of request gpu (ResourceClaim default/c, created anew)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "models", "limit"),
+    [
+        pytest.param("zzz", ("new",), "so no change was tried; without its claims", id="none near"),
+        pytest.param(
+            "gqu",
+            (),
+            "and this does not suffice: use deviceClassName gpu instead of gqu",
+            id="no devices",
+        ),
+    ],
+)
+def test_a_class_without_remedy_is_a_limit(name: str, models: tuple[str, ...], limit: str) -> None:
+    objects = [_devices(*models)] if models else []
+    found = _advice(*objects, _claim(_request(deviceClassName=name)))
+    assert found.remedies == ()
+    assert limit in found.limits[0]
+    assert found.limits[1] == f"DeviceClass {name} does not exist; the cluster has gpu"
