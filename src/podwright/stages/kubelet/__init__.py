@@ -13,7 +13,8 @@ Words used here:
   annotations, or from the command.
 - A *run* is one start of a container until its end.
 
-Start with `kubelet.py` (the door) and `pod_sync.py` (the rules of a sync).
+Start with `kubelet.py` (the door) and `pod_sync.py` (the rules of a sync); `sandbox.py` and
+`container_creation.py` have the rules of what it waits for.
 """
 
 from podwright.stages.kubelet.device_claims import PrepareError, has_claims, prepared_claims

@@ -28,6 +28,7 @@ from podwright.stages.kubelet.pod_status import rejected_status, status_of, with
 from podwright.stages.kubelet.pod_sync import PodSync
 from podwright.stages.kubelet.references import ObjectReader
 from podwright.stages.kubelet.restored_runs import restore_runs
+from podwright.stages.kubelet.sync_context import SyncContext
 
 USER: Final = "kubelet"
 
@@ -122,8 +123,8 @@ class Kubelet:
                 known.running = known.starting = None
             record.is_finished = True
         was_finished = record.is_finished
-        sync = PodSync(pod, record, node, now_ns=now_ns, seed=self._seed)
-        sync.run()
+        sync = SyncContext(pod, record, node, now_ns)
+        PodSync(sync, seed=self._seed).run()
         actions += sync.events
         actions += sync.writes
         if record.is_finished:

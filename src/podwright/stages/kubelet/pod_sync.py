@@ -1,7 +1,8 @@
 """One sync of a pod: what its containers did since the last one, and which of them start or stop.
 
 A sync reads the pod and its record, changes the record, and collects the Events of the kubelet and
-the times at which something else happens. `pod_status` makes the status of the pod from the record.
+the times at which something else happens (`sync_context`). `pod_status` makes the status of the pod
+from the record. `sandbox` and `container_creation` decide what has to wait.
 
 The order is upstream's: the sandbox with the volumes and the devices; ephemeral containers; init
 containers one after another, where a sidecar only has to be started; app containers. A pod that is
@@ -14,21 +15,15 @@ Upstream: pkg/kubelet/kubelet.go, SyncPod; pkg/kubelet/kuberuntime/kuberuntime_m
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import Final, Literal
+from typing import Final
 
-from podwright.api import RecordEvent, UpdateObject
-from podwright.objects import Document, Pod
-from podwright.stages.kubelet.claimed_volumes import waiting_volumes
+from podwright.objects import Document
+from podwright.stages.kubelet.container_creation import can_create
 from podwright.stages.kubelet.container_files import ContainerFiles
-from podwright.stages.kubelet.device_claims import PrepareError, prepared_claims
 from podwright.stages.kubelet.hooks import start_hook
-from podwright.stages.kubelet.images import Image, pull_error, read_image
-from podwright.stages.kubelet.kubelet_node import KubeletNode
 from podwright.stages.kubelet.pod_records import (
-    ContainerKind,
     ContainerRecord,
     Ended,
-    PodRecord,
     RunRecord,
     container_id,
     containers_of,
@@ -47,8 +42,9 @@ from podwright.stages.kubelet.programs import (
     KILLED,
     program_of,
 )
-from podwright.stages.kubelet.references import ObjectReader, environment_error, volume_error
 from podwright.stages.kubelet.restart_policies import count_restart, restart_ns, should_restart
+from podwright.stages.kubelet.sandbox import start_sandbox
+from podwright.stages.kubelet.sync_context import SyncContext
 from podwright.stages.pod_annotations import STOP_DELAY
 from podwright.stages.stage import read_delay
 
@@ -58,12 +54,6 @@ DEADLINE_EXCEEDED: Final = (
     "Pod was active on the node longer than the specified deadline",
 )
 
-_PULL_BACK_OFF_NS: Final = 10 * SECOND_NS
-_PULL_BACK_OFF_MAX_NS: Final = 300 * SECOND_NS
-_SHOW_PULL_ERROR_NS: Final = 2 * SECOND_NS
-_SYNC_RETRY_NS: Final = 10 * SECOND_NS
-_MOUNT_BACK_OFF_NS: Final = SECOND_NS // 2
-_MOUNT_BACK_OFF_MAX_NS: Final = 122 * SECOND_NS
 _GRACE_SECONDS: Final = 30
 _SHUTDOWN_NS: Final = 2 * SECOND_NS
 """The least time between SIGTERM and SIGKILL, also after a hook that used up the grace period."""
@@ -71,43 +61,27 @@ _ROUNDS_MAX: Final = 100
 
 
 class PodSync:
-    """A sync of one pod at one time.
+    """A sync of one pod.
 
     Parameters
     ----------
-    pod : Pod
-    record : PodRecord
-        Is changed.
-    node : KubeletNode
-        The node of the pod.
-    now_ns : int
+    context : SyncContext
+        The pod at one time; receives the Events, and the time of the next sync.
     seed : int
         Of the draws.
-
-    Attributes
-    ----------
-    events : list of RecordEvent
-    writes : list of UpdateObject
-        Of the claims that were prepared.
-    due_ns : int, optional
-        When the pod has to be synced again; None for not before it changes.
     """
 
-    def __init__(
-        self, pod: Pod, record: PodRecord, node: KubeletNode, *, now_ns: int, seed: int
-    ) -> None:
-        self._pod = pod
-        self._document: Document = pod.raw
-        self._metadata: Document = pod.raw["metadata"]
-        self._spec: Document = pod.raw.get("spec") or {}
-        self._record = record
-        self._node = node
-        self._now_ns = now_ns
+    def __init__(self, context: SyncContext, *, seed: int) -> None:
+        self._context = context
+        self._pod = context.pod
+        self._document = context.document
+        self._metadata = context.metadata
+        self._spec = context.spec
+        self._record = record = context.record
+        self._node = context.node
+        self._now_ns = context.now_ns
         self._seed = seed
-        self._files = ContainerFiles(record, node.files, self._spec.get("volumes") or ())
-        self.events: list[RecordEvent] = []
-        self.writes: list[UpdateObject] = []
-        self.due_ns: int | None = None
+        self._files = ContainerFiles(record, context.node.files, self._spec.get("volumes") or ())
 
     def run(self) -> None:
         """Advance the pod until nothing more happens at this time."""
@@ -161,11 +135,11 @@ class PodSync:
         """Resize the pod as its spec says, if it fits the node."""
         found = resize(self._pod, self._record, self._node)
         if self._record.resize is not None:
-            self._due(self._now_ns + RESIZE_RETRY_NS)
+            self._context.sync_at(self._now_ns + RESIZE_RETRY_NS)
         if found is None:
             return
         for event in found.events:
-            self._event(*event)
+            self._context.event(*event)
         for kind, container in containers_of(self._spec):
             known = self._record.containers[container["name"]]
             if kind != "ephemeral" and known.name in found.restarts and known.running:
@@ -197,11 +171,11 @@ class PodSync:
             return
         deadline_ns = record.start_ns + int(seconds) * SECOND_NS
         if now_ns < deadline_ns:
-            self._due(deadline_ns)
+            self._context.sync_at(deadline_ns)
             return
         record.stop, record.stop_ns = DEADLINE_EXCEEDED, now_ns
         record.stop_deadline_ns = now_ns + self._grace_ns()
-        self._event("Normal", *DEADLINE_EXCEEDED)
+        self._context.event("Normal", *DEADLINE_EXCEEDED)
 
     def _stop_pod(self) -> None:
         """Stop the app containers, then the sidecars in reverse order."""
@@ -261,7 +235,7 @@ class PodSync:
         run, now_ns = known.running or known.starting, self._now_ns
         assert run is not None
         run.is_stopping = True
-        self._container_event(
+        self._context.container_event(
             known, "Normal", "Killing", message or f"Stopping container {known.name}"
         )
         signal_ns, deadline_ns = now_ns, now_ns + grace_ns
@@ -270,7 +244,7 @@ class PodSync:
             hook = start_hook("preStop", container, self._document, has_file, now_ns)
             if hook.error:
                 note = "PreStopHook failed"
-                self._container_event(known, "Warning", "FailedPreStopHook", note)
+                self._context.container_event(known, "Warning", "FailedPreStopHook", note)
             signal_ns = deadline_ns if hook.ends_ns is None else min(hook.ends_ns, deadline_ns)
             deadline_ns = max(deadline_ns, signal_ns + _SHUTDOWN_NS)
         annotations = self._metadata.get("annotations") or {}
@@ -333,12 +307,12 @@ class PodSync:
         if result.error:
             title = probe_type.capitalize()
             note = f"{title} probe errored and resulted in unknown state: {result.error}"
-            self._container_event(known, "Warning", "Unhealthy", note)
+            self._context.container_event(known, "Warning", "Unhealthy", note)
             state.next_ns = self._now_ns + int(probe.get("periodSeconds") or 10) * SECOND_NS
             return False
         if not result.is_success:
             note = f"{probe_type.capitalize()} probe failed: {result.output}"
-            self._container_event(known, "Warning", "Unhealthy", note)
+            self._context.container_event(known, "Warning", "Unhealthy", note)
         has_changed = count_result(state, result, probe, self._now_ns)
         is_failed = not result.is_success and state.failures >= int(
             probe.get("failureThreshold") or 3
@@ -357,7 +331,7 @@ class PodSync:
     def _start_containers(self) -> bool:
         """Start what can be started; return whether something has started."""
         record = self._record
-        if not record.has_sandbox and not self._start_sandbox():
+        if not record.has_sandbox and not start_sandbox(self._context):
             return False
         is_blocked = has_started = False
         for kind, container in containers_of(self._spec):
@@ -433,61 +407,6 @@ class PodSync:
     def _should_restart(self, known: ContainerRecord, container: Document, exit_code: int) -> bool:
         return known.must_restart or should_restart(known.kind, container, self._spec, exit_code)
 
-    def _start_sandbox(self) -> bool:
-        """Mount the volumes and set up the network, if the volumes can be mounted."""
-        record, now_ns = self._record, self._now_ns
-        if now_ns < record.mount_retry_ns:
-            self._due(record.mount_retry_ns)
-            return False
-        reader = self._node.reader
-        error = volume_error(self._document, reader) if reader is not None else None
-        if error is not None:
-            name, text = error
-            note = f'MountVolume.SetUp failed for volume "{name}" : {text}'
-            self._event("Warning", "FailedMount", note)
-            return self._retry_mount()
-        if reader is not None and not (
-            self._has_claimed_volumes(reader) and self._prepare_devices(reader)
-        ):
-            return False
-        record.has_sandbox = True
-        if self._spec.get("hostNetwork"):
-            record.pod_ip = self._node.address
-        elif not record.pod_ip:
-            record.pod_ip = self._node.new_pod_address(self._pod)
-        return True
-
-    def _has_claimed_volumes(self, reader: ObjectReader) -> bool:
-        """Whether the volumes of the claims are bound, and attached to the node."""
-        waiting = waiting_volumes(self._document, self._node.read(), reader)
-        if waiting.errors:
-            self._event("Warning", "FailedMount", waiting.note)
-            return self._retry_mount(_SYNC_RETRY_NS)
-        return not waiting.unattached or self._retry_mount()
-
-    def _retry_mount(self, delay_ns: int | None = None) -> Literal[False]:
-        """Mount later: after a delay, or after a back-off that doubles."""
-        record = self._record
-        if delay_ns is None:
-            back_off_ns = min(2 * record.mount_back_off_ns, _MOUNT_BACK_OFF_MAX_NS)
-            delay_ns = record.mount_back_off_ns = back_off_ns or _MOUNT_BACK_OFF_NS
-        record.mount_retry_ns = self._now_ns + delay_ns
-        self._due(record.mount_retry_ns)
-        return False
-
-    def _prepare_devices(self, reader: ObjectReader) -> bool:
-        """Let the drivers prepare the resource claims; return whether they did."""
-        try:
-            preparation = prepared_claims(self._pod, reader, self._now_ns)
-        except PrepareError as error:
-            note = f"Failed to prepare dynamic resources: {error}"
-            self._event("Warning", "FailedPrepareDynamicResources", note)
-            return self._retry_mount(_SYNC_RETRY_NS)
-        if preparation.due_ns > self._now_ns:
-            return self._retry_mount(preparation.due_ns - self._now_ns)
-        self.writes += preparation.writes
-        return True
-
     def _start(self, known: ContainerRecord, container: Document) -> bool:
         """Start a container; return False if it has to wait."""
         now_ns = self._now_ns
@@ -495,116 +414,25 @@ class PodSync:
             due_ns = restart_ns(known)
             if now_ns < due_ns:
                 self._wait_for_restart(known)
-                self._due(due_ns)
+                self._context.sync_at(due_ns)
                 return False
         if now_ns < known.retry_ns:
-            self._due(known.retry_ns)
+            self._context.sync_at(known.retry_ns)
             return False
-        image = self._pulled_image(known, container)
-        if image is None or not self._is_configured(known, container, image):
+        if not can_create(self._context, known, container):
             return False
         self._run_container(known, container)
         return True
 
     def _wait_for_restart(self, known: ContainerRecord) -> None:
-        pod = self._pod_text()
+        pod = self._context.pod_text
         seconds = known.back_off_ns // SECOND_NS
         text = f"back-off {_go_seconds(seconds)} restarting failed container={known.name} pod={pod}"
         if known.waiting == ("CrashLoopBackOff", text):
             return
         known.waiting = ("CrashLoopBackOff", text)
         note = f"Back-off restarting failed container {known.name} in pod {pod}"
-        self._container_event(known, "Warning", "BackOff", note)
-
-    def _pulled_image(self, known: ContainerRecord, container: Document) -> Image | None:
-        """Return the image of a container if it is on the node, after a pull if necessary."""
-        name, now_ns = container.get("image") or "", self._now_ns
-        policy = container.get("imagePullPolicy") or "IfNotPresent"
-        image = read_image(name)
-        if image is None:
-            text = (
-                f'Failed to apply default image tag "{name}": couldn\'t parse image name '
-                f'"{name}": invalid reference format'
-            )
-            if self._wait(known, "InvalidImageName", text):
-                self._container_event(known, "Warning", "InspectFailed", text)
-                self._container_event(known, "Warning", "Failed", "Error: InvalidImageName")
-            return None
-        if image.exists:
-            is_present = self._node.has_image(image.name)
-            if policy == "Never" or (is_present and policy != "Always"):
-                note = f'Container image "{name}" already present on machine'
-                note += "" if policy == "Never" else " and can be accessed by the pod"
-                self._container_event(known, "Normal", "Pulled", note)
-            else:
-                self._node.add_image(image.name)
-                milliseconds = image.pull_ns // 1_000_000
-                self._container_event(known, "Normal", "Pulling", f'Pulling image "{name}"')
-                note = (
-                    f'Successfully pulled image "{name}" in {milliseconds}ms ({milliseconds}ms '
-                    f"including waiting). Image size: {image.size_bytes} bytes."
-                )
-                self._container_event(known, "Normal", "Pulled", note)
-            known.pull_back_off_ns = 0
-            return image
-        if policy == "Never":
-            text = f'Container image "{name}" is not present with pull policy of Never'
-            if self._wait(known, "ErrImageNeverPull", text):
-                self._container_event(known, "Warning", "ErrImageNeverPull", text)
-                self._container_event(known, "Warning", "Failed", "Error: ErrImageNeverPull")
-            return None
-        error = pull_error(image)
-        if now_ns < known.pull_retry_ns:
-            text = f'Back-off pulling image "{name}"'
-            if self._wait(known, "ImagePullBackOff", f"{text}: ErrImagePull: {error}"):
-                self._container_event(known, "Normal", "BackOff", text)
-                self._container_event(known, "Warning", "Failed", "Error: ImagePullBackOff")
-            self._due(known.pull_retry_ns)
-            return None
-        self._container_event(known, "Normal", "Pulling", f'Pulling image "{name}"')
-        self._container_event(known, "Warning", "Failed", f'Failed to pull image "{name}": {error}')
-        self._container_event(known, "Warning", "Failed", "Error: ErrImagePull")
-        self._wait(known, "ErrImagePull", error)
-        back_off_ns = min(2 * known.pull_back_off_ns, _PULL_BACK_OFF_MAX_NS)
-        known.pull_back_off_ns = back_off_ns or _PULL_BACK_OFF_NS
-        known.pull_retry_ns = now_ns + known.pull_back_off_ns
-        # The error is shown until the next sync, which finds the back-off.
-        self._due(now_ns + _SHOW_PULL_ERROR_NS)
-        return None
-
-    def _is_configured(self, known: ContainerRecord, container: Document, image: Image) -> bool:
-        """Whether a container can be created; it waits if its configuration is not complete."""
-        error = self._user_error(container, image)
-        reader = self._node.reader
-        if error is None and reader is not None:
-            namespace = self._metadata.get("namespace") or ""
-            error = environment_error(container, namespace, reader)
-        if error is None:
-            return True
-        if self._wait(known, "CreateContainerConfigError", error):
-            self._container_event(known, "Warning", "Failed", f"Error: {error}")
-        known.retry_ns = self._now_ns + _SYNC_RETRY_NS
-        self._due(known.retry_ns)
-        return False
-
-    def _user_error(self, container: Document, image: Image) -> str | None:
-        of_pod = self._spec.get("securityContext") or {}
-        own = container.get("securityContext") or {}
-        if not own.get("runAsNonRoot", of_pod.get("runAsNonRoot")):
-            return None
-        user = own.get("runAsUser", of_pod.get("runAsUser"))
-        where = f'(pod: "{self._pod_text()}", container: {container["name"]})'
-        if user == 0:
-            return f"container's runAsUser breaks non-root policy {where}"
-        if user is None and image.runs_as_root:
-            return f"container has runAsNonRoot and image will run as root {where}"
-        return None
-
-    def _wait(self, known: ContainerRecord, reason: str, message: str) -> bool:
-        """Let a container wait; return whether it did not for this reason."""
-        is_new = known.waiting != (reason, message)
-        known.waiting = (reason, message)
-        return is_new
+        self._context.container_event(known, "Warning", "BackOff", note)
 
     def _run_container(self, known: ContainerRecord, container: Document) -> None:
         """Start a container and its post-start hook."""
@@ -636,8 +464,8 @@ class PodSync:
             post_start=start_hook("postStart", container, self._document, has_file, now_ns),
         )
         known.must_restart = False
-        self._container_event(known, "Normal", "Created", "Container created")
-        self._container_event(known, "Normal", "Started", "Container started")
+        self._context.container_event(known, "Normal", "Created", "Container created")
+        self._context.container_event(known, "Normal", "Started", "Container started")
         self._advance_start(known, run)
 
     def _advance_start(self, known: ContainerRecord, run: RunRecord) -> None:
@@ -650,7 +478,9 @@ class PodSync:
         is_over = hook.ends_ns is not None and hook.ends_ns <= self._now_ns
         is_interrupted = self._record.stop_ns is not None
         if not run.is_stopping and ((is_over and hook.error) or (is_interrupted and not is_over)):
-            self._container_event(known, "Warning", "FailedPostStartHook", "PostStartHook failed")
+            self._context.container_event(
+                known, "Warning", "FailedPostStartHook", "PostStartHook failed"
+            )
             if not is_interrupted:
                 self._stop(known, run.spec, self._grace_ns(), "FailedPostStartHook")
         if run.is_stopping and not is_interrupted:
@@ -670,7 +500,7 @@ class PodSync:
         known.last, known.ended = known.ended, None
         known.running, known.starting, known.waiting = run, None, None
 
-    # ------------------------------------------------------------------------- due, Events
+    # ---------------------------------------------------------------------------- next sync
 
     def _is_overdue(self) -> bool:
         return any(
@@ -687,41 +517,17 @@ class PodSync:
                 continue
             due_ns = start.ends_ns if start.is_stopping else start.post_start.ends_ns
             if due_ns is not None:
-                self._due(due_ns)
+                self._context.sync_at(due_ns)
         for known in self._record.running:
             run = known.running
             assert run is not None
             if run.ends_ns is not None:
-                self._due(run.ends_ns)
+                self._context.sync_at(run.ends_ns)
             if run.is_stopping:
                 continue
             for probe in (run.startup,) if not run.is_started else (run.readiness, run.liveness):
                 if probe is not None and probe.next_ns is not None:
-                    self._due(probe.next_ns)
-
-    def _due(self, due_ns: int) -> None:
-        if self.due_ns is None or due_ns < self.due_ns:
-            self.due_ns = due_ns
-
-    def _event(self, event_type: str, reason: str, note: str, field_path: str = "") -> None:
-        self.events.append(self._node.event_of(self._pod, event_type, reason, note, field_path))
-
-    def _container_event(
-        self, known: ContainerRecord, event_type: str, reason: str, note: str
-    ) -> None:
-        self._event(event_type, reason, note, f"spec.{_LISTS[known.kind]}{{{known.name}}}")
-
-    def _pod_text(self) -> str:
-        metadata = self._metadata
-        return f"{metadata['name']}_{metadata.get('namespace', '')}({metadata.get('uid', '')})"
-
-
-_LISTS: Final[dict[ContainerKind, str]] = {
-    "init": "initContainers",
-    "sidecar": "initContainers",
-    "app": "containers",
-    "ephemeral": "ephemeralContainers",
-}
+                    self._context.sync_at(probe.next_ns)
 
 
 def _go_seconds(seconds: int) -> str:
