@@ -65,6 +65,8 @@ USER: Final = "system:kube-scheduler"
 def execute(api: Api, call: ApiCall, now_ns: int) -> CallDone:
     """Execute an API call of the scheduler and return the result event."""
     try:
+        if isinstance(call, WriteResourceClaim) and call.operation == "get":
+            return CallDone(call.call, obj=_claim_now(api.store, call.claim))
         if isinstance(call, WriteResourceClaim) and call.operation == "delete":
             _remove_finalizer(api, call.claim, now_ns)
         request = _request_of(api.store, call)
@@ -114,6 +116,8 @@ def _remove_finalizer(api: Api, claim: ResourceClaim, now_ns: int) -> None:
 def _claim_request(store: ObjectStore, call: WriteResourceClaim) -> WriteRequest:
     claim = call.claim
     match call.operation:
+        case "get":
+            raise AssertionError("a claim that is read is not written")
         case "create":
             return CreateObject(claim, USER)
         case "update":
@@ -128,9 +132,17 @@ def _claim_request(store: ObjectStore, call: WriteResourceClaim) -> WriteRequest
             return DeleteObject(*RESOURCE_CLAIM, claim.key, claim.metadata.uid, USER)
 
 
-def _present(store: ObjectStore, claim: ResourceClaim) -> ResourceClaim:
+def _claim_now(store: ObjectStore, claim: ResourceClaim) -> ResourceClaim:
+    """Return the claim of this name, also if it is another one by now."""
     present = store.get(ResourceClaim, claim.key)
-    if present is None or present.uid != claim.uid:
+    if present is None:
+        raise NotFound(RESOURCE_CLAIM, claim.key)
+    return present
+
+
+def _present(store: ObjectStore, claim: ResourceClaim) -> ResourceClaim:
+    present = _claim_now(store, claim)
+    if present.uid != claim.uid:
         raise NotFound(RESOURCE_CLAIM, claim.key)
     return present
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from podwright.cel import go_quoted
 from podwright.objects import (
     AllocatedDeviceStatus,
     Condition,
@@ -51,7 +52,7 @@ def readiness(claim: ResourceClaim) -> Readiness:
                 return Readiness(
                     is_ready=False,
                     failure=f"device binding failed: claim={claim.metadata.name},"
-                    f' reason={failed.reason}, message="{failed.message}"',
+                    f" reason={failed.reason}, message={go_quoted(failed.message)}",
                 )
         if any(_true_condition(status, name) is None for name in result.binding_conditions):
             return NOT_READY

@@ -26,7 +26,9 @@ import msgspec
 
 from podwright.objects import Object, PersistentVolume, PersistentVolumeClaim, ResourceClaim
 
-ResourceClaimOperation: TypeAlias = Literal["create", "update", "updateStatus", "release", "delete"]
+ResourceClaimOperation: TypeAlias = Literal[
+    "get", "create", "update", "updateStatus", "release", "delete"
+]
 
 
 class CallError(msgspec.Struct, frozen=True, gc=False):
@@ -66,13 +68,13 @@ class ClaimUpdate(msgspec.Struct, frozen=True, tag=True):
 
 
 class ResourceClaimWrite(msgspec.Struct, frozen=True, tag=True):
-    """Write a ResourceClaim.
+    """Write a ResourceClaim, or read it again after a conflict.
 
     Parameters
     ----------
     operation : str
-        `create`; `update`, of the metadata; `updateStatus`; `release`, which removes a pod from
-        `status.reservedFor`, whatever else changed; `delete`, which removes the finalizer
+        `get`; `create`; `update`, of the metadata; `updateStatus`; `release`, which removes a pod
+        from `status.reservedFor`, whatever else changed; `delete`, which removes the finalizer
         `resource.kubernetes.io/delete-protection` first.
     claim : ResourceClaim
     pod_uid : str

@@ -221,6 +221,8 @@ class Writes(Executor):
         path = object_path(claim)
         body = b""
         match call.operation:
+            case "get":
+                body = await self._connection.get(path)
             case "create":
                 collection = object_path(claim, is_collection=True)
                 body = await _write(self._connection, ApiRequest("POST", collection, encode(claim)))

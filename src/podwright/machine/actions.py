@@ -98,12 +98,12 @@ class UpdateClaim(
 class WriteResourceClaim(
     msgspec.Struct, frozen=True, tag=True, tag_field="kind", array_like=True, gc=False
 ):
-    """Write a ResourceClaim.
+    """Write a ResourceClaim, or read it again after a conflict.
 
     Parameters
     ----------
     operation : str
-        `create`, `update` (of the metadata), `updateStatus`, `release` (of one pod from
+        `get`, `create`, `update` (of the metadata), `updateStatus`, `release` (of one pod from
         `status.reservedFor`), or `delete` (after its finalizer is removed). `update` and
         `updateStatus` fail with a conflict if the claim has changed since it was read.
     pod_uid : str

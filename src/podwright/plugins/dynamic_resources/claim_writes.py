@@ -2,7 +2,7 @@
 
 The steps for each claim that is not reserved for the pod, in order: the claim for extended
 resources is created; a new allocation needs the finalizer; the status gets the allocation and the
-reservation. A conflict repeats the last two on the latest version.
+reservation. A conflict repeats the last two on the version that the API server has then.
 
 Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go, `bindClaim` and
 `PreBind`
@@ -11,7 +11,7 @@ Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go, 
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -20,6 +20,7 @@ from podwright.devices import readiness as readiness_of
 from podwright.framework import (
     Answer,
     ApiCall,
+    CallError,
     Cycle,
     ExtendedClaimPatch,
     Handle,
@@ -55,6 +56,13 @@ _MOST_SEEN_POLLS = 120
 
 _Steps: TypeAlias = Generator[Pending, Progress, str]
 """Yields what to wait for, is sent the progress, and returns an error or ""."""
+
+
+class _Failure(NamedTuple):
+    """Why a claim could not be written; a conflict is tried again."""
+
+    error: str
+    is_conflict: bool = False
 
 
 class ClaimWrites:
@@ -141,27 +149,22 @@ class ClaimWrites:
                 return created
             reserved.claims[index] = claim = created
         for tries in range(1, _MOST_TRIES + 1):
-            answer = yield from self._write_once(claim, allocation)
-            if isinstance(answer, str):
-                return answer
-            if answer.error is None:
-                assert isinstance(answer.obj, ResourceClaim), answer
-                reserved.claims[index] = claim = answer.obj
+            outcome = yield from self._write_once(claim, allocation)
+            if isinstance(outcome, ResourceClaim):
+                reserved.claims[index] = claim = outcome
                 break
-            if answer.error.reason != "Conflict" or tries == _MOST_TRIES:
-                return _failed_write(claim, allocation, answer)
+            if not outcome.is_conflict or tries == _MOST_TRIES:
+                return outcome.error
             yield Pending(delay_ns=_RETRY_NS)
-            latest = self._devices.claims.get(claim.key)
-            if latest is None:
-                return (
-                    f"get updated claim {claim_name(claim)} after conflict:"
-                    f' resourceclaims.resource.k8s.io "{claim.metadata.name}" not found'
-                )
-            claim = latest
+            answer = yield from self._call(ResourceClaimWrite("get", claim))
+            if answer.error is not None:
+                name = claim_name(claim)
+                return f"get updated claim {name} after conflict: {answer.error.message}"
+            assert isinstance(answer.obj, ResourceClaim), answer
+            claim = answer.obj
+        error = (yield from self._patch_pod(claim)) if is_special else ""
         yield from self._assume(claim, is_special=is_special)
-        if is_special:
-            return (yield from self._patch_pod(claim))
-        return ""
+        return error
 
     def _create(self) -> Generator[Pending, Progress, ResourceClaim | str]:
         special = self._reserved.special
@@ -182,34 +185,37 @@ class ClaimWrites:
 
     def _write_once(
         self, claim: ResourceClaim, allocation: AllocationResult | None
-    ) -> Generator[Pending, Progress, Answer | str]:
+    ) -> Generator[Pending, Progress, ResourceClaim | _Failure]:
         name = claim_name(claim)
         if claim.metadata.deletion_timestamp is not None:
-            return f"claim {name} got deleted in the meantime"
+            return _Failure(f"claim {name} got deleted in the meantime")
         written = claim.status.allocation
         if allocation is not None:
             if written is not None:
-                return f"claim {name} got allocated elsewhere in the meantime"
+                return _Failure(f"claim {name} got allocated elsewhere in the meantime")
             if FINALIZER not in claim.metadata.finalizers:
                 finalizers = (*claim.metadata.finalizers, FINALIZER)
                 protected = with_fields(claim, "metadata", finalizers=finalizers)
                 answer = yield from self._call(ResourceClaimWrite("update", protected))
                 if answer.error is not None:
-                    if answer.error.reason == "Conflict":
-                        return answer
-                    return f"add finalizer to claim {name}: {answer.error.message}"
+                    return _failure(f"add finalizer to claim {name}", answer.error)
                 assert isinstance(answer.obj, ResourceClaim), answer
                 claim = answer.obj
             written = allocation
         if self._binding_timeout_ns is not None:
             if written is None:
-                return f"claim {name} got deallocated elsewhere in the meantime"
+                return _Failure(f"claim {name} got deallocated elsewhere in the meantime")
             if written.allocation_timestamp is None:
                 written = msgspec.structs.replace(
                     written, allocation_timestamp=timestamp_text(self._now_ns)
                 )
         updated = with_user(claim, self._pod, written)
-        return (yield from self._call(ResourceClaimWrite("updateStatus", updated)))
+        answer = yield from self._call(ResourceClaimWrite("updateStatus", updated))
+        if answer.error is not None:
+            what = "reservation" if allocation is None else "allocation and reservation"
+            return _failure(f"add {what} to claim {name}", answer.error)
+        assert isinstance(answer.obj, ResourceClaim), answer
+        return answer.obj
 
     def _assume(self, claim: ResourceClaim, *, is_special: bool) -> Generator[Pending, Progress]:
         """Read the claim as it was written; one that was created has to be seen before."""
@@ -295,10 +301,8 @@ class ClaimWrites:
         return ""
 
 
-def _failed_write(claim: ResourceClaim, allocation: AllocationResult | None, answer: Answer) -> str:
-    what = "reservation" if allocation is None else "allocation and reservation"
-    message = "" if answer.error is None else answer.error.message
-    return f"add {what} to claim {claim_name(claim)}: {message}"
+def _failure(what: str, error: CallError) -> _Failure:
+    return _Failure(f"{what}: {error.message}", is_conflict=error.reason == "Conflict")
 
 
 def with_user(claim: ResourceClaim, pod: Pod, allocation: AllocationResult | None) -> ResourceClaim:
