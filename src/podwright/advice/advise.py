@@ -14,16 +14,9 @@ import msgspec
 
 from podwright.advice.device_refusals import DeviceRefusals
 from podwright.advice.edits import Change, Plan
+from podwright.advice.fixes import DEVICES
 from podwright.advice.rejections import rejection_of
-from podwright.advice.remedies import (
-    DEVICES,
-    Outcome,
-    Remedy,
-    Search,
-    SearchResult,
-    Trial,
-    UnknownReply,
-)
+from podwright.advice.remedies import Outcome, Remedy, Search, SearchResult, Trial, UnknownReply
 from podwright.columns import Cluster
 from podwright.config import DEFAULT_GATES, Gates
 from podwright.framework import Explanation, Status

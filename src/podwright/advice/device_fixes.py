@@ -6,7 +6,7 @@ or say that the claim has to be created anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -22,9 +22,12 @@ from podwright.advice.device_refusals import (
     untolerated_taints,
 )
 from podwright.advice.edits import Edit, Plan
+from podwright.advice.selector_fixes import DeviceNames, corrected, correction_text
 from podwright.columns import Cluster
 from podwright.devices import (
+    ALL_DEVICES,
     CONSTRAINT,
+    EXACT_COUNT,
     NOT_SELECTED,
     TAINTED,
     Choice,
@@ -98,6 +101,33 @@ class DeviceFixes:
         if edits:
             yield tuple(edits)
 
+    def of_selectors(self, *, has_failed: bool) -> Iterator[Plan]:
+        """Yield plans for selectors, whatever node is asked.
+
+        Parameters
+        ----------
+        has_failed : bool
+            Whether a selector failed, which ends the attempt: no device was refused then.
+        """
+        classes = dict.fromkeys(self._refusals.backing_classes())
+        names = DeviceNames.of(self._cluster.devices.slice_objects())
+        for claim, choice in self._refusals.choices():
+            classes[choice.class_name] = None
+            for expression in _expressions(choice.selectors):
+                if corrections := names.corrections(expression):
+                    yield (self._correct_selector(claim, choice, expression, corrections),)
+                if has_failed:
+                    yield (self._drop_selector(claim, choice, expression),)
+        for name in classes:
+            device_class = self._cluster.devices.classes.get(name)
+            if device_class is None:
+                continue
+            for expression in _expressions(device_class.spec.selectors):
+                if corrections := names.corrections(expression):
+                    yield (_correct_class_selector(device_class, expression, corrections),)
+                if has_failed:
+                    yield (_drop_class_selector(device_class, expression),)
+
     def _edits(self, request: RefusedRequest) -> Iterator[Edit]:
         selectors: dict[int, None] = {}
         constraints: dict[int, None] = {}
@@ -114,7 +144,7 @@ class DeviceFixes:
                     if rule:
                         rules[rule] = None
         for place in selectors:
-            yield self._drop_selector(request, place)
+            yield self._drop_selector_at(request, place)
         for index in constraints:
             yield self._drop_constraint(request, index)
         for name in rules:
@@ -140,20 +170,35 @@ class DeviceFixes:
             return f"ResourceClaim {claim_name(claim)}, created anew"
         return f"ResourceClaimTemplate {claim.metadata.namespace}/{template}"
 
-    def _drop_selector(self, request: RefusedRequest, place: int) -> Edit:
+    def _drop_selector_at(self, request: RefusedRequest, place: int) -> Edit:
         expression = selector_of(request, place, self._cluster)
         if place < 0:
             return _drop_class_selector(
                 self._cluster.devices.classes[request.choice.class_name], expression
             )
-        name = request.choice.full_name
+        return self._drop_selector(request.claim, request.choice, expression)
+
+    def _drop_selector(self, claim: ResourceClaim, choice: Choice, expression: str) -> Edit:
         return self._edit(
-            request.claim,
-            request.choice,
+            claim,
+            choice,
             ("selector", expression),
-            f"drop the selector {expression} of request {name}",
+            f"drop the selector {expression} of request {choice.full_name}",
             1.5,
             lambda of: {"selectors": _without(of.selectors, expression)},
+        )
+
+    def _correct_selector(
+        self, claim: ResourceClaim, choice: Choice, expression: str, corrections: Mapping[str, str]
+    ) -> Edit:
+        return self._edit(
+            claim,
+            choice,
+            ("corrected selector", expression),
+            f"{correction_text(corrections)} in the selector {expression} of request"
+            f" {choice.full_name}",
+            1.0,
+            lambda of: {"selectors": _corrected(of.selectors, expression, corrections)},
         )
 
     def _tolerate(self, request: RefusedRequest, taint: DeviceTaint) -> Edit:
@@ -179,17 +224,18 @@ class DeviceFixes:
         )
 
     def _reduce(self, request: RefusedRequest) -> Iterator[Edit]:
-        count = request.usable_count
-        if not 0 < count < request.choice.count:
+        count, choice = request.usable_count, request.choice
+        is_all = choice.mode == ALL_DEVICES
+        if not count or (not is_all and count >= choice.count):
             return
+        devices = "all devices" if is_all else f"{choice.count} devices"
         yield self._edit(
             request.claim,
-            request.choice,
+            choice,
             ("count", count),
-            f"request {count} instead of {request.choice.count} devices in request"
-            f" {request.choice.full_name}",
+            f"request {count} instead of {devices} in request {choice.full_name}",
             2.0,
-            lambda _of: {"count": count},
+            lambda _of: {"allocation_mode": EXACT_COUNT, "count": count},
         )
 
     def _edit(
@@ -240,6 +286,35 @@ def _drop_class_selector(device_class: DeviceClass, expression: str) -> Edit:
 
 def _with_class(_request: ExactDeviceRequest | DeviceSubRequest, *, name: str) -> dict[str, Any]:
     return {"device_class_name": name}
+
+
+def _correct_class_selector(
+    device_class: DeviceClass, expression: str, corrections: Mapping[str, str]
+) -> Edit:
+    selectors = _corrected(device_class.spec.selectors, expression, corrections)
+    return Edit(
+        key=("corrected class selector", device_class.name, expression),
+        text=f"{correction_text(corrections)} in the selector {expression} of DeviceClass"
+        f" {device_class.name}",
+        effort=2.5,
+        put=(with_fields(device_class, "spec", selectors=selectors),),
+    )
+
+
+def _expressions(selectors: tuple[DeviceSelector, ...]) -> Iterator[str]:
+    return (each.cel.expression for each in selectors if each.cel is not None)
+
+
+def _corrected(
+    selectors: tuple[DeviceSelector, ...], expression: str, corrections: Mapping[str, str]
+) -> tuple[DeviceSelector, ...]:
+    new = corrected(expression, corrections)
+    return tuple(
+        replace(each, cel=replace(each.cel, expression=new))
+        if each.cel is not None and each.cel.expression == expression
+        else each
+        for each in selectors
+    )
 
 
 def _without(selectors: tuple[DeviceSelector, ...], expression: str) -> tuple[DeviceSelector, ...]:

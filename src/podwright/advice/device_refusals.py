@@ -13,6 +13,7 @@ import msgspec
 
 from podwright.columns import Cluster, SearchSettings
 from podwright.devices import (
+    ALL_DEVICES,
     CONSTRAINT,
     IN_USE,
     NO_CAPACITY,
@@ -146,14 +147,21 @@ class DeviceRefusals:
         self._special: dict[tuple[str, ...], tuple[ResourceClaim, dict[str, RequestMapping]]] = {}
         self._users: dict[DeviceId, str] | None = None
 
-    def without_class(self) -> Iterator[tuple[ResourceClaim, Choice]]:
-        """Yield the requests whose DeviceClass does not exist, with their claims."""
-        known = self._cluster.devices.classes
+    def choices(self) -> Iterator[tuple[ResourceClaim, Choice]]:
+        """Yield the requests of the claims, and their alternatives, with their claims."""
         for claim in self.claims:
             for request in requests_of(claim.spec):
                 for choice in request.choices:
-                    if choice.class_name not in known:
-                        yield claim, choice
+                    yield claim, choice
+
+    def without_class(self) -> Iterator[tuple[ResourceClaim, Choice]]:
+        """Yield the requests whose DeviceClass does not exist, with their claims."""
+        known = self._cluster.devices.classes
+        return (entry for entry in self.choices() if entry[1].class_name not in known)
+
+    def backing_classes(self) -> list[str]:
+        """Return the classes that back the extended resources that the pod requests."""
+        return [self._cluster.device_classes.class_of(name) for name in self._extended]
 
     def of_node(self, name: str) -> NodeRefusals:
         """Return what a search on a node refuses; nothing if all claims are satisfied."""
@@ -224,7 +232,7 @@ class DeviceRefusals:
             for request in requests_of(claim.spec):
                 for choice in request.choices:
                     refusals = by_choice.get(choice, {})
-                    if device_count - len(refusals) >= max(choice.count, 1):
+                    if _is_satisfied(choice, device_count, [each[0] for each in refusals.values()]):
                         continue
                     located = {
                         device: (reason, of, self._place(choice, of, reason))
@@ -294,6 +302,8 @@ class DeviceRefusals:
             devices = f"{each.device_count} device{'s' * (each.device_count != 1)}"
             usable = each.usable_count or "none"
             needed = f"needs {each.choice.count}, " if each.choice.count > 1 else ""
+            if each.choice.mode == ALL_DEVICES:
+                needed = "needs all that are selected, "
             ending = f": {reasons}" if reasons else ""
             texts.append(f"{where}: {needed}{usable} of {devices} can be used{ending}")
         return [*texts, *found.problems]
@@ -389,6 +399,16 @@ def taint_text(taint: DeviceTaint) -> str:
     """Return a taint as kubectl writes it."""
     value = f"={taint.value}" if taint.value else ""
     return f"{taint.key}{value}:{taint.effect}"
+
+
+def _is_satisfied(choice: Choice, device_count: int, reasons: Sequence[str]) -> bool:
+    """Return whether enough devices are left after the refusals of some."""
+    usable_count = device_count - len(reasons)
+    if choice.mode == ALL_DEVICES:
+        # What is not selected is not among all devices. The search ends at the first of them that
+        # cannot be used.
+        return usable_count > 0 and all(reason == NOT_SELECTED for reason in reasons)
+    return usable_count >= max(choice.count, 1)
 
 
 def _rank(reason: str) -> int:

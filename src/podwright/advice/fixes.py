@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice, product
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from podwright.advice import node_edits, pod_edits
 from podwright.advice.claim_fixes import ClaimFixes
@@ -33,6 +33,9 @@ from podwright.objects import (
 )
 
 _Propose: TypeAlias = Callable[[str, Node], list[Plan]]
+
+DEVICES: Final = "DynamicResources"
+"""The plugin that rejects a pod whose claims of devices are not usable or not satisfied."""
 
 _MOST_PLANS_PER_NODE = 12
 _INSUFFICIENT = "Insufficient "
@@ -124,6 +127,13 @@ class Fixes:
     def device_classes(self) -> Iterator[Plan]:
         """Yield plans for claims whose DeviceClass does not exist."""
         return self._devices.of_classes()
+
+    def device_selectors(self) -> Iterator[Plan]:
+        """Yield plans for selectors of devices that have wrong names, or that failed."""
+        error = self._explanation.error
+        has_failed = error is not None and error.plugin == DEVICES
+        if has_failed or any(each.plugin == DEVICES for each in self._explanation.filters):
+            yield from self._devices.of_selectors(has_failed=has_failed)
 
     # ---------------------------------------------------------------- one node
 

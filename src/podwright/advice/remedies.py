@@ -15,22 +15,19 @@ from __future__ import annotations
 
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
 from podwright._html import facts, section
 from podwright.advice import pod_edits
 from podwright.advice.edits import Change, Edit, Plan, apply, effort_of
-from podwright.advice.fixes import Fixes
+from podwright.advice.fixes import DEVICES, Fixes
 from podwright.advice.rejections import nearest_nodes
 from podwright.columns import Cluster, PlacedPod
 from podwright.config import Gates
 from podwright.framework import Explanation
 from podwright.objects import Object, Pod, PodwrightError, PriorityClass, ResourceClaim
-
-DEVICES: Final = "DynamicResources"
-"""The plugin that rejects a pod as a whole if its claims of devices are not usable."""
 
 _MOST_REMEDIES = 8
 _MOST_TRIALS = 150
@@ -263,6 +260,7 @@ class Search:
             names = [each.node for each in near] or list(explanation.node_names)
             plans = chain(
                 self._of_nodes(fixes, names),
+                fixes.device_selectors(),
                 fixes.claims.plans(),
                 self._new_nodes(fixes, names),
                 self._priorities(pod),

@@ -64,6 +64,8 @@ from podwright.devices.pod_claims import (
 )
 from podwright.devices.pools import Pool
 from podwright.devices.requests import (
+    ALL_DEVICES,
+    EXACT_COUNT,
     Choice,
     claim_name,
     preference_score,
@@ -79,12 +81,14 @@ from podwright.devices.slices import DeviceId, PoolId, SliceDevice
 from podwright.devices.solutions import NodeState, Solutions
 
 __all__ = [
+    "ALL_DEVICES",
     "BINDING_DELAY",
     "BINDING_FAILURE",
     "CARDS",
     "CARDS_HASH",
     "CARDS_KIND",
     "CONSTRAINT",
+    "EXACT_COUNT",
     "EXTENDED_RESOURCE_CLAIM",
     "IN_USE",
     "MIRRORED",

@@ -319,11 +319,13 @@ class Search:
                     f"{where}: asks for all devices, but resource pool {pool.id} is currently"
                     f" {state}"
                 )
-            found += [
-                (device, pool)
-                for device in pool.devices
-                if self._is_selectable(index, work, device) and self._has_capacity(work, device)
-            ]
+            for device in pool.devices:
+                if not self._is_selectable(index, work, device):
+                    self._refuse(work, device, NOT_SELECTED)
+                elif not self._has_capacity(work, device):
+                    self._refuse(work, device, NO_CAPACITY)
+                else:
+                    found.append((device, pool))
         return found
 
     # ------------------------------------------------------------ the search

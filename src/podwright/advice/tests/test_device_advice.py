@@ -380,6 +380,139 @@ def _advice(*objects: Object) -> Advice:
     return scheduler.advice(scheduler.explain(pod.key))
 
 
+_ANEW = "(ResourceClaim default/c, created anew)"
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        pytest.param(
+            'device.attributes["gpu.exmaple.com"].model == "new"',
+            '"gpu.example.com" for "gpu.exmaple.com"',
+            id="an error because of a domain",
+        ),
+        pytest.param(
+            f'device.attributes["{_DRIVER}"].modle == "new"',
+            "model for modle",
+            id="of an attribute",
+        ),
+        pytest.param(
+            'device.driver == "gpu.exmaple.com"',
+            '"gpu.example.com" for "gpu.exmaple.com"',
+            id="no error, but another driver",
+        ),
+        pytest.param(
+            f"'modle' in device.attributes['{_DRIVER}']", "'model' for 'modle'", id="no attribute"
+        ),
+        pytest.param(
+            f'device.attributes["{_DRIVER}"].model == "NEW"', '"new" for "NEW"', id="other case"
+        ),
+        pytest.param(
+            f'device.attributes["{_DRIVER}x"].modle == "new"',
+            f'"{_DRIVER}" for "{_DRIVER}x" and model for modle',
+            id="two names",
+        ),
+    ],
+)
+def test_a_wrong_name_in_a_selector_is_corrected(expression: str, words: str) -> None:
+    found = _advice(_devices("new"), _claim(_selecting(expression)))
+    assert [each.text for each in found.remedies] == [
+        f"write {words} in the selector {expression} of request gpu {_ANEW}",
+        f"drop the selector {expression} of request gpu {_ANEW}",
+    ]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        pytest.param(f'device.attributes["{_DRIVER}"].model == "net"', id="another value"),
+        pytest.param(
+            f'device.capacity["{_DRIVER}"].memory.isGreaterThan(quantity("new"))', id="a quantity"
+        ),
+    ],
+)
+def test_what_may_be_meant_is_not_corrected(expression: str) -> None:
+    found = _advice(_devices("new"), _claim(_selecting(expression)))
+    assert [each.text for each in found.remedies] == [
+        f"drop the selector {expression} of request gpu {_ANEW}"
+    ]
+
+
+def test_a_wrong_name_in_the_selector_of_a_class_is_corrected() -> None:
+    expression = 'device.driver == "gpu.exmaple.com"'
+    selector = {"cel": {"expression": expression}}
+    broken = _object("DeviceClass", "broken", {"selectors": [selector]})
+    found = _advice(_devices("new"), broken, _claim(_request(deviceClassName="broken")))
+    assert [each.text for each in found.remedies] == [
+        f'write "{_DRIVER}" for "gpu.exmaple.com" in the selector {expression} of DeviceClass'
+        " broken",
+        f"drop the selector {expression} from DeviceClass broken",
+    ]
+
+
+def test_a_selector_of_a_class_that_fails_can_be_dropped() -> None:
+    expression = f'device.attributes["{_DRIVER}"].age == 1'
+    selector = {"cel": {"expression": expression}}
+    broken = _object("DeviceClass", "broken", {"selectors": [selector]})
+    found = _advice(_devices("new"), broken, _claim(_request(deviceClassName="broken")))
+    assert [each.text for each in found.remedies] == [
+        f"drop the selector {expression} from DeviceClass broken"
+    ]
+
+
+def _used(device: str) -> list[Object]:
+    """Return a pod and the claim with which it uses a device."""
+    result = {"request": "gpu", "driver": _DRIVER, "pool": "n", "device": device}
+    status = {
+        "allocation": {"devices": {"results": [result]}},
+        "reservedFor": [{"resource": "pods", "name": "user", "uid": "user"}],
+    }
+    claim = _object("ResourceClaim", "used", {"devices": {"requests": [_request()]}}, status=status)
+    spec = {
+        "nodeName": "n",
+        "containers": [{"name": "main"}],
+        "resourceClaims": [{"name": "gpu", "resourceClaimName": "used"}],
+    }
+    metadata = {"name": "user", "namespace": "default", "uid": "user"}
+    return [claim, decode_pod({"metadata": metadata, "spec": spec})]
+
+
+@pytest.mark.parametrize(
+    ("request_of", "lacks", "remedies"),
+    [
+        pytest.param(
+            _request(allocationMode="All", count=0),
+            "needs all that are selected, 2 of 3 devices can be used: 1 in use",
+            [f"request 2 instead of all devices in request gpu {_ANEW}", "delete pod default/user"],
+            id="one is in use",
+        ),
+        pytest.param(
+            _selecting(_NEW, allocationMode="All", count=0),
+            "needs all that are selected, 1 of 3 devices can be used: 1 not selected by"
+            f" {_NEW} of the request, 1 in use",
+            [f"request 1 instead of all devices in request gpu {_ANEW}", "delete pod default/user"],
+            id="one of those selected",
+        ),
+        pytest.param(
+            _selecting("false", allocationMode="All", count=0),
+            "needs all that are selected, none of 3 devices can be used: 3 not selected by false"
+            " of the request",
+            [
+                f"drop the selector false of request gpu {_ANEW} and request 2 instead of all"
+                f" devices in request gpu {_ANEW}",
+                f"drop the selector false of request gpu {_ANEW} and delete pod default/user",
+            ],
+            id="none is selected",
+        ),
+    ],
+)
+def test_a_request_for_all_devices(request_of: Document, lacks: str, remedies: list[str]) -> None:
+    objects = [_devices("new", "old", "new"), *_used("d2"), _claim(request_of)]
+    found, near, _ = _explained(*objects)
+    assert [each.text for each in found] == remedies
+    assert near[0].lacks == (f"claim default/c, request gpu: {lacks}",)
+
+
 def test_the_nearest_name_of_a_class_is_tried() -> None:
     half = _object("DeviceClass", "half", {})
     found = _advice(_devices("new"), half, _claim(_request(deviceClassName="gqu")))
