@@ -6,6 +6,7 @@ import base64
 import json
 import shlex
 import threading
+from collections.abc import Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -26,6 +27,7 @@ class _Server(BaseHTTPRequestHandler):
 
     version = "v1.36.0"
     status = 200
+    identity: Mapping[str, str] = {"uid": "u", "creationTimestamp": BEGUN}
 
     def do_GET(self) -> None:
         """Answer."""
@@ -36,7 +38,7 @@ class _Server(BaseHTTPRequestHandler):
                 status, body = 404, {}
         elif self.status == 200:
             # A list, and the namespace whose uid identifies the cluster.
-            metadata = {"resourceVersion": "1", "uid": "u", "creationTimestamp": BEGUN}
+            metadata = {"resourceVersion": "1", **self.identity}
             status, body = 200, {"kind": "List", "metadata": metadata, "items": []}
         else:
             message = 'nodes is forbidden: User "dev" cannot list resource "nodes"'
@@ -211,6 +213,7 @@ def test_a_destination_that_cannot_be_used(command, folder):
             ({"status": 401}, "renew the token"),
             ({"status": 403}, "let an administrator grant it"),
             ({"status": 404, "version": ""}, "is not an API server of Kubernetes"),
+            ({"identity": {}}, "its namespace kube-system has no uid"),
         ):
             with serving(**options) as server:
                 assert text in fails(kubeconfig(folder, server), 3)

@@ -132,3 +132,24 @@ def test_a_device_of_an_extended_resource_stays_with_its_pod_until_that_ends(tmp
             until(lambda: "unschedulable" in str(send(target, "GET", f"{PODS}/a")).lower())
             send(target, "DELETE", f"{PODS}/z", NOW)
             until(lambda: devices_of(target) == [(["a"], ["gpu-0"])])
+
+
+@pytest.mark.parametrize("make", [user, request])
+def test_devices_are_those_of_the_source_if_it_schedules(make, tmp_path):
+    manifests = tmp_path / "cluster.yaml"
+    manifests.write_text(NODES + DEVICES)
+    with (
+        embedded(tmp_path / "source", str(manifests)) as first,
+        embedded(tmp_path / "target", "--no-scheduler") as second,
+    ):
+        source, target = server_of(first), server_of(second)
+        options = ("--server", source, "--to", target, "--bound", "source")
+        with syncing(tmp_path, *options) as (_, err):
+            until(lambda: "created" in err.read_text())
+            assert send(source, "POST", PODS, make("web"))[0] == 201
+            until(lambda: node_of(target, "web") == "large")
+            until(lambda: devices_of(target) == [(["web"], ["gpu-0"])])
+            # Its device is free again when it has ended.
+            send(source, "DELETE", f"{PODS}/web", NOW)
+            until(lambda: devices_of(target) == [])
+        assert "errors:" not in err.read_text()

@@ -138,6 +138,22 @@ def owned(claim: Document, pod: Document) -> Document:
     }
 
 
+def allocated(claim: Document, source: Document, pod: Document) -> Document:
+    """Return a claim of the destination with the devices of one of the source, for a pod."""
+    metadata = {k: v for k, v in claim["metadata"].items() if k != "resourceVersion"}
+    user = {
+        "resource": "pods",
+        "name": pod["metadata"]["name"],
+        "uid": pod["metadata"]["uid"],
+    }
+    finalizers = {*(metadata.get("finalizers") or ()), _FINALIZER}
+    return {
+        **claim,
+        "metadata": {**metadata, "finalizers": sorted(finalizers)},
+        "status": {"allocation": source["status"]["allocation"], "reservedFor": [user]},
+    }
+
+
 def with_named_claims(pod: Document, claims: Mapping[str, str]) -> Document:
     """Return a pod with names of claims instead of their templates.
 

@@ -173,7 +173,9 @@ class Destination:
         """Follow where the destination places pods, until cancelled."""
         async for batch in self.target.pods().batches():
             for change in batch.changes:
-                if change.event == "Delete":
+                is_gone = change.event == "Delete"
+                await self.target.pod_changed(change.meta.key, is_gone=is_gone)
+                if is_gone:
                     placements.drop(self.side, change.meta.key)
                     if self.mirror.mirrors("pods", change.meta.key):
                         self._has_deleted.set()

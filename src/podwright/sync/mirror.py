@@ -128,6 +128,33 @@ class AllocateExtended(msgspec.Struct, frozen=True):
     status: Document
 
 
+class AllocateClaim(msgspec.Struct, frozen=True):
+    """Allocate the devices of the source to a claim of a pod that is there.
+
+    Nothing is done for a pod on another node, and for a claim that has devices.
+
+    Attributes
+    ----------
+    kind : SourceKind
+        Of claims.
+    key : str
+        Of the claim at the source.
+    obj : Document
+        That claim.
+    pod, node : str
+        The name of the pod, and its node at the source.
+    entry : str
+        The name in `spec.resourceClaims` of the pod; what it names may differ from the source.
+    """
+
+    kind: SourceKind
+    key: str
+    obj: Document
+    pod: str
+    node: str
+    entry: str
+
+
 class Delete(msgspec.Struct, frozen=True):
     """Delete an object that the source has deleted."""
 
@@ -135,7 +162,9 @@ class Delete(msgspec.Struct, frozen=True):
     key: str
 
 
-Operation: TypeAlias = Create | Replace | PatchPod | BindPod | AllocateExtended | Delete
+Operation: TypeAlias = (
+    Create | Replace | PatchPod | BindPod | AllocateExtended | AllocateClaim | Delete
+)
 
 
 class Mirror:
@@ -178,6 +207,9 @@ class Mirror:
         self._present = dict(present or {})
         # By key, the encoded claims with devices that no pod has kept yet.
         self._allocated: dict[str, tuple[SourceKind, bytes]] = {}
+        # By the key of a claim that has no devices yet: the pod that has its node already.
+        self._awaiting: dict[str, Document] = {}
+        self._given: set[str] = set()
         self._finished: dict[str, tuple[int, int]] = {}
         # Pods whose bindings are mirrored, if the source schedules.
         self._unbound: set[str] = set()
@@ -237,12 +269,18 @@ class Mirror:
         if kind.resource == "pods":
             yield from self._pod_operations(kind, change, obj, is_known=known is not None)
             return
+        if kind.resource == "resourceclaims" and is_made_for_pod(obj):
+            yield from self._present_claim(kind, change)
+        else:
+            yield from self._object_operations(kind, change, obj, is_known=known is not None)
         if kind.resource == "resourceclaims":
-            self._note_devices(kind, change, obj)
-            if is_made_for_pod(obj):
-                yield from self._present_claim(kind, change)
-                return
-        if known is not None:
+            yield from self._late_devices(kind, change, obj)
+
+    def _object_operations(
+        self, kind: SourceKind, change: ChangedObject, obj: Document, *, is_known: bool
+    ) -> Iterator[Operation]:
+        key, place = change.meta.key, (kind.resource, change.meta.key)
+        if is_known:
             yield self._replaced(kind, key, obj)
             return
         earlier = self._present.pop(place, None)
@@ -261,12 +299,17 @@ class Mirror:
         elif earlier is not None:
             yield Delete(kind, change.meta.key)
 
-    def _note_devices(self, kind: SourceKind, change: ChangedObject, obj: Document) -> None:
-        """Keep a claim with devices until a pod that keeps its node uses it."""
-        if has_devices(obj):
-            self._allocated[change.meta.key] = (kind, change.body)
-        else:
+    def _late_devices(
+        self, kind: SourceKind, change: ChangedObject, obj: Document
+    ) -> Iterator[Operation]:
+        """Keep a claim with devices until a pod that keeps its node uses it, if none does yet."""
+        if not has_devices(obj):
             self._allocated.pop(change.meta.key, None)
+            return
+        self._allocated[change.meta.key] = (kind, change.body)
+        pod = self._awaiting.pop(change.meta.key, None)
+        if pod is not None:
+            yield from self._devices_of_bound(pod, has_node=True)
 
     def _with_devices(self, pod: Create, source: Document) -> Iterator[Operation]:
         """Create a pod; if it keeps its node, its claims get their devices before it."""
@@ -275,7 +318,7 @@ class Mirror:
             return
         made: dict[str, str] = {}
         for entry, kind, claim in self._taken(source, claims_of(source)):
-            key = f"{claim['metadata']['namespace']}/{claim['metadata']['name']}"
+            key = _key(claim)
             copy = with_devices(created_copy(kind, claim))
             if is_made_for_pod(claim):
                 copy = independent(copy)
@@ -285,37 +328,48 @@ class Mirror:
             yield Replace(kind, key, copy, has_status=True)
         obj = with_named_claims(pod.obj, made) if made else pod.obj
         yield msgspec.structs.replace(pod, obj=obj)
-        yield from self._extended(source)
+        # Claims that were made after their kind was listed follow.
+        yield from self._devices_of_bound(source, has_node=True)
 
-    def _bound(self, binding: BindPod, source: Document) -> Iterator[Operation]:
-        """Bind a pod; its claims get their devices, except those that are made anew."""
-        shared = {e["name"] for e in source["spec"].get("resourceClaims") or ()
-                  if e.get("resourceClaimName")}  # fmt: skip
-        names = {entry: name for entry, name in claims_of(source).items() if entry in shared}
-        for _, kind, claim in self._taken(source, names):
-            key = f"{claim['metadata']['namespace']}/{claim['metadata']['name']}"
-            yield Replace(kind, key, with_devices(created_copy(kind, claim)), has_status=True)
-        yield binding
-        yield from self._extended(source)
+    def _devices_of_bound(self, pod: Document, *, has_node: bool) -> Iterator[Operation]:
+        """Allocate the devices of a pod that the source has bound, and await those that follow.
+
+        Parameters
+        ----------
+        has_node : bool
+            Whether the pod has its node here, too.
+        """
+        for entry, kind, claim in self._taken(pod, claims_of(pod), awaits=True):
+            yield AllocateClaim(
+                kind, _key(claim), created_copy(kind, claim), pod["metadata"]["name"],
+                _node(pod), entry,
+            )  # fmt: skip
+        if has_node:
+            yield from self._extended(pod)
 
     def _extended(self, pod: Document) -> Iterator[Operation]:
         """Create the claim for the extended resources of a pod that keeps its node."""
         status = extended_status(pod)
         if status is None or not _node(pod):
             return
-        for _, kind, claim in self._taken(pod, {"": status["resourceClaimName"]}):
-            key = f"{claim['metadata']['namespace']}/{claim['metadata']['name']}"
+        name = {"": status["resourceClaimName"]}
+        for _, kind, claim in self._taken(pod, name, awaits=True):
+            copy = created_copy(kind, claim)
             yield AllocateExtended(
-                kind, key, created_copy(kind, claim), pod["metadata"]["name"], _node(pod), status
+                kind, _key(claim), copy, pod["metadata"]["name"], _node(pod), status
             )
 
     def _taken(
-        self, pod: Document, names: Mapping[str, str]
+        self, pod: Document, names: Mapping[str, str], *, awaits: bool = False
     ) -> Iterator[tuple[str, SourceKind, Document]]:
         """Yield the claims of a pod that have devices, each once, with its entry in the pod."""
         for entry, name in names.items():
-            found = self._allocated.pop(f"{pod['metadata']['namespace']}/{name}", None)
+            key = f"{pod['metadata']['namespace']}/{name}"
+            found = self._allocated.pop(key, None)
+            if found is None and awaits and key not in self._given:
+                self._awaiting[key] = pod
             if found is not None:
+                self._given.add(key)
                 kind, body = found
                 yield entry, kind, msgspec.json.decode(body)
 
@@ -399,7 +453,10 @@ class Mirror:
         node = _node(obj)
         if node and key in self._unbound:
             self._unbound.discard(key)
-            yield from self._bound(BindPod(kind, key, node), obj)
+            # Before the pod is bound, so that its containers can start then.
+            yield from self._devices_of_bound(obj, has_node=False)
+            yield BindPod(kind, key, node)
+            yield from self._extended(obj)
         elif not node:
             # Of a pending pod, only what the API lets change: metadata, and its gates.
             yield PatchPod(kind, key, _pending_patch(obj))
@@ -430,6 +487,8 @@ class Mirror:
     def _forget(self, kind: SourceKind, key: str) -> None:
         if kind.resource == "resourceclaims":
             self._allocated.pop(key, None)
+            self._awaiting.pop(key, None)
+            self._given.discard(key)
         if kind.resource != "pods":
             return
         self._finished.pop(key, None)
@@ -442,6 +501,10 @@ class Mirror:
             return
         if (obj.get("status") or {}).get("phase") in _FINISHED:
             self._finished[key] = _requests(obj)
+
+
+def _key(obj: Document) -> str:
+    return f"{obj['metadata']['namespace']}/{obj['metadata']['name']}"
 
 
 def _node(obj: Document) -> str:

@@ -27,8 +27,16 @@ from podwright.client.cluster import (
 )
 from podwright.client.cluster.write_connection import WriteConnection
 from podwright.objects import SOURCE_UID, Document
-from podwright.sync.claim_copy import extended_status, has_devices, is_of_extended_resources, owned
+from podwright.sync.claim_copy import (
+    allocated,
+    claims_of,
+    extended_status,
+    has_devices,
+    is_of_extended_resources,
+    owned,
+)
 from podwright.sync.mirror import (
+    AllocateClaim,
     AllocateExtended,
     BindPod,
     Create,
@@ -78,6 +86,7 @@ _DONE: Final[dict[type[Operation], str]] = {
     PatchPod: "updated",
     BindPod: "bound",
     AllocateExtended: "created",
+    AllocateClaim: "updated",
     Delete: "deleted",
 }
 """What an operation is counted as."""
@@ -139,6 +148,8 @@ class Target:
         self.errors: Counter[tuple[str, str]] = Counter()
         self.last_error = ""
         self._takes_reports = True
+        # By the key of a pod and its entry: what is allocated when its claims are made.
+        self._waiting: dict[str, dict[str, AllocateClaim]] = {}
         self._connection = WriteConnection(address, per_second=_PER_SECOND, burst=_BURST)
 
     async def __aenter__(self) -> Self:
@@ -338,6 +349,8 @@ class Target:
                     write.content_type,
                     done=_DONE[type(operation)],
                 )
+            case AllocateClaim():
+                await self._allocate_claim(operation)
             case AllocateExtended():
                 await self._allocate_extended(operation)
             case Delete(kind, key):
@@ -411,6 +424,45 @@ class Target:
                 obj = {**obj, "metadata": {**obj["metadata"], "finalizers": finalizers}}
         body = msgspec.json.encode(obj)
         if await self._if_present("PUT", path, body) and has_status:
+            await self._if_present("PUT", f"{path}/status", body, done="statuses")
+
+    async def pod_changed(self, key: str, *, is_gone: bool) -> None:
+        """Allocate what waits for the claims of a pod, which the destination has changed."""
+        waiting = self._waiting.pop(key, {})
+        for operation in () if is_gone else tuple(waiting.values()):
+            await self.execute(operation)
+
+    async def _allocate_claim(self, operation: AllocateClaim) -> None:
+        namespace = operation.key.rpartition("/")[0]
+        key = f"{namespace}/{operation.pod}"
+        # Before the pod is read: its next change may be delivered before the reply.
+        self._waiting.setdefault(key, {})[operation.entry] = operation
+        is_waiting = False
+        try:
+            pod = await self._present(source_kinds(["pods"])[0].path(namespace, operation.pod))
+            if pod is None:
+                self.done["absent"] += 1
+            elif (pod.get("spec") or {}).get("nodeName") in (None, operation.node):
+                name = claims_of(pod).get(operation.entry)
+                # The controller of claims may not have made it yet.
+                is_waiting = not name
+                if name:
+                    await self._allocate(operation.kind.path(namespace, name), operation.obj, pod)
+        finally:
+            if not is_waiting and key in self._waiting:
+                self._waiting[key].pop(operation.entry, None)
+                if not self._waiting[key]:
+                    del self._waiting[key]
+
+    async def _allocate(self, path: str, source: Document, pod: Document) -> None:
+        """Give the claim of a path the devices of a claim of the source."""
+        claim = await self._present(path)
+        if claim is None or has_devices(claim):
+            mine = (claim or {}).get("status", {}).get("allocation")
+            self.done["claims"] += mine != source["status"]["allocation"]
+            return
+        body = msgspec.json.encode(allocated(claim, source, pod))
+        if await self._if_present("PUT", path, body):
             await self._if_present("PUT", f"{path}/status", body, done="statuses")
 
     async def _allocate_extended(self, operation: AllocateExtended) -> None:
@@ -514,7 +566,7 @@ def _writes_of(operation: Operation) -> Sequence[_Write]:
             target = {"apiVersion": "v1", "kind": "Node", "name": node}
             binding = {"metadata": {"name": key.rpartition("/")[2]}, "target": target}
             return (_Write("POST", f"{path}/binding", _raw(binding)),)
-        case AllocateExtended():
+        case AllocateExtended() | AllocateClaim():
             raise AssertionError("what it writes depends on the pod")
         case Delete(kind):
             return (_Write("DELETE", path, _raw(_NOW if kind.resource == "pods" else None)),)

@@ -96,7 +96,13 @@ async def cluster_identity(connection: ReadConnection) -> str:
     UnreachableCluster, RejectedRequest
     """
     body = await connection.get("/api/v1/namespaces/kube-system")
-    found = msgspec.json.decode(body, type=_Namespace).metadata
+    try:
+        found = msgspec.json.decode(body, type=_Namespace).metadata
+    except msgspec.DecodeError as error:
+        raise UnreachableCluster(
+            f"{connection.access.server} is not an API server of Kubernetes: its namespace "
+            "kube-system has no uid; check the address in the kubeconfig"
+        ) from error
     return f"{found.uid} {found.creation_timestamp}"
 
 

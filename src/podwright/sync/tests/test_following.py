@@ -8,8 +8,10 @@ from aiohttp import web
 
 from podwright.client import SyncPolicies
 from podwright.client.cluster import ClusterAddress
+from podwright.objects import Document
 from podwright.sync.following import Destination
-from podwright.sync.mirror import Mirror
+from podwright.sync.mirror import AllocateClaim, Mirror
+from podwright.sync.source_kinds import source_kinds
 from podwright.sync.target import Target
 from podwright.sync.tests.test_mirror import change
 
@@ -152,4 +154,54 @@ def test_a_pod_is_saved_as_seen_when_it_was_written():
     asyncio.run(_save_meanwhile(server, [change("Add", "p0", uid="u1")], [], [stuck]))
     assert server.saved == {
         "source": "source", "syncedUntil": "2030-01-01T00:00:05Z", "syncedLast": "u1",
+    }  # fmt: skip
+
+
+class Claims:
+    """A destination whose controller makes the claim of a pod after its binding is mirrored."""
+
+    def __init__(self):
+        self.pod = {"metadata": {"name": "p", "namespace": "default", "uid": "own"}, "spec": {
+            "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "t"}]}}  # fmt: skip
+        self.written: list[tuple[str, Document]] = []
+
+    async def answer(self, request: web.Request) -> web.Response:
+        if request.method != "GET":
+            self.written.append((request.path, await request.json()))
+            return web.json_response({})
+        is_pod = "/pods/" in request.path
+        return web.json_response(self.pod if is_pod else {"metadata": {"name": "made"}})
+
+
+def test_devices_wait_until_the_claim_is_made():
+    server = Claims()
+    kind = next(each for each in source_kinds() if each.resource == "resourceclaims")
+    allocation = {"devices": {"results": [{"device": "gpu-0"}]}}
+    claim = {"metadata": {"name": "p-gpu-x7"}, "status": {"allocation": allocation}}
+    operation = AllocateClaim(kind, "default/p-gpu-x7", claim, "p", "n1", "gpu")
+
+    async def execute():
+        application = web.Application()
+        application.router.add_route("*", "/{path:.*}", server.answer)
+        runner = web.AppRunner(application)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        address = ClusterAddress(server=f"http://127.0.0.1:{runner.addresses[0][1]}")
+        async with Target(address, "here") as target:
+            await target.execute(operation)
+            await target.pod_changed("default/p", is_gone=False)
+            assert server.written == []
+            made = [{"name": "gpu", "resourceClaimName": "made"}]
+            server.pod["status"] = {"resourceClaimStatuses": made}
+            await target.pod_changed("default/other", is_gone=False)
+            assert server.written == []
+            for _ in range(2):  # the second time nothing is left
+                await target.pod_changed("default/p", is_gone=False)
+        await runner.cleanup()
+
+    asyncio.run(execute())
+    path = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/made"
+    assert [where for where, _ in server.written] == [path, f"{path}/status"]
+    assert server.written[1][1]["status"] == {
+        "allocation": allocation, "reservedFor": [{"resource": "pods", "name": "p", "uid": "own"}],
     }  # fmt: skip

@@ -10,6 +10,7 @@ from podwright.client.cluster import ChangedObject, Meta
 from podwright.objects import SOURCE_UID
 from podwright.sync.change_merge import SourceChange
 from podwright.sync.mirror import (
+    AllocateClaim,
     AllocateExtended,
     BindPod,
     Create,
@@ -351,15 +352,29 @@ def test_a_claim_of_extended_resources_follows_its_pod():
     assert again == claim
 
 
-def test_bindings_of_the_source_bring_the_devices_of_shared_claims():
+def test_bindings_of_the_source_bring_the_devices_of_all_claims():
     mirror = Mirror(SyncPolicies(bound=BoundPods.source))
     made = (claim_of_template(), shared_claim(), claim_of_extended_resources())
     taken(mirror, user(node="", initial=False), *made)
     bound = user("Update", initial=False, extendedResourceClaimStatus=EXTENDED)
-    shared, binding, extended = taken(mirror, bound)
-    assert (shared.key, shared.has_status) == ("default/s", True)
+    gpu, shared, binding, extended = taken(mirror, bound)
+    assert isinstance(gpu, AllocateClaim)
+    assert isinstance(shared, AllocateClaim)
+    assert [(each.key, each.entry, each.node) for each in (gpu, shared)] == [
+        ("default/p-gpu-x7", "gpu", "n1"), ("default/s", "shared", "n1"),
+    ]  # fmt: skip
     assert isinstance(binding, BindPod)
     assert isinstance(extended, AllocateExtended)
+
+
+@pytest.mark.parametrize("claim", [claim_of_template(), shared_claim()])
+def test_devices_that_follow_a_binding_are_allocated_then(claim):
+    mirror = Mirror(SyncPolicies(bound=BoundPods.source))
+    taken(mirror, user(node="", initial=False), user("Update", initial=False))
+    *_, late = taken(mirror, claim)
+    assert isinstance(late, AllocateClaim)
+    assert (late.key, late.pod) == (f"default/{claim.change.meta.name}", "p")
+    assert not any(isinstance(each, AllocateClaim) for each in taken(mirror, claim))
 
 
 def test_claims_of_templates_that_an_earlier_sync_has_created_stay_until_they_are_deleted():
