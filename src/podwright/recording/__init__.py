@@ -4,9 +4,9 @@ The room records the events and actions of a machine, replays them to any time, 
 a past cycle, and writes run folders with tables. It decides nothing: replay lets a machine handle
 the recorded events again.
 
-Start with `decision_log.py` (the log), then `record.py`, `replay.py` and `explain.py`.
-`log_format.py` is the format of the bytes; `run_folder.py`, `run_tables.py` and `tables.py` are
-the results as files and columns.
+Start with `decision_log.py` and `log_reading.py` (the log), then `record.py`, `replay.py` and
+`explain.py`. `log_format.py` is the format of the bytes; `run_folder.py`, `run_manifest.py`,
+`run_tables.py` and `tables.py` are the results as files and columns.
 
 An *entry* is an event with its time and its actions. A *checkpoint* is the state of the machine
 between two events. A *moment* is the state after an event, as `run step` shows it. An attempt is

@@ -6,39 +6,36 @@ a replay only takes longer.
 
 Recording is cheap because it only keeps references to each event and its actions. A log in a
 folder encodes a block of columns every 1,024 events; a log in memory encodes them when it is read.
+
+This module writes a log; `log_reading` reads it.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Final, Self
 
 from podwright._version import __version__
-from podwright.machine import Action, Event, Machine, MachineSnapshot
-from podwright.objects import KubernetesObject, Time, read_time
+from podwright.machine import Action, Event, Machine
+from podwright.objects import KubernetesObject
 from podwright.recording.gc_pause import gc_paused
 from podwright.recording.log_checkpoints import (
     Chain,
     CheckpointIndex,
     CheckpointObjects,
     Missing,
-    Start,
     next_link,
 )
-from podwright.recording.log_events import EventRows, decode_events
+from podwright.recording.log_events import EventRows
 from podwright.recording.log_files import Folder, Frame, Medium, Memory, frames_until
 from podwright.recording.log_format import (
     CHECKPOINT,
     EVENTS,
     HEADER,
     OBJECTS,
-    Entry,
-    EventBlock,
-    EventIndex,
     FrameHead,
     Header,
     LogError,
@@ -48,9 +45,8 @@ from podwright.recording.log_format import (
     deltas,
     encode_frame,
 )
-from podwright.recording.log_objects import ObjectWriter, ReferenceNumbers, decode_objects
-
-_T = TypeVar("_T")
+from podwright.recording.log_objects import ObjectWriter, ReferenceNumbers
+from podwright.recording.log_reading import CHECKPOINTS, LogReading
 
 BLOCK_EVENTS: Final = 1_024
 """Smaller blocks cost more per event; larger ones cost the same, and a crash loses more events."""
@@ -60,10 +56,9 @@ EVENTS_PER_OBJECT: Final = 10
 """A checkpoint refers to every object, so the interval grows with their number. The interval of the
 first one is fixed when it is due, the others when the previous one is written."""
 _EVENTS_BETWEEN_TRIES: Final = 64
-_CHECKPOINTS: Final = (CHECKPOINT, OBJECTS)
 
 
-class DecisionLog:
+class DecisionLog(LogReading):
     """Events and actions of one run; `create` or `open` one.
 
     Only one process may write a log. A driver passes every event of the machine to `append` in
@@ -97,21 +92,18 @@ class DecisionLog:
         pace: Pace,
         waits_for_flush: bool = False,
     ) -> None:
-        self._medium = medium
-        self._frames = frames
+        super().__init__(medium, frames)
         self._is_writable = is_writable
         self.waits_for_flush = waits_for_flush
         self._checkpoint_events = sys.maxsize if waits_for_flush else pace.checkpoint_events
         self._object_events = pace.object_events
         self._compression = pace.compression
         self._unwritten: tuple[FrameHead, bytes] | None = None
-        self._first = 0
         self._chain: Chain | None = None
         # The checkpoints written by this object that need no other: all of a log in memory.
         self._whole: set[int] = set()
         self.rows = EventRows()
         self.block_events = min(pace.block_events, self._checkpoint_events)
-        self._flushed = frames[-1].end if frames else 0
         self._checkpoint_due = self._checkpoint_events
 
     @classmethod
@@ -218,7 +210,7 @@ class DecisionLog:
 
     def _restore_writer(self) -> None:
         """Restore the state of a writer at the end of the log."""
-        start = self._start(None, _CHECKPOINTS)
+        start = self._start(None, CHECKPOINTS)
         objects = start.objects
         self.rows.objects = writer = ObjectWriter(start.object_count, objects)
         for entry in self.entries_from(start):
@@ -384,17 +376,6 @@ class DecisionLog:
             self._first = self._frames[1].head.first
         return self._first
 
-    @property
-    def first(self) -> int:
-        """The number of the first event that the log has; others before it were dropped."""
-        return self._first
-
-    @property
-    def first_ns(self) -> int:
-        """The time of the first event that the log has; of the start, without events."""
-        heads = (frame.head for frame in self._frames)
-        return next((head.first_ns for head in heads if head.kind == EVENTS), self.start_ns)
-
     def checkpoint(self, machine: Machine, *, is_whole: bool = False) -> bool:
         """Write a checkpoint of the machine after the last event.
 
@@ -459,141 +440,6 @@ class DecisionLog:
             self._frames.append(self._medium.append(*self._unwritten))
             self._unwritten = None
 
-    # ------------------------------------------------------------ reading
-
-    @property
-    def header(self) -> Header:
-        """The setup of the machine, and the version that recorded it."""
-        return self._read(self._frames[0], Header)
-
-    @property
-    def setup(self) -> Setup:
-        """The setup of the machine."""
-        return self.header.setup
-
-    @property
-    def checkpoints(self) -> tuple[int, ...]:
-        """The numbers of the events before which there is a checkpoint."""
-        return tuple(f.head.first for f in self._frames if f.head.kind == CHECKPOINT)
-
-    @property
-    def unrestorable(self) -> tuple[str, ...]:
-        """The names of the plugins whose state is missing in checkpoints."""
-        frames = (frame for frame in self._frames if frame.head.kind == OBJECTS)
-        parts = (self._read(frame, Missing, part=2) for frame in frames)
-        return tuple(sorted({name for part in parts for name in part.plugins}))
-
-    @property
-    def ends(self) -> tuple[int, ...]:
-        """The resume points: the numbers of events at which a block ends."""
-        return tuple(dict.fromkeys(frame.end for frame in self._frames))
-
-    def entries(self, first: int = 0, end: int | None = None) -> Iterator[Entry]:
-        """Yield the events from one number on, in order, up to another one."""
-        for entry in self.entries_from(self._start(first, _CHECKPOINTS)):
-            if end is not None and entry.index >= end:
-                return
-            if entry.index >= first:
-                yield entry
-
-    def start(self, index: int | None = None) -> Start:
-        """Return the last checkpoint before an event.
-
-        Parameters
-        ----------
-        index : int, optional
-            The number of the event; None is the end.
-        """
-        return self._start(index, (CHECKPOINT,))
-
-    def _start(self, index: int | None, kinds: tuple[int, ...]) -> Start:
-        self._flush_to_read()
-        for place in range(len(self._frames) - 1, -1, -1):
-            frame = self._frames[place]
-            is_before = index is None or frame.head.first <= index
-            # Nothing is known of the events that were dropped.
-            is_first = self._first > 0 and place == 1
-            if frame.head.kind in kinds and (is_before or is_first):
-                is_whole = frame.head.kind == CHECKPOINT
-                snapshot = self._read(frame, MachineSnapshot, part=2) if is_whole else None
-                objects, chain = self._known_at(place)
-                return Start(
-                    frame.head.first,
-                    snapshot,
-                    objects,
-                    place + 1,
-                    known_count=len(objects),
-                    object_count=chain.object_count,
-                    chain=chain,
-                )
-        return Start(0, None, {}, 1)
-
-    def _known_at(self, place: int) -> tuple[dict[int, KubernetesObject], Chain]:
-        """Return the objects that a checkpoint refers to."""
-        index = self._read(self._frames[place], CheckpointIndex)
-        block = self._read(self._frames[place], CheckpointObjects, part=1)
-        chain, left = block.chain, block.chain.before
-        found = dict(decode_objects(block.objects, {}))
-        while left:
-            place -= 1
-            if self._frames[place].head.kind in _CHECKPOINTS:
-                block = self._read(self._frames[place], CheckpointObjects, part=1)
-                found.update(decode_objects(block.objects, {}))
-                left -= 1
-        return {number: found[number] for number in accumulate(index.numbers)}, chain
-
-    def entries_from(self, start: Start) -> Iterator[Entry]:
-        """Yield the events after a start, in order."""
-        self._flush_to_read()
-        objects = start.objects
-        objects.update(start.given)
-        for frame in self._frames[start.frame_index :]:
-            yield from self._entries_of(frame, objects, start.given)
-
-    def follow(self) -> Iterator[tuple[Entry, tuple[str, ...]] | None]:
-        """Yield all events, each with the pods whose cycles ended in it, and None at the end.
-
-        After None, the next item is the first of the events that were appended meanwhile, or None
-        again; the iterator never ends.
-        """
-        place, objects = 1, dict[int, KubernetesObject]()
-        while True:
-            self._flush_to_read()
-            for frame in self._frames[place:]:
-                ended: dict[int, list[str]] = {}
-                if frame.head.kind == EVENTS:
-                    columns = self._read(frame, EventIndex)
-                    for at, pod in zip(columns.cycle_places, columns.cycle_pods, strict=True):
-                        ended.setdefault(frame.head.first + at, []).append(pod)
-                for entry in self._entries_of(frame, objects, {}):
-                    yield entry, tuple(ended.get(entry.index, ()))
-                place += 1
-            yield None
-
-    def _entries_of(
-        self,
-        frame: Frame,
-        objects: dict[int, KubernetesObject],
-        given: Mapping[int, KubernetesObject],
-    ) -> Iterator[Entry]:
-        """Yield the events of a frame, and update the objects that later ones refer to."""
-        if frame.head.kind == EVENTS:
-            index = self._read(frame, EventIndex)
-            block = self._read(frame, EventBlock, part=1)
-            yield from decode_events(
-                index, block, frame.head.first, objects, source=self._medium.source
-            )
-        elif frame.head.kind in _CHECKPOINTS:
-            passed = self._read(frame, CheckpointIndex)
-            for number, obj in decode_objects(passed.objects, objects):
-                # An object that the caller gave for a number stays.
-                objects.setdefault(number, obj)
-            # Later events do not refer to objects that the checkpoint does not list.
-            known = {number: objects[number] for number in accumulate(passed.numbers)}
-            objects.clear()
-            objects.update(given)
-            objects.update(known)
-
     def objects(self) -> dict[int, KubernetesObject]:
         """Return the objects that have a number, by number.
 
@@ -602,64 +448,9 @@ class DecisionLog:
         """
         return self.rows.objects.known()
 
-    def cycles_of(self, pod: str) -> list[int]:
-        """Return the numbers of the events in which scheduling cycles of one pod ended."""
-        return [index for index, name in self.cycles() if name == pod]
-
-    def cycles(self) -> Iterator[tuple[int, str]]:
-        """Yield the number of each event in which a scheduling cycle ended, with the pod."""
-        self._flush_to_read()
-        for frame in self._frames:
-            if frame.head.kind == EVENTS:
-                columns = self._read(frame, EventIndex)
-                for place, pod in zip(columns.cycle_places, columns.cycle_pods, strict=True):
-                    yield frame.head.first + place, pod
-
-    def __repr__(self) -> str:
-        return f"<DecisionLog: {len(self)} events>"
-
-    @property
-    def start_ns(self) -> int:
-        """The start of the run: that of the setup, or else the time of its first event kept."""
-        return self.setup.start_ns or (self.time_of(self.first) if self.first < len(self) else 0)
-
-    def read_time(self, at: Time, what: str = "at") -> int:
-        """Return a time in nanoseconds since 1970; durations are relative to the start.
-
-        Raises
-        ------
-        InputError
-            If it is not a time.
-        """
-        return read_time(at, what, start_ns=self.start_ns)
-
-    def index_at(self, at: Time) -> int:
-        """Return the number of the first event after a time."""
-        at_ns = at if type(at) is int else self.read_time(at)
-        self._flush_to_read()
-        index = 0
-        for frame in self._frames:
-            head = frame.head
-            if head.kind != EVENTS or head.first_ns > at_ns:
-                continue
-            index = head.first + head.count
-            if head.last_ns > at_ns:
-                times = accumulate(self._read(frame, EventIndex).times)
-                index = head.first + sum(now_ns <= at_ns for now_ns in times)
-        return index
-
-    def time_of(self, index: int) -> int:
-        """Return the time of the event of a number."""
-        self._flush_to_read()
-        for frame in self._frames:
-            if frame.head.kind == EVENTS and frame.head.first <= index < frame.end:
-                return sum(self._read(frame, EventIndex).times[: index - frame.head.first + 1])
-        raise IndexError(f"there is no event {index}; there are {len(self)}")
-
     def _flush_to_read(self) -> None:
         if len(self.rows) or self._unwritten is not None:
             self.flush()
 
-    def _read(self, frame: Frame, cls: type[_T], *, part: int = 0) -> _T:
-        payload = self._medium.read(frame)
-        return decode_payload(payload, frame.head, cls, part=part, source=self._medium.source)
+    def __repr__(self) -> str:
+        return f"<DecisionLog: {len(self)} events>"
