@@ -381,3 +381,62 @@ def test_times_of_two_clusters_are_aligned(modules, other, is_clock, ranges):
 @pytest.mark.parametrize(("took", "pause"), [(5, 500), (249, 500), (3000, 6000)])
 def test_slow_replies_are_requested_less_often(modules, took, pause):
     assert modules(["model"], "(took) => m.pauseAfter(took, 500)", took) == pause
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("4", 4), ("1.5Ki", 1536), ("500m", 0.5), ("2k", 2000), ("1E", 1e18), ("12e3", 12000)],
+)
+def test_the_value_of_a_quantity(modules, text, value):
+    assert modules(["format"], "(text) => m.quantityValue(text)", text) == value
+
+
+def _partitioned_card():
+    """Return the slices of a card of two parts, which two halves share, and one without parts."""
+    pool = {"name": "n", "generation": 1, "resourceSliceCount": 2}
+    head = {"driver": "gpu.example.com", "nodeName": "n", "pool": pool}
+
+    def consuming(name, parts):
+        taken = {"counterSet": "card", "counters": {"parts": {"value": parts}}}
+        return {"name": name, "consumesCounters": [taken]}
+
+    counters = [{"name": "card", "counters": {"parts": {"value": "2"}}}]
+    devices = [consuming("card", "2"), consuming("half-0", "1"), consuming("half-1", "1")]
+    return [
+        {"spec": head | {"sharedCounters": counters}},
+        {"spec": head | {"devices": [*devices, {"name": "other"}]}},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("allocated", "more", "free"),
+    [
+        pytest.param((), {}, ["card", "half-0", "half-1", "other"], id="nothing is allocated"),
+        pytest.param(("card",), {}, ["other"], id="the card leaves no half"),
+        pytest.param(
+            ("half-0",), {}, ["half-1", "other"], id="a half leaves the other, not the card"
+        ),
+        pytest.param(
+            ("card",),
+            {"adminAccess": True},
+            ["half-0", "half-1", "other"],
+            id="by an administrator",
+        ),
+    ],
+)
+def test_a_device_is_free_only_if_its_counters_suffice(modules, allocated, more, free):
+    results = [
+        {"driver": "gpu.example.com", "pool": "n", "device": name} | more for name in allocated
+    ]
+    claim = {
+        "metadata": {"namespace": "default", "name": "c"},
+        "status": {"allocation": {"devices": {"results": results}}},
+    }
+    found = modules(
+        ["node_devices"],
+        "(slices, claims) => m.deviceRows(slices, claims)"
+        ".filter(({ isFree }) => isFree).map(({ name }) => name)",
+        _partitioned_card(),
+        [claim],
+    )
+    assert found == free

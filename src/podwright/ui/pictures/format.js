@@ -13,6 +13,15 @@ export function bytesText(bytes) {
   return `${rounded(value)}${BINARY[unit]}`;
 }
 
+const EXPONENTS = { n: -9, u: -6, m: -3, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
+const POWERS_OF_1024 = { Ki: 1, Mi: 2, Gi: 3, Ti: 4, Pi: 5, Ei: 6 };
+
+/** Returns the value of a quantity of the API, such as 1536 for 1.5Ki; NaN if it is none. */
+export function quantityValue(text) {
+  const [, number, suffix = ""] = /^([-+]?[\d.]+(?:[eE][-+]?\d+)?)([KMGTPE]i|[numkMGTPE])?$/.exec(String(text)) ?? [];
+  return Number(number) * (suffix in POWERS_OF_1024 ? 1024 ** POWERS_OF_1024[suffix] : 10 ** (EXPONENTS[suffix] ?? 0));
+}
+
 /** Returns milli-CPU as a quantity: 500m, 4, 2.5. */
 export function cpuText(milliCpu) {
   return Math.abs(milliCpu) < 1000 && milliCpu !== 0 ? `${Math.round(milliCpu)}m` : rounded(milliCpu / 1000);

@@ -203,13 +203,13 @@ class NodeInspector extends PwElement {
 
   #devices() {
     if (model().isPast || !this.devices?.length) return null;
-    const free = this.devices.filter(({ claims }) => !claims.length).length;
-    const rows = this.devices.slice(0, PODS_SHOWN).map(({ name, pool, driver, details, taints, claims }) =>
+    const free = this.devices.filter(({ isFree }) => isFree).length;
+    const rows = this.devices.slice(0, PODS_SHOWN).map(({ name, pool, driver, details, taints, claims, isFree }) =>
       h(
         "tr",
         {},
         h("td", {}, h("span", { class: "mono", title: `pool ${pool}, driver ${driver}` }, name), taints.map((taint) => h("div", { class: "tag warn" }, taint)), details ? h("div", { class: "small muted" }, details) : null),
-        h("td", {}, claims.length ? claims.map(({ claim }) => h("div", { class: "name" }, claim)) : h("span", { class: "muted" }, "free")),
+        h("td", {}, claims.length ? claims.map(({ claim }) => h("div", { class: "name" }, claim)) : h("span", { class: "muted" }, isFree ? "free" : "not enough counters left")),
         h("td", {}, claims.flatMap(({ pods }) => pods).map((pod) => h("div", {}, podLink(pod)))),
       ),
     );
