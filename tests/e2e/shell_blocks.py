@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from tests.e2e.waiting import until
 from tests.test_docs import FENCE, read
+from tests.waiting import until
 
 CLUSTER = "podwright up"
 ENDLESS = (CLUSTER, "podwright sync", "podwright scheduler", "podwright page")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tests.e2e.command_line import NODES, pod
 from tests.e2e.test_cli import examples
-from tests.e2e.waiting import until
 from tests.e2e_real.cluster_processes import embedded
+from tests.waiting import until
 
 OFF = ("--no-scheduler", "--no-controllers", "--no-lifecycle")
 PODWRIGHT = Path(sys.executable).with_name("podwright")

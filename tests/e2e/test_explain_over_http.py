@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 from tests.e2e.test_up import PODWRIGHT, up
-from tests.e2e.waiting import until
 from tests.test_docs import COMPILING, FENCE, SAVE_AS, commands_in, is_as_shown, read
+from tests.waiting import until
 
 pytestmark = pytest.mark.e2e
 

@@ -13,8 +13,8 @@ import yaml
 from tests.e2e.command_line import NODES
 from tests.e2e.test_live_scheduler import OFF, scheduling
 from tests.e2e.test_sync import PODS, new_pod, node_of, send, server_of
-from tests.e2e.waiting import until
 from tests.e2e_real.cluster_processes import embedded
+from tests.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.share]
 

@@ -19,8 +19,8 @@ from tests.e2e.command_line import NODES, run
 from tests.e2e.forgetful_proxy import forgetful
 from tests.e2e.read_only_proxy import read_only
 from tests.e2e.test_sync import PODS, new_pod, node_of, send, server_of
-from tests.e2e.waiting import until
 from tests.e2e_real.cluster_processes import embedded
+from tests.waiting import until
 from typer.testing import CliRunner
 
 from podwright.cli import app

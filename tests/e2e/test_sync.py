@@ -16,8 +16,8 @@ import pytest
 import yaml
 from tests.e2e.command_line import NODES, pod, run
 from tests.e2e.read_only_proxy import read_only
-from tests.e2e.waiting import until
 from tests.e2e_real.cluster_processes import embedded
+from tests.waiting import until
 
 from podwright.objects import SOURCE_UID
 

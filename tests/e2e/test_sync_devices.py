@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.e2e.command_line import NODES
 from tests.e2e.test_sync import PODS, new_pod, node_of, send, server_of, syncing
-from tests.e2e.waiting import until
 from tests.e2e_real.cluster_processes import embedded
+from tests.waiting import until
 
 DEVICES = """
 ---

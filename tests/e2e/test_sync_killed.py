@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from tests.e2e.command_line import NODES
 from tests.e2e.test_sync import OFF, PODS, new_pod, send, server_of, syncing
-from tests.e2e.waiting import until
 from tests.e2e_real.cluster_processes import embedded
+from tests.waiting import until
 
 from podwright.objects import SOURCE_UID
 

@@ -19,7 +19,7 @@ import pytest
 import yaml
 from tests.e2e.command_line import ROOT, run
 from tests.e2e.test_cli import examples
-from tests.e2e.waiting import SECONDS_MAX, until
+from tests.waiting import SECONDS_MAX, until
 
 PODWRIGHT = Path(sys.executable).with_name("podwright")
 PODS = "/api/v1/namespaces/default/pods"

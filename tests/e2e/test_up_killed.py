@@ -12,7 +12,7 @@ import time
 
 import pytest
 from tests.e2e.test_up import PODS, pod, up
-from tests.e2e.waiting import until
+from tests.waiting import until
 
 KILLS = 50
 KILLS_IN_CI = 2

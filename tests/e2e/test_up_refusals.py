@@ -10,7 +10,7 @@ import sys
 import pytest
 from tests.e2e.command_line import run
 from tests.e2e.test_up import PODS, PODWRIGHT, pod, up
-from tests.e2e.waiting import SECONDS_MAX
+from tests.waiting import SECONDS_MAX
 
 FILE_BYTES_MAX = 16_384
 

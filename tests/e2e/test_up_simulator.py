@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.e2e.command_line import ROOT, run
 from tests.e2e.test_up import PODS, Up, pod
-from tests.e2e.waiting import SECONDS_MAX
+from tests.waiting import SECONDS_MAX
 
 SIMULATOR = re.compile(r"API at (http://127\.0\.0\.1:\d+)/api/v1")
 SCRIPT = ROOT / "examples" / "kube-scheduler-simulator" / "call_routes.py"

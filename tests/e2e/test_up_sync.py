@@ -12,9 +12,9 @@ import pytest
 from tests.e2e.command_line import NODES, ROOT, pod, run
 from tests.e2e.read_only_proxy import read_only
 from tests.e2e.test_sync import PODS, new_pod, node_of, send, server_of
-from tests.e2e.waiting import until
 from tests.e2e_real.cluster_processes import embedded
 from tests.test_docs import FENCE
+from tests.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.share]
 

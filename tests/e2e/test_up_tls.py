@@ -13,7 +13,7 @@ import pytest
 import yaml
 from tests.e2e.command_line import run
 from tests.e2e.test_up import Up, pod, up
-from tests.e2e.waiting import SECONDS_MAX
+from tests.waiting import SECONDS_MAX
 
 from podwright.apiserver.certificates import Authority, kept_certificates
 

@@ -11,9 +11,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import yaml
-from tests.e2e.waiting import until
 from tests.real_parts.binaries import find, kwok_stages
 from tests.real_parts.control_plane import running
+from tests.waiting import until
 
 ADDRESS = re.compile(r"at (http\S+)\. ")
 START_SECONDS_MAX = 120

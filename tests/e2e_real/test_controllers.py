@@ -7,8 +7,8 @@ import re
 import time
 
 import pytest
-from tests.e2e.waiting import until
 from tests.e2e_real.cluster_processes import controller_manager, embedded, kubectl
+from tests.waiting import until
 
 pytestmark = pytest.mark.e2e
 

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.e2e.waiting import until
 from tests.e2e_real.cluster_processes import kubectl, upstream
 from tests.e2e_real.test_sync import add_nodes, apply, pod, pods
+from tests.waiting import until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import pairwise
 
 import pytest
@@ -16,10 +15,9 @@ from tests.test_docs import (
     is_as_shown,
     read,
 )
+from tests.waiting import until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.share]
-
-SECONDS_MAX = 30
 
 
 def sessions():
@@ -41,6 +39,20 @@ def sessions():
     return found
 
 
+def prints(kubeconfig, arguments, shown):
+    """Run kubectl until it prints what the page shows."""
+    lines = []
+
+    def is_shown():
+        nonlocal lines
+        result = kubectl(kubeconfig, *arguments)
+        lines = [line.rstrip() for line in (result.stdout + result.stderr).splitlines()]
+        return is_as_shown(shown, lines)
+
+    # Events come after the command that leads to them.
+    until(is_shown, pause_seconds=0.3, describe=lambda: (arguments, lines))
+
+
 @pytest.mark.parametrize("number", range(len(sessions())))
 def test_the_commands_print_what_is_shown(tmp_path, number, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -53,12 +65,4 @@ def test_the_commands_print_what_is_shown(tmp_path, number, monkeypatch):
         assert is_as_shown(printed, (tmp_path / "up.log").read_text().splitlines())
         for command, shown in others:
             arguments = command.removeprefix("$ kubectl ").split(" ")
-            deadline = time.monotonic() + SECONDS_MAX
-            while True:
-                result = kubectl(kubeconfig, *arguments)
-                lines = [line.rstrip() for line in (result.stdout + result.stderr).splitlines()]
-                # Events come after the command that leads to them.
-                if is_as_shown(shown, lines) or time.monotonic() > deadline:
-                    break
-                time.sleep(0.3)
-            assert is_as_shown(shown, lines), (command, lines)
+            prints(kubeconfig, arguments, shown)

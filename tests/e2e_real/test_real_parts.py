@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.e2e.waiting import until
 from tests.e2e_real.cluster_processes import controller_manager, embedded, kubectl, scheduler
+from tests.waiting import until
 
 pytestmark = pytest.mark.e2e
 

@@ -7,11 +7,11 @@ import re
 
 import pytest
 import yaml
-from tests.e2e.waiting import until
 from tests.e2e_real.audit import Requests, audited, own_kubeconfig
 from tests.e2e_real.cluster_processes import kubectl
 from tests.e2e_real.test_rights import DEPLOY, GROUP_FLAGS, GROUP_KIND, podwright
 from tests.e2e_real.test_sync import add_nodes, apply
+from tests.waiting import until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.e2e.forgetful_proxy import forgetful
-from tests.e2e.waiting import until
 from tests.e2e_real.audit import Requests, Right, audited, own_kubeconfig
 from tests.e2e_real.cluster_processes import embedded, kubectl
 from tests.e2e_real.test_sync import add_nodes, apply, pod, pods, running
+from tests.waiting import until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

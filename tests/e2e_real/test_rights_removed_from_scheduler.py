@@ -13,7 +13,6 @@ import msgspec
 import pytest
 import yaml
 from tests.e2e.forgetful_proxy import forgetful
-from tests.e2e.waiting import until
 from tests.e2e_real.audit import Requests, Right, audited, own_kubeconfig
 from tests.e2e_real.cluster_processes import kubectl
 from tests.e2e_real.test_removed_rules import rights_in_force
@@ -33,6 +32,7 @@ from tests.e2e_real.test_rights import (
     with_groups,
 )
 from tests.e2e_real.test_sync import add_nodes, apply, running
+from tests.waiting import until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

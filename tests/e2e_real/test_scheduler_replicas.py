@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.e2e.forgetful_proxy import forgetful
-from tests.e2e.waiting import until
 from tests.e2e_real.audit import Requests, audited, own_kubeconfig
 from tests.e2e_real.cluster_processes import kubectl
 from tests.e2e_real.test_sync import NODES, apply, node, pod, pods
+from tests.waiting import until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.e2e.waiting import until
 from tests.e2e_real.cluster_processes import embedded, kubeconfig_of, kubectl, upstream
 from tests.real_parts import control_plane
+from tests.waiting import until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 

@@ -20,9 +20,9 @@ from urllib.parse import urlsplit
 
 import pytest
 import yaml
-from tests.e2e.waiting import until
 from tests.e2e_real.cluster_processes import embedded, kubectl, kwok, process, upstream
 from tests.e2e_real.test_sync import node, pod
+from tests.waiting import until
 
 from podwright.objects import SOURCE_UID
 

@@ -8,8 +8,8 @@ import urllib.request
 from contextlib import contextmanager
 
 import yaml
-from tests.e2e.waiting import until
 from tests.ui.installed import installed_command, installed_environment
+from tests.waiting import until
 
 SECONDS_MAX = 180
 ADDRESS = re.compile(r"Kubernetes API at (https?://\S+:\d+)\. ")

@@ -9,7 +9,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from tests.e2e.command_line import ROOT
 from tests.test_docs import FENCE
 from tests.ui.installed import installed_command, installed_environment
 from tests.ui.served import SECONDS_MAX, up
+from tests.waiting import until
 
 pytestmark = pytest.mark.ui
 
@@ -162,12 +162,12 @@ def demo_sync(tmp_path):
     with log.open("w") as output:
         process = subprocess.Popen(command, stdout=output, stderr=output, cwd=tmp_path)
     try:
-        deadline = time.monotonic() + SECONDS_MAX
-        while not (found := re.search(r"^B: .*, page: (\S+)$", log.read_text(), re.MULTILINE)):
+
+        def served_page():
             assert process.poll() is None, log.read_text()
-            assert time.monotonic() < deadline, log.read_text()
-            time.sleep(0.1)
-        yield found[1]
+            return re.search(r"^B: .*, page: (\S+)$", log.read_text(), re.MULTILINE)
+
+        yield until(served_page, SECONDS_MAX, describe=log.read_text)[1]
     finally:
         process.send_signal(signal.SIGINT)
         process.wait(SECONDS_MAX)

@@ -1,9 +1,9 @@
 """The pages of the runs, driven as a person would."""
 
 import pytest
-from tests.e2e.waiting import until
 from tests.ui.requests import request
 from tests.ui.served import SECONDS_MAX, up
+from tests.waiting import until
 
 import podwright as pw
 from podwright.objects import decode

@@ -7,7 +7,7 @@ import json
 import threading
 
 import pytest
-from tests.e2e.waiting import until
+from tests.waiting import until
 
 from podwright.api.endpoints import HttpRequest, ServerOptions, User, static_tokens
 from podwright.apiserver import Application, Cluster, ClusterClock, ClusterOptions, TurnLoop

@@ -5,7 +5,7 @@ import json
 import socket
 
 import pytest
-from tests.e2e.waiting import until
+from tests.waiting import until
 
 from podwright.apiserver import serving
 from podwright.apiserver.serving import KEEP_ALIVE_SECONDS

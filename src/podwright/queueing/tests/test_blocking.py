@@ -6,7 +6,7 @@ from itertools import count
 from time import time_ns
 
 import pytest
-from tests.e2e.waiting import until
+from tests.waiting import until
 
 from podwright.queueing import SECOND_NS, QueueSettings, SchedulingQueue
 from podwright.queueing.blocking import BlockingQueue, QueueClosed
