@@ -26,6 +26,7 @@ from podwright.devices import (
     MissingClaimError,
     claim_name,
     claims_of_pod,
+    readiness,
     requests_of,
 )
 from podwright.framework import (
@@ -34,12 +35,12 @@ from podwright.framework import (
     extended_requests,
     in_memory_claim,
 )
-from podwright.objects import DeviceTaint, pending_requests
+from podwright.objects import DeviceTaint, node_selector, pending_requests
 
 if TYPE_CHECKING:
     from podwright.config import Gates
     from podwright.devices import Choice, Pool, SliceDevice
-    from podwright.objects import Pod, ResourceClaim
+    from podwright.objects import NodeSelector, Pod, ResourceClaim
 
 _MOST_STEPS = 20_000
 _ORDER = (NOT_SELECTED, TAINTED, CONSTRAINT, NO_COUNTERS, NO_CAPACITY, IN_USE)
@@ -141,6 +142,7 @@ class DeviceRefusals:
             claims = []
         self.claims: Final = [claim for claim in claims if claim.status.allocation is None]
         """The claims without devices yet; empty if one of the pod's claims does not exist."""
+        self._allocated_claims = [claim for claim in claims if claim.status.allocation is not None]
         self._pod = pod
         self._extended = _backed_resources(pod, cluster) if "DRAExtendedResource" in gates else ()
         # By the extended resources that devices provide: the claim, and its mappings by request.
@@ -162,6 +164,23 @@ class DeviceRefusals:
     def backing_classes(self) -> list[str]:
         """Return the classes that back the extended resources that the pod requests."""
         return [self._cluster.device_classes.class_of(name) for name in self._extended]
+
+    def unavailable(self, name: str) -> list[str]:
+        """Return why a node cannot use the claims that have devices already."""
+        nodes = self._cluster.nodes
+        node = nodes.objects[nodes.slot_of[name]] if name in nodes.slot_of else None
+        labels = {} if node is None else node.metadata.labels
+        texts = []
+        for claim in self._allocated_claims:
+            allocation = claim.status.allocation
+            assert allocation is not None, "claims without devices are not among them"
+            failure = readiness(claim).failure if self._settings.features.binding_conditions else ""
+            selector = allocation.node_selector
+            if failure:
+                texts.append(f"claim {claim_name(claim)}: {failure}")
+            elif selector is not None and not node_selector(selector).matches(name, labels):
+                texts.append(f"claim {claim_name(claim)} has devices {_where(selector)}")
+        return texts
 
     def of_node(self, name: str) -> NodeRefusals:
         """Return what a search on a node refuses; nothing if all claims are satisfied."""
@@ -399,6 +418,14 @@ def taint_text(taint: DeviceTaint) -> str:
     """Return a taint as kubectl writes it."""
     value = f"={taint.value}" if taint.value else ""
     return f"{taint.key}{value}:{taint.effect}"
+
+
+def _where(selector: NodeSelector) -> str:
+    """Return the nodes of an allocation in words."""
+    terms = selector.node_selector_terms
+    fields = terms[0].match_fields if len(terms) == 1 else ()
+    names = fields[0].values if len(fields) == 1 else ()
+    return f"of node {names[0]}" if len(names) == 1 else "for other nodes"
 
 
 def _is_satisfied(choice: Choice, device_count: int, reasons: Sequence[str]) -> bool:

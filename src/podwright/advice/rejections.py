@@ -54,6 +54,7 @@ class NearNode(msgspec.Struct, frozen=True, kw_only=True):
 
 _DEVICES = "DynamicResources"
 _NOT_ALLOCATED = "cannot allocate all claims"
+_NOT_AVAILABLE = "resourceclaim not available on the node"
 _MOST_WITH_DEVICES = 20
 """Of so many nodes the devices are searched again; each costs a search."""
 
@@ -159,14 +160,18 @@ def nearest_nodes(
 
 
 def _with_devices(near: NearNode, refusals: DeviceRefusals) -> NearNode:
-    """Return a node with the devices that it refuses."""
+    """Return a node with the devices that it refuses, and the claims that it cannot use."""
     found = refusals.of_node(near.node)
-    summary = refusals.summary(found)
-    if not summary:
+    in_words = {
+        _NOT_AVAILABLE: refusals.unavailable(near.node) if _NOT_AVAILABLE in near.lacks else [],
+        _NOT_ALLOCATED: refusals.summary(found),
+    }
+    details = [text for texts in in_words.values() for text in texts]
+    if not details:
         return near
-    lacks = [text for text in near.lacks if text != _NOT_ALLOCATED]
+    lacks = [text for text in near.lacks if not in_words.get(text)]
     return msgspec.structs.replace(
-        near, lacks=(*lacks, *summary), devices=refusals.refusals_in_words(found)
+        near, lacks=(*lacks, *details), devices=refusals.refusals_in_words(found)
     )
 
 

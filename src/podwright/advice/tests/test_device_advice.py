@@ -572,3 +572,66 @@ def test_a_class_without_remedy_is_a_limit(name: str, models: tuple[str, ...], l
     assert found.remedies == ()
     assert limit in found.limits[0]
     assert found.limits[1] == f"DeviceClass {name} does not exist; the cluster has gpu"
+
+
+def _allocated(node_fields: Document, **status: Any) -> Object:
+    """Return claim c with device d0 of the nodes with some fields."""
+    result = {
+        "request": "gpu",
+        "driver": _DRIVER,
+        "pool": "n",
+        "device": "d0",
+        "bindingConditions": ["attached"],
+        "bindingFailureConditions": ["failed"],
+    }
+    allocation = {
+        "devices": {"results": [result]},
+        "nodeSelector": {"nodeSelectorTerms": [node_fields]},
+    }
+    spec = {"devices": {"requests": [_request()]}}
+    return _object("ResourceClaim", "c", spec, status={"allocation": allocation} | status)
+
+
+_FAILED = {
+    "driver": _DRIVER,
+    "pool": "n",
+    "device": "d0",
+    "conditions": [
+        {
+            "type": "failed",
+            "status": "True",
+            "reason": "NoCable",
+            "message": "no cable",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        }
+    ],
+}
+
+
+def _in(key: str, value: str) -> Document:
+    return {"key": key, "operator": "In", "values": [value]}
+
+
+@pytest.mark.parametrize(
+    ("claim", "lacks"),
+    [
+        pytest.param(
+            _allocated({"matchFields": [_in("metadata.name", "m")]}),
+            "claim default/c has devices of node m",
+            id="of another node",
+        ),
+        pytest.param(
+            _allocated({"matchExpressions": [_in("rack", "a")]}),
+            "claim default/c has devices for other nodes",
+            id="of nodes with a label",
+        ),
+        pytest.param(
+            _allocated({"matchFields": [_in("metadata.name", "n")]}, devices=[_FAILED]),
+            'claim default/c: device binding failed: claim=c, reason=NoCable, message="no cable"',
+            id="a failure",
+        ),
+    ],
+)
+def test_a_claim_that_the_node_cannot_use_is_named(claim: Object, lacks: str) -> None:
+    _, near, _ = _explained(_devices("new"), claim)
+    assert near[0].lacks == (lacks,)
