@@ -127,8 +127,9 @@ def test_cards_can_be_added_to_a_cluster_that_was_started_without(tmp_path):
         assert cluster.end() == 0
 
 
-def test_without_controllers_cards_are_not_accepted_and_then_ignored(tmp_path):
-    with up(tmp_path, "--nodes", "1", "--no-controllers") as cluster:
+@pytest.mark.parametrize("option", ["--no-controllers", "--no-lifecycle"])
+def test_where_others_take_a_part_only_kinds_of_upstream_are_served(tmp_path, option):
+    with up(tmp_path, "--nodes", "1", option) as cluster:
         status, found = cluster.send("GET", KINDS)
         assert (status, found["items"]) == (200, [])
         assert cluster.end() == 0

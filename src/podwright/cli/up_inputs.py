@@ -55,7 +55,7 @@ def inputs_of(
     *,
     nodes: int,
     has_storage_class: bool,
-    has_controllers: bool,
+    has_drivers: bool,
     store: ObjectStore,
     start_ns: int,
 ) -> Inputs:
@@ -70,8 +70,10 @@ def inputs_of(
         How many equal nodes to create besides.
     has_storage_class : bool
         Whether to create a default StorageClass at the first start, unless the files have classes.
-    has_controllers : bool
-        Whether controllers run, among them the simulated drivers that publish DeviceCards.
+    has_drivers : bool
+        Whether controllers and kubelets are simulated, and with them the drivers that publish
+        DeviceCards. Where others take a part, only upstream's kinds are served, unless the files
+        have cards: kubectl then prints what it prints on upstream's control plane.
     store : ObjectStore
         Of the cluster; empty at its first start.
     start_ns : int
@@ -86,8 +88,7 @@ def inputs_of(
     is_new = not store.kinds()
     has_classes = any(kind_of(obj) == _STORAGE_CLASS for obj in loaded.objects)
     classes = [standard_storage_class()] if has_storage_class and is_new and not has_classes else []
-    # Without controllers nothing would publish cards that are added later.
-    has_cards = has_controllers or any(map(is_cards, loaded.objects))
+    has_cards = has_drivers or any(map(is_cards, loaded.objects))
     kinds = [device_cards_kind()] if has_cards else []
     sourced = [
         entry

@@ -153,7 +153,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
             setup,
             nodes=options.nodes,
             has_storage_class=options.has_controllers and not options.filling.source,
-            has_controllers=options.has_controllers,
+            has_drivers=options.has_controllers and options.has_lifecycle,
             store=store,
             start_ns=start_ns,
         )
