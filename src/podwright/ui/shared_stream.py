@@ -33,7 +33,8 @@ class SharedStream:
     open_stream : callable
         Opens the stream; raises `UnreachableServer`.
     open_beside : callable, optional
-        Opens another stream, whose events are added. A snapshot replaces those before it.
+        Opens another stream, whose events are added. It is opened after each snapshot, so that
+        pages which receive the snapshot receive all of its events.
     retry_seconds : float
         How long to wait before the stream is opened again.
     kept_bytes_max : int
@@ -53,7 +54,8 @@ class SharedStream:
         self._retry_seconds = retry_seconds
         self._kept_bytes_max = kept_bytes_max
         self._pages = 0
-        self._reading: list[asyncio.Task[None]] = []
+        self._reading: asyncio.Task[None] | None = None
+        self._reading_beside: asyncio.Task[None] | None = None
         self._restart()
 
     def _restart(self) -> None:
@@ -64,10 +66,8 @@ class SharedStream:
     async def events(self) -> AsyncGenerator[bytes, None]:
         """Yield the events for one page, several of them as one value if it is slow."""
         self._pages += 1
-        if not self._reading:
-            self._reading.append(asyncio.ensure_future(self._read()))
-            if self._open_beside is not None:
-                self._reading.append(asyncio.ensure_future(self._read_beside(self._open_beside)))
+        if self._reading is None:
+            self._reading = asyncio.ensure_future(self._read())
         generation, position = self._generation, 0
         try:
             while True:
@@ -83,9 +83,10 @@ class SharedStream:
         finally:
             self._pages -= 1
             if not self._pages:
-                for task in self._reading:
-                    task.cancel()
-                self._reading = []
+                if self._reading is not None:
+                    self._reading.cancel()
+                    self._reading = None
+                self._close_beside()
                 self._restart()
 
     async def _read(self) -> None:
@@ -94,10 +95,21 @@ class SharedStream:
                 async with self._open_stream() as parts:
                     await self._read_events(parts)
             except UnreachableServer as error:
+                self._close_beside()
                 event = _disconnected(str(error))
                 if self._events[-1:] != [event]:
                     self._add(event)
                 await asyncio.sleep(self._retry_seconds)
+
+    def _open_beside_again(self) -> None:
+        self._close_beside()
+        if self._open_beside is not None:
+            self._reading_beside = asyncio.ensure_future(self._read_beside(self._open_beside))
+
+    def _close_beside(self) -> None:
+        if self._reading_beside is not None:
+            self._reading_beside.cancel()
+            self._reading_beside = None
 
     async def _read_beside(self, open_stream: OpenStream) -> None:
         while True:
@@ -117,6 +129,7 @@ class SharedStream:
                     self._events = []
                     self._generation += 1
                     followed_bytes = 0
+                    self._open_beside_again()
                 else:
                     followed_bytes += len(event)
                 self._add(event + _END)

@@ -181,3 +181,27 @@ def test_events_beside_are_added_and_go_on_after_a_failure():
         await page.aclose()
 
     asyncio.run(check())
+
+
+def test_each_snapshot_is_followed_by_all_events_beside():
+    async def check():
+        source, beside = Source(), Source()
+        stream = SharedStream(source.open, beside.open, retry_seconds=0)
+        first = stream.events()
+        beside.write(b"event: nodes\n\n")
+        source.write(SNAPSHOT % 1)
+        received = await anext(first)
+        while received != SNAPSHOT % 1 + b"event: nodes\n\n":
+            received += await anext(first)
+        source.write(SNAPSHOT % 2)
+        assert await anext(first) == SNAPSHOT % 2
+        await settle()
+        assert beside.opened == 2, "once for each snapshot"
+        beside.write(b"event: nodes\n\n")
+        await settle()
+        second = stream.events()
+        assert await anext(second) == SNAPSHOT % 2 + b"event: nodes\n\n"
+        await first.aclose()
+        await second.aclose()
+
+    asyncio.run(check())
