@@ -39,6 +39,26 @@ def test_a_custom_kind_is_named_once_with_its_place(write, command):
     assert warnings == [f"warning: {files}: document 4 (line {warnings_line()}): {WARNING}"]
 
 
+TAINT_RULE = """---
+apiVersion: resource.k8s.io/v1beta2
+kind: DeviceTaintRule
+metadata: {name: broken}
+spec: {deviceSelector: {pool: p}, taint: {key: k, effect: NoSchedule}}
+"""
+
+
+@pytest.mark.parametrize("command", ["schedule", "simulate", "explain web -f"])
+def test_a_kind_whose_feature_gate_is_off_is_reported(write, command):
+    files = write("cluster.yaml", NODES + pod("web", "1") + TAINT_RULE)
+    warnings = [line for line in run(f"{command} {files}").stderr.splitlines() if "warning" in line]
+    assert warnings == [
+        f"warning: {files}: document 4 (line {warnings_line()}): DeviceTaintRule broken: needs the"
+        " feature gate DRADeviceTaintRules, which is off"
+    ]
+    gates = "--feature-gates DRADeviceTaintRules=true"
+    assert "which is off" not in run(f"{command} {files} {gates}").stderr
+
+
 def warnings_line() -> int:
     before = NODES + pod("web", "1") + "---\n"
     return before.count("\n") + 1

@@ -34,6 +34,7 @@ from podwright.files import (
     LoadedObjects,
     PartialObjects,
     count_openb_gpus,
+    disabled_fields,
     load_bytes,
     missing_classes,
 )
@@ -141,6 +142,7 @@ def read_inputs(files: Sequence[str], setup: Setup, *, has_both: bool = False) -
     print_warnings(loaded.warnings)
     if setup.validate is ValidationName.warn:
         print_warnings(map(str, missing))
+    print_warnings(disabled_fields(loaded.sourced, inputs.gates))
     warn_of_kinds(loaded)
     return inputs
 

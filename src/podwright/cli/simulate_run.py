@@ -53,7 +53,13 @@ from podwright.cli.simulate_report import print_evictions, print_report, warning
 from podwright.config import (
     format_duration,
 )
-from podwright.files import LoadedObjects, PartialObjects, load_bytes, numbered_lines
+from podwright.files import (
+    LoadedObjects,
+    PartialObjects,
+    disabled_fields,
+    load_bytes,
+    numbered_lines,
+)
 from podwright.objects import FieldError, InputError, Pod
 from podwright.recording import (
     InputFile,
@@ -329,6 +335,7 @@ def _read(options: SimulateOptions) -> tuple[RunOptions, Inputs, Manifest]:
         collected.raise_all()
     assert inputs is not None, "no inputs and no error"
     print_warnings((*loaded.warnings, *inputs.warnings))
+    print_warnings(disabled_fields(loaded.sourced, read.gates))
     for warning in warnings_of_review(inputs.review):
         print_message(f"warning: {warning}")
     warn_of_kinds(loaded, {(stage.group, stage.kind) for stage in inputs.stages})

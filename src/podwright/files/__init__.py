@@ -18,6 +18,7 @@ objects), then `record.py`.
 
 from podwright.files.document_cache import DocumentCache
 from podwright.files.documents import Place, Watch
+from podwright.files.gated_fields import disabled_fields
 from podwright.files.manifests import (
     STDIN_SOURCE,
     LoadedObjects,
@@ -84,6 +85,7 @@ __all__ = [
     "added_line",
     "change_line",
     "count_openb_gpus",
+    "disabled_fields",
     "encode_snapshot",
     "file_lines",
     "is_in_every_cluster",
