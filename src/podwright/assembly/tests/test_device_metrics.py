@@ -14,6 +14,7 @@ from podwright.machine import (
     Bind,
     CallDone,
     CycleDue,
+    EmitEvent,
     Event,
     ObjectPut,
     TimerFired,
@@ -40,14 +41,18 @@ def _object(kind: str, name: str, spec: Document) -> Object:
     return decode({"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec})
 
 
-class _Cluster:
+class DrivenCluster:
     """A machine, and the minimum that executes its actions."""
 
-    def __init__(self, *, conditions: str = "", refuses_claims: bool = False) -> None:
+    def __init__(
+        self, *, conditions: str = "", message: str = "m", refuses_claims: bool = False
+    ) -> None:
         registry = Registry()
         self.machine = build_machine(effective_configuration(None, registry), registry)
         self.now_ns = 1_700_000_000 * _SECOND_NS
         self.conditions = conditions
+        self.message = message
+        self.events: list[tuple[str, str, str]] = []
         self.refuses_claims = refuses_claims
         self.wake_ns = 0
         self.bound: list[str] = []
@@ -69,6 +74,8 @@ class _Cluster:
                 self.wake_ns = action.due_ns
             elif isinstance(action, WriteResourceClaim):
                 waiting.extend(self.machine.handle(self._write(action), self.now_ns))
+            elif isinstance(action, EmitEvent):
+                self.events.append((action.reason, action.action, action.note))
             elif hasattr(action, "call"):
                 if isinstance(action, Bind):
                     self.bound.append(action.node)
@@ -88,7 +95,8 @@ class _Cluster:
     def report(self) -> None:
         """Set the condition of the allocated device, as its driver does."""
         claim = self.machine.cluster.devices.claims["default/c"]
-        condition = {"type": self.conditions, "status": "True", "reason": "R", "message": "m"}
+        condition = {"type": self.conditions, "status": "True", "reason": "R"}
+        condition["message"] = self.message
         device = {"driver": _DRIVER, "pool": "n", "device": "d0", "conditions": [condition]}
         document = claim.raw | {"status": claim.raw["status"] | {"devices": [device]}}
         changed = decode(document)
@@ -115,7 +123,7 @@ def _pod(**spec: Any) -> Object:
     return decode_pod(document)
 
 
-def _claimed(cluster: _Cluster) -> None:
+def schedule_claimed(cluster: DrivenCluster) -> None:
     exactly = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}
     devices = {"requests": [{"name": "r", "exactly": exactly}]}
     cluster.send(ObjectPut(_object("ResourceClaim", "c", {"devices": devices})))
@@ -135,8 +143,8 @@ def _claimed(cluster: _Cluster) -> None:
 def test_waits_for_binding_conditions_are_counted(
     condition: str, status: str, waited_s: str
 ) -> None:
-    cluster = _Cluster(conditions=condition)
-    _claimed(cluster)
+    cluster = DrivenCluster(conditions=condition)
+    schedule_claimed(cluster)
     assert cluster.metrics("scheduler_dra_bindingconditions") == []
     cluster.report()
     ends = cluster.now_ns + 700 * _SECOND_NS
@@ -152,15 +160,15 @@ def test_waits_for_binding_conditions_are_counted(
 
 
 def test_devices_without_binding_conditions_are_not_counted() -> None:
-    cluster = _Cluster()
-    _claimed(cluster)
+    cluster = DrivenCluster()
+    schedule_claimed(cluster)
     assert cluster.bound == ["n"]
     assert cluster.metrics("scheduler_dra_bindingconditions") == []
 
 
 @pytest.mark.parametrize(("refuses_claims", "status"), [(False, "success"), (True, "failure")])
 def test_claims_for_extended_resources_are_counted(refuses_claims: bool, status: str) -> None:
-    cluster = _Cluster(refuses_claims=refuses_claims)
+    cluster = DrivenCluster(refuses_claims=refuses_claims)
     requests = {"cpu": "1", "a.com/gpu": "1"}
     container = {"name": "main", "resources": {"requests": requests, "limits": requests}}
     cluster.send(ObjectPut(_pod(containers=[container])))
