@@ -206,7 +206,9 @@ def test_the_clock_is_controlled_by_a_command(tmp_path):
 
 def test_a_clock_of_no_cluster_is_one_line(tmp_path):
     missing = tmp_path / "missing"
-    assert "cannot be read" in run(f"clock show --kubeconfig {missing}", status=2).stderr
+    assert (
+        "there is no such kubeconfig" in run(f"clock show --kubeconfig {missing}", status=2).stderr
+    )
     result = run("clock pause --server http://127.0.0.1:1", status=3)
     assert "cannot be reached" in result.stderr
     assert "Traceback" not in result.stderr
