@@ -28,7 +28,8 @@ def outputs_without_controllers(folder: Path) -> tuple[list[Output], list[Output
 
     Commands that wait for a controller are left out.
     """
-    lines = [line for line in commands() if not line.startswith("~ wait deployment/")]
+    of_controllers = ("~ wait deployment/", "~ wait pod -l job-name=")
+    lines = [line for line in commands() if not line.startswith(of_controllers)]
     with upstream(folder / "upstream", controllers=None) as kubeconfig:
         expected = _outputs(kubeconfig, lines)
     options = ("--no-lifecycle", "--no-controllers")
