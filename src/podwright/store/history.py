@@ -171,10 +171,7 @@ class History:
         Expired
             Changes after the version were discarded.
         """
-        changes = self.since(version, kind, limit)
-        if not changes or changes[-1].version <= horizon:
-            return changes
-        return changes[: bisect_right(changes, horizon, key=_version_of)]
+        return self._between(version, min(horizon, self.current), kind, limit)
 
     def since(
         self, version: int, kind: GroupKind | None, limit: int | None = None
@@ -186,19 +183,28 @@ class History:
         Expired
             Changes after the version were discarded.
         """
+        return self._between(version, self.current, kind, limit)
+
+    def _between(
+        self, version: int, until: int, kind: GroupKind | None, limit: int | None
+    ) -> Sequence[Change]:
         if version < self.oldest:
             raise Expired(version, oldest=self.oldest, current=self.current)
-        if version >= self.current:
+        if version >= until:
             return ()
+        log: Sequence[Change]
         if kind is None:
             # Versions have no gaps: the change of version v is at index v - oldest - 1.
-            start = version - self.oldest
-            return self._changes[start : None if limit is None else start + limit]
-        log = self._log_of(kind)
-        if not log or log[-1].version <= version:
-            return ()
-        start = bisect_right(log, version, key=_version_of)
-        return log[start : None if limit is None else start + limit]
+            log, start, end = self._changes, version - self.oldest, until - self.oldest
+        else:
+            log = self._log_of(kind)
+            if not log or log[-1].version <= version:
+                return ()
+            start = bisect_right(log, version, key=_version_of)
+            end = len(log)
+            if log[-1].version > until:
+                end = bisect_right(log, until, start, key=_version_of)
+        return log[start : end if limit is None else min(end, start + limit)]
 
     def _log_of(self, kind: GroupKind) -> Sequence[Change]:
         logs = self._of_kind

@@ -64,11 +64,11 @@ class ObjectReader:
         """The version up to which the reader knows all changes."""
         return self._past.until
 
-    def take_up(self) -> None:
-        """Take up the changes since the last call, which may then be discarded."""
-        if not self.is_done and self._found is None:
-            changes = self._history.since(self._past.until, self._kind)
-            self._past.take_up(changes, self._history.current)
+    def take_up(self, until: int) -> None:
+        """Take up the changes up to a version, which may then be discarded."""
+        if until > self.until and not self.is_done and self._found is None:
+            changes = self._history.after(self.until, self._kind, until)
+            self._past.take_up(changes, until)
 
     def read(self, limit: int) -> list[KubernetesObject]:
         """Return the next objects, at most a limit; with conditions there may be none yet."""
@@ -78,7 +78,7 @@ class ObjectReader:
             return found
         if self.is_done:
             return []
-        self.take_up()
+        self.take_up(self._history.current)
         has_conditions = self._query.has_conditions
         examined_max = EXAMINED_MAX if has_conditions else limit
         examined = list(islice(self._keys(), examined_max))

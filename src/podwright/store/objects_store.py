@@ -517,8 +517,8 @@ class ObjectStore:
         oldest = min(before, self._history.current)
         if oldest > self._history.oldest:
             for reader in self._readers:
-                if reader.until < oldest:
-                    reader.take_up()
+                # No further: lists of many clients that read slowly would hold this commit.
+                reader.take_up(oldest)
             discarded = self._history.until(oldest)
             if self._journal is not None:
                 self._journal.discard(oldest, discarded, self._times.trim())

@@ -64,6 +64,20 @@ def test_a_reader_returns_the_list_of_its_version_although_history_is_discarded(
     assert store.oldest_version > reader.version
 
 
+def test_a_commit_gives_a_reader_that_waits_only_the_changes_that_it_discards(store):
+    for number in range(2_000):
+        store.create(a_pod(f"p{number:04}"), NOW)
+    reader = store.reader(Pod)
+    for number in range(2_000):
+        store.delete(Pod, f"default/p{number:04}", NOW, grace_seconds=0)
+    store.compact(reader.version + 100)
+    assert reader.until == store.oldest_version == reader.version + 100
+    store.compact(reader.version + 300)
+    assert reader.until == reader.version + 300
+    found = [pod.name for part in reader.parts(500) for pod in part]
+    assert found == [f"p{number:04}" for number in range(2_000)]
+
+
 def test_initial_events_show_one_version_although_history_is_discarded():
     store = WritableStore(window=4)
     for number in range(30):
