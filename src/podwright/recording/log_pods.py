@@ -16,6 +16,7 @@ read back as in the older version.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any, Final, TypeAlias, cast
 
 import msgspec
@@ -46,6 +47,8 @@ _SAME: Final = (UNCHANGED, UNCHANGED, UNCHANGED, UNCHANGED, UNCHANGED, UNCHANGED
 _BOUND: Final[PodShape] = (VERSION_ONLY, BOTH, *_SAME)
 _BOUND_BUT_IN_DOCUMENT: Final[PodShape] = (VERSION_ONLY, SPEC_ONLY, *_SAME)
 _KEPT_PARTS: Final = 16_384
+_FORGOTTEN_MAX: Final = 2_048
+"""How many parts are forgotten at once: all of them together hold a server for 20 ms."""
 OWNERS: Final = "managedFields"
 """The field of the metadata that `DecisionLog.omit_owners` leaves out."""
 _replace = msgspec.structs.replace
@@ -159,11 +162,13 @@ class PodRows:
         return PodRow(pod, outline, source, metadata_part, spec_cell, status_cell)
 
     def forget_parts(self) -> None:
-        """Forget shared statuses, and the known parts if there are too many."""
+        """Forget shared statuses, and the oldest known parts if there are too many."""
         self._shared.clear()
-        if len(self._parts) > _KEPT_PARTS:
-            self._parts.clear()
-            self._unnamed.clear()
+        excess = len(self._parts) - _KEPT_PARTS
+        if excess > 0:
+            for part in list(islice(self._parts, min(excess, _FORGOTTEN_MAX))):
+                del self._parts[part]
+                self._unnamed.pop(part, None)
 
     def _part(self, part: object) -> bytes:
         encoded = ENCODER.encode(part)
