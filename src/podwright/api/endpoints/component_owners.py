@@ -13,7 +13,7 @@ from typing import Any, Final
 from podwright.api.create_update import Scope
 from podwright.api.endpoints.field_management import FieldManagement
 from podwright.api.endpoints.resources import Resource, Resources
-from podwright.api.endpoints.write import completed
+from podwright.api.endpoints.sent_objects import completed
 from podwright.api.scheduler_requests import USER as SCHEDULER_USER
 from podwright.objects import Document, KubernetesObject, encode
 from podwright.patching import with_update_as_apply

@@ -15,6 +15,7 @@ import msgspec
 from podwright.api.bootstrap_objects import SYSTEM_PRIORITY_CLASSES
 from podwright.api.deletion import FOREGROUND, ORPHAN, Propagation
 from podwright.api.endpoints import strategies
+from podwright.api.endpoints.admission_attributes import attributes_of
 from podwright.api.endpoints.bodies import read_object, type_meta
 from podwright.api.endpoints.calls import Backend, Call
 from podwright.api.endpoints.custom_resources import (
@@ -36,7 +37,6 @@ from podwright.api.endpoints.responses import (
     parts_of,
 )
 from podwright.api.endpoints.status_errors import bad_request, conflict, forbidden, success
-from podwright.api.endpoints.write import attributes_of
 from podwright.objects import KubernetesObject
 from podwright.schema import decode
 from podwright.store import Stored

@@ -31,6 +31,7 @@ from podwright.api.endpoints.options import WriteOptions, write_options
 from podwright.api.endpoints.request import HttpReply, HttpRequest
 from podwright.api.endpoints.resources import Resource
 from podwright.api.endpoints.responses import object_reply
+from podwright.api.endpoints.sent_objects import check_name, completed, in_namespace, no_name
 from podwright.api.endpoints.shown_patches import (
     of_other_kind,
     shown_applied,
@@ -44,14 +45,7 @@ from podwright.api.endpoints.status_errors import (
     unsupported_content_type,
     unsupported_media_type,
 )
-from podwright.api.endpoints.write import (
-    check_name,
-    check_no_uid,
-    completed,
-    in_namespace,
-    no_name,
-    update_document,
-)
+from podwright.api.endpoints.update import check_no_uid, update_document
 from podwright.objects import Document
 from podwright.patching import (
     ApplyConflictError,

@@ -10,14 +10,15 @@ from typing import cast
 import msgspec
 
 from podwright.api.binding import binding_error, bound
+from podwright.api.endpoints.admission_attributes import attributes_of
 from podwright.api.endpoints.calls import Backend, Call, find
 from podwright.api.endpoints.options import WriteOptions, write_options
 from podwright.api.endpoints.registry_keys import precondition_failed
 from podwright.api.endpoints.request import HttpReply
 from podwright.api.endpoints.resources import Resource
 from podwright.api.endpoints.responses import object_reply
+from podwright.api.endpoints.sent_objects import body_of, in_namespace
 from podwright.api.endpoints.status_errors import bad_request, conflict, success
-from podwright.api.endpoints.write import attributes_of, body_of, in_namespace
 from podwright.objects import Document, Pod
 from podwright.schema import decode
 

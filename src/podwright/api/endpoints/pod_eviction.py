@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
+from podwright.api.endpoints.admission_attributes import attributes_of
 from podwright.api.endpoints.bodies import (
     StrictDecodingError,
     TypeMismatchError,
@@ -25,6 +26,7 @@ from podwright.api.endpoints.options import (
 )
 from podwright.api.endpoints.request import HttpReply
 from podwright.api.endpoints.responses import object_reply
+from podwright.api.endpoints.sent_objects import in_namespace
 from podwright.api.endpoints.status_errors import (
     ApiError,
     bad_request,
@@ -32,7 +34,6 @@ from podwright.api.endpoints.status_errors import (
     success,
     too_many_requests,
 )
-from podwright.api.endpoints.write import attributes_of, in_namespace
 from podwright.api.eviction import VIOLATION, Eviction, decide_eviction, with_disruption_target
 from podwright.objects import Document, Pod, PodDisruptionBudget
 from podwright.schema import built_in, decode

@@ -9,11 +9,12 @@ from typing import Final
 
 import msgspec
 
+from podwright.api.endpoints.admission_attributes import attributes_of
 from podwright.api.endpoints.calls import Backend, Call
 from podwright.api.endpoints.field_management import manager_of
 from podwright.api.endpoints.options import WriteOptions, write_options
 from podwright.api.endpoints.resources import Resource
-from podwright.api.endpoints.write import attributes_of, body_of, in_namespace
+from podwright.api.endpoints.sent_objects import body_of, in_namespace
 from podwright.objects import Document
 
 _SYSTEM_METADATA: Final = frozenset(

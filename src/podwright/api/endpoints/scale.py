@@ -27,9 +27,10 @@ from podwright.api.endpoints.patch import (
 from podwright.api.endpoints.request import HttpReply
 from podwright.api.endpoints.resources import Resource
 from podwright.api.endpoints.responses import object_reply
+from podwright.api.endpoints.sent_objects import body_of, check_name, in_namespace
 from podwright.api.endpoints.shown_patches import shown_applied
 from podwright.api.endpoints.status_errors import bad_request, internal, invalid
-from podwright.api.endpoints.write import body_of, check_name, in_namespace, update_document
+from podwright.api.endpoints.update import update_document
 from podwright.objects import (
     Document,
     LabelSelector,

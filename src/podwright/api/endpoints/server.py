@@ -32,12 +32,13 @@ from podwright.api.authorization import (
     RoleResolver,
     authorizer_chain,
 )
-from podwright.api.endpoints import delete, read, subresources, write
+from podwright.api.endpoints import delete, read, subresources
 from podwright.api.endpoints.access_reviews import allows_approval
 from podwright.api.endpoints.authentication import Authenticator, TokenLookup
 from podwright.api.endpoints.authorization import access_of, impersonated, rejection
 from podwright.api.endpoints.calls import Backend, Call
 from podwright.api.endpoints.component_owners import ComponentOwners
+from podwright.api.endpoints.create import create
 from podwright.api.endpoints.custom_resources import Definitions
 from podwright.api.endpoints.discovery import Discovery
 from podwright.api.endpoints.event_expiry import DEFAULT_TTL_NS, EventExpiry
@@ -55,6 +56,7 @@ from podwright.api.endpoints.prepared_creates import TEMPLATES_MAX, CreateTempla
 from podwright.api.endpoints.request import HttpReply, HttpRequest
 from podwright.api.endpoints.resources import DEFAULT_GROUP_VERSIONS, Resource, Resources
 from podwright.api.endpoints.responses import error_reply
+from podwright.api.endpoints.sent_objects import completed
 from podwright.api.endpoints.server_writes import ServerStatusWrites
 from podwright.api.endpoints.service_account_tokens import ServiceAccountTokens
 from podwright.api.endpoints.service_allocation import ServiceAllocations
@@ -71,6 +73,7 @@ from podwright.api.endpoints.status_errors import (
     unknown_path,
     unknown_resource,
 )
+from podwright.api.endpoints.update import update
 from podwright.api.endpoints.watch import Watch, watch
 from podwright.api.resource_storage import ResourceStorage
 from podwright.api.users import ANONYMOUS, User
@@ -81,7 +84,7 @@ Handler: TypeAlias = Callable[[Backend, Call], HttpReply | Watch | Steps]
 
 _OBJECT_HANDLERS: Final[dict[str, Handler]] = {
     "get": read.get,
-    "update": write.update,
+    "update": update,
     "patch": patch,
     "delete": delete.delete,
     "watch": watch,
@@ -89,7 +92,7 @@ _OBJECT_HANDLERS: Final[dict[str, Handler]] = {
 _COLLECTION_HANDLERS: Final[dict[str, Handler]] = {
     "list": read.list_objects,
     "watch": watch,
-    "create": write.create,
+    "create": create,
     "deletecollection": delete.delete_collection,
 }
 _ALL_NAMESPACES: Final = frozenset({"list", "watch"})
@@ -184,7 +187,7 @@ class ApiServer:
             authorizer=self._authorizers,
             resources=self.resources,
             type_of=lambda resource: fields.type_of(self._served(resource)),
-            completed=lambda resource, document: write.completed(self._served(resource), document),
+            completed=lambda resource, document: completed(self._served(resource), document),
         )
         self.component_owners = ComponentOwners(self.resources, fields)
         admission = AdmissionChain(options.admission(context))

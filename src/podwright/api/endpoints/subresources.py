@@ -25,7 +25,7 @@ from podwright.api.endpoints.request import HttpReply
 from podwright.api.endpoints.responses import object_reply
 from podwright.api.endpoints.scale import get_scale, patch_scale, update_scale
 from podwright.api.endpoints.status_errors import ApiError, bad_request
-from podwright.api.endpoints.write import update
+from podwright.api.endpoints.update import update
 
 Handler: TypeAlias = Callable[[Backend, Call], HttpReply]
 
