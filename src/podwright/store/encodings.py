@@ -6,7 +6,6 @@ values share a `TextForm`, so that only these values are kept for each.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
@@ -20,6 +19,9 @@ costs what its bytes cost."""
 
 _ENTRY_BYTES: Final = 200
 """What a kept document takes besides its text: a tuple, the head of the text, and its place."""
+
+_KEPT_SHARE: Final = 63 / 64
+"""What is left of the most bytes when the oldest encodings are released: a millisecond's work."""
 
 _FORMS_MAX: Final = 1_024
 _OWNERS: Final = "managedFields"
@@ -83,8 +85,8 @@ class Encodings:
         # By the id() of each section, which the value keeps alive; no form until they occur again.
         self._forms: dict[tuple[object, ...], tuple[_Sections, TextForm | None]] = {}
         # By the id() of a document; the value keeps the document alive, so its id is not reused.
-        # In order of age; the first entry of a plain dictionary is behind all deleted ones.
-        self._kept: OrderedDict[int, _Kept] = OrderedDict()
+        # In order of age.
+        self._kept: dict[int, _Kept] = {}
 
     def of(self, document: Document) -> bytes:
         """Return a stored document, which never changes, as JSON."""
@@ -147,9 +149,19 @@ class Encodings:
     def _keep(self, kept: _Kept) -> None:
         self._kept[id(kept[0])] = kept
         self._bytes += len(kept[2]) + _ENTRY_BYTES
-        while self._bytes > self._max_bytes:
-            _, (_, _, oldest) = self._kept.popitem(last=False)
+        if self._bytes > self._max_bytes:
+            self._release_oldest()
+
+    def _release_oldest(self) -> None:
+        # Many at once: the first entry of a dictionary is found behind all deleted ones.
+        released = []
+        for address, (_, _, oldest) in self._kept.items():
+            if self._bytes <= self._max_bytes * _KEPT_SHARE:
+                break
+            released.append(address)
             self._bytes -= len(oldest) + _ENTRY_BYTES
+        for address in released:
+            del self._kept[address]
 
     def peek(self, document: Document) -> bytes:
         """Return a stored document as JSON without keeping it, for long lists."""

@@ -7,6 +7,7 @@ read up to the horizon `durable`, which is `current` except while writes are com
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
 from operator import attrgetter
@@ -124,7 +125,7 @@ class History:
         self.current = oldest
         self.durable = oldest
         self._changes: list[Change] = []
-        self._sizes: list[int] = []
+        self._sizes = array("q")
         self.size_bytes = 0
         self._of_kind: dict[GroupKind, list[Change]] = {}
         self._sorted_until = oldest
