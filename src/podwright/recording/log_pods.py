@@ -178,17 +178,19 @@ class PodRows:
         return None if section is None else self._part(section)
 
     def _metadata(self, metadata: ObjectMeta, section: _Section) -> tuple[int, bytes | None]:
+        if section is not None and _has_names(section, metadata):
+            unnamed = {**section, **_UNNAMED}
+            if self.omits_owners:
+                unnamed.pop(OWNERS, None)
+            part = self._part(unnamed)
+            if part not in self._unnamed:
+                self._unnamed[part] = _metadata_of(unnamed)
+            # Only if reading the section gives the same typed metadata: a driver may change either.
+            if self._unnamed[part] == _replace(metadata, name="", uid="", resource_version=""):
+                return DOCUMENT, part
         if self.omits_owners and section is not None and OWNERS in section:
             section = {key: one for key, one in section.items() if key != OWNERS}
-        if section is None or not _has_names(section, metadata):
-            return WRITTEN, self._optional(section)
-        part = self._part({**section, **_UNNAMED})
-        if part not in self._unnamed:
-            self._unnamed[part] = _metadata_of(section)
-        # Only if reading the section gives the same typed metadata: a driver may change either.
-        if self._unnamed[part] == _replace(metadata, name="", uid="", resource_version=""):
-            return DOCUMENT, part
-        return WRITTEN, self._part(section)
+        return WRITTEN, self._optional(section)
 
     def _spec(self, spec: PodSpec, section: _Section) -> SpecCell:
         node = spec.node_name
