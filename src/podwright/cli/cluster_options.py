@@ -6,11 +6,14 @@ import asyncio
 import os
 import signal
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
+
+from podwright.cli.option_groups import OptionGroup
 
 if TYPE_CHECKING:
     from podwright.client.cluster import ClusterAddress, ReadConnection
@@ -79,6 +82,33 @@ Kinds = Annotated[
         show_default=False,
     ),
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConnectionOptions(OptionGroup):
+    """How a cluster is reached."""
+
+    kubeconfig: Kubeconfig = None
+    context: Context = ""
+    server: Server = ""
+
+    def address(self) -> ClusterAddress:
+        """Return the cluster that the options name.
+
+        Raises
+        ------
+        MissingLiveError
+        """
+        return address_of(self.kubeconfig, self.context, self.server)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionOptions(OptionGroup):
+    """Which objects of a cluster are read."""
+
+    namespaces: Namespaces = None
+    selector: LabelSelector = ""
+    kinds: Kinds = ""
 
 
 def names_in(text: str) -> tuple[str, ...]:

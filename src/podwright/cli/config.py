@@ -11,9 +11,7 @@ import typer
 from podwright.cli.options import (
     Gates,
     Plugins,
-    PolicyFile,
-    Provider,
-    Rules,
+    RuleOptions,
     Setup,
     command_app,
     examples,
@@ -59,10 +57,9 @@ def show(
         Path | None,
         typer.Option("--config", "-c", metavar="FILE", help="The same as the argument."),
     ] = None,
+    *,
     plugin: Plugins = None,
-    rules: Rules = None,
-    algorithm_provider: Provider = "",
-    policy: PolicyFile = None,
+    rules: RuleOptions,
     feature_gates: Gates = "",
     output: Annotated[
         ConfigFormat,
@@ -83,9 +80,7 @@ def show(
         config=file or config,
         plugins=tuple(plugin or ()),
         feature_gates=feature_gates,
-        rules=rules,
-        algorithm_provider=algorithm_provider,
-        policy=policy,
+        **rules.values(),
     )
     show_configuration(setup, output=output.value)
 
@@ -101,10 +96,9 @@ def check(
     file: Annotated[
         list[Path], typer.Argument(metavar="FILE", help="Configuration files; - for stdin.")
     ],
+    *,
     plugin: Plugins = None,
-    rules: Rules = None,
-    algorithm_provider: Provider = "",
-    policy: PolicyFile = None,
+    rules: RuleOptions,
     feature_gates: Gates = "",
 ) -> None:
     """Validate configurations as kube-scheduler does, and print all errors.
@@ -119,9 +113,7 @@ def check(
     setup = Setup(
         plugins=tuple(plugin or ()),
         feature_gates=feature_gates,
-        rules=rules,
-        algorithm_provider=algorithm_provider,
-        policy=policy,
+        **rules.values(),
         given=given_on(ctx),
     )
     if not check_configurations(file, setup):

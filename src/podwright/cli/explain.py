@@ -11,21 +11,11 @@ import typer
 from podwright.cli.options import (
     At,
     Config,
-    Gates,
+    FileDecisionOptions,
     Namespace,
-    Offset,
-    OffsetName,
-    OpenbGpus,
     Plugins,
-    PolicyFile,
-    Provider,
-    Rules,
-    Seed,
+    RuleOptions,
     Setup,
-    TieRuleName,
-    Ties,
-    Validate,
-    ValidationName,
     Workers,
     command_app,
     examples,
@@ -61,7 +51,7 @@ class ExplainFormat(StrEnum):
         "podwright explain web --run RUN -o kss",
     )
 )
-def explain(  # noqa: PLR0913, PLR0917 - the options of the command
+def explain(  # noqa: PLR0913 - the options of the command
     ctx: typer.Context,
     pod: Annotated[
         str,
@@ -79,6 +69,7 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
             show_default=False,
         ),
     ] = None,
+    *,
     run: Annotated[
         Path | None,
         typer.Option(
@@ -134,16 +125,9 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
             "--node", metavar="NODE", help="Show this node beside the chosen one. Repeatable."
         ),
     ] = None,
-    rules: Rules = None,
-    algorithm_provider: Provider = "",
-    policy: PolicyFile = None,
+    rules: RuleOptions,
     workers: Workers = 1,
-    seed: Seed = 0,
-    tie_rule: Ties = TieRuleName.drawn,
-    preemption_offset: Offset = OffsetName.drawn,
-    feature_gates: Gates = "",
-    validate: Validate = ValidationName.strict,
-    openb_gpus: OpenbGpus = None,
+    decisions: FileDecisionOptions,
     output: Annotated[
         ExplainFormat,
         typer.Option(
@@ -197,15 +181,8 @@ def explain(  # noqa: PLR0913, PLR0917 - the options of the command
     setup = Setup(
         config=config,
         plugins=tuple(plugin or ()),
-        seed=seed,
-        tie_rule=tie_rule,
-        preemption_offset=preemption_offset,
-        feature_gates=feature_gates,
-        validate=validate,
-        openb_gpus=openb_gpus,
-        rules=rules,
-        algorithm_provider=algorithm_provider,
-        policy=policy,
+        **decisions.values(),
+        **rules.values(),
         workers=workers,
         given=given_on(ctx),
     )

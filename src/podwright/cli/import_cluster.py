@@ -9,12 +9,8 @@ from typing import Annotated
 import typer
 
 from podwright.cli.cluster_options import (
-    Context,
-    Kinds,
-    Kubeconfig,
-    LabelSelector,
-    Namespaces,
-    Server,
+    ConnectionOptions,
+    SelectionOptions,
     names_in,
 )
 from podwright.cli.options import command_app, examples
@@ -38,13 +34,10 @@ class ImportedFormat(StrEnum):
         "podwright import --kinds nodes,pods -o name",
     ),
 )
-def import_cluster(  # noqa: PLR0913, PLR0917 - the options of the command
-    kubeconfig: Kubeconfig = None,
-    context: Context = "",
-    server: Server = "",
-    namespaces: Namespaces = None,
-    selector: LabelSelector = "",
-    kinds: Kinds = "",
+def import_cluster(
+    *,
+    connection: ConnectionOptions,
+    selection: SelectionOptions,
     exclude_running: Annotated[
         bool,
         typer.Option("--exclude-running", help="Leave out pods that have a node."),
@@ -76,14 +69,13 @@ def import_cluster(  # noqa: PLR0913, PLR0917 - the options of the command
 
     Other commands read the result: podwright import | podwright schedule -
     """
-    from podwright.cli.cluster_options import address_of
     from podwright.cli.import_run import run_import
     from podwright.sync import ImportOptions
 
     options = ImportOptions(
-        kinds=names_in(kinds),
-        namespaces=tuple(namespaces or ()),
-        selector=selector,
+        kinds=names_in(selection.kinds),
+        namespaces=tuple(selection.namespaces or ()),
+        selector=selection.selector,
         excludes_running=exclude_running,
     )
-    run_import(address_of(kubeconfig, context, server), options, out=out, output=output.value)
+    run_import(connection.address(), options, out=out, output=output.value)

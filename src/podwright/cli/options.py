@@ -1,6 +1,6 @@
 """The options that several commands share.
 
-Imports nothing of podwright but `usage`, so that a command's `--help` is quick.
+Imports nothing of podwright but `usage` and `option_groups`, so that a command's `--help` is quick.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
+from podwright.cli.option_groups import OptionGroup
 from podwright.cli.usage import V116_PANEL, CommandApp
 
 
@@ -261,7 +262,34 @@ def reject_idle(option: str, other: str, why: str) -> NoReturn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setup:
+class RuleOptions(OptionGroup):
+    """The options that choose the scheduling rules."""
+
+    rules: Rules = None
+    algorithm_provider: Provider = ""
+    policy: PolicyFile = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecisionOptions(OptionGroup):
+    """The options that affect decisions, besides rules, configuration and plugins."""
+
+    seed: Seed = 0
+    tie_rule: Ties = TieRuleName.drawn
+    preemption_offset: Offset = OffsetName.drawn
+    feature_gates: Gates = ""
+    validate: Validate = ValidationName.strict
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileDecisionOptions(DecisionOptions):
+    """The same, for commands that also read the openb trace."""
+
+    openb_gpus: OpenbGpus = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup(FileDecisionOptions, RuleOptions):
     """The options that affect decisions, besides the objects.
 
     Parameters
@@ -274,16 +302,7 @@ class Setup:
 
     config: Path | None = None
     plugins: tuple[Path, ...] = ()
-    seed: int = 0
-    tie_rule: TieRuleName = TieRuleName.drawn
-    preemption_offset: OffsetName = OffsetName.drawn
-    feature_gates: str = ""
-    rules: RuleName | None = None
-    algorithm_provider: str = ""
-    policy: Path | None = None
     workers: int = 1
-    validate: ValidationName = ValidationName.strict
-    openb_gpus: OpenbGpusName | None = None
     given: frozenset[str] = frozenset()
     seeds_names: bool = False
 

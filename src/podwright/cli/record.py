@@ -8,12 +8,8 @@ from typing import Annotated
 import typer
 
 from podwright.cli.cluster_options import (
-    Context,
-    Kinds,
-    Kubeconfig,
-    LabelSelector,
-    Namespaces,
-    Server,
+    ConnectionOptions,
+    SelectionOptions,
     names_in,
 )
 from podwright.cli.options import command_app, examples, given_on, reject_idle, size_in_bytes
@@ -22,15 +18,14 @@ app = command_app()
 
 
 @app.command(epilog=examples("podwright record --path changes.jsonl --duration 5s"))
-def record(  # noqa: PLR0913, PLR0917 - the options of the command
+def record(  # noqa: PLR0913 - the options of the command
     ctx: typer.Context,
     path: Annotated[
         Path,
         typer.Option("--path", metavar="FILE", help="A new file.", show_default=False),
     ],
-    kubeconfig: Kubeconfig = None,
-    context: Context = "",
-    server: Server = "",
+    *,
+    connection: ConnectionOptions,
     duration: Annotated[
         str,
         typer.Option(
@@ -40,9 +35,7 @@ def record(  # noqa: PLR0913, PLR0917 - the options of the command
             show_default=False,
         ),
     ] = "",
-    namespaces: Namespaces = None,
-    selector: LabelSelector = "",
-    kinds: Kinds = "",
+    selection: SelectionOptions,
     resume: Annotated[
         bool,
         typer.Option(
@@ -90,19 +83,18 @@ def record(  # noqa: PLR0913, PLR0917 - the options of the command
         reject_idle("--keep", "without --rotate", "there is one file")
     if resume and rotate is not None:
         reject_idle("--resume", "with --rotate", "a new file begins with all objects")
-    from podwright.cli.cluster_options import address_of
     from podwright.objects import read_duration
 
     seconds = read_duration(duration, "--duration") / 1e9 if duration else None
-    address = address_of(kubeconfig, context, server)
+    address = connection.address()
     from podwright.cli.record_run import RecordOptions, run_record
 
     options = RecordOptions(
         path=path,
         duration_seconds=seconds,
-        namespaces=tuple(namespaces or ()),
-        selector=selector,
-        kinds=names_in(kinds),
+        namespaces=tuple(selection.namespaces or ()),
+        selector=selection.selector,
+        kinds=names_in(selection.kinds),
         resumes=resume,
         is_redacted=redact,
         largest_bytes=rotate or 0,

@@ -9,22 +9,12 @@ import typer
 
 from podwright.cli.options import (
     Config,
+    FileDecisionOptions,
     Files,
-    Gates,
     Namespace,
-    Offset,
-    OffsetName,
-    OpenbGpus,
     Plugins,
-    PolicyFile,
-    Provider,
-    Rules,
-    Seed,
+    RuleOptions,
     Setup,
-    TieRuleName,
-    Ties,
-    Validate,
-    ValidationName,
     Workers,
     command_app,
     examples,
@@ -57,9 +47,10 @@ class ScheduleFormat(StrEnum):
         "      --config examples/plugins/keep_zone.yaml --plugin examples/plugins/keep_zone.py",
     )
 )
-def schedule(  # noqa: PLR0913, PLR0917 - the options of the command
+def schedule(  # noqa: PLR0913 - the options of the command
     ctx: typer.Context,
     files: Files,
+    *,
     config: Config = None,
     plugin: Plugins = None,
     pod: Annotated[
@@ -72,16 +63,9 @@ def schedule(  # noqa: PLR0913, PLR0917 - the options of the command
         ),
     ] = None,
     namespace: Namespace = "",
-    rules: Rules = None,
-    algorithm_provider: Provider = "",
-    policy: PolicyFile = None,
+    rules: RuleOptions,
     workers: Workers = 1,
-    seed: Seed = 0,
-    tie_rule: Ties = TieRuleName.drawn,
-    preemption_offset: Offset = OffsetName.drawn,
-    feature_gates: Gates = "",
-    validate: Validate = ValidationName.strict,
-    openb_gpus: OpenbGpus = None,
+    decisions: FileDecisionOptions,
     output: Annotated[
         ScheduleFormat,
         typer.Option(
@@ -117,15 +101,8 @@ def schedule(  # noqa: PLR0913, PLR0917 - the options of the command
     setup = Setup(
         config=config,
         plugins=tuple(plugin or ()),
-        seed=seed,
-        tie_rule=tie_rule,
-        preemption_offset=preemption_offset,
-        feature_gates=feature_gates,
-        validate=validate,
-        openb_gpus=openb_gpus,
-        rules=rules,
-        algorithm_provider=algorithm_provider,
-        policy=policy,
+        **decisions.values(),
+        **rules.values(),
         workers=workers,
         given=given_on(ctx),
     )

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from podwright.cli.cluster_options import Context, Kubeconfig, Server
+from podwright.cli.cluster_options import ConnectionOptions
 from podwright.cli.options import (
     Gates,
     Plugins,
@@ -27,11 +27,10 @@ app = command_app()
 @app.command(
     epilog=examples("podwright scheduler --dry-run", "podwright scheduler --run decisions")
 )
-def scheduler(  # noqa: PLR0913, PLR0917 - the options of the command
+def scheduler(  # noqa: PLR0913 - the options of the command
     ctx: typer.Context,
-    kubeconfig: Kubeconfig = None,
-    context: Context = "",
-    server: Server = "",
+    *,
+    connection: ConnectionOptions,
     config: Annotated[
         Path | None,
         typer.Option(
@@ -120,7 +119,6 @@ def scheduler(  # noqa: PLR0913, PLR0917 - the options of the command
     as their scheduler. It sets conditions, writes Events, preempts, and binds volumes as
     kube-scheduler does. It runs until it is interrupted.
     """
-    from podwright.cli.cluster_options import address_of
     from podwright.cli.options import reject_idle
 
     given = given_on(ctx)
@@ -132,7 +130,7 @@ def scheduler(  # noqa: PLR0913, PLR0917 - the options of the command
         reject_idle("--rotate", "without --run", "nothing is recorded")
     if keep is not None and rotate is None:
         reject_idle("--keep", "without --rotate", "there is one run")
-    address = address_of(kubeconfig, context, server)
+    address = connection.address()
     from podwright.cli.scheduler_run import LiveOptions, run_scheduler
 
     setup = Setup(

@@ -10,20 +10,10 @@ import typer
 
 from podwright.cli.options import (
     Config,
-    Gates,
-    Offset,
-    OffsetName,
-    OpenbGpus,
+    FileDecisionOptions,
     Plugins,
-    PolicyFile,
-    Provider,
-    Rules,
-    Seed,
+    RuleOptions,
     Setup,
-    TieRuleName,
-    Ties,
-    Validate,
-    ValidationName,
     command_app,
     examples,
     given_on,
@@ -66,7 +56,7 @@ _ALLOWED_WITH_RESUME = {"resume", "output", "short_output", "exit_zero"}
         "podwright simulate examples/simulate --events examples/simulate/day.jsonl --until 24h",
     )
 )
-def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
+def simulate(  # noqa: PLR0913 - the options of the command
     ctx: typer.Context,
     files: Annotated[
         list[str] | None,
@@ -77,6 +67,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
             show_default=False,
         ),
     ] = None,
+    *,
     events: Annotated[
         list[Path] | None,
         typer.Option(
@@ -128,15 +119,8 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
     ] = "",
     config: Config = None,
     plugin: Plugins = None,
-    rules: Rules = None,
-    algorithm_provider: Provider = "",
-    policy: PolicyFile = None,
-    seed: Seed = 0,
-    tie_rule: Ties = TieRuleName.drawn,
-    preemption_offset: Offset = OffsetName.drawn,
-    feature_gates: Gates = "",
-    validate: Validate = ValidationName.strict,
-    openb_gpus: OpenbGpus = None,
+    rules: RuleOptions,
+    decisions: FileDecisionOptions,
     ending: Annotated[
         EndingName,
         typer.Option(
@@ -247,15 +231,8 @@ def simulate(  # noqa: PLR0913, PLR0917 - the options of the command
             setup=Setup(
                 config=config,
                 plugins=tuple(plugin or ()),
-                seed=seed,
-                tie_rule=tie_rule,
-                preemption_offset=preemption_offset,
-                feature_gates=feature_gates,
-                validate=validate,
-                openb_gpus=openb_gpus,
-                rules=rules,
-                algorithm_provider=algorithm_provider,
-                policy=policy,
+                **decisions.values(),
+                **rules.values(),
                 given=given_on(ctx),
                 seeds_names=True,
             ),

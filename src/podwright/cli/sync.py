@@ -9,12 +9,8 @@ from typing import Annotated
 import typer
 
 from podwright.cli.cluster_options import (
-    Context,
-    Kinds,
-    Kubeconfig,
-    LabelSelector,
-    Namespaces,
-    Server,
+    ConnectionOptions,
+    SelectionOptions,
     names_in,
 )
 from podwright.cli.options import command_app, examples
@@ -32,7 +28,7 @@ class BoundName(StrEnum):
 
 
 @app.command(epilog=examples("podwright sync --to podwright.kubeconfig"))
-def sync(  # noqa: PLR0913, PLR0917 - the options of the command
+def sync(  # noqa: PLR0913 - the options of the command
     to: Annotated[
         list[str],
         typer.Option(
@@ -43,12 +39,9 @@ def sync(  # noqa: PLR0913, PLR0917 - the options of the command
             show_default=False,
         ),
     ],
-    kubeconfig: Kubeconfig = None,
-    context: Context = "",
-    server: Server = "",
-    namespaces: Namespaces = None,
-    selector: LabelSelector = "",
-    kinds: Kinds = "",
+    *,
+    connection: ConnectionOptions,
+    selection: SelectionOptions,
     bound: Annotated[
         BoundName,
         typer.Option(
@@ -149,7 +142,7 @@ def sync(  # noqa: PLR0913, PLR0917 - the options of the command
     destination, and later changes follow. New pods are scheduled by the destination, and each pod
     that it places elsewhere than the source is a line on stdout.
     """
-    from podwright.cli.cluster_options import address_of, address_of_target
+    from podwright.cli.cluster_options import address_of_target
     from podwright.objects import read_duration
 
     chosen = {
@@ -162,7 +155,7 @@ def sync(  # noqa: PLR0913, PLR0917 - the options of the command
         raise typer.BadParameter(
             f"cannot be combined with {' or '.join(others)}.", param_hint=f"'{first}'"
         )
-    source = address_of(kubeconfig, context, server)
+    source = connection.address()
     named = [_named(each) for each in to]
     targets = [(name, address_of_target(cluster)) for name, cluster in named]
     if len({name for name, _ in targets}) < len(targets):
@@ -185,9 +178,9 @@ def sync(  # noqa: PLR0913, PLR0917 - the options of the command
     )
     options = SyncOptions(
         policies=policies,
-        namespaces=tuple(namespaces or ()),
-        selector=selector,
-        kinds=names_in(kinds),
+        namespaces=tuple(selection.namespaces or ()),
+        selector=selection.selector,
+        kinds=names_in(selection.kinds),
         duration_seconds=read_duration(duration, "--duration") / 1e9 if duration else None,
     )
     run_sync(source, targets, options)

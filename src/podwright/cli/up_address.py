@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from podwright.apiserver import LOOPBACK, AllowedHosts, TlsData, server_context
+from podwright.cli.up_serving_options import ServingOptions
 from podwright.controllers import SignRequest
 from podwright.objects import PodwrightError
 
@@ -22,28 +23,6 @@ if TYPE_CHECKING:
 
 class MissingTlsError(PodwrightError):
     """TLS is requested, and the package for certificates is not installed."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class AddressOptions:
-    """The options of the command that concern the address.
-
-    Attributes
-    ----------
-    host : str
-        The IP address to listen on.
-    has_tls : bool
-    certificate, key : Path, optional
-        The server's own ones.
-    names : tuple of str
-        Further names and addresses for the certificate that is made.
-    """
-
-    host: str
-    has_tls: bool
-    certificate: Path | None
-    key: Path | None
-    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,13 +61,13 @@ def is_loopback(host: str) -> bool:
 
 
 def endpoint_of(
-    options: AddressOptions, db: Path | None, origins: Collection[str] = ()
+    options: ServingOptions, db: Path | None, origins: Collection[str] = ()
 ) -> Endpoint:
     """Return the endpoint; the certificates of a cluster with a file are kept beside it.
 
     Parameters
     ----------
-    options : AddressOptions
+    options : ServingOptions
     db : Path, optional
         The file of the cluster.
     origins : collection of str
@@ -103,14 +82,14 @@ def endpoint_of(
     ServingError
         Certificates cannot be used.
     """
-    address = ipaddress.ip_address(options.host)
-    host = options.host
+    address = ipaddress.ip_address(options.address)
+    host = options.address
     if address.is_unspecified:
         host = "::1" if address.version == 6 else "127.0.0.1"
-    names = [*options.names, host, *_own_names(options.host)]
-    others = not is_loopback(options.host)
+    names = [*(options.tls_san or ()), host, *_own_names(options.address)]
+    others = not is_loopback(options.address)
     hosts = AllowedHosts(
-        {*LOOPBACK, *names, options.host}, allows_addresses=others, origins=origins
+        {*LOOPBACK, *names, options.address}, allows_addresses=others, origins=origins
     )
     if not options.has_tls:
         return Endpoint(host=host, hosts=hosts)
@@ -133,7 +112,7 @@ def endpoint_of(
         [*sorted(name.strip("[]") for name in LOOPBACK), *names, *SERVICE_NAMES],
     )
     sign = request_signing.RequestSigner(Authority.read(kept.authority, kept.authority_key))
-    certificate, key = options.certificate, options.key
+    certificate, key = options.tls_cert, options.tls_key
     if certificate is None or key is None:
         context = server_context(kept.server, kept.server_key, kept.authority)
         return Endpoint(host=host, hosts=hosts, context=context, tls=_tls_data(kept), sign=sign)
@@ -141,7 +120,7 @@ def endpoint_of(
     context = server_context(certificate, key, kept.authority)
     served = names_of(certificate)
     hosts = AllowedHosts(
-        {*LOOPBACK, *names, options.host, *served}, allows_addresses=others, origins=origins
+        {*LOOPBACK, *names, options.address, *served}, allows_addresses=others, origins=origins
     )
     other = next((name for name in sorted(served) if "*" not in name), "")
     return Endpoint(

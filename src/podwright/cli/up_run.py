@@ -46,9 +46,10 @@ from podwright.cli.console import announce_compilation, print_message, write_at_
 from podwright.cli.inputs import extender_caller, load_plugins, read_inputs, scheduler_options
 from podwright.cli.more_schedulers import more_schedulers
 from podwright.cli.options import Setup
-from podwright.cli.up_address import AddressOptions, Endpoint, endpoint_of
+from podwright.cli.up_address import Endpoint, endpoint_of
 from podwright.cli.up_inputs import add_inputs, check_parts, event_files, inputs_of, stages_of
 from podwright.cli.up_page import PageOptions, open_page, page_of
+from podwright.cli.up_serving_options import ServingOptions
 from podwright.cli.up_shadow import record_in, shadow_feed, write_agreement
 from podwright.cli.up_simulator import SimulatorOptions, simulator_sites
 from podwright.cli.up_sync import Filling, background_of
@@ -84,8 +85,7 @@ class UpOptions:
     more_configs: tuple[Path, ...]
     is_demo: bool
     nodes: int
-    port: int
-    address: AddressOptions
+    serving: ServingOptions
     kubeconfig: Path
     db: Path | None
     record: Path | None
@@ -133,8 +133,8 @@ def run_up(options: UpOptions, setup: Setup) -> None:
     others = more_schedulers(options.more_configs, inputs, setup)
     events = event_files(options.events)
     with ExitStack() as stack:
-        listening = stack.enter_context(bound_socket(options.address.host, options.port))
-        endpoint = endpoint_of(options.address, options.db, options.simulator.origins)
+        listening = stack.enter_context(bound_socket(options.serving.address, options.serving.port))
+        endpoint = endpoint_of(options.serving, options.db, options.simulator.origins)
         address = endpoint.url(listening.getsockname()[1])
         token = _BARE_TOKEN if options.is_bare else secrets.token_urlsafe(24)
         store = stack.enter_context(closing(_store(options, setup)))
@@ -172,7 +172,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
                 has_scheduler=options.has_scheduler,
                 has_controllers=options.has_controllers,
                 has_lifecycle=options.has_lifecycle,
-                address=options.address.host,
+                address=options.serving.address,
                 port=listening.getsockname()[1],
                 sign=endpoint.sign,
                 certificates=endpoint.tls.authority.decode() if endpoint.tls else "",
@@ -263,7 +263,7 @@ def _server_options(options: UpOptions, token: str) -> ServerOptions:
         return bare_options()
     admin = User("admin", "admin-uid", ("system:masters", "system:authenticated"))
     tokens = (static_tokens({token: admin}),)
-    if options.address.has_tls:
+    if options.serving.has_tls:
         return ServerOptions(tokens=tokens, admission=served_plugins)
     # Clients that are built on client-go send no credentials over plain HTTP.
     return ServerOptions(tokens=tokens, anonymous=admin, admission=served_plugins)

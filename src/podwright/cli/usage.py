@@ -19,6 +19,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
+from podwright.cli.option_groups import with_group_options
+
 _AS_CHECKED = (
     (re.compile(r"^Value error, "), ""),
     (re.compile(r"^Input should be a valid integer\b.*"), "must be an integer."),
@@ -171,11 +173,12 @@ def _without_filenames(args: list[str]) -> list[str]:
 
 
 class CommandApp(typer.Typer):
-    """A Typer app whose commands are `PlainCommand`s."""
+    """A Typer app whose commands are `PlainCommand`s and accept groups of options."""
 
     def command(self, name: str | None = None, **settings: Any) -> Any:
         """Add a command, as `typer.Typer.command` does."""
-        return super().command(name, **{"cls": PlainCommand} | settings)
+        add = super().command(name, **{"cls": PlainCommand} | settings)
+        return lambda function: add(with_group_options(function))
 
 
 def _shown(param: Any) -> str:

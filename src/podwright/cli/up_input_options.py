@@ -1,0 +1,176 @@
+"""`podwright up`: the options that name what the cluster contains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from podwright.cli.option_groups import OptionGroup
+from podwright.cli.options import reject_idle
+
+if TYPE_CHECKING:
+    from podwright.cli.up_sync import Filling, ReplayPace
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputOptions(OptionGroup):
+    """What the cluster contains at the start, and what is applied while it runs."""
+
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FILE",
+            help="Manifests, dumps or snapshots of the initial objects; folders of them; - for "
+            "stdin.",
+            show_default=False,
+        ),
+    ] = None
+    snapshot: Annotated[
+        Path | None,
+        typer.Option(
+            "--snapshot",
+            metavar="FILE",
+            help="A snapshot of the initial objects, of kube-scheduler-simulator or podwright.",
+        ),
+    ] = None
+    events: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--events",
+            "-e",
+            metavar="FILE",
+            help="Events to apply while the cluster runs, as for simulate: a record of changes, "
+            'or lines such as {"at": "10m", "drain": "node-1"}. Repeatable.',
+        ),
+    ] = None
+    imported: Annotated[
+        str,
+        typer.Option(
+            "--import",
+            metavar="CLUSTER",
+            help="Read the initial objects of another cluster, as podwright import: cluster:, that "
+            "of the current context; cluster:CONTEXT; or an address that needs no credentials.",
+            show_default=False,
+        ),
+    ] = ""
+    sync: Annotated[
+        str,
+        typer.Option(
+            "--sync",
+            metavar="CLUSTER",
+            help="Follow another cluster, named as for --import: its changes are mirrored, and new "
+            "pods are scheduled here, as with podwright sync.",
+            show_default=False,
+        ),
+    ] = ""
+    sync_policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--sync-policy",
+            metavar="POLICY",
+            help="With --sync: an option of podwright sync, such as bound=none, pod-status, "
+            "follow-labels or exclude-running. Repeatable.",
+            show_default=False,
+        ),
+    ] = None
+    replay: Annotated[
+        Path | None,
+        typer.Option(
+            "--replay",
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="Apply a record of changes while the cluster runs, as podwright replay; --speed "
+            "is its pace.",
+            show_default=False,
+        ),
+    ] = None
+    immediate: Annotated[
+        bool,
+        typer.Option(
+            "--immediate",
+            help="With --replay: apply one change after the other, without waiting.",
+        ),
+    ] = False
+    step: Annotated[
+        bool,
+        typer.Option(
+            "--step",
+            help="With --replay: print each change, and apply it when a line is entered.",
+        ),
+    ] = False
+    demo: Annotated[
+        bool,
+        typer.Option("--demo", help="Create an example cluster with a pending pod."),
+    ] = False
+    nodes: Annotated[
+        int,
+        typer.Option("--nodes", metavar="NUMBER", min=0, help="Create this many equal nodes."),
+    ] = 0
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of what is read at the start, as `read_inputs` takes them."""
+        from podwright.cli.up_inputs import DEMO
+
+        return (
+            *(self.files or ()),
+            *(() if self.snapshot is None else (str(self.snapshot),)),
+            *((DEMO,) if self.demo else ()),
+            *((_cluster_name(self.imported),) if self.imported else ()),
+        )
+
+    def filling(self, *, is_shadow: bool) -> Filling:
+        """Return what fills the cluster while it runs; it has one source.
+
+        Raises
+        ------
+        BadParameter
+            If an option has no effect, or contradicts another one.
+        """
+        from podwright.cli.up_sync import Filling, read_policies
+
+        pace = self._pace()
+        if self.sync_policy and not self.sync:
+            reject_idle("--sync-policy", "without --sync", "no cluster is followed")
+        if self.sync and self.imported:
+            reject_idle("--import", "with --sync", "the objects are read anyway")
+        if self.sync and self.replay is not None:
+            raise typer.BadParameter("cannot be combined with --sync.", param_hint="'--replay'")
+        for name, option in ((self.imported, "--import"), (self.sync, "--sync")):
+            if name and not name.startswith("cluster:") and "://" not in name:
+                raise typer.BadParameter(
+                    f'"{name}" must be cluster:, cluster:CONTEXT or an address such as '
+                    "http://127.0.0.1:8001.",
+                    param_hint=f"'{option}'",
+                )
+        # What is compared is the source's choice, in the source's state.
+        implied = ("bound=source", "pod-status") if is_shadow and self.sync else ()
+        policies = read_policies((*implied, *(self.sync_policy or ())))
+        return Filling(source=self.sync, policies=policies, replay=self.replay, pace=pace)
+
+    def _pace(self) -> ReplayPace:
+        """Return what the changes of a record wait for."""
+        from podwright.cli.up_sync import ReplayPace
+
+        for is_given, option in ((self.immediate, "--immediate"), (self.step, "--step")):
+            if is_given and self.replay is None:
+                reject_idle(option, "without --replay", "no record is applied")
+        if self.immediate and self.step:
+            raise typer.BadParameter("cannot be combined with --step.", param_hint="'--immediate'")
+        if self.step and "-" in (self.files or ()):
+            raise typer.BadParameter(
+                "cannot be combined with a file from stdin.", param_hint="'--step'"
+            )
+        if self.step:
+            return ReplayPace.steps
+        return ReplayPace.immediate if self.immediate else ReplayPace.recorded
+
+
+def _cluster_name(name: str) -> str:
+    """Return a cluster as it is named among files."""
+    from podwright.cli.cluster_options import CLUSTER_PREFIX
+
+    return name if name.startswith(CLUSTER_PREFIX) else f"{CLUSTER_PREFIX}{name}"
