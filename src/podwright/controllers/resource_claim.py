@@ -3,7 +3,9 @@
 A key begins with ``pod:`` or ``claim:``. A pod gets a claim for each entry of
 `spec.resourceClaims` that names a template; `status.resourceClaimStatuses` names the claims. An
 entry of `status.reservedFor` is removed when its pod is gone or will not run any more; with the
-last one the devices are freed. A claim that was created for a pod is then deleted.
+last one the devices are freed. A claim that was created for a pod is then deleted. A pod that was
+bound without the scheduler is added to `status.reservedFor` of its allocated claims; if one is not
+there or not allocated yet, the pod waits for it.
 
 Upstream: pkg/controller/resourceclaim/controller.go
 """
@@ -38,6 +40,9 @@ from podwright.schema import decode
 FINALIZER: Final = "resource.kubernetes.io/delete-protection"
 POD_CLAIM_NAME: Final = "resource.kubernetes.io/pod-claim-name"
 _POD, _CLAIM = "pod:", "claim:"
+_RESERVED_FOR_MAX: Final = 256
+"""The most users of a claim. Upstream: staging/src/k8s.io/api/resource/v1/types.go,
+`ResourceClaimReservedForMaxSize`."""
 
 
 class ResourceClaimController:
@@ -52,6 +57,8 @@ class ResourceClaimController:
         self._lister = lister
         # By the key of a template that does not exist: the pods that wait for it.
         self._waiting: dict[NamespacedName, dict[NamespacedName, None]] = {}
+        # By the key of a claim that cannot be reserved yet: the pods on nodes that wait for it.
+        self._unreserved: dict[NamespacedName, dict[NamespacedName, None]] = {}
 
     def observe(
         self, old: KubernetesObject | None, new: KubernetesObject | None
@@ -63,6 +70,9 @@ class ResourceClaimController:
         if isinstance(changed, ResourceClaim):
             owner = changed.metadata.controller
             keys = [] if new is None else [_CLAIM + changed.key]
+            if new is not None:
+                keys += [_POD + key for key in self._unreserved.pop(changed.key, {})]
+            keys += [_POD + key for key in _users_lost(old, new)]
             if owner is not None and owner.kind == "Pod" and (old is None or new is None):
                 keys.append(f"{_POD}{changed.namespace}/{owner.name}")
             return keys
@@ -144,12 +154,17 @@ class ResourceClaimController:
         actions: list[ControllerAction] = []
         for entry in pod.spec.resource_claims:
             name = entry.resource_claim_name or generated.get(entry.name)
-            claim = self._lister.get(RESOURCE_CLAIM, f"{pod.namespace}/{name}")
+            key = f"{pod.namespace}/{name}"
+            claim = self._lister.get(RESOURCE_CLAIM, key)
+            if isinstance(claim, ResourceClaim) and is_reserved_for(claim, pod):
+                continue
             if (
                 not isinstance(claim, ResourceClaim)
                 or claim.status.allocation is None
-                or is_reserved_for(claim, pod)
+                or len(claim.status.reserved_for) >= _RESERVED_FOR_MAX
             ):
+                if name is not None:
+                    self._unreserved.setdefault(key, {})[pod.key] = None
                 continue
             user = {"resource": "pods", "name": pod.name, "uid": pod.uid}
             users = [*(section(claim, "status").get("reservedFor") or ()), user]
@@ -213,13 +228,32 @@ class ResourceClaimController:
         return isinstance(pod, Pod) and (pod.uid != owner.uid or _is_done(pod))
 
     def state(self) -> dict[str, Any]:
-        """Return the pods that wait for templates."""
-        return {"waiting": {key: list(pods) for key, pods in self._waiting.items()}}
+        """Return the pods that wait for templates and for claims."""
+        return {
+            "waiting": {key: list(pods) for key, pods in self._waiting.items()},
+            "unreserved": {key: list(pods) for key, pods in self._unreserved.items()},
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore the result of `state`."""
         waiting = state.get("waiting", {})
         self._waiting = {key: dict.fromkeys(pods) for key, pods in waiting.items()}
+        unreserved = state.get("unreserved", {})
+        self._unreserved = {key: dict.fromkeys(pods) for key, pods in unreserved.items()}
+
+
+def _users_lost(
+    old: KubernetesObject | None, new: KubernetesObject | None
+) -> Iterable[NamespacedName]:
+    """Return the pods for which a claim was reserved and is no longer."""
+    if not isinstance(old, ResourceClaim):
+        return []
+    kept = {user.uid for user in new.status.reserved_for} if isinstance(new, ResourceClaim) else ()
+    return [
+        f"{old.namespace}/{user.name}"
+        for user in old.status.reserved_for
+        if user.resource == "pods" and not user.api_group and user.uid not in kept
+    ]
 
 
 def _is_done(pod: Pod) -> bool:
