@@ -196,9 +196,44 @@ def test_nodes_that_were_not_examined_are_named(write):
     document = json.loads(run(f"explain web {files} -c {config} -o json").stdout)
     assert len(document["notExamined"]) == 20
     assert len(document["feasible"]) == 100
+    assert document["notExaminedReason"] == "enoughFeasibleNodes"
     text = run(f"explain web {files} -c {config} -o wide").stdout
-    assert "20 nodes were not evaluated" in text
+    assert "20 nodes were not evaluated: enough feasible nodes were found before:" in text
     assert document["notExamined"][0] in text.partition("were not evaluated")[2]
+
+
+def test_a_pod_on_its_nominated_node_has_that_as_the_reason(write):
+    nominated = pod("web", "1").rstrip("\n") + "\nstatus: {nominatedNodeName: large}\n"
+    files = write("cluster.yaml", NODES + nominated)
+    document = json.loads(run(f"explain web {files} -o json").stdout)
+    assert (document["node"], document["notExamined"]) == ("large", ["small"])
+    assert document["notExaminedReason"] == "nominatedNodeFits"
+    text = " ".join(run(f"explain web {files}").stdout.split())
+    assert "it is the nominated node and passes every filter; no other was evaluated" in text
+    assert (
+        "1 node was not evaluated: the nominated node, which is evaluated first, passes every"
+        " filter: small" in text
+    )
+    assert "enough feasible" not in text
+
+
+def test_a_pod_of_another_scheduler_names_it_and_the_option(write):
+    config = write(
+        "config.yaml",
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "profiles: [{schedulerName: first}, {schedulerName: gpu-scheduler}]\n",
+    )
+    files = write("cluster.yaml", NODES + pod("web", "1", spec="schedulerName: gpu-scheduler"))
+    text = " ".join(run(f"explain web {files}", status=1).stdout.split())
+    assert (
+        "Another scheduler schedules this pod: gpu-scheduler. The configuration has only the"
+        " profile default-scheduler. To explain the pod, pass the configuration of gpu-scheduler"
+        " with -c/--config." in text
+    )
+    assert "Another scheduler" not in run(f"explain web {files} -c {config}").stdout
+    default = write("default.yaml", NODES + pod("web", "1"))
+    text = run(f"explain web {default} -c {config}", status=1).stdout
+    assert "the profiles first, gpu-scheduler." in " ".join(text.split())
 
 
 def test_a_gated_pod_has_its_gates_in_the_output(write):

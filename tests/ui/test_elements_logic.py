@@ -172,6 +172,13 @@ def test_a_matrix_says_why_a_node_was_not_chosen(modules, node, sentence):
     assert modules(["matrix_rows"], "(...a) => m.whyNot(...a)", MATRIX, node) == sentence
 
 
+def test_a_matrix_names_the_nominated_node_as_the_reason(modules):
+    matrix = MATRIX | {"notExaminedReason": "nominatedNodeFits"}
+    assert modules(["matrix_rows"], "(...a) => m.whyNot(...a)", matrix, 3) == (
+        "n4 was not evaluated: the nominated node, which is evaluated first, passes every filter."
+    )
+
+
 @pytest.mark.parametrize(
     ("resource", "value", "text"),
     [

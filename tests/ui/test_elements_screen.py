@@ -6,6 +6,7 @@ import urllib.request
 from urllib.parse import quote
 
 import pytest
+from playwright.sync_api import Route
 from tests.ui.requests import request
 from tests.ui.served import up
 
@@ -48,6 +49,34 @@ def test_the_first_minute_ends_with_the_pod_on_a_node(own_demo, page):
         "link", name="training"
     ).wait_for()
     page.locator("pw-pending").get_by_text("No pod waits for a node.").wait_for()
+
+
+@pytest.mark.parametrize(
+    ("pod", "known", "work", "found"),
+    [
+        ("training", "0/4 nodes are available", "Evaluating each node", "What would fix it"),
+        ("database-0", "Scheduled to", "Replaying the scheduler's log", "Choice"),
+    ],
+)
+def test_what_is_known_of_a_pod_is_shown_before_its_explanation(
+    page, demo, pod, known, work, found
+):
+    held: list[Route] = []
+    released: list[bool] = []
+    page.route(
+        "**/explanation?*", lambda route: route.fallback() if released else held.append(route)
+    )
+    page.goto(f"{demo.page}/?pod=default/{pod}")
+    inspector = page.locator("pw-pod")
+    inspector.get_by_text(known).first.wait_for()
+    inspector.get_by_role("status").get_by_text(work).wait_for()
+    inspector.get_by_role("heading", name="Attempts").wait_for()
+    assert inspector.get_by_role("heading", name=found).count() == 0
+    released.append(True)
+    for route in held:
+        route.fallback()
+    inspector.get_by_role("heading", name=found).wait_for()
+    inspector.get_by_text(work).wait_for(state="hidden")
 
 
 def test_the_error_of_a_refused_remedy_is_shown_where_it_was_applied(own_demo, page, watched):

@@ -100,6 +100,27 @@ def record(folder, objects, *, is_packed=False):
     pw.simulate(objects, output=str(folder), until="1m", configuration=configuration)
 
 
+def broken_words(cells):
+    """Return the words of table cells that are drawn on two lines."""
+    return cells.evaluate_all(
+        """(cells) => cells.flatMap((cell) => {
+          const broken = [];
+          const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+          while (walker.nextNode()) {
+            const text = walker.currentNode;
+            for (const { 0: word, index } of text.data.matchAll(/\\S+/g)) {
+              const range = new Range();
+              range.setStart(text, index);
+              range.setEnd(text, index + word.length);
+              const lines = new Set([...range.getClientRects()].map(({ top }) => top));
+              if (lines.size > 1) broken.push(word);
+            }
+          }
+          return broken;
+        })"""
+    )
+
+
 def test_two_runs_are_compared_with_the_plugin_of_each_difference(context, watched, tmp_path):
     objects = [
         *(pw.testing.make_node(f"n{number}", cpu="8") for number in range(3)),
@@ -117,6 +138,8 @@ def test_two_runs_are_compared_with_the_plugin_of_each_difference(context, watch
         page.wait_for_url("**with=run:packed**")
         compare.get_by_role("status").get_by_text("of 4 have another place").wait_for()
         compare.locator("pw-servers").get_by_text("NodeResourcesFit").first.wait_for()
+        compare.locator("pw-servers").get_by_text("Loading…").first.wait_for(state="hidden")
+        assert broken_words(compare.locator("pw-servers td.because")) == []
         compare.get_by_role("img", name="Requested share of cpu").wait_for()
         page.close()
 

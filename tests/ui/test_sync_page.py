@@ -59,7 +59,9 @@ def report(served, **changes):
 
 def test_the_page_shows_the_sync_as_soon_as_it_reports(page, own_demo):
     page.goto(f"{own_demo.page}/sync")
-    page.get_by_text("podwright sync --to").first.wait_for()
+    page.get_by_text("podwright sync --context CONTEXT --to").wait_for()
+    page.get_by_text("podwright up --sync cluster:CONTEXT").wait_for()
+    assert page.get_by_text("no sync has reported").count() == 0
     report(own_demo)
     sync = page.locator("pw-sync")
     sync.get_by_text('context "prod"').wait_for()

@@ -248,6 +248,11 @@ class Scheduler:
             return None
         return with_node_name(placed.pod, self.cluster.nodes.names[placed.slot])
 
+    @property
+    def scheduler_names(self) -> tuple[str, ...]:
+        """The schedulerName of each profile, in the order of the configuration."""
+        return tuple(self._runners)
+
     def in_queue_order(self) -> list[Pod]:
         """Return the pending pods as the queue would hand them out.
 

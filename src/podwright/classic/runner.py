@@ -327,6 +327,7 @@ class ClassicRunner:
         filters: tuple[FilterExplanation, ...] = ()
         if nodes and error is None:
             filters = self._filters(identified(pod), nodes)
+        unseen = tuple(node.name for node in nodes if node.name not in examined)
         return Explanation(
             pod=pod,
             decision=decision,
@@ -334,7 +335,8 @@ class ClassicRunner:
             pre_filter=Status.OK,
             skipped_filters=frozenset(f.plugin for f in filters if not f.applies),
             examined=tuple(node.name for node in nodes if node.name in examined),
-            not_examined=tuple(node.name for node in nodes if node.name not in examined),
+            not_examined=unseen,
+            not_examined_reason="enoughFeasibleNodes" if unseen and error is None else None,
             filters=filters,
             rejected={name: self._status(failures) for name, failures in found.failed.items()},
             feasible=tuple(found.feasible),

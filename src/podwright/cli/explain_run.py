@@ -8,7 +8,13 @@ from typing import Any
 import msgspec
 
 from podwright.assembly import Scheduler, UnknownPod
-from podwright.cli.console import announce_compilation, progress, waiting
+from podwright.cli.console import (
+    announce_compilation,
+    print_heading,
+    print_paragraph,
+    progress,
+    waiting,
+)
 from podwright.cli.explanation_output import print_view
 from podwright.cli.inputs import find_node, load_all
 from podwright.cli.options import Setup
@@ -45,7 +51,24 @@ def run_explain(
         key, of = _pod_of(scheduler, workload, is_alone=is_alone)
     view = _explain(scheduler, key, setup, is_alone=is_alone)
     view = msgspec.structs.replace(view, nodes=tuple(requested), workload=of)
-    return print_view(view, shown=shown, output=output)
+    fits = print_view(view, shown=shown, output=output)
+    if output in ("table", "wide"):
+        _print_other_scheduler(view.explanation.pod, scheduler.scheduler_names)
+    return fits
+
+
+def _print_other_scheduler(pod: Pod, known: Sequence[str]) -> None:
+    """Print which scheduler schedules a pod that no profile of the configuration matches."""
+    name = pod.spec.scheduler_name
+    if name in known:
+        return
+    profiles = f"has only the profile{'s' * (len(known) != 1)} {', '.join(known)}"
+    print_heading(f"Another scheduler schedules this pod: {name}.")
+    print_paragraph(
+        f"The configuration {profiles}. To explain the pod, pass the configuration of {name} with"
+        " -c/--config.",
+        indent=2,
+    )
 
 
 def _pod_of(

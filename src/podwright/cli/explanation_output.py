@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from rich.text import Text
 
@@ -16,7 +17,7 @@ from podwright.cli.explanation_view import (
 )
 from podwright.cli.preemption_output import print_preemption
 from podwright.cli.schedule_run import NO_NODE
-from podwright.framework import Explanation
+from podwright.framework import Explanation, NotExaminedReason
 from podwright.recording import (
     ExplanationView,
     WorkloadView,
@@ -28,6 +29,10 @@ from podwright.recording import (
 
 _CHANGES_SHOWN = 3
 _TAKERS_SHOWN = 6
+_NOT_EXAMINED: Final[Mapping[NotExaminedReason, str]] = {
+    "enoughFeasibleNodes": "enough feasible nodes were found before",
+    "nominatedNodeFits": "the nominated node, which is evaluated first, passes every filter",
+}
 
 
 def print_view(view: ExplanationView, *, shown: int | None, output: str) -> bool:
@@ -137,8 +142,8 @@ def _why(view: ExplanationView) -> str:
     decision = explanation.decision
     examined = len(explanation.node_names) - len(explanation.not_examined)
     if len(explanation.feasible) == 1:
-        if explanation.pod.status.nominated_node_name == decision.node and examined > 1:
-            return "the pod is nominated to this node, which passes every filter"
+        if explanation.not_examined_reason == "nominatedNodeFits":
+            return "it is the nominated node and passes every filter; no other was evaluated"
         return f"the only one of {examined} nodes that passes every filter; scoring was skipped"
     best = explanation.totals.get(decision.node)
     text = f"total score {best}, the highest of {len(explanation.feasible)} feasible nodes"
@@ -257,7 +262,10 @@ def _print_near(near: Sequence[NearNode], shown: int | None, heading: str) -> No
 def _print_unexamined(explanation: Explanation, shown: int | None) -> None:
     if explanation.not_examined:
         count = len(explanation.not_examined)
-        print_heading(f"{count} nodes were not evaluated: enough feasible nodes were found before:")
+        were = "node was" if count == 1 else "nodes were"
+        reason = explanation.not_examined_reason
+        why = f": {_NOT_EXAMINED[reason]}" if reason is not None else ""
+        print_heading(f"{count} {were} not evaluated{why}:")
         print_paragraph(node_list(explanation.not_examined, shown), indent=2)
     restricted = explanation.restricted_to
     if restricted is not None:

@@ -5,7 +5,7 @@ Every plugin is called again, without cached rows, so an explanation also verifi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -29,6 +29,11 @@ from podwright.objects import Pod
 
 if TYPE_CHECKING:
     from podwright.framework.run import PluginRunner
+
+
+NotExaminedReason: TypeAlias = Literal["enoughFeasibleNodes", "nominatedNodeFits"]
+"""Why nodes were not filtered: enough feasible nodes had been found, or the nominated node, which
+is filtered first and alone, is feasible."""
 
 
 class FilterExplanation(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,8 +106,9 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     restricted_by : tuple of str
         The plugins that restricted them.
     not_examined : tuple of str
-        Nodes that were not filtered, because enough feasible nodes had been found or the
-        nominated node was feasible.
+        Nodes that were not filtered.
+    not_examined_reason : str, optional
+        Why they were not; None if there are none.
     filters : tuple of FilterExplanation
         In run order.
     rejected : dict of str to Status
@@ -143,6 +149,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     restricted_by: tuple[str, ...] = ()
     examined: tuple[str, ...] = ()
     not_examined: tuple[str, ...] = ()
+    not_examined_reason: NotExaminedReason | None = None
     filters: tuple[FilterExplanation, ...] = ()
     rejected: dict[str, Status] = {}
     feasible: tuple[str, ...] = ()
@@ -249,6 +256,7 @@ class _Recording:
         self.pre_scores: dict[str, Status] = {}
         self.examined: I32Array = self._live[:0]
         self.not_examined: I32Array = self._live[:0]
+        self.only_nominated = False
         self.filters: list[FilterExplanation] = []
         self.rejected: dict[str, Status] = {}
         self.feasible: I32Array = self._live[:0]
@@ -369,6 +377,7 @@ class _Recording:
             self.feasible = np.array([own], dtype=np.int32)
             self.examined = self.feasible
             self.not_examined = self._live[self._live != own]
+            self.only_nominated = True
             self.rejected = {}
 
     def _score(self, cycle: Cycle) -> None:
@@ -410,6 +419,7 @@ class _Recording:
             restricted_by=self.outcome.restricted_by,
             examined=self._named(self.examined),
             not_examined=self._named(self.not_examined),
+            not_examined_reason=self._not_examined_reason(),
             filters=tuple(self.filters),
             rejected=self.rejected,
             feasible=self._feasible_names(),
@@ -423,6 +433,11 @@ class _Recording:
             custom_results=self.custom_results,
             error=self.error,
         )
+
+    def _not_examined_reason(self) -> NotExaminedReason | None:
+        if not len(self.not_examined):
+            return None
+        return "nominatedNodeFits" if self.only_nominated else "enoughFeasibleNodes"
 
     def _feasible_names(self) -> tuple[str, ...]:
         if self.survivors is not None:

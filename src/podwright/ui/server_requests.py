@@ -37,11 +37,14 @@ class RejectedRequest(Exception):  # noqa: N818 - named for what it is
     ----------
     causes : tuple of Cause
         At least one.
+    status : int
+        The status of the reply; 0 without one.
     """
 
-    def __init__(self, causes: tuple[Cause, ...]) -> None:
+    def __init__(self, causes: tuple[Cause, ...], status: int = 0) -> None:
         super().__init__("; ".join(cause.message for cause in causes))
         self.causes = causes
+        self.status = status
 
 
 class ServerRequests:
@@ -79,7 +82,7 @@ class ServerRequests:
         except msgspec.DecodeError:
             found = None
         if status >= 400:
-            raise RejectedRequest(causes_of(found, status))
+            raise RejectedRequest(causes_of(found, status), status)
         return found
 
     async def write(self, method: str, path: str, body: Any, *, is_dry_run: bool) -> Any:

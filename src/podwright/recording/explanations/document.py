@@ -57,6 +57,7 @@ def typed_explanation(view: ExplanationView) -> ExplanationDocument:
         restricted_to=None if restricted is None else sorted(restricted),
         restricted_by=list(explanation.restricted_by),
         not_examined=list(explanation.not_examined),
+        not_examined_reason=explanation.not_examined_reason,
         feasible=list(explanation.feasible),
         winners=list(explanation.winners),
         totals=explanation.totals,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from podwright.framework import NotExaminedReason
 from podwright.recording.explanations.remedy_changes import RemedyChange
 
 
@@ -421,7 +422,10 @@ class ExplanationDocument(DecisionFields, frozen=True, kw_only=True, rename="cam
     restricted_by : list of str
         The plugins that restricted them.
     not_examined : list of str
-        Nodes that were not filtered, because enough feasible nodes had been found.
+        Nodes that were not filtered.
+    not_examined_reason : str, optional
+        `enoughFeasibleNodes`: enough feasible nodes had been found; `nominatedNodeFits`: the
+        nominated node, which is filtered first, is feasible. Null if all nodes were filtered.
     feasible : list of str
         Nodes that pass all filters.
     winners : list of str
@@ -456,6 +460,7 @@ class ExplanationDocument(DecisionFields, frozen=True, kw_only=True, rename="cam
     restricted_to: list[str] | UnsetType | None = UNSET
     restricted_by: list[str]
     not_examined: list[str]
+    not_examined_reason: NotExaminedReason | None
     feasible: list[str]
     winners: list[str]
     totals: dict[str, int] | UnsetType = UNSET

@@ -7,12 +7,18 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from podwright.framework import Explanation, ExtenderAnswers, FilterExplanation, Status
+from podwright.framework import (
+    Explanation,
+    ExtenderAnswers,
+    FilterExplanation,
+    NotExaminedReason,
+    Status,
+)
 from podwright.recording.explanations.decision import outcome_of
 
 NodeResult: TypeAlias = Literal["passed", "rejected", "notEvaluated", "excluded"]
 """The result of a filter for a node. A node is excluded if PreFilter leaves only others, and not
-evaluated if enough feasible nodes were found before."""
+evaluated if enough feasible nodes were found before, or the nominated node is feasible."""
 
 
 class MatrixResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +93,9 @@ class ExplanationMatrix(msgspec.Struct, frozen=True, kw_only=True, rename="camel
         Why the pod has no node; "" if it has one.
     attempt : int, optional
         The number of the recorded attempt.
+    not_examined_reason : str, optional
+        Why nodes were not evaluated: `enoughFeasibleNodes` were found before, or
+        `nominatedNodeFits`. Null if all were.
     nodes : list of str
         In order of arrival; further names are nodes that only an extender has.
     results : list of MatrixResult
@@ -112,6 +121,7 @@ class ExplanationMatrix(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     node: str | None
     message: str
     attempt: int | None
+    not_examined_reason: NotExaminedReason | None
     nodes: list[str]
     results: list[MatrixResult]
     pre_filter: MatrixResult | None
@@ -196,6 +206,7 @@ class _Columns:
             node=decision.node or None,
             message="" if decision.node else decision.message,
             attempt=explanation.attempt or None,
+            not_examined_reason=explanation.not_examined_reason,
             nodes=nodes,
             results=list(self._numbers),
             pre_filter=None

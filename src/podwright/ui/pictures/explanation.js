@@ -4,6 +4,7 @@ import { changeText } from "./actions.js";
 import { address } from "./address.js";
 import { h } from "./dom.js";
 import { countText } from "./format.js";
+import { notExaminedText } from "./matrix_rows.js";
 
 const NODES_SHOWN = 6;
 const EXTENDER_NODES_SHOWN = 20;
@@ -50,7 +51,7 @@ export function names(list, link = nodeLink, shown = NODES_SHOWN) {
 }
 
 /** Returns the nodes grouped by the reason that rejected them. */
-export function reasonsSection({ reasons, nodeCount, feasible, notExamined }) {
+export function reasonsSection({ reasons, nodeCount, feasible, notExamined, notExaminedReason }) {
   if (!reasons.length && !feasible.length) return null;
   const rows = [...reasons].sort((a, b) => b.nodes.length - a.nodes.length);
   return section(
@@ -60,7 +61,7 @@ export function reasonsSection({ reasons, nodeCount, feasible, notExamined }) {
       { class: "reasons" },
       rows.map(({ reason, plugin, nodes }) => reasonRow(reason, plugin, nodes, nodeCount)),
       feasible.length ? reasonRow("Fits", null, feasible, nodeCount) : null,
-      notExamined.length ? reasonRow("Not evaluated: enough nodes had been found", null, notExamined, nodeCount) : null,
+      notExamined.length ? reasonRow(`Not evaluated: ${notExaminedText(notExaminedReason)}`, null, notExamined, nodeCount) : null,
     ),
   );
 }

@@ -79,6 +79,11 @@ export function largestDifference(matrix, value) {
   return largest;
 }
 
+/** Returns why nodes were not evaluated. */
+export function notExaminedText(reason) {
+  return reason === "nominatedNodeFits" ? "the nominated node, which is evaluated first, passes every filter" : "enough feasible nodes had been found before";
+}
+
 /**
  * Returns why a node was not chosen, in a sentence.
  *
@@ -89,7 +94,7 @@ export function whyNot(matrix, index) {
   const found = filterResult(matrix, index);
   if (found.kind === "rejected") return `${node} was rejected by ${found.plugin}: ${found.reasons.join(", ") || "no reason given"}.`;
   if (found.kind === "excluded") return `${node} was excluded: a plugin left only other nodes before the filters ran.`;
-  if (found.kind === "notEvaluated") return `${node} was not evaluated: enough feasible nodes had been found before.`;
+  if (found.kind === "notEvaluated") return `${node} was not evaluated: ${notExaminedText(matrix.notExaminedReason)}.`;
   const winner = winnerOf(matrix);
   if (matrix.node === node) return `${node} was chosen.`;
   if (!matrix.scores.length || matrix.totals[index] === null) return `${node} passed all filters; there was no score to compare.`;

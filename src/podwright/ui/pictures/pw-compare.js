@@ -259,7 +259,7 @@ class Compare extends PwElement {
         h("td", {}, CHANGES[each.change] ?? each.change),
         h("td", {}, place(each.before)),
         h("td", {}, place(each.after)),
-        h("td", {}, becauseText(each.reasons.after ?? each.reasons.before), each.followsOther ? h("span", { class: "muted" }, " (follows other pods)") : null),
+        h("td", {}, humps(becauseText(each.reasons.after ?? each.reasons.before)), each.followsOther ? h("span", { class: "muted" }, " (follows other pods)") : null),
       ),
     );
     const heads = [["Pod", "pod"], ["Change", "place"], ["Before", "place"], ["After", "place"], ["Because", ""]];

@@ -233,7 +233,7 @@ class Matrix extends PwElement {
 
   #explain(index) {
     this.found = index;
-    setText(this.sentence, whyNot(this.matrix, index));
+    render(this.sentence, humps(whyNot(this.matrix, index)));
     this.#rows();
   }
 

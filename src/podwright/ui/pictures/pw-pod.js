@@ -64,6 +64,7 @@ class PodInspector extends PwElement {
     this.object = null;
     this.group = null;
     this.document = null;
+    this.query = undefined;
     this.attempts = [];
     this.error = "";
     this.isGone = false;
@@ -156,13 +157,9 @@ class PodInspector extends PwElement {
       return;
     }
     try {
-      const { attempts } = await source.get(ownPodPath(pod, "/attempts"));
+      const [attempts, found] = await this.#load(pod, key);
       if (key !== this.key) return;
       this.attempts = attempts;
-      const query = this.#query(attempts);
-      this.query = query;
-      const found = query === null ? null : await source.get(ownPodPath(pod, `/explanation${query}`));
-      if (key !== this.key) return;
       this.document = found;
       this.error = found ? "" : NO_ATTEMPT;
     } catch (error) {
@@ -182,18 +179,33 @@ class PodInspector extends PwElement {
     this.invalidate();
   }
 
-  /** Returns which attempt to explain, as a query; null if there is none. */
-  #query(attempts) {
+  /** Returns the attempts and the explanation; they are requested at once if the attempt is known. */
+  async #load(pod, key) {
+    const { source } = model();
+    const requested = source.get(ownPodPath(pod, "/attempts")).then(({ attempts }) => {
+      // Shown while the explanation is awaited.
+      if (key === this.key) {
+        this.attempts = attempts;
+        this.invalidate();
+      }
+      return attempts;
+    });
+    const explanation = async () => {
+      const query = this.#ownQuery() ?? lastQuery(await requested);
+      if (key === this.key) this.query = query;
+      this.invalidate();
+      return query === null ? null : source.get(ownPodPath(pod, `/explanation${query}`));
+    };
+    return Promise.all([requested, explanation()]);
+  }
+
+  /** Returns which attempt to explain, as a query; null if it depends on the attempts that there are. */
+  #ownQuery() {
     const { attempt } = address.get();
     this.shownAttempt = attempt ?? "";
     if (attempt) return `?attempt=${encodeURIComponent(attempt)}`;
-    const { isPast, past } = model();
-    if (isPast && past) {
-      const before = attempts.filter(({ time }) => timeNs(time) <= past.timeNs);
-      return before.length ? `?attempt=${before.at(-1).attempt}` : null;
-    }
-    if (this.object && !this.object.spec.nodeName && !this.isGone) return "?attempt=now";
-    return attempts.length ? `?attempt=${attempts.at(-1).attempt}` : null;
+    const isPending = this.object && !this.object.spec.nodeName && !this.isGone;
+    return isPending && !model().isPast ? "?attempt=now" : null;
   }
 
   async #access(pod) {
@@ -286,7 +298,7 @@ class PodInspector extends PwElement {
     }
     if (this.error === NO_ATTEMPT && !document) return section("", h("p", { class: "muted" }, this.error));
     if (this.error && !document) return section("", h("div", { class: "error", role: "alert" }, this.error));
-    if (!document) return section("", h("p", { class: "muted" }, "Loading…"));
+    if (!document) return this.#known();
     const owner = this.object?.metadata.ownerReferences?.find(({ controller }) => controller);
     return [
       document.message ? section(this.#messageTitle(), h("p", { class: "message" }, document.message)) : this.#lastMessage(),
@@ -303,6 +315,18 @@ class PodInspector extends PwElement {
       model().isPast ? null : groupSection(this.group, this.pod),
       extendersSection(document),
       attemptsSection(this.attempts, this.shownAttempt || (document.run ? String(document.run.attempt) : "")),
+    ];
+  }
+
+  /** Returns what the pod itself says, and what is being computed: on a large cluster that takes seconds. */
+  #known() {
+    const scheduled = model().isPast ? null : this.object?.status?.conditions?.find(({ type }) => type === "PodScheduled");
+    const isPresent = this.query === "?attempt=now";
+    const work = isPresent ? "Evaluating each node, and the changes that would make one fit…" : "Replaying the scheduler's log up to the attempt…";
+    const message = scheduled?.status === "False" ? scheduled.message : "";
+    return [
+      section(message ? "Condition PodScheduled" : "", message ? h("p", { class: "message" }, message) : null, h("p", { class: "muted", role: "status" }, this.query === undefined ? "Loading…" : work)),
+      attemptsSection(this.attempts, this.shownAttempt),
     ];
   }
 
@@ -324,6 +348,13 @@ class PodInspector extends PwElement {
   focus() {
     this.body.querySelector("button, a")?.focus();
   }
+}
+
+/** Returns the query of the last attempt up to the time that is shown; null if there is none. */
+function lastQuery(attempts) {
+  const { isPast, past } = model();
+  const found = isPast && past ? attempts.filter(({ time }) => timeNs(time) <= past.timeNs) : attempts;
+  return found.length ? `?attempt=${found.at(-1).attempt}` : null;
 }
 
 function requestText(spec) {

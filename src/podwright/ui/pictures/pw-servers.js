@@ -1,7 +1,7 @@
 // Compares with another server or run: the same pods, and the requested shares over time.
 
 import { alignedRanges, differences, usageCurves } from "./comparison.js";
-import { PwElement, define, h, render, setText } from "./dom.js";
+import { PwElement, define, h, humps, render, setText } from "./dom.js";
 import { nodeLink, podLink } from "./explanation.js";
 import { clockText, countText, timeText } from "./format.js";
 import { whyNot } from "./matrix_rows.js";
@@ -17,7 +17,7 @@ const STYLE = `
 th .mono { text-transform: none; letter-spacing: 0; }
 td:first-child { min-width: 110px; overflow-wrap: anywhere; }
 td:nth-child(2), td:nth-child(3) { min-width: 84px; }
-.because { overflow-wrap: anywhere; }
+.because { overflow-wrap: anywhere; min-width: 220px; }
 .because p + p { margin-top: 2px; }
 .because .side { color: var(--pw-muted); }
 `;
@@ -126,7 +126,7 @@ class Servers extends PwElement {
     const known = this.reasons.get(keyOf(difference));
     if (known === "…") return h("span", { class: "muted" }, "Loading…");
     if (!known) return h("button", { class: "link small", "data-focus": pod, on: { click: () => this.#loadReason(difference) } }, "explain");
-    return known.map(([side, text]) => h("p", {}, h("span", { class: "side" }, `${side}: `), text));
+    return known.map(([side, text]) => h("p", {}, h("span", { class: "side" }, `${side}: `), humps(text)));
   }
 
   /** Explains the first differences; the others when a user requests it. */
