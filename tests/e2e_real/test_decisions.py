@@ -1,4 +1,4 @@
-"""Generated decisions about devices are those of kube-scheduler's own code.
+"""Generated decisions are those of kube-scheduler's own code.
 
 `python -m tests.real_parts.decisions.compare` compares as many seeds as one likes.
 """
@@ -28,6 +28,8 @@ def program() -> Path:
         ("dra", range(120), {"allocated", "error", "feasible", "unschedulable"}),
         ("dra_sequence", range(8), {"apply", "delete", "placed", "remove", "schedule"}),
         ("cel", range(200), {"True", "False", "error", "does not compile"}),
+        ("hints", range(150), {"Queue", "Skip"}),
+        ("queue", range(40), {"add", "update", "delete", "pop", "fail", "move", "nominate"}),
     ],
 )
 def test_every_seed_is_decided_as_upstream_does(program, family, seeds, outcomes):

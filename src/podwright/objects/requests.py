@@ -61,6 +61,17 @@ def assigned_requests(pod: Pod) -> dict[str, int]:
     return _rounded(_pod_requests(pod, use_status=True))
 
 
+def assigned_request_millis(pod: Pod) -> dict[str, int]:
+    """Return the resources that the pod occupies on a node, in 10^-3 of a unit, zeros included.
+
+    Notes
+    -----
+    Upstream: pkg/scheduler/framework/events.go, extractPodScaleDown
+    """
+    requests = _pod_requests(pod, use_status=True)
+    return {name: _milli(nanos) for name, nanos in requests.items()}
+
+
 def has_actual_resources(pod: Pod) -> bool:
     """Whether the status of a pod has allocated or actual resources.
 

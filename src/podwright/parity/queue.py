@@ -27,7 +27,7 @@ _PROFILE = "default-scheduler"
 
 def check_queue(case: Case) -> Check:
     """Compare the popped pod and the whole state after each step."""
-    replay = _QueueReplay(case)
+    replay = QueueReplay(case)
     for step in case["steps"]:
         found = replay.run(step)
         expected = _expected_state(step["expect"])
@@ -49,8 +49,19 @@ def _pre_enqueue(pod: Pod) -> tuple[str, tuple[str, ...]] | None:
     return ("SchedulingGates", ("gated",)) if pod.spec.scheduling_gates else None
 
 
-class _QueueReplay:
-    """One trace: the queue, and the objects around it."""
+class QueueReplay:
+    """One trace: the queue, and the objects around it.
+
+    Parameters
+    ----------
+    case : dict
+        A case of family queue; its steps are not read.
+
+    Attributes
+    ----------
+    popped : dict of str to QueuedPod
+        The pods in flight, by name.
+    """
 
     def __init__(self, case: Case) -> None:
         options = case["options"]
@@ -70,27 +81,28 @@ class _QueueReplay:
         )
 
     def run(self, step: dict[str, Any]) -> dict[str, Any]:
+        """Do a step, and return the state after it, with times in nanoseconds."""
         self.now_ns += _to_ns(step["dt"])
-        found = getattr(self, step["op"])(step)
+        found = getattr(self, f"_{step['op']}")(step)
         self.queue.validate()
-        return self.state() | (found or {})
+        return self._state() | (found or {})
 
-    def add(self, step: dict[str, Any]) -> None:
+    def _add(self, step: dict[str, Any]) -> None:
         pod = decode_pod(step["pod"])
         self.pods[pod.key] = pod
         self.queue.add(pod, self.now_ns)
 
-    def update(self, step: dict[str, Any]) -> None:
+    def _update(self, step: dict[str, Any]) -> None:
         new = decode_pod(step["pod"])
         old = self.pods[new.key]
         self.pods[new.key] = new
         self.queue.update(old, new, self.now_ns)
 
-    def delete(self, step: dict[str, Any]) -> None:
+    def _delete(self, step: dict[str, Any]) -> None:
         pod = self.pods.pop(f"default/{step['name']}")
         self.queue.delete(pod, self.now_ns)
 
-    def pop(self, step: dict[str, Any]) -> dict[str, Any]:
+    def _pop(self, step: dict[str, Any]) -> dict[str, Any]:
         queued = self.queue.pop(self.now_ns)
         if queued is None:
             return {"pop": {"name": None}}
@@ -104,7 +116,7 @@ class _QueueReplay:
         }
         return {"pop": {field: value for field, value in popped.items() if value}}
 
-    def fail(self, step: dict[str, Any]) -> None:
+    def _fail(self, step: dict[str, Any]) -> None:
         queued = self.popped.pop(step["name"])
         self.queue.park(
             queued,
@@ -114,47 +126,47 @@ class _QueueReplay:
             pod=self.pods.get(queued.key),
         )
 
-    def done(self, step: dict[str, Any]) -> None:
+    def _done(self, step: dict[str, Any]) -> None:
         queued = self.popped.pop(step["name"])
         self.queue.done(queued, self.now_ns)
         self.queue.nominator.remove(queued.uid)
         self.pods.pop(queued.key, None)
 
-    def move(self, step: dict[str, Any]) -> None:
+    def _move(self, step: dict[str, Any]) -> None:
         old, new = (decode(step[side]) if side in step else None for side in ("old", "new"))
         event = ClusterEvent(step["resource"], ActionType.from_label(step["action"]))
         self.queue.move(event, self.now_ns, old=old, new=new)
 
-    def flush_backoff(self, step: dict[str, Any]) -> None:
+    def _flush_backoff(self, step: dict[str, Any]) -> None:
         self.queue.flush_backoff(self.now_ns)
 
-    def flush_unschedulable(self, step: dict[str, Any]) -> None:
+    def _flush_unschedulable(self, step: dict[str, Any]) -> None:
         self.queue.flush_unschedulable(self.now_ns)
 
-    def activate(self, step: dict[str, Any]) -> None:
+    def _activate(self, step: dict[str, Any]) -> None:
         names = step.get("names", ())
         pods = [self.pods[key] for name in names if (key := f"default/{name}") in self.pods]
         self.queue.activate(pods, self.now_ns)
 
-    def nominate(self, step: dict[str, Any]) -> None:
+    def _nominate(self, step: dict[str, Any]) -> None:
         key = f"default/{step['name']}"
         self.queue.nominate(self.pods[key], step["node"])
 
-    def tick(self, step: dict[str, Any]) -> None:
+    def _tick(self, step: dict[str, Any]) -> None:
         pass
 
-    def state(self) -> dict[str, Any]:
+    def _state(self) -> dict[str, Any]:
         queue = self.queue
         state: dict[str, Any] = {
             "now": self.now_ns - self.start_ns,
-            "active": self.names(QueueName.ACTIVE),
-            "backoff": self.ends(QueueName.BACKOFF),
+            "active": self._names(QueueName.ACTIVE),
+            "backoff": self._ends(QueueName.BACKOFF),
             "error_backoff": sorted(
-                self.ends(QueueName.ERROR_BACKOFF), key=lambda end: (end[1], end[0])
+                self._ends(QueueName.ERROR_BACKOFF), key=lambda end: (end[1], end[0])
             ),
-            "unschedulable": sorted(self.names(QueueName.UNSCHEDULABLE)),
-            "gated": sorted(self.names(QueueName.GATED)),
-            "in_flight": sorted(self.names(QueueName.IN_FLIGHT)),
+            "unschedulable": sorted(self._names(QueueName.UNSCHEDULABLE)),
+            "gated": sorted(self._names(QueueName.GATED)),
+            "in_flight": sorted(self._names(QueueName.IN_FLIGHT)),
             "nominated": {
                 node: sorted(pod.metadata.name for pod in pods)
                 for node, pods in queue.nominator.nodes().items()
@@ -165,10 +177,10 @@ class _QueueReplay:
                 del state[optional]
         return state
 
-    def names(self, place: QueueName) -> list[str]:
+    def _names(self, place: QueueName) -> list[str]:
         return [queued.pod.metadata.name for queued in self.queue.pods_in(place)]
 
-    def ends(self, place: QueueName) -> list[tuple[str, int]]:
+    def _ends(self, place: QueueName) -> list[tuple[str, int]]:
         return [
             (queued.pod.metadata.name, self.queue.backoff_end_ns(queued) - self.start_ns)
             for queued in self.queue.pods_in(place)

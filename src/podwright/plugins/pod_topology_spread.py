@@ -320,7 +320,9 @@ class PodTopologySpread(Plugin):
 
     def events_to_register(self) -> tuple[EventHint, ...]:
         """Return the events that could undo a rejection, with their hint functions."""
-        return hints.events_to_register(default_constraints=self._widened_defaults)
+        return hints.events_to_register(
+            self._selector_of, default_constraints=self._widened_defaults
+        )
 
     def _widened_defaults(self, pod: Pod) -> tuple[TopologySpreadConstraint, ...]:
         """Return the default constraints with selectors that mean every pod of the namespace.
@@ -493,11 +495,7 @@ class PodTopologySpread(Plugin):
         for constraint in constraints:
             if constraint.when_unsatisfiable != action:
                 continue
-            selector = label_selector(constraint.label_selector)
-            keys = constraint.match_label_keys if self._reads_label_keys else ()
-            merged = {key: labels[key] for key in keys if key in labels}
-            if merged:
-                selector = conjunction(selector, labels_as_selector(merged).requirements)
+            selector = self._selector_of(constraint, labels)
             honors_affinity = constraint.node_affinity_policy != "Ignore"
             honors_taints = constraint.node_taints_policy == "Honor"
             min_domains = constraint.min_domains
@@ -515,6 +513,17 @@ class PodTopologySpread(Plugin):
                 )
             )
         return tuple(compiled)
+
+    def _selector_of(
+        self, constraint: TopologySpreadConstraint, labels: Mapping[str, str]
+    ) -> Selector:
+        """Return which pods a constraint counts for a pod that has the labels."""
+        selector = label_selector(constraint.label_selector)
+        keys = constraint.match_label_keys if self._reads_label_keys else ()
+        merged = {key: labels[key] for key in keys if key in labels}
+        if not merged:
+            return selector
+        return conjunction(selector, labels_as_selector(merged).requirements)
 
 
 def _with_selectors(

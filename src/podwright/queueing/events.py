@@ -51,7 +51,7 @@ from podwright.objects import (
     ResourceSlice,
     StorageClass,
     VolumeAttachment,
-    assigned_requests,
+    assigned_request_millis,
     has_actual_resources,
     parse_quantity,
 )
@@ -251,24 +251,8 @@ def _is_scaled_down(old: Pod, new: Pod) -> bool:
     ):
         return False
     # Removing a request of zero is a scale-down, too; see golden case hints-t-0205.
-    if not _requested_resources(old) <= _requested_resources(new):
-        return True
-    after = assigned_requests(new)
-    return any(
-        amount > after.get(resource, 0) for resource, amount in assigned_requests(old).items()
-    )
-
-
-def _requested_resources(pod: Pod) -> set[str]:
-    """Return the resources that appear in the pod's requests, zeros included."""
-    containers = (*pod.spec.containers, *pod.spec.init_containers)
-    statuses = (*pod.status.container_statuses, *pod.status.init_container_statuses)
-    requirements = [pod.spec.resources]
-    requirements += [container.resources for container in containers]
-    requirements += [status.resources for status in statuses]
-    return set(pod.spec.overhead).union(
-        *(required.requests for required in requirements if required is not None)
-    )
+    before, after = assigned_request_millis(old), assigned_request_millis(new)
+    return any(name not in after or amount > after[name] for name, amount in before.items())
 
 
 def _has_other_claims(
@@ -278,7 +262,10 @@ def _has_other_claims(
     if before is after:
         return False
     before, after = before or {}, after or {}
-    return before.get(_CLAIMS) != after.get(_CLAIMS) or before.get(_CLAIM) != after.get(_CLAIM)
+    # An empty list is no list.
+    return (before.get(_CLAIMS) or []) != (after.get(_CLAIMS) or []) or (
+        before.get(_CLAIM) != after.get(_CLAIM)
+    )
 
 
 def _condition_statuses(node: Node) -> dict[str, str]:

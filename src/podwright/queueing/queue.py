@@ -75,6 +75,8 @@ _METRIC_NAME = {
     QueueName.GATED: "unschedulable",
 }
 _ADDED = UNSCHEDULABLE_POD_ADD.label
+_OF_NEW_VERSIONS = (_ADDED, UNSCHEDULABLE_POD_UPDATE.label)
+"""The labels with which a pod enters active as its status nominates it (moveToActiveQ)."""
 
 
 class SchedulingQueue:
@@ -134,7 +136,7 @@ class SchedulingQueue:
         """Add a new pending pod; replaces a waiting pod of the same name (its `key`)."""
         queued = self._new_entry(pod, now_ns, key)
         self._discard(queued.key, now_ns)
-        return self._enqueue_new(queued, _ADDED, now_ns)
+        return self._to_active(queued, _ADDED, now_ns)
 
     def update(self, old: Pod | None, new: Pod, now_ns: int) -> QueueName:
         """Update a pending pod to a newer version.
@@ -164,7 +166,7 @@ class SchedulingQueue:
         queued = self._subqueues.get(new.key)
         if queued is None:
             entry = self._new_entry(new, now_ns)
-            return self._enqueue_new(entry, UNSCHEDULABLE_POD_UPDATE.label, now_ns)
+            return self._to_active(entry, UNSCHEDULABLE_POD_UPDATE.label, now_ns)
         before = queued.pod if old is None else old
         self._story.record(now_ns, new.key, "update", UNSCHEDULABLE_POD_UPDATE.label)
         self._subqueues.replace_pod(queued, new)
@@ -525,13 +527,6 @@ class SchedulingQueue:
         self._entered_count += 1
         return QueuedPod(pod, self._entered_count - 1, now_ns, key)
 
-    def _enqueue_new(self, queued: QueuedPod, label: str, now_ns: int) -> QueueName:
-        """Add a new entry to active, or to the gated pods."""
-        place = self._to_active(queued, label, now_ns)
-        if place is QueueName.ACTIVE:
-            self.nominator.add(queued.pod)
-        return place
-
     def _discard(self, name: str, now_ns: int) -> None:
         queued = self._subqueues.get(name)
         if queued is not None:
@@ -598,6 +593,9 @@ class SchedulingQueue:
             return self._to_unschedulable(queued, label, now_ns)
         if queued.initial_attempt_ns is None:
             queued.initial_attempt_ns = now_ns
+        if label in _OF_NEW_VERSIONS:
+            # A nomination that only the queue knows ends.
+            self.nominator.add(queued.pod)
         return self._record_arrival(queued, self._subqueues.put_active(queued), label, now_ns)
 
     def _to_backoff(self, queued: QueuedPod, label: str, now_ns: int) -> QueueName:

@@ -18,6 +18,8 @@ from typing import Any
 
 from tests.real_parts import binaries
 from tests.real_parts.decisions.generated_clusters import Drawn
+from tests.real_parts.decisions.generated_hints import draw_hints_case
+from tests.real_parts.decisions.generated_queue import draw_queue_case, with_states
 from tests.real_parts.decisions.generated_selectors import draw_selector_case
 from tests.real_parts.decisions.generated_sequences import recorded_sequence
 from tests.real_parts.decisions.process import (
@@ -76,10 +78,28 @@ def compare_sequences(upstream: UpstreamDecisions, seeds: range) -> Iterator[tup
         yield case, {}
 
 
+def compare_hints(upstream: UpstreamDecisions, seeds: range) -> Iterator[tuple[Document, Any]]:
+    """Ask for the hints of one change for each seed."""
+    cases = ({"id": f"hints-{seed}"} | draw_hints_case(seed) for seed in seeds)
+    yield from upstream.expected_of(cases)
+
+
+def compare_queues(upstream: UpstreamDecisions, seeds: range) -> Iterator[tuple[Document, Any]]:
+    """Do the same steps on both queues."""
+    cases = ({"id": f"queue-{seed}"} | draw_queue_case(seed) for seed in seeds)
+    for case, found in upstream.expected_of(cases):
+        if isinstance(found, FailedCaseError):
+            yield case, found
+        else:
+            yield with_states(case, found["steps"]), {}
+
+
 KINDS: dict[str, Callable[[UpstreamDecisions, range], Iterator[tuple[Document, Any]]]] = {
     "cel": compare_selectors,
     "dra": compare_clusters,
     "dra_sequence": compare_sequences,
+    "hints": compare_hints,
+    "queue": compare_queues,
 }
 
 
@@ -128,6 +148,9 @@ def _outcomes(case: Document, expect: Document) -> Iterator[str]:
     if "steps" in case:
         for step in case["steps"]:
             yield "placed" if step.get("expect", {}).get("chosen") else step["op"]
+    elif "events" in expect:
+        for event in expect["events"]:
+            yield from event["hints"].values()
     elif "compile_error" in expect:
         yield "does not compile"
     elif "results" in expect:

@@ -1,10 +1,13 @@
-// Decisions about devices by kube-scheduler's own code, for comparison.
+// Decisions by kube-scheduler's own code, for comparison.
 //
 // The program reads one JSON document a line and writes one for each, in the same order:
 //
 //   - {"objects", "pod", "config"?}: one scheduling cycle, answered with the field `expect` of the
 //     vectors of family dra, without raw scores and candidates of preemption.
 //   - {"expression", "devices"}: a device selector, answered with `expect` of family cel.
+//   - {"family": "hints", ...}: a change, answered with `expect` of that family.
+//   - {"family": "queue", ...}: the steps of a queue, answered with the list of each `expect`, in
+//     nanoseconds.
 //
 // The scheduler is the one of k8s.io/kubernetes/pkg/scheduler with a client in memory; its steps
 // run one after the other, over the nodes by name.
@@ -71,11 +74,18 @@ func decide(line []byte) []byte {
 		}()
 		var kind struct {
 			Expression *string `json:"expression"`
+			Family     string  `json:"family"`
 		}
 		err := json.Unmarshal(line, &kind)
-		if err == nil && kind.Expression != nil {
+		switch {
+		case err != nil:
+		case kind.Expression != nil:
 			reply.Expect, err = evaluateSelector(line)
-		} else if err == nil {
+		case kind.Family == "hints":
+			reply.Expect, err = answerHints(line)
+		case kind.Family == "queue":
+			reply.Expect, err = replayQueue(line)
+		default:
 			reply.Expect, err = decideCase(line)
 		}
 		if err != nil {

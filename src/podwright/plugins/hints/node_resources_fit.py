@@ -19,6 +19,7 @@ from podwright.objects import (
     pending_requests,
     quantity_milli_value,
     quantity_value,
+    request_nanos,
 )
 from podwright.plugins.hints.objects import changed, only, queue_if
 
@@ -100,7 +101,8 @@ def after_node_change(class_of: ClassOf, pod: Pod, old: object | None, new: obje
 def after_device_class_change(pod: Pod, old: object | None, new: object | None) -> Hint:
     """Queue if the class now has an extended resource that the pod requests."""
     device_class = only(DeviceClass, new)
-    requests = pending_requests(pod)
+    # A request of zero names its resource, too.
+    requests = request_nanos(pod)
     resource = _extended_resource(device_class)
     if old is None:
         implicit = f"{DEVICE_CLASS_PREFIX}{device_class.metadata.name}"

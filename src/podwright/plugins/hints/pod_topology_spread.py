@@ -8,17 +8,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from podwright.framework import NODE, POD, ActionType, EventHint, Hint
-from podwright.objects import Node, Pod, TopologySpreadConstraint, label_selector
+from podwright.objects import Node, Pod, Selector, TopologySpreadConstraint
 from podwright.plugins.hints.objects import only, queue_if
 
 Constraints = Callable[[Pod], Sequence[TopologySpreadConstraint]]
+SelectorOf = Callable[[TopologySpreadConstraint, Mapping[str, str]], Selector]
 
 
-def events_to_register(*, default_constraints: Constraints | None = None) -> tuple[EventHint, ...]:
+def events_to_register(
+    selector_of: SelectorOf, *, default_constraints: Constraints | None = None
+) -> tuple[EventHint, ...]:
     """Return pods that count, by their labels, and nodes, by their topology keys.
 
     Parameters
     ----------
+    selector_of : callable
+        Returns which pods a constraint counts, for a pending pod with these labels.
     default_constraints : callable or None
         The constraints, selectors included, of a pod that has none itself.
     """
@@ -35,11 +40,14 @@ def events_to_register(*, default_constraints: Constraints | None = None) -> tup
         if not all(_is_involved(other, pod) for other in (before, after) if other is not None):
             return Hint.SKIP
         constraints = hard_constraints(pod)
+        selectors = [selector_of(spread, pod.metadata.labels) for spread in constraints]
         if before is not None and after is not None:
-            return _after_pod_update(pod, before, after, constraints)
+            if _tolerates_more(pod, before, after, constraints):
+                return Hint.QUEUE
+            return _after_labels_change(before, after, selectors)
         other = before if after is None else after
         assert other is not None, "an event without an object"
-        return queue_if(any(_counts(spread, other) for spread in constraints))
+        return queue_if(any(each.matches(other.metadata.labels) for each in selectors))
 
     def after_node_change(pod: Pod, old: object | None, new: object | None) -> Hint:
         before = None if old is None else only(Node, old)
@@ -77,19 +85,20 @@ def events_to_register(*, default_constraints: Constraints | None = None) -> tup
     )
 
 
-def _after_pod_update(
+def _tolerates_more(
     pod: Pod, before: Pod, after: Pod, constraints: Sequence[TopologySpreadConstraint]
-) -> Hint:
-    if (
+) -> bool:
+    return (
         after.metadata.uid == pod.metadata.uid
         and before.spec.tolerations != after.spec.tolerations
         and any(spread.node_taints_policy == "Honor" for spread in constraints)
-    ):
-        return Hint.QUEUE
-    if before.metadata.labels == after.metadata.labels:
-        return Hint.SKIP
+    )
+
+
+def _after_labels_change(before: Pod, after: Pod, selectors: Sequence[Selector]) -> Hint:
+    had, has = before.metadata.labels, after.metadata.labels
     return queue_if(
-        any(_counts(spread, before) != _counts(spread, after) for spread in constraints)
+        had != has and any(each.matches(had) != each.matches(has) for each in selectors)
     )
 
 
@@ -99,10 +108,6 @@ def _is_involved(other: Pod, pod: Pod) -> bool:
     return other.metadata.uid == pod.metadata.uid or (
         bool(has_node) and other.metadata.namespace == pod.metadata.namespace
     )
-
-
-def _counts(spread: TopologySpreadConstraint, pod: Pod) -> bool:
-    return label_selector(spread.label_selector).matches(pod.metadata.labels)
 
 
 def _has_all(labels: Mapping[str, str], keys: Sequence[str]) -> bool:

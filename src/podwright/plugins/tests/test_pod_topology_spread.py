@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
+from podwright.config import DEFAULT_GATES, parse_gates
 from podwright.config.schema import PodTopologySpreadArgs
-from podwright.framework import Code, Cycle, Scores
+from podwright.framework import Code, Cycle, Hint, Scores
 from podwright.objects import TopologySpreadConstraint, decode_pod
 from podwright.plugins.pod_topology_spread import PodTopologySpread
 from podwright.plugins.tests.one_node_at_a_time import cluster_of, filtered, node
@@ -246,3 +247,27 @@ def test_a_dry_run_counts_a_pod_for_the_constraints_that_count_its_node():
     for name in ("default/1", "default/2"):
         plugin.remove_pod(cycle, cluster.pods[name])
     assert filtered(plugin, cycle)["b"].is_success
+
+
+@pytest.mark.parametrize(
+    ("gates", "hint"),
+    [
+        pytest.param(DEFAULT_GATES, Hint.SKIP, id="the keys narrow the selector"),
+        pytest.param(
+            parse_gates(
+                "MatchLabelKeysInPodTopologySpread=false,"
+                "MatchLabelKeysInPodTopologySpreadSelectorMerge=false"
+            ),
+            Hint.QUEUE,
+            id="the keys are not read",
+        ),
+    ],
+)
+def test_hints_count_pods_with_the_values_of_match_label_keys(gates, hint):
+    """Upstream: podtopologyspread/common.go, filterTopologySpreadConstraints."""
+    newer = {"app": "web", "version": "2"}
+    pending = spreading(constraint(matchLabelKeys=["version"]), name="pending", labels=newer)
+    after_pod_change = PodTopologySpread(gates=gates).events_to_register()[0].hint
+    assert after_pod_change is not None
+    assert after_pod_change(pending, web("b", "n", newer), None) is Hint.QUEUE
+    assert after_pod_change(pending, web("a", "n", {"app": "web", "version": "1"}), None) is hint

@@ -11,7 +11,19 @@ from podwright.framework.events import (
     EventHint,
     Hint,
 )
-from podwright.objects import Node, NodeSpec, ObjectMeta, ResourceClaim, Taint, Unknown
+from podwright.objects import (
+    Container,
+    Node,
+    NodeSpec,
+    ObjectMeta,
+    Pod,
+    PodSpec,
+    ResourceClaim,
+    ResourceRequirements,
+    Taint,
+    Unknown,
+    decode_pod,
+)
 from podwright.queueing import (
     SECOND_NS,
     HintTable,
@@ -301,6 +313,39 @@ def test_a_new_pending_pod_is_an_event_only_for_gangs():
 def test_a_binding_is_the_addition_of_an_assigned_pod():
     labels = [event.label for event in derive_events(make_pod("p"), make_pod("p", node="n"))]
     assert labels == ["AssignedPodAdd"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "labels"),
+    [
+        pytest.param("1500m", "1200m", ["UpdatePodScaleDown"], id="less, rounded to as many bytes"),
+        pytest.param("1500m", "1499500u", ["Update"], id="less, rounded to as many thousandths"),
+        pytest.param("0", None, ["UpdatePodScaleDown"], id="a request of zero is removed"),
+    ],
+)
+def test_requests_scale_down_in_thousandths(before, after, labels):
+    """Upstream: pkg/scheduler/framework/events.go, extractPodScaleDown."""
+    old, new = (
+        _with_container({} if text is None else {"memory": text}) for text in (before, after)
+    )
+    assert [event.action.label for event in derive_events(old, new)] == labels
+
+
+def _with_container(requests):
+    container = Container(name="c", resources=ResourceRequirements(requests=requests))
+    return Pod(metadata=ObjectMeta(name="p"), spec=PodSpec(containers=(container,)))
+
+
+def test_an_empty_list_of_claims_is_no_list():
+    """Upstream: k8s.io/dynamic-resource-allocation/resourceclaim/pod.go, PodStatusEqual."""
+    lists: list[list[dict[str, str]] | None] = [None, [], [{"name": "c"}]]
+    old, new, third = (
+        decode_pod({"metadata": {"name": "p"}, "status": {"resourceClaimStatuses": claims}})
+        for claims in lists
+    )
+    assert [event.action.label for event in derive_events(old, new)] == ["Update"]
+    labels = [event.action.label for event in derive_events(old, third)]
+    assert labels == ["UpdatePodGeneratedResourceClaim"]
 
 
 # ------------------------------------------------------------------ hints

@@ -1,8 +1,15 @@
 import pytest
 
-from podwright.framework.events import UNSCHEDULABLE_TIMEOUT
+from podwright.framework.events import POD, UNSCHEDULABLE_TIMEOUT, ActionType, EventHint
 from podwright.objects import PodSpec
-from podwright.queueing import SECOND_NS, QueuedPod, QueueName, QueueSettings, sort_key_of
+from podwright.queueing import (
+    SECOND_NS,
+    HintTable,
+    QueuedPod,
+    QueueName,
+    QueueSettings,
+    sort_key_of,
+)
 from podwright.queueing.tests.pods import NODE_ADD, NODE_LABEL, at, make_pod, make_queue, names
 
 
@@ -357,3 +364,27 @@ def test_a_deleted_pod_is_no_longer_counted_as_unschedulable(queue):
     assert queue.metrics().unschedulable_pods["Fit", "default-scheduler"] == 1
     queue.delete(make_pod("p"), at(1))
     assert queue.metrics().unschedulable_pods["Fit", "default-scheduler"] == 0
+
+
+def test_a_plain_update_that_activates_a_pod_ends_a_nomination_of_the_queue():
+    """Upstream: pkg/scheduler/backend/queue/scheduling_queue.go, moveToActiveQ."""
+    table = HintTable({"Fit": (EventHint(POD, ActionType.UPDATE),)})
+    queue = make_queue(hints={"default-scheduler": table})
+    old = make_pod("a")
+    queue.add(old, at(0))
+    queue.park(queue.pop(at(0)), at(0), unschedulable_plugins=("Fit",))
+    queue.nominate(old, "n1")
+    assert queue.update(old, make_pod("a"), at(20)) is QueueName.ACTIVE
+    assert queue.nominator.nodes() == {}
+
+
+def test_another_update_that_activates_a_pod_keeps_a_nomination_of_the_queue():
+    """Upstream: pkg/scheduler/backend/queue/scheduling_queue.go, moveToActiveQ."""
+    table = HintTable({"Fit": (EventHint(POD, ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED),)})
+    queue = make_queue(hints={"default-scheduler": table}, pre_enqueue=None)
+    old = make_pod("a", gates=("g",))
+    queue.add(old, at(0))
+    queue.park(queue.pop(at(0)), at(0), unschedulable_plugins=("Fit",))
+    queue.nominate(old, "n1")
+    assert queue.update(old, make_pod("a"), at(20)) is QueueName.ACTIVE
+    assert list(queue.nominator.nodes()) == ["n1"]

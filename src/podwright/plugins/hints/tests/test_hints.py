@@ -5,7 +5,12 @@ from functools import partial
 import pytest
 
 from podwright.framework.events import Hint
-from podwright.objects import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from podwright.objects import (
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    label_selector,
+)
 from podwright.plugins.hints import (
     default_preemption,
     dynamic_resources,
@@ -34,6 +39,10 @@ def pod(name="pending", namespace="default", status=None, **spec):
             "status": status or {},
         }
     )
+
+
+def selector_without_keys(constraint, _labels):
+    return label_selector(constraint.label_selector)
 
 
 def obj(api_version, kind, name="x", **fields):
@@ -260,11 +269,21 @@ def test_default_constraints_count_for_pods_without_their_own():
         ]
     )
     with_defaults = pod_topology_spread.events_to_register(
-        default_constraints=lambda _pod: constrained.spec.topology_spread_constraints
+        selector_without_keys,
+        default_constraints=lambda _pod: constrained.spec.topology_spread_constraints,
     )
     other = pod("other", nodeName="n")
     assert hint_of(with_defaults)(pod(), None, other) is QUEUE
-    assert hint_of(pod_topology_spread.events_to_register())(pod(), None, other) is SKIP
+    without = pod_topology_spread.events_to_register(selector_without_keys)
+    assert hint_of(without)(pod(), None, other) is SKIP
+
+
+def test_a_class_for_a_resource_of_which_a_pod_requests_none_queues_it():
+    """Upstream: noderesources/fit.go, isSchedulableAfterDeviceClassEvent."""
+    container = {"name": "c", "resources": {"requests": {"example.com/gpu": "0"}}}
+    pending = pod(containers=[container])
+    changed = device_class(resource="example.com/gpu")
+    assert node_resources_fit.after_device_class_change(pending, device_class(), changed) is QUEUE
 
 
 def test_the_preemptor_is_never_queued_by_a_hint():
