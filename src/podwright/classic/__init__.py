@@ -37,12 +37,13 @@ from podwright.classic.node_info import NodeInfo
 from podwright.classic.node_tree import NodeTree, nodes_to_find
 from podwright.classic.parallel import ParallelizeUntil, in_order
 from podwright.classic.policy import Policy, PolicyError, affinity_weight_problem, read_policy
-from podwright.classic.preemption import Preemption, Victims, lower_nominated, preempt
+from podwright.classic.preemption import Preemption, lower_nominated, preempt
 from podwright.classic.priorities import REGISTERED, PriorityMetadata
 from podwright.classic.queue import ClassicQueue, ClassicQueueSettings
 from podwright.classic.runner import ClassicPreemption, ClassicRunner
 from podwright.classic.scheduler import ClassicScheduler, Decision
 from podwright.classic.scores import ScoreTable, prioritize, select_host
+from podwright.classic.victims import Victims
 
 __all__ = [
     "PROVIDERS",

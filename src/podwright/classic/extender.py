@@ -10,16 +10,14 @@ Upstream: pkg/scheduler/core/extender.go, pkg/scheduler/api/types.go
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from podwright.classic.node_info import NodeInfo
+from podwright.classic.victims import Victims
 from podwright.config import ExtenderTLSConfig
 from podwright.objects import Pod, PodwrightError, encode
-
-if TYPE_CHECKING:
-    from podwright.classic.preemption import Victims
 
 __all__ = [
     "Extender",

@@ -23,7 +23,7 @@ from podwright.classic.extender import (
     ExtenderSettings,
     request_body,
 )
-from podwright.classic.preemption import Victims
+from podwright.classic.victims import Victims
 from podwright.config import Extender as ExtenderOfConfiguration
 from podwright.config import ExtenderCall, ExtenderManagedResource, ExtenderReply, ExtenderVerb
 from podwright.framework import (

@@ -28,12 +28,12 @@ from podwright.classic.fits import failures_on_node
 from podwright.classic.node_info import NodeInfo
 from podwright.classic.predicates import PredicateMetadata
 from podwright.classic.scheduler import ClassicScheduler
+from podwright.classic.victims import Victims
 from podwright.objects import Pod, PodDisruptionBudget, SelectorError, label_selector
 
 __all__ = [
     "Choice",
     "Preemption",
-    "Victims",
     "choose",
     "is_eligible",
     "potential_nodes",
@@ -46,22 +46,6 @@ _PRIORITY_OFFSET = 2**31
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NEVER_MICROSECONDS = 2**63
-
-
-class Victims(msgspec.Struct, frozen=True):
-    """The pods to evict from a node.
-
-    Attributes
-    ----------
-    pods : tuple of Pod
-        Those that violate a budget first, then the others; within each group the more
-        important first. Criterion 2 reads the first one.
-    violations_count : int
-        The number of pods that violate a budget.
-    """
-
-    pods: tuple[Pod, ...] = ()
-    violations_count: int = 0
 
 
 class Choice(msgspec.Struct, frozen=True):

@@ -21,9 +21,10 @@ from podwright.classic.mirror import MirroredCluster, identified
 from podwright.classic.node_info import NodeInfo
 from podwright.classic.parallel import WORKERS, ParallelizeUntil, in_order
 from podwright.classic.preemption import Preemption as Found
-from podwright.classic.preemption import Victims, preempt
+from podwright.classic.preemption import preempt
 from podwright.classic.scheduler import ClassicScheduler, seeded_draw
 from podwright.classic.scheduler import Decision as ClassicDecision
+from podwright.classic.victims import Victims
 from podwright.config import ExtenderReply
 from podwright.framework import (
     EXTENDER,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from podwright._arrays import I64Array
 from podwright.columns.csi_migration import CSIVolume
@@ -28,9 +28,6 @@ from podwright.columns.pod_volumes import (
 from podwright.columns.slot_columns import SlotColumns
 from podwright.objects import PersistentVolumeClaim, Pod
 
-if TYPE_CHECKING:
-    from podwright.columns.storage import StorageIndex
-
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -45,6 +42,18 @@ class DiskCount(NamedTuple):
     writers: int
 
 
+class StoredVolumes(Protocol):
+    """The storage objects, as far as the use of volumes depends on them."""
+
+    claims: dict[str, PersistentVolumeClaim]
+
+    def csi_volume(self, claim: PersistentVolumeClaim, /) -> CSIVolume | None:
+        """Return the CSI volume of a claim for a node's limit; None if it has none."""
+
+    def attached_to(self, node_name: str, /) -> Iterable[CSIVolume]:
+        """Return the CSI volumes that VolumeAttachments put on a node."""
+
+
 class VolumeUse:
     """The volumes of the placed pods; written by `StorageIndex` only.
 
@@ -55,7 +64,7 @@ class VolumeUse:
         out.
     """
 
-    def __init__(self, nodes: NodeColumns, storage: StorageIndex) -> None:
+    def __init__(self, nodes: NodeColumns, storage: StoredVolumes) -> None:
         self._nodes = nodes
         self._storage = storage
         self.claim_users: Counter[str] = Counter()
