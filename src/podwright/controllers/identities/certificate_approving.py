@@ -10,16 +10,16 @@ ValidateKubeletClientCSR
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
 from podwright.api import UnreadableRequest, certificate_subject
+from podwright.controllers.identities.certificate_requests import CertificateRequestController
 from podwright.controllers.identities.certificate_signing import KUBELET_CLIENT
 from podwright.controllers.interface import ControllerAction, UpdateObject
-from podwright.controllers.kinds import CSR, GroupKind
+from podwright.controllers.kinds import CSR
 from podwright.controllers.lister import Lister
-from podwright.controllers.stateless import StatelessController
-from podwright.objects import Document, KubernetesObject, NamespacedName, encode, timestamp_text
+from podwright.objects import Document, NamespacedName, encode, timestamp_text
 from podwright.schema import decode
 
 MayCreate: TypeAlias = Callable[[Document, str], bool]
@@ -35,8 +35,8 @@ _SELF: Final = "Auto approving self kubelet client certificate after SubjectAcce
 _OTHER: Final = "Auto approving kubelet client certificate after SubjectAccessReview."
 
 
-class CertificateApprovingController(StatelessController):
-    """Approves requests; its keys are those of the requests.
+class CertificateApprovingController(CertificateRequestController):
+    """Approves requests.
 
     Parameters
     ----------
@@ -46,18 +46,10 @@ class CertificateApprovingController(StatelessController):
     """
 
     name = "certificatesigningrequest-approving-controller"
-    kinds: Sequence[GroupKind] = (CSR,)
 
     def __init__(self, lister: Lister, may_create: MayCreate) -> None:
         self._lister = lister
         self._may_create = may_create
-
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
-        """Return a request that was added or changed."""
-        del old
-        return () if new is None else (new.key,)
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Approve a request that is not decided yet, if its user may have it approved."""

@@ -8,15 +8,14 @@ Upstream: pkg/controller/certificates/cleaner/cleaner.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Final
 
 from podwright.api import section
 from podwright.controllers.actions import deletion_by
+from podwright.controllers.identities.certificate_requests import CertificateRequestController
 from podwright.controllers.interface import ControllerAction, SyncAt, SyncDue
-from podwright.controllers.kinds import CSR, GroupKind
+from podwright.controllers.kinds import CSR
 from podwright.controllers.lister import Lister
-from podwright.controllers.stateless import StatelessController
 from podwright.objects import KubernetesObject, NamespacedName, timestamp_ns
 
 _DECIDED_NS: Final = 3_600_000_000_000
@@ -24,21 +23,13 @@ _PENDING_NS: Final = 24 * _DECIDED_NS
 _DECISIONS: Final = ("Denied", "Failed")
 
 
-class CertificateCleanerController(StatelessController):
+class CertificateCleanerController(CertificateRequestController):
     """Deletes old requests."""
 
     name = "certificatesigningrequest-cleaner-controller"
-    kinds: Sequence[GroupKind] = (CSR,)
 
     def __init__(self, lister: Lister) -> None:
         self._lister = lister
-
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
-        """Return a request that was added or changed."""
-        del old
-        return () if new is None else (new.key,)
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Delete a request that is over, or wait for that."""

@@ -6,14 +6,14 @@ Upstream: pkg/controller/certificates/signer/signer.go
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
+from podwright.controllers.identities.certificate_requests import CertificateRequestController
 from podwright.controllers.interface import ControllerAction, UpdateObject
-from podwright.controllers.kinds import CSR, GroupKind
+from podwright.controllers.kinds import CSR
 from podwright.controllers.lister import Lister
-from podwright.controllers.stateless import StatelessController
-from podwright.objects import Document, KubernetesObject, NamespacedName, encode, timestamp_text
+from podwright.objects import Document, NamespacedName, encode, timestamp_text
 from podwright.schema import decode
 
 CLIENT: Final = "kubernetes.io/kube-apiserver-client"
@@ -35,8 +35,8 @@ class RefusedRequestError(Exception):
     """A request that its signer refuses; the text says why."""
 
 
-class CertificateSigningController(StatelessController):
-    """Signs requests; its keys are those of the requests.
+class CertificateSigningController(CertificateRequestController):
+    """Signs requests.
 
     Parameters
     ----------
@@ -46,18 +46,10 @@ class CertificateSigningController(StatelessController):
     """
 
     name = "certificatesigningrequest-signing-controller"
-    kinds: Sequence[GroupKind] = (CSR,)
 
     def __init__(self, lister: Lister, sign: SignRequest) -> None:
         self._lister = lister
         self._sign = sign
-
-    def observe(
-        self, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> Iterable[NamespacedName]:
-        """Return a request that was added or changed."""
-        del old
-        return () if new is None else (new.key,)
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:
         """Sign an approved request, or set its condition `Failed`."""
