@@ -35,6 +35,7 @@ from podwright.patching.object_types import (
     Convert,
     ObjectType,
     custom_object_type,
+    gvk_text,
     object_type,
 )
 from podwright.patching.scale_fields import SCALE_API_VERSION, object_entries, scale_entries
@@ -54,6 +55,7 @@ __all__ = [
     "applied",
     "configured",
     "custom_object_type",
+    "gvk_text",
     "json_patch_warnings",
     "json_patched",
     "merge_difference",

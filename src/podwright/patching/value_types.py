@@ -15,7 +15,7 @@ from functools import cache, cached_property
 from typing import Any, Final, Literal, TypeAlias
 
 from podwright.objects import Document
-from podwright.schema import Field, StructType, TypeRef, built_in
+from podwright.schema import TIME_VALUES, Field, StructType, TypeRef, built_in
 
 Form: TypeAlias = Literal["scalar", "list", "map", "deduced"]
 """`deduced` is a value of any form: its lists are atomic, its maps are not."""
@@ -141,6 +141,8 @@ def _field_type(field: Field) -> ValueType:
             }
         return ValueType("list", keys=field.keys, key_defaults=defaults, element=element)
     found = _referred_type(ref)
+    if field.list_type == "atomic" and found is DEDUCED:
+        return ValueType("deduced", is_atomic=True)
     if field.list_type == "atomic" and not found.is_leaf:
         return ValueType("map", is_atomic=True, element=found.element, fields=lambda: found.fields)
     if field.list_type == "granular" and found.is_atomic:
@@ -169,6 +171,9 @@ def _referred_type(ref: TypeRef) -> ValueType:
     return _SCALAR_TYPES.get(ref.name, DEDUCED)
 
 
+_TIMES: Final = ("time", "micro-time")
+
+
 @cache
 def zero_struct(name: str) -> Document:
     """Return a struct of the table without values, as Go writes it."""
@@ -176,11 +181,13 @@ def zero_struct(name: str) -> Document:
 
 
 def _zero_fields(struct: StructType) -> Document:
-    # Go writes a mandatory list or map as null.
+    # Go writes a mandatory list or map as null, and a time that is not set.
     return {
         each.name: _zero_value(each.type)
         for each in struct.fields.values()
-        if each.is_zero or (each.is_required and each.type.container)
+        if each.is_zero
+        or (each.is_required and each.type.container)
+        or (each.name in TIME_VALUES and each.type.name in _TIMES)
     }
 
 

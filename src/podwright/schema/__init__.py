@@ -33,6 +33,7 @@ from podwright.schema.definition_kind import BOOLEAN_OR_SCHEMA
 from podwright.schema.descriptions import description
 from podwright.schema.field_suggestions import UNKNOWN_FIELD
 from podwright.schema.go_order import go_ordered
+from podwright.schema.go_types import TIME_VALUES
 from podwright.schema.kind import Kind, SetDefaults, Validate, ValidateUpdate
 from podwright.schema.printing.conversions import Cell, human_duration
 from podwright.schema.schema import Schema, built_in, decode
@@ -52,6 +53,7 @@ from podwright.schema.validation.pod_subresources import (
 
 __all__ = [
     "BOOLEAN_OR_SCHEMA",
+    "TIME_VALUES",
     "UNKNOWN_FIELD",
     "Cell",
     "Column",

@@ -6,6 +6,7 @@ pkg/apis/autoscaling/v1/conversion.go
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
@@ -14,6 +15,9 @@ import msgspec
 
 from podwright.objects import Document
 from podwright.schema import Kind, built_in
+
+TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
+"""The annotation in which apps/v1 has a field of the internal version."""
 
 Conversion: TypeAlias = Callable[[Document], Document]
 
@@ -190,9 +194,52 @@ def _limit_range(limit_range: Document) -> Document:
     return limit_range if spec.get("limits") else limit_range | {"spec": spec | {"limits": None}}
 
 
+def _secret(secret: Document) -> Document:
+    """Return a secret whose texts are in `data`; they come before what is there.
+
+    Upstream: pkg/apis/core/v1/conversion.go, Convert_v1_Secret_To_core_Secret
+    """
+    texts: dict[str, str] | None = secret.get("stringData")
+    if texts is None:
+        return secret
+    added = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
+    data = {**(secret.get("data") or {}), **added}
+    kept = {name: value for name, value in secret.items() if name != "stringData"}
+    return kept | {"data": dict(sorted(data.items()))} if data else kept
+
+
+def _daemon_set(daemon_set: Document) -> Document:
+    """Return a daemon set with the annotation of its template's generation.
+
+    Upstream: pkg/apis/apps/v1/conversion.go, Convert_apps_DaemonSet_To_v1_DaemonSet
+    """
+    metadata: Document = daemon_set.get("metadata") or {}
+    annotations: dict[str, str] = metadata.get("annotations") or {}
+    if TEMPLATE_GENERATION in annotations:
+        return daemon_set
+    annotations = annotations | {TEMPLATE_GENERATION: "0"}
+    return daemon_set | {"metadata": metadata | {"annotations": annotations}}
+
+
+def _claim(claim: Document) -> Document:
+    spec: Document = claim.get("spec") or {}
+    devices: Document = spec.get("devices") or {}
+    if devices.get("requests"):
+        return claim
+    return claim | {"spec": spec | {"devices": devices | {"requests": None}}}
+
+
+def _claim_template(template: Document) -> Document:
+    return template | {"spec": _claim(template.get("spec") or {})}
+
+
 ROUND_TRIPS: Final[dict[tuple[str, str], Conversion]] = {
     ("", "Pod"): _pod,
     ("", "LimitRange"): _limit_range,
+    ("", "Secret"): _secret,
+    ("apps", "DaemonSet"): _daemon_set,
+    ("resource.k8s.io", "ResourceClaim"): _claim,
+    ("resource.k8s.io", "ResourceClaimTemplate"): _claim_template,
     ("rbac.authorization.k8s.io", "Role"): _role,
     ("rbac.authorization.k8s.io", "ClusterRole"): _role,
     ("storage.k8s.io", "CSINode"): _csi_node,

@@ -50,6 +50,7 @@ from podwright.objects import Document
 from podwright.patching import (
     ApplyConflictError,
     PatchError,
+    gvk_text,
     json_patch_warnings,
     json_patched,
     merge_patched,
@@ -189,6 +190,7 @@ def decoded_patch(
     shown: Callable[[], str],
     *,
     is_converted: bool = False,
+    applied_to: str = "",
 ) -> Document:
     """Return a patched document in Go's form and with defaults.
 
@@ -200,6 +202,8 @@ def decoded_patch(
         Returns the invalid value of messages.
     is_converted : bool
         Whether upstream converts the patched document instead of decoding it.
+    applied_to : str
+        The object in messages about values that an applied configuration cannot have.
 
     Raises
     ------
@@ -222,6 +226,8 @@ def decoded_patch(
         raise _invalid_patch(shown, StrictDecodingError([*found, *sorted(error.found)])) from None
     except TypeMismatchError as error:
         mismatch: ValueError = error
+        if applied_to and not resource.is_custom:
+            raise PatchError(_not_converted(resource, applied_to, error)) from None
         if is_converted:
             mismatch = ConversionError(conversion_error(resource.kind, error.problem))
         raise _invalid_patch(shown, mismatch) from None
@@ -235,6 +241,24 @@ def decoded_patch(
     in_namespace(call, document)
     check_name(call, document)
     return document
+
+
+def _place(call: Call, configuration: Document) -> str:
+    metadata: Document = configuration.get("metadata") or {}
+    gvk = gvk_text(call.resource.kind.api_version, call.resource.name)
+    return f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}; {gvk}"
+
+
+def _not_converted(resource: Resource, place: str, error: TypeMismatchError) -> str:
+    """Return the message of a configuration with a value that Go's struct cannot have.
+
+    Upstream: apimachinery pkg/util/managedfields/internal/structuredmerge.go, Apply
+    """
+    kind = gvk_text(resource.kind.api_version, resource.name)
+    return (
+        f"failed to convert new object ({place}) to proper version: unable to convert unstructured"
+        f" object to {kind}: {conversion_error(resource.kind, error.problem)}"
+    )
 
 
 def _is_decodable(resource: Resource, patched: Document) -> bool:
@@ -307,7 +331,8 @@ def _apply(backend: Backend, call: Call, options: WriteOptions) -> tuple[Documen
             (error,) = decoded.duplicates
             raise bad_request(f"error strict decoding YAML: error converting YAML to JSON: {error}")
         shown = partial(shown_applied, resource.kind, found)
-        return decoded_patch(call, found, options, decoded.duplicates, shown)
+        place = _place(call, configuration)
+        return decoded_patch(call, found, options, decoded.duplicates, shown, applied_to=place)
 
     return update_document(
         backend, call, make, options, may_create=not info.subresource, tracks_fields=False

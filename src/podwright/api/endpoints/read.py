@@ -123,6 +123,7 @@ def page_of(backend: Backend, call: Call, options: ListOptions) -> Page:
         A version is too old, too large or not valid, or a selector has an unknown field.
     """
     store, resource = backend.store, call.resource
+    fields = stored_fields(resource, options.fields)
     limit = options.limit
     at: int | None = None
     if options.continue_token:
@@ -144,7 +145,7 @@ def page_of(backend: Backend, call: Call, options: ListOptions) -> Page:
             resource.storage,
             namespace=call.info.namespace or None,
             labels=options.labels,
-            fields=stored_fields(resource, options.fields),
+            fields=fields,
             limit=limit or None,
             continue_token=options.continue_token,
             at=at,

@@ -26,23 +26,36 @@ def stored_fields(resource: Resource, selector: FieldSelector) -> FieldSelector:
     ApiError
         The version does not have a field.
     """
-    own = resource.kind.row.selectable
-    if own and not resource.namespaced:
-        for each in selector.requirements:
-            if each.field == "metadata.namespace":
-                raise bad_request(f"field label not supported: {each.field}")
-    if selector.is_empty or resource.from_storage is None:
-        return selector
     if resource.is_custom:
         _check_custom(resource, selector)
         return selector
-    requirements = []
+    own = resource.kind.row.selectable
+    known = {"metadata.name", *own}
+    if resource.namespaced or not own:
+        known.add("metadata.namespace")
     for each in selector.requirements:
-        name = each.field
-        if own and name not in own and not name.startswith("metadata."):
-            raise bad_request(f"field label not supported: {name}")
-        requirements.append(msgspec.structs.replace(each, field=_stored_name(resource, name)))
-    return FieldSelector(tuple(requirements))
+        if each.field not in known:
+            raise bad_request(_not_supported(resource, each.field))
+    if selector.is_empty or resource.from_storage is None:
+        return selector
+    return FieldSelector(
+        tuple(
+            msgspec.structs.replace(each, field=_stored_name(resource, each.field))
+            for each in selector.requirements
+        )
+    )
+
+
+def _not_supported(resource: Resource, name: str) -> str:
+    if not resource.kind.row.selectable:
+        # Upstream: apimachinery/pkg/runtime/conversion.go, DefaultMetaV1FieldSelectorConversion
+        return f'"{name}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+    if (resource.group, resource.name) == ("batch", "Job"):
+        return f'field label "{name}" not supported for Job'
+    if (resource.group, resource.name) == ("resource.k8s.io", "ResourceSlice"):
+        kind = f"{resource.kind.api_version}, Kind={resource.name}"
+        return f"field label not supported for {kind}: {name}"
+    return f"field label not supported: {name}"
 
 
 def _check_custom(resource: Resource, selector: FieldSelector) -> None:

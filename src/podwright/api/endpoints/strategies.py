@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from podwright.api.endpoints.certificate_requests import approved, kept_request, signed
+from podwright.api.endpoints.conversions import TEMPLATE_GENERATION
 from podwright.api.endpoints.custom_resources.preparation import (
     changed_definition,
     definition_with_status,
@@ -212,12 +213,18 @@ def _new_pod(pod: Document, now_ns: int) -> Document:
     return pod | {"status": status}
 
 
+_ALLOCATABLE_STATUSES: Final = "nodeAllocatableResourceClaimStatuses"
+
+
 def _pod_status(new: Document, old: Document, now_ns: int) -> Document:
     del now_ns
     metadata = dict(new.get("metadata") or {})
     stored = old.get("metadata") or {}
     metadata = with_part(metadata, "ownerReferences", stored.get("ownerReferences"))
     status = dict(new.get("status") or {})
+    if not (old.get("status") or {}).get(_ALLOCATABLE_STATUSES):
+        # The gate DRANodeAllocatableResources is off.
+        status.pop(_ALLOCATABLE_STATUSES, None)
     if not status.get("qosClass") and (old.get("status") or {}).get("qosClass"):
         status["qosClass"] = old["status"]["qosClass"]
     return old | {"metadata": metadata, "status": status}
@@ -384,12 +391,11 @@ def _new_job(job: Document, now_ns: int) -> Document:
 
 
 _NUMBER: Final = re.compile("[0-9]{1,18}")
-_TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
 
 
 def _with_template_generation(daemon_set: Document, generation: int) -> Document:
     metadata: Document = daemon_set.get("metadata") or {}
-    annotations = {**(metadata.get("annotations") or {}), _TEMPLATE_GENERATION: str(generation)}
+    annotations = {**(metadata.get("annotations") or {}), TEMPLATE_GENERATION: str(generation)}
     return daemon_set | {"metadata": metadata | {"annotations": annotations}}
 
 
@@ -400,13 +406,43 @@ def _new_daemon_set(daemon_set: Document, now_ns: int) -> Document:
 
 def _daemon_set(new: Document, old: Document, now_ns: int) -> Document:
     del now_ns
-    stored = ((old.get("metadata") or {}).get("annotations") or {}).get(_TEMPLATE_GENERATION, "")
+    stored = ((old.get("metadata") or {}).get("annotations") or {}).get(TEMPLATE_GENERATION, "")
     generation = int(stored) if _NUMBER.fullmatch(stored) else 0
     template = (new.get("spec") or {}).get("template")
     if template != (old.get("spec") or {}).get("template"):
         generation += 1
     new = with_part(new, "status", old.get("status"))
     return _with_template_generation(new, generation) if generation else new
+
+
+def _new_stateful_set(stateful_set: Document, now_ns: int) -> Document:
+    del now_ns
+    return _without_max_unavailable(_without(stateful_set, "status"))
+
+
+def _stateful_set(new: Document, old: Document, now_ns: int) -> Document:
+    del now_ns
+    if not _limits_unavailable(old):
+        new = _without_max_unavailable(new)
+    return with_part(new, "status", old.get("status"))
+
+
+def _limits_unavailable(stateful_set: Document) -> bool:
+    strategy: Document = (stateful_set.get("spec") or {}).get("updateStrategy") or {}
+    return (strategy.get("rollingUpdate") or {}).get("maxUnavailable") is not None
+
+
+def _without_max_unavailable(stateful_set: Document) -> Document:
+    """Return a set without the field of the gate MaxUnavailableStatefulSet, which is off.
+
+    Upstream: pkg/registry/apps/statefulset/strategy.go, dropStatefulSetDisabledFields
+    """
+    if not _limits_unavailable(stateful_set):
+        return stateful_set
+    spec: Document = stateful_set["spec"]
+    strategy: Document = spec["updateStrategy"]
+    rolling = _without(strategy["rollingUpdate"], "maxUnavailable")
+    return stateful_set | {"spec": spec | {"updateStrategy": strategy | {"rollingUpdate": rolling}}}
 
 
 def _new_slice(resource_slice: Document, now_ns: int) -> Document:
@@ -469,6 +505,7 @@ KIND_PREPARATIONS: Final[dict[tuple[str, str], Preparation]] = {
     ),
     ("", "Service"): Preparation(create=new_service, update=changed_service),
     ("apps", "DaemonSet"): Preparation(create=_new_daemon_set, update=_daemon_set),
+    ("apps", "StatefulSet"): Preparation(create=_new_stateful_set, update=_stateful_set),
     ("batch", "Job"): Preparation(create=_new_job),
     ("resource.k8s.io", "DeviceTaintRule"): Preparation(create=_new_taint_rule, update=_taint_rule),
     ("resource.k8s.io", "ResourceSlice"): Preparation(create=_new_slice, update=_slice),

@@ -330,3 +330,87 @@ VOLUME = {
 def test_other_kinds(kind: str, old: Document, changes: Document, expected: list[str]) -> None:
     found = next(each for each in built_in() if each.row.kind == kind and "v1" in each.api_version)
     assert updated(found.api_version, kind, old, **changes) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "changes", "starts"),
+    [
+        pytest.param("Node", {"spec": {"podCIDRs": ["10.1.0.0/24"]}}, {"spec__podCIDRs": ["x"]},
+                     ["spec.podCIDRs[0]: Invalid value", "spec.podCIDRs: Forbidden"], id="a node"),
+        pytest.param("PersistentVolume",
+                     {"spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"],
+                               "hostPath": {"path": "/a"}}},
+                     {"spec__accessModes": []}, ["spec.accessModes: Required value"] * 2,
+                     id="a volume, twice"),
+        pytest.param("StorageClass", {"provisioner": "a"},
+                     {"allowedTopologies": [{"matchLabelExpressions": [{"key": "a"}]}]},
+                     ["allowedTopologies[0].matchLabelExpressions[0].values: Required value"],
+                     id="a storage class"),
+        pytest.param("RuntimeClass", {"handler": "a"},
+                     {"scheduling": {"tolerations": [{"operator": "Exists"}] * 2}},
+                     ["scheduling.tolerations[1]: Duplicate value"], id="a runtime class"),
+        pytest.param("CSIStorageCapacity", {"storageClassName": "a"}, {"capacity": "-1"},
+                     ["capacity: Invalid value"], id="the capacity of a storage"),
+    ],
+)  # fmt: skip
+def test_changed_objects_are_checked_as_new_ones(
+    kind: str, old: Document, changes: Document, starts: list[str]
+) -> None:
+    found = next(each for each in built_in() if each.row.kind == kind and "v1" in each.api_version)
+    errors = updated(found.api_version, kind, old, **changes)
+    assert len(errors) == len(starts)
+    assert all(map(str.startswith, errors, starts)), errors
+
+
+def status_errors(kind: str, status: Document, **old: Any) -> list[str]:
+    found = built_in().find("v1", kind)
+    assert found is not None
+    stored = found.with_defaults({"metadata": {"name": "x"}, **old})
+    problems = found.status_problems(stored | {"status": status}, stored)
+    return [f"{path}: {message}" for path, message, _ in problems]
+
+
+@pytest.mark.parametrize(
+    ("kind", "ingress", "starts"),
+    [
+        pytest.param("ClusterIP", [{"ip": "10.1.1.1"}], [": Forbidden"], id="no load balancer"),
+        pytest.param("LoadBalancer", [{"ip": "x", "ipMode": "VIP"}], ["[0].ip: Invalid"], id="ip"),
+        pytest.param("LoadBalancer", [{"ip": "10.1.1.1"}], ["[0].ipMode: Required"], id="no mode"),
+        pytest.param("LoadBalancer", [{"ipMode": "VIP"}], ["[0].ipMode: Forbidden"], id="a mode"),
+        pytest.param("LoadBalancer", [{"ip": "10.1.1.1", "ipMode": "x"}],
+                     ["[0].ipMode: Unsupported"], id="another mode"),
+        pytest.param("LoadBalancer", [{"hostname": "1.2.3.4"}, {"hostname": "_"}],
+                     ["[0].hostname: Invalid", "[1].hostname: Invalid"], id="hostnames"),
+    ],
+)  # fmt: skip
+def test_the_addresses_of_a_service(kind: str, ingress: list[Document], starts: list[str]) -> None:
+    errors = status_errors("Service", {"loadBalancer": {"ingress": ingress}}, spec={"type": kind})
+    assert len(errors) == len(starts)
+    for error, start in zip(errors, starts, strict=True):
+        assert error.startswith(f"status.loadBalancer.ingress{start}")
+
+
+@pytest.mark.parametrize(
+    ("status", "starts"),
+    [
+        pytest.param({"resourceClaimName": "a"}, [".requestMappings: Required"], id="no requests"),
+        pytest.param({"requestMappings": [{"containerName": "x", "requestName": "r"}]},
+                     [".requestMappings[0].containerName: Invalid",
+                      ".resourceClaimName: Required"], id="no such container"),
+        pytest.param({"resourceClaimName": "_", "requestMappings": [
+                        {"containerName": "c", "resourceName": "a/b", "requestName": "_"}]},
+                     [".requestMappings[0].resourceName: Invalid", ".requestName: Invalid",
+                      ".resourceClaimName: Invalid"], id="names"),
+        pytest.param({"resourceClaimName": "a", "requestMappings": [
+                        {"containerName": "c", "resourceName": "x/y", "requestName": "r"}] * 2},
+                     [f".requestMappings[1].{name}: Duplicate"
+                      for name in ("containerName", "resourceName", "requestName")], id="twice"),
+    ],
+)  # fmt: skip
+def test_the_claim_for_extended_resources(status: Document, starts: list[str]) -> None:
+    container = {"name": "c", "image": "i", "resources": {"requests": {"x/y": "1"}}}
+    status = {"extendedResourceClaimStatus": status}
+    errors = status_errors("Pod", status, spec={"containers": [container]})
+    assert len(errors) == len(starts), errors
+    for error, start in zip(errors, starts, strict=True):
+        assert error.startswith(f"status.extendedResourceClaimStatus{start}")

@@ -141,7 +141,8 @@ def test_an_endpoint_slice_keeps_its_type() -> None:
              'subsets[0].notReadyAddresses[0].ip: Invalid value: "127.0.0.1": may not be in the'
              " loopback"], id="a wrong address"),
         pytest.param({"addresses": [{"ip": "x"}]},
-            ['subsets[0].addresses[0].ip: Invalid value: "x": must be a valid IP address'],
+            ['subsets[0].addresses[0].ip: Invalid value: "x": must be a valid IP address, (',
+             'subsets[0].addresses[0].ip: Invalid value: "x": must be a valid IP address'],
             id="no address"),
         pytest.param({"addresses": [{"ip": "10.0.0.1"}], "ports": [
             {"port": 80}, {"name": "A", "port": 0, "protocol": "ICMP"}]}, [

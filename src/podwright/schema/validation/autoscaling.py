@@ -65,6 +65,10 @@ def _validate(errors: FieldErrors, autoscaler: Document, *, needs_group: bool) -
         _validate_group(errors, "spec.scaleTargetRef", target)
     for index, metric in enumerate(spec.get("metrics") or ()):
         _validate_metric(errors, f"spec.metrics[{index}]", metric)
+    kinds = {metric.get("type") for metric in spec.get("metrics") or ()}
+    if least == 0 and not kinds & {"Object", "External"}:
+        text = "must specify at least one Object or External metric to support scaling to zero"
+        errors.forbidden("spec.metrics", f"{text} replicas")
     behavior = spec.get("behavior") or {}
     for name in ("scaleUp", "scaleDown"):
         if (rules := behavior.get(name)) is not None:

@@ -394,5 +394,9 @@ _TOLERATION: Final = ("key", "operator", "value", "effect")
 
 
 def validate_runtime_class_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed runtime class, whose handler is immutable."""
+    """Check a changed runtime class, whose handler is immutable.
+
+    Upstream: pkg/registry/node/runtimeclass/strategy.go
+    """
+    validate_runtime_class(errors, new)
     errors.immutable("handler", new.get("handler"), old.get("handler"))

@@ -76,7 +76,11 @@ def validate_resource_claim_template(errors: FieldErrors, template: Document) ->
 def validate_resource_claim_template_update(
     errors: FieldErrors, new: Document, old: Document
 ) -> None:
-    """Check a changed ResourceClaimTemplate, which keeps its spec."""
+    """Check a changed ResourceClaimTemplate, which keeps its spec.
+
+    Upstream: pkg/registry/resource/resourceclaimtemplate/strategy.go
+    """
+    validate_resource_claim_template(errors, new)
     _validate_kept(errors, "ResourceClaimTemplateSpec", "spec", new.get("spec"), old.get("spec"))
 
 

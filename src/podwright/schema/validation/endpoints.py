@@ -195,8 +195,7 @@ def _validate_endpoint(errors: FieldErrors, path: str, address: Document) -> Non
         errors.each(f"{path}.hostname", hostname, dns_label(hostname))
     if (node := address.get("nodeName")) is not None:
         errors.each(f"{path}.nodeName", node, dns_subdomain(node))
-    if not ip_address(text):
-        validate_not_special(errors, f"{path}.ip", text)
+    validate_not_special(errors, f"{path}.ip", text)
 
 
 def _validate_port(errors: FieldErrors, path: str, port: Document, *, needs_name: bool) -> None:

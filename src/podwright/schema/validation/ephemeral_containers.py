@@ -32,6 +32,10 @@ def validate_ephemeral_containers(errors: FieldErrors, path: str, spec: Document
         at = f"{path}[{index}]"
         common = {name: one for name, one in container.items() if name in _EPHEMERAL_FIELDS}
         validate_container(errors, at, common, spec, volumes, claims)
+        image = container.get("image") or ""
+        if image != image.strip():
+            text = "must not have leading or trailing whitespace"
+            errors.invalid(f"{at}.image", image, text)
         name = container.get("name")
         if name in taken:
             errors.duplicate(f"{at}.name", name)

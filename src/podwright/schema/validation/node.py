@@ -34,7 +34,16 @@ def validate_node(errors: FieldErrors, node: Document) -> None:
 
 
 def validate_node_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed node."""
+    """Check a changed node.
+
+    Upstream: pkg/registry/core/node/strategy.go, which checks it as a new one, too
+    """
+    validate_node(errors, new)
+    validate_node_status(errors, new, old)
+
+
+def validate_node_status(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check a node whose status has changed."""
     _validate_common(errors, new)
     _validate_addresses(errors, (new.get("status") or {}).get("addresses") or [])
     spec, before = new.get("spec") or {}, old.get("spec") or {}

@@ -306,9 +306,7 @@ def _validate_pod_resources(
         text = "claims may not be set for Resources at pod-level"
         errors.forbidden(f"{path}.claims", text)
     before = len(errors)
-    validate_requirements(
-        errors, path, resources | {"claims": None}, names, validate_pod_resource_name
-    )
+    validate_requirements(errors, path, resources, names, validate_pod_resource_name)
     if len(errors) > before:
         return
     requests, limits = resources.get("requests") or {}, resources.get("limits") or {}

@@ -12,7 +12,12 @@ from typing import Any, Final
 
 from podwright.objects import Document, timestamp_ns
 from podwright.schema.validation.field_errors import FieldErrors
-from podwright.schema.validation.names import dns_subdomain, ip_address, qualified_name
+from podwright.schema.validation.names import (
+    dns_label,
+    dns_subdomain,
+    ip_address,
+    qualified_name,
+)
 
 _MORE: Final = "cannot be greater than status.replicas"
 
@@ -341,6 +346,77 @@ def validate_pod_status(errors: FieldErrors, new: Document, old: Document) -> No
     _claim_statuses(errors, new)
     for name in ("podIPs", "hostIPs"):
         _addresses(errors, name, status, was)
+    if (found := status.get("extendedResourceClaimStatus")) is not None:
+        _extended_resources(errors, found, new.get("spec") or {})
+
+
+def _extended_resources(errors: FieldErrors, status: Document, spec: Document) -> None:
+    """Check the claim that was made for extended resources.
+
+    Upstream: validatePodExtendedResourceClaimStatus
+    """
+    path = "status.extendedResourceClaimStatus"
+    containers = {
+        each.get("name") or "": each
+        for field in ("initContainers", "containers")
+        for each in spec.get(field) or ()
+    }
+    mappings = status.get("requestMappings") or ()
+    if not mappings:
+        errors.required(f"{path}.requestMappings", "at least one request mapping is required")
+    seen: set[tuple[str, ...]] = set()
+    names = ("containerName", "resourceName", "requestName")
+    for index, each in enumerate(mappings):
+        at = f"{path}.requestMappings[{index}]"
+        container, resource, request = key = tuple(each.get(name) or "" for name in names)
+        if container not in containers:
+            text = "must match the name of an entry in spec.initContainers.name or"
+            errors.invalid(f"{at}.containerName", container, f"{text} spec.containers.name")
+        elif resource not in ((containers[container].get("resources") or {}).get("requests") or {}):
+            text = (
+                "must match the extended resource name of an entry in"
+                " spec.initContainers.resources.requests or spec.containers.resources.requests"
+            )
+            errors.invalid(f"{at}.resourceName", resource, text)
+        # Upstream's path has no index.
+        errors.each(f"{path}.requestName", request, dns_label(request))
+        if key in seen:
+            for name, value in zip(names, key, strict=True):
+                errors.duplicate(f"{at}.{name}", value)
+        seen.add(key)
+    if claim := status.get("resourceClaimName"):
+        errors.each(f"{path}.resourceClaimName", claim, dns_subdomain(claim))
+    else:
+        errors.required(f"{path}.resourceClaimName")
+
+
+def validate_service_status(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check the changed status of a Service.
+
+    Upstream: pkg/apis/core/validation/validation.go, ValidateLoadBalancerStatus
+    """
+    path = "status.loadBalancer.ingress"
+    ingress = (_status(new).get("loadBalancer") or {}).get("ingress") or ()
+    if ingress and (new.get("spec") or {}).get("type") != "LoadBalancer":
+        errors.forbidden(path, "may only be used when `spec.type` is 'LoadBalancer'")
+        return
+    before = (_status(old).get("loadBalancer") or {}).get("ingress") or ()
+    known = {each.get("ip") for each in before}
+    for index, each in enumerate(ingress):
+        at, address, mode = f"{path}[{index}]", each.get("ip") or "", each.get("ipMode")
+        if address and address not in known:
+            errors.each(f"{at}.ip", address, ip_address(address))
+        if mode is None and address:
+            errors.required(f"{at}.ipMode", "must be specified when `ip` is set")
+        elif mode is not None and not address:
+            errors.forbidden(f"{at}.ipMode", "may not be specified when `ip` is not set")
+        elif mode is not None and mode not in ("Proxy", "VIP"):
+            errors.unsupported(f"{at}.ipMode", mode, ("Proxy", "VIP"))
+        if hostname := each.get("hostname"):
+            errors.each(f"{at}.hostname", hostname, dns_subdomain(hostname))
+            if not ip_address(hostname):
+                text = "must be a DNS name, not an IP address"
+                errors.invalid(f"{at}.hostname", hostname, text)
 
 
 def _addresses(errors: FieldErrors, name: str, status: Document, was: Document) -> None:

@@ -44,10 +44,13 @@ def validate_persistent_volume(errors: FieldErrors, volume: Document) -> None:
 
 
 def validate_persistent_volume_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed persistent volume, whose source is immutable."""
+    """Check a changed persistent volume, whose source is immutable.
+
+    Upstream: pkg/registry/core/persistentvolume/strategy.go, which checks the spec twice
+    """
     spec, before = new.get("spec") or {}, old.get("spec") or {}
+    validate_persistent_volume(errors, new)
     _validate_volume_spec(errors, spec)
-    _validate_mount_options(errors, new)
     sources = {kind: spec.get(kind) for kind in PERSISTENT_SOURCES}
     old_sources = {kind: before.get(kind) for kind in PERSISTENT_SOURCES}
     csi, old_csi = sources["csi"], old_sources["csi"]
@@ -282,7 +285,11 @@ def validate_storage_class(errors: FieldErrors, storage_class: Document) -> None
 
 
 def validate_storage_class_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed storage class."""
+    """Check a changed storage class.
+
+    Upstream: pkg/registry/storage/storageclass/strategy.go
+    """
+    validate_storage_class(errors, new)
     for name in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
         errors.immutable(name, new.get(name), old.get(name))
 
@@ -437,7 +444,11 @@ def validate_storage_capacity(errors: FieldErrors, capacity: Document) -> None:
 
 
 def validate_storage_capacity_update(errors: FieldErrors, new: Document, old: Document) -> None:
-    """Check a changed CSIStorageCapacity."""
+    """Check a changed CSIStorageCapacity.
+
+    Upstream: pkg/registry/storage/csistoragecapacity/strategy.go
+    """
+    validate_storage_capacity(errors, new)
     for name in ("nodeTopology", "storageClassName"):
         errors.immutable(name, new.get(name), old.get(name))
 

@@ -1,0 +1,148 @@
+"""What the API gives back where it is not what was sent, and who owns it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+NAMESPACE = "namespaces/default"
+SECRETS = f"/api/v1/{NAMESPACE}/secrets"
+SETS = f"/apis/apps/v1/{NAMESPACE}/statefulsets"
+CLAIMS = f"/apis/resource.k8s.io/v1/{NAMESPACE}/resourceclaims"
+
+
+def created(server, path: str, kind: str, **fields: Any) -> dict[str, Any]:
+    status, found = server.reply("POST", path, {"kind": kind, "metadata": {"name": "a"}, **fields})
+    assert status == 201, found
+    assert isinstance(found, dict)
+    return found
+
+
+def owned(found: dict[str, Any]) -> list[str]:
+    entries = [entry["fieldsV1"] for entry in found["metadata"]["managedFields"]]
+    return sorted(name for fields in entries for name in fields)
+
+
+def workload(**spec: Any) -> dict[str, Any]:
+    template = {
+        "metadata": {"labels": {"a": "b"}},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    }
+    return {"selector": {"matchLabels": {"a": "b"}}, "template": template, **spec}
+
+
+def test_the_texts_of_a_secret_become_data(server):
+    found = created(
+        server, SECRETS, "Secret", data={"a": "YQ==", "b": "YQ=="}, stringData={"b": "ü"}
+    )
+    assert found["data"] == {"a": "YQ==", "b": "w7w="}
+    assert "stringData" not in found
+    assert owned(found) == ["f:data", "f:type"]
+    _, found = server.patch(f"{SECRETS}/a", {"stringData": {"c": "text"}})
+    assert found["data"] == {"a": "YQ==", "b": "w7w=", "c": "dGV4dA=="}
+    assert "stringData" not in found
+
+
+def test_the_creator_of_a_daemon_set_owns_the_generation_of_its_template(server):
+    path = f"/apis/apps/v1/{NAMESPACE}/daemonsets"
+    found = created(server, path, "DaemonSet", spec=workload())
+    name = "deprecated.daemonset.template.generation"
+    assert found["metadata"]["annotations"] == {name: "1"}
+    (entry,) = found["metadata"]["managedFields"]
+    assert f"f:{name}" in entry["fieldsV1"]["f:metadata"]["f:annotations"]
+
+
+def test_a_stateful_set_has_no_field_of_a_gate_that_is_off(server):
+    strategy = {"rollingUpdate": {"maxUnavailable": 2, "partition": 1}}
+    found = created(server, SETS, "StatefulSet", spec=workload(updateStrategy=strategy))
+    kept = {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}
+    assert found["spec"]["updateStrategy"] == kept
+    _, found = server.patch(f"{SETS}/a", {"spec": {"updateStrategy": strategy}})
+    assert found["spec"]["updateStrategy"] == kept
+
+
+@pytest.mark.parametrize("devices", [{}, {"requests": []}, {"requests": None}])
+def test_a_claim_without_requests_has_null(server, devices):
+    found = created(server, CLAIMS, "ResourceClaim", spec={"devices": devices})
+    assert found["spec"] == {"devices": {"requests": None}}
+    path = CLAIMS.replace("claims", "claimtemplates")
+    found = created(server, path, "ResourceClaimTemplate", spec={"spec": {"devices": devices}})
+    assert found["spec"]["spec"] == {"devices": {"requests": None}}
+
+
+def test_a_revision_has_one_owner_of_its_data(server):
+    path = f"/apis/apps/v1/{NAMESPACE}/controllerrevisions"
+    found = created(server, path, "ControllerRevision", revision=1, data={"spec": {"a": "b"}})
+    (entry,) = found["metadata"]["managedFields"]
+    assert entry["fieldsV1"] == {"f:data": {}, "f:revision": {}}
+
+
+def test_nobody_owns_a_time_that_is_not_set(server):
+    path = f"/api/v1/{NAMESPACE}/events"
+    involved = {"namespace": "default", "name": "a"}
+    found = created(server, path, "Event", involvedObject=involved, reason="R")
+    assert (found["eventTime"], owned(found)) == (None, ["f:involvedObject", "f:reason"])
+
+
+def test_a_slice_of_endpoints_is_updated_without_a_version(server):
+    path = f"/apis/discovery.k8s.io/v1/{NAMESPACE}/endpointslices"
+    created(server, path, "EndpointSlice", addressType="IPv4", endpoints=[])
+    body = {
+        "kind": "EndpointSlice",
+        "metadata": {"name": "a"},
+        "addressType": "IPv4",
+        "endpoints": [{"addresses": ["10.1.1.1"]}],
+    }
+    status, found = server.reply("PUT", f"{path}/a", body)
+    assert (status, found["endpoints"][0]["addresses"]) == (200, ["10.1.1.1"])
+
+
+def test_the_expressions_of_a_claim_are_not_checked_again(server):
+    def request(expression: str) -> dict[str, Any]:
+        exactly = {"deviceClassName": "gpu", "selectors": [{"cel": {"expression": expression}}]}
+        return {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}
+
+    created(server, CLAIMS, "ResourceClaim", spec=request("true"))
+    status, found = server.patch(f"{CLAIMS}/a", {"spec": request("device.driver ==")})
+    assert status == 422
+    assert [each["field"] for each in found["details"]["causes"]] == ["spec"]
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        pytest.param("/apis/batch/v1/jobs", 'field label "x" not supported for Job', id="jobs"),
+        pytest.param("/apis/resource.k8s.io/v1/resourceslices",
+                     "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: x",
+                     id="slices"),
+        pytest.param("/api/v1/pods", "field label not supported: x", id="pods"),
+        pytest.param("/apis/batch/v1/cronjobs?continue=x",
+                     '"x" is not a known field selector: only "metadata.name",'
+                     ' "metadata.namespace"', id="before the token of a page"),
+    ],
+)  # fmt: skip
+def test_a_field_that_nothing_selects_by(server, path, message):
+    query = "&fieldSelector=x%3D1" if "?" in path else "?fieldSelector=x%3D1"
+    status, found = server.reply("GET", path + query)
+    assert (status, found["message"]) == (400, message)
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "fields", "start"),
+    [
+        pytest.param(SECRETS, "Secret", {"data": {"a": "?"}},
+                     "failed to convert new object (/a; /v1, Kind=Secret) to proper version: unable"
+                     " to convert unstructured object to /v1, Kind=Secret: ", id="bytes"),
+        pytest.param(f"/api/v1/{NAMESPACE}/limitranges", "LimitRange",
+                     {"spec": {"limits": [{"type": "Pod", "max": {"cpu": "abc"}}]}},
+                     "failed to convert new object (/a; /v1, Kind=LimitRange) to proper version:"
+                     " unable to convert unstructured object to /v1, Kind=LimitRange: quantities"
+                     " must match the regular expression", id="a quantity"),
+    ],
+)  # fmt: skip
+def test_an_applied_value_of_a_wrong_form(server, path, kind, fields, start):
+    body = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "a"}, **fields}
+    status, found = server.patch(f"{path}/a?fieldManager=m", body, "apply-patch+yaml")
+    assert (status, found["reason"]) == (400, "BadRequest")
+    assert found["message"].startswith(start)

@@ -1,0 +1,1 @@
+"""Generated requests, sent to the real kube-apiserver and to podwright."""

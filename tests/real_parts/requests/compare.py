@@ -1,0 +1,327 @@
+"""Comparison of the answers of podwright with those of kube-apiserver, over seeds.
+
+    python -m tests.real_parts.requests.compare --seeds 0:500
+
+The requests of a seed go to both servers in order. A difference is printed with its seed and with
+the earlier requests that it needs; `--seeds N:N+1` makes it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import http.client
+import json
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+import yaml
+from tests.conformance.comparison import Difference, compare
+from tests.conformance.marks import Marks
+from tests.conformance.replay import DirectServer, parsed
+from tests.real_parts.control_plane import running
+from tests.real_parts.requests.mistakes import changed
+from tests.real_parts.requests.sequences import Sequence
+from tests.real_parts.requests.steps import Step
+from tests.real_parts.wire import Answer, Connection
+from tests.waiting import until
+
+from podwright.api.endpoints import HttpRequest
+
+_CHECKED_HEADERS = ("content-type", "warning", "retry-after")
+HEADERS = {
+    "authorization": "Bearer admin-token",
+    "content-type": "application/json",
+    "accept": "application/json",
+}
+_SHOWN = 700
+_SHOWN = 700
+_GENERATED = re.compile(r"\bgen-[a-z0-9]{5}\b")
+_DRAWN = re.compile(r"\b(10\.0\.0\.\d+|3[0-2]\d{3})\b")
+"""Addresses and ports of services."""
+_PRINTED = re.compile(r"Invalid value: [\[{].*?[\]}]: (?=[a-z])")
+"""A printed object, with Go's names of fields."""
+
+
+class Server(Protocol):
+    """A server that answers requests in order."""
+
+    def send(self, request: HttpRequest) -> Answer:
+        """Send a request and return the parsed answer."""
+
+
+class RealServer:
+    """kube-apiserver on a port."""
+
+    def __init__(self, port: int) -> None:
+        self._connection = Connection(port)
+
+    def send(self, request: HttpRequest) -> Answer:
+        """Send a request and return the parsed answer."""
+        try:
+            return self._connection.send(request, watch="watch=true" in request.query)
+        except http.client.RemoteDisconnected:
+            # Its handler has panicked.
+            return Answer(0, {}, None)
+
+
+class OwnServer:
+    """podwright, without a socket."""
+
+    def __init__(self) -> None:
+        self._server = DirectServer()
+
+    def send(self, request: HttpRequest) -> Answer:
+        """Send a request and return the parsed answer."""
+        answer = self._server.send(request)
+        if answer.is_watch:
+            body: Any = [json.loads(line) for line in answer.body.splitlines()]
+        else:
+            body = parsed(answer.body)
+        return Answer(answer.status, answer.headers, body)
+
+
+class Different(msgspec.Struct, frozen=True):
+    """A step whose answers differ."""
+
+    step: Step
+    differences: list[Difference]
+    before: list[Step]
+    """The steps that the difference needs."""
+
+    @property
+    def cause(self) -> str:
+        """What differs first, without values."""
+        first = next(
+            (each for each in self.differences if each.path == ".message"), self.differences[0]
+        )
+        template = f"{first.path}: {_short(first.expected)} / {_short(first.found)}"
+        return re.sub(r"\[\d+\]", "[]", template)
+
+
+def _short(value: Any) -> str:
+    return re.sub(r'"[^"]*"|\d+', "…", str(value))[:160]
+
+
+class Pair:
+    """Both servers, to which sequences are sent."""
+
+    def __init__(self, real: Server, own: Server) -> None:
+        self._real, self._own = real, own
+        self._runs = 0
+        self.outcomes: dict[int, int] = defaultdict(int)
+
+    def run(
+        self, steps: list[Step], *, counts: bool = False
+    ) -> Iterator[tuple[Step, list[Difference]]]:
+        """Send steps to both on a fresh namespace; yield what differs in each answer."""
+        self._runs += 1
+        namespace = f"s{self._runs:05d}"
+        marks = Marks(datetime.now(UTC).strftime("%Y-%m-%d"))
+        real: dict[str, Answer] = {}
+        own: dict[str, Answer] = {}
+        paths = []
+        for step in steps:
+            one, other = _request(step, namespace, real), _request(step, namespace, own)
+            if one is None or other is None:
+                continue
+            if _reads_from_cache(step):
+                # Such a list waits until the cache of the server has the last write.
+                self._real.send(msgspec.structs.replace(one, query=""))
+            real[step.id], own[step.id] = expected, found = (
+                self._real.send(one),
+                self._own.send(other),
+            )
+            if not expected.status:
+                break
+            if counts:
+                self.outcomes[expected.status] += 1
+            if step.method in ("POST", "PATCH") and "/namespaces/" not in one.path:
+                paths.append(one.path)
+            yield step, _differences(marks, expected, found, one)
+        self._clear(namespace, paths)
+
+    def _clear(self, namespace: str, paths: list[str]) -> None:
+        """Delete the objects of a sequence outside its namespace."""
+        collections = {re.sub(rf"/[^/]*{namespace}[^/]*(/status)?$", "", path) for path in paths}
+        for server in (self._real, self._own):
+            for collection in sorted(collections):
+                listed = server.send(HttpRequest("GET", collection, "", HEADERS, b"")).body
+                items = listed.get("items") or [] if isinstance(listed, dict) else []
+                for item in items:
+                    name = item["metadata"]["name"]
+                    if namespace in name and collection != "/api/v1/namespaces":
+                        path = f"{collection}/{name}"
+                        if item["metadata"].get("finalizers"):
+                            headers = HEADERS | {"content-type": "application/merge-patch+json"}
+                            body = b'{"metadata":{"finalizers":null}}'
+                            server.send(HttpRequest("PATCH", path, "", headers, body))
+                        server.send(
+                            HttpRequest("DELETE", path, "gracePeriodSeconds=0", HEADERS, b"")
+                        )
+
+    def reduced(self, steps: list[Step], step: Step, cause: str) -> list[Step]:
+        """Return the earlier steps without which a step's answers no longer differ in this way."""
+        kept = steps[: steps.index(step)]
+        for each in kept[:0:-1]:  # not the namespace
+            fewer = [other for other in kept if other is not each]
+            for last, found in self.run([*fewer, step]):
+                if last is step and found and Different(step, found, []).cause == cause:
+                    kept = fewer
+        return kept
+
+
+def _reads_from_cache(step: Step) -> bool:
+    return step.method == "GET" and ("resourceVersion" in step.query or "watch" in step.query)
+
+
+def _request(step: Step, namespace: str, answers: dict[str, Answer]) -> HttpRequest | None:
+    body = step.body
+    if step.base:
+        found = (answers[each].body for each in reversed(step.base) if each in answers)
+        base = next((each for each in found if _is_object(each)), None)
+        if base is None:
+            return None
+        body = changed(base, [(tuple(path), value) for path, value in step.changes])
+    text = "" if body is None else body if isinstance(body, str) else _json(body)
+    version = next((found for found in map(_version, reversed(answers.values())) if found), "0")
+    return HttpRequest(
+        step.method, step.path.replace("{ns}", namespace),
+        step.query.replace("%7Bns%7D", namespace).replace("%7Brv%7D", version), step.headers,
+        text.replace("{ns}", namespace).encode(),
+    )  # fmt: skip
+
+
+def _json(body: Any) -> str:
+    # Upstream keeps the bytes of free parts of an object: its own writing of them is compact.
+    return json.dumps(body, separators=(",", ":"), sort_keys=True)
+
+
+def _version(answer: Answer) -> str:
+    metadata = answer.body.get("metadata") if isinstance(answer.body, dict) else None
+    return str((metadata or {}).get("resourceVersion") or "")
+
+
+def _is_object(body: Any) -> bool:
+    return isinstance(body, dict) and body.get("kind") not in ("Status", "Scale", "Table")
+
+
+def _differences(
+    marks: Marks, expected: Answer, found: Answer, request: HttpRequest
+) -> list[Difference]:
+    sent = request.body.decode(errors="replace")
+    body = _neutral(marks.marked(expected.body, sent), sent)
+    is_watch = isinstance(body, list)
+    response = {
+        "status": expected.status, "headers": expected.headers, "check": _CHECKED_HEADERS,
+        "body": {"watch": body} if is_watch else body,
+    }  # fmt: skip
+    return list(compare(response, found.status, found.headers, _neutral(found.body, sent)))
+
+
+def _neutral(value: Any, sent: str) -> Any:
+    """Return an answer without what each server draws, and without printed objects."""
+    if isinstance(value, dict):
+        return {name: _neutral(part, sent) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_neutral(part, sent) for part in value]
+    if not isinstance(value, str):
+        return value
+    value = _GENERATED.sub("gen-<gen5>", value)
+    value = _PRINTED.sub("Invalid value: <object>: ", value)
+    return _DRAWN.sub(lambda found: found[0] if found[0] in sent else "<drawn>", value)
+
+
+class Summary:
+    """The figures of a comparison."""
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.different: dict[str, list[tuple[int, Different]]] = defaultdict(list)
+
+
+def compare_seeds(pair: Pair, seeds: range, *, reduces: bool = True) -> Summary:
+    """Compare the sequences of seeds."""
+    summary = Summary()
+    for seed in seeds:
+        steps = Sequence(seed).steps
+        broken = False
+        for step, found in list(pair.run(steps, counts=True)):
+            summary.requests += 1
+            if not found or broken:
+                continue
+            # Later answers may differ because of this one.
+            broken = step.method != "GET"
+            different = Different(step, found, [])
+            cause = different.cause
+            if reduces and cause not in summary.different:
+                different = Different(step, found, pair.reduced(steps, step, cause))
+            summary.different[cause].append((seed, different))
+    return summary
+
+
+@contextlib.contextmanager
+def servers() -> Iterator[Pair]:
+    """Start both servers with the definition of the custom resources."""
+    text = (Path(__file__).parent / "own_kind.yaml").read_text()
+    definition = yaml.load(text, yaml.CSafeLoader)
+    with running() as plane:
+        pair = Pair(real := RealServer(plane.port), own := OwnServer())
+        for server in (real, own):
+            path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+            answer = server.send(
+                HttpRequest("POST", path, "", HEADERS, json.dumps(definition).encode())
+            )
+            assert answer.status == http.HTTPStatus.CREATED, answer.body
+        until(lambda: _serves_crates(real))
+        yield pair
+
+
+def _serves_crates(server: Server) -> bool:
+    path = "/apis/boxes.example.org/v1/crates"
+    return server.send(HttpRequest("GET", path, "", HEADERS, b"")).status == http.HTTPStatus.OK
+
+
+def show(summary: Summary, most: int) -> None:
+    """Print the differences by cause, the most frequent first."""
+    causes = sorted(summary.different.items(), key=lambda each: -len(each[1]))
+    for cause, cases in causes[:most]:
+        seeds = ", ".join(str(seed) for seed, _ in cases[:6])
+        print(f"\n{len(cases)} x {cause} (seeds {seeds})")
+        _, different = cases[0]
+        for step in (*different.before, different.step):
+            query = f"?{step.query}" if step.query else ""
+            kind = step.headers.get("content-type", "").removeprefix("application/")
+            print(f"   {step.id} {step.method} {step.path}{query} {kind} [{step.note[:300]}]")
+        for each in different.differences[:4]:
+            print(f"      {each.path}")
+            print(f"         upstream  {str(each.expected)[:_SHOWN]}")
+            print(f"         podwright {str(each.found)[:_SHOWN]}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Compare seeds; exit status 1 if any differs."""
+    parser = argparse.ArgumentParser(prog="python -m tests.real_parts.requests.compare")
+    parser.add_argument("--seeds", default="0:100", metavar="FIRST:END")
+    parser.add_argument("--causes", type=int, default=60, help="how many to show")
+    parser.add_argument("--whole", action="store_true", help="do not look for the steps needed")
+    given = parser.parse_args(arguments)
+    first, _, end = given.seeds.partition(":")
+    with servers() as pair:
+        summary = compare_seeds(pair, range(int(first), int(end)), reduces=not given.whole)
+    show(summary, given.causes)
+    count = sum(map(len, summary.different.values()))
+    outcomes = ", ".join(f"{number} x {status}" for status, number in sorted(pair.outcomes.items()))
+    ways = len(summary.different)
+    print(f"\n{summary.requests} requests, {count} differ in {ways} ways ({outcomes})")
+    return 1 if count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
