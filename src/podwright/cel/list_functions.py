@@ -182,6 +182,10 @@ def _sort_by(values: Value, keys: Value) -> Value:
     return [values[index] for index in sorted(range(len(values)), key=cmp_to_key(order))]
 
 
+def _is_list(value: Value) -> bool:
+    return isinstance(value, list)
+
+
 LIST_LIBRARY: Final = library_of(
     {
         "slice": _slice, "flatten": _flatten, "lists.range": _range, "distinct": _distinct,
@@ -200,6 +204,7 @@ LIST_LIBRARY: Final = library_of(
             _COMPARABLE,
         ),
     ]),
+    singletons={"sort": _is_list, "@sortByAssociatedKeys": _is_list},
 )  # fmt: skip
 """The extension for lists."""
 

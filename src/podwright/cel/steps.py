@@ -546,6 +546,15 @@ class MapStep(Step):
         return Struct(self.struct, result) if self.struct else result
 
 
+_GO_TYPES = {
+    "bool": "types.Bool", "bytes": "types.Bytes", "double": "types.Double", "int": "types.Int",
+    "null_type": "types.Null", "string": "types.String", "uint": "types.Uint",
+    "google.protobuf.Duration": "types.Duration",
+    "google.protobuf.Timestamp": "types.Timestamp",
+}  # fmt: skip
+"""The Go types of values, which upstream's message has. Upstream: cel-go common/types"""
+
+
 class LoopStep(Step):
     """A comprehension: a loop over a list or map, or a binding if the range is empty."""
 
@@ -580,7 +589,8 @@ class LoopStep(Step):
         if container.__class__ is ErrorValue:
             return container
         if not isinstance(container, list | dict):
-            return ErrorValue(f"got '{type_name(container)}', expected iterable type")
+            name = type_name(container)
+            return ErrorValue(f"got '{_GO_TYPES.get(name, name)}', expected iterable type")
         # The value of a binding is computed when it is first read, the start of a loop too.
         frame.locals[self.accumulator] = (
             self.initial.value

@@ -2,8 +2,7 @@
 
     python -m tests.real_parts.decisions.compare dra --seeds 0:2000
 
-A difference is printed with its seed, which makes the case again. One is known: upstream counts two
-more for `sortBy` of a list in which an attribute is absent (seed 212 of cel).
+A difference is printed with its seed, which makes the case again.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The estimated cost of selectors of devices."""
+"""The estimated and the counted cost of selectors of devices."""
 
 from __future__ import annotations
 
 import pytest
 
-from podwright.cel import compile_selector
+from podwright.cel import compile_selector, device_value
 
 
 @pytest.mark.parametrize(
@@ -20,3 +20,20 @@ from podwright.cel import compile_selector
 )
 def test_the_estimate_is_upstreams(source: str, cost: int) -> None:
     assert compile_selector(source).max_cost() == cost
+
+
+@pytest.mark.parametrize(
+    ("source", "cost"),
+    [
+        pytest.param("[{0}].size() == 1", 16, id="a list without an element"),
+        pytest.param("[{0}].sort().size() == 1", 17, id="a call with one argument"),
+        pytest.param(
+            "[{0}].sortBy(y, y).size() == 1", 19, id="both arguments of a call are evaluated"
+        ),
+    ],
+)
+def test_the_cost_with_an_absent_attribute_is_upstreams(source: str, cost: int) -> None:
+    device = device_value("a.example", {"name": "d", "attributes": {}})
+    selector = compile_selector(source.format('device.attributes["a.example"].size'))
+    found = selector.evaluate(device)
+    assert (found.error, found.cost) == ("no such key: size", cost)
