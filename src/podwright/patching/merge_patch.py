@@ -48,12 +48,30 @@ def _merged(document: Document, patch: Document) -> Document:
         made = value
         if isinstance(value, dict):
             made = _merged(present if isinstance(present, dict) else {}, value)
+        elif isinstance(value, list) and not isinstance(present, dict):
+            made = _without_nulls(value)
         if made is present:
             continue
         if merged is document:
             merged = dict(document)
         merged[name] = made
     return merged
+
+
+def _without_nulls(values: list[Any]) -> list[Any]:
+    """Return a list without the nulls in its objects; the list itself keeps them.
+
+    Upstream: gopkg.in/evanphx/json-patch.v4, merge.go, pruneAryNils
+    """
+    made = [
+        _merged({}, each)
+        if isinstance(each, dict)
+        else _without_nulls(each)
+        if isinstance(each, list)
+        else each
+        for each in values
+    ]
+    return values if made == values else made
 
 
 def merge_difference(before: Document, after: Document) -> Document:

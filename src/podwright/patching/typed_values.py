@@ -430,7 +430,12 @@ def merged(live: Any, configuration: Any, of: ValueType) -> Any:
         return _merged_maps(live, configuration, of.fields, of.element)
     if of.form == "list" and not of.is_atomic and not _is_wrong(live, list):
         return _merged_lists(live, configuration, of)
-    if of.form == "deduced" and isinstance(live, dict) and _is_map(configuration):
+    if (
+        of.form == "deduced"
+        and not of.is_atomic
+        and isinstance(live, dict)
+        and _is_map(configuration)
+    ):
         return _merged_maps(live, configuration, {}, of)
     return live if _same(live, configuration) else configuration
 

@@ -445,6 +445,44 @@ def _without_max_unavailable(stateful_set: Document) -> Document:
     return stateful_set | {"spec": spec | {"updateStrategy": strategy | {"rollingUpdate": rolling}}}
 
 
+def _new_lease(lease: Document, now_ns: int) -> Document:
+    return _lease(lease, {}, now_ns)
+
+
+def _lease(new: Document, old: Document, now_ns: int) -> Document:
+    """Return a lease without new values of fields that the gate CoordinatedLeaderElection enables.
+
+    Upstream: pkg/registry/coordination/lease/strategy.go
+    """
+    del now_ns
+    spec: Document = new.get("spec") or {}
+    before: Document = old.get("spec") or {}
+    dropped = [
+        name
+        for name in ("strategy", "preferredHolder")
+        if name in spec and before.get(name) is None
+    ]
+    return new | {"spec": _without(spec, *dropped)} if dropped else new
+
+
+def _new_service_account(account: Document, now_ns: int) -> Document:
+    """Return an account whose references to secrets have names only.
+
+    Upstream: pkg/registry/core/serviceaccount/strategy.go, cleanSecretReferences
+    """
+    del now_ns
+    secrets = account.get("secrets")
+    if not secrets or all(each.keys() <= {"name"} for each in secrets):
+        return account
+    names = [{name: each[name] for name in ("name",) if name in each} for each in secrets]
+    return account | {"secrets": names}
+
+
+def _service_account(new: Document, old: Document, now_ns: int) -> Document:
+    del old
+    return _new_service_account(new, now_ns)
+
+
 def _new_slice(resource_slice: Document, now_ns: int) -> Document:
     """Return a slice whose device taints have a time.
 
@@ -505,6 +543,8 @@ KIND_PREPARATIONS: Final[dict[tuple[str, str], Preparation]] = {
     ),
     ("", "Service"): Preparation(create=new_service, update=changed_service),
     ("apps", "DaemonSet"): Preparation(create=_new_daemon_set, update=_daemon_set),
+    ("coordination.k8s.io", "Lease"): Preparation(create=_new_lease, update=_lease),
+    ("", "ServiceAccount"): Preparation(create=_new_service_account, update=_service_account),
     ("apps", "StatefulSet"): Preparation(create=_new_stateful_set, update=_stateful_set),
     ("batch", "Job"): Preparation(create=_new_job),
     ("resource.k8s.io", "DeviceTaintRule"): Preparation(create=_new_taint_rule, update=_taint_rule),

@@ -95,6 +95,8 @@ def update_document(
             may_create = not info.subresource and strategies.creates_on_update(resource)
         if not may_create:
             raise call.missing()
+        if uid:
+            raise _other_uid(resource, call, uid, "", is_dry_run=options.is_dry_run)
         fresh = in_namespace(call, make(None))
         check_no_uid(call, fresh)
         made = create_document(backend, call, fresh, options, tracks_fields=tracks_fields)

@@ -91,3 +91,10 @@ def test_a_patch_must_be_an_object(patch: Any, message: str) -> None:
         merge_patched({}, patch)
     assert (caught.value.code, caught.value.reason) == (400, "BadRequest")
     assert caught.value.message == message
+
+
+def test_objects_in_a_list_have_no_nulls() -> None:
+    patch = {"list": [{"a": None, "b": 1}, None, [{"c": None}]]}
+    assert merge_patched({"list": []}, patch) == {"list": [{"b": 1}, None, [{}]]}
+    # Upstream's library does not look into a list in the place of an object.
+    assert merge_patched({"list": {"x": 1}}, patch) == patch

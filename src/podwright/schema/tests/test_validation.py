@@ -422,6 +422,19 @@ def test_fields_of_a_container(fields: Document, expected: Expected) -> None:
             id="containers that need more than their pod",
         ),
         pytest.param(
+            {"resources": {"requests": {"memory": "1Mi"}}, "containers": [
+                container(resources={"requests": {"memory": "3Mi"}})
+            ]},
+            [
+                (
+                    "spec.resources.requests[memory]",
+                    'Invalid value: "1Mi": must be greater than or equal to aggregate container'
+                    " requests of 3Mi",
+                )
+            ],
+            id="containers that need more memory than their pod",
+        ),
+        pytest.param(
             {"volumes": [{"name": "a", "secret": {}}]},
             [("spec.volumes[0].secret.secretName", "Required value")],
             id="a volume of an unnamed secret",

@@ -110,6 +110,9 @@ def _validate_metric(errors: FieldErrors, path: str, metric: Document) -> None:
     found = [name for name in _SOURCES.values() if metric.get(name) is not None]
     if found:
         _validate_source(errors, f"{path}.{found[0]}", found[0], metric[found[0]])
+    if kind not in _SOURCES:
+        # Upstream reports it where it looks for the source, too.
+        errors.unsupported(f"{path}.type", kind, _TYPES)
     expected = _SOURCES.get(kind, "")
     if expected and expected not in found:
         text = "must populate information for the given metric source"

@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from podwright.objects import Document, format_quantity, parse_quantity
+import msgspec
+
+from podwright.objects import Document, QuantityFormat, format_quantity, parse_quantity
 from podwright.schema.container_totals import container_totals
 from podwright.schema.validation.containers import validate_containers, validate_init_containers
 from podwright.schema.validation.ephemeral_containers import validate_ephemeral_containers
@@ -316,7 +318,9 @@ def _validate_pod_resources(
                 continue
             written = parse_quantity(amounts[name])
             if total > written.nano:
-                shown = format_quantity(parse_quantity(f"{total}n"))
+                amount = parse_quantity(f"{total}n")
+                written_as = _format_of_total(spec, kind, name)
+                shown = format_quantity(msgspec.structs.replace(amount, format=written_as))
                 text = f"must be greater than or equal to aggregate container {kind} of {shown}"
                 errors.invalid(f"{path}.{kind}[{name}]", format_quantity(written), text)
     for index, container in enumerate(spec.get("containers") or ()):
@@ -328,6 +332,19 @@ def _validate_pod_resources(
                 )
                 at = f"{path}.containers[{index}][{name}].limits"
                 errors.invalid(at, format_quantity(text), detail)
+
+
+def _format_of_total(spec: Document, kind: str, name: str) -> QuantityFormat:
+    """Return the kind of suffix of a sum, which is that of the first amount in it.
+
+    Upstream: apimachinery pkg/api/resource/quantity.go, Add
+    """
+    for field in ("containers", "initContainers"):
+        for container in spec.get(field) or ():
+            text = ((container.get("resources") or {}).get(kind) or {}).get(name)
+            if text is not None and parse_quantity(text).nano:
+                return parse_quantity(text).format
+    return "DecimalSI"
 
 
 def _validate_host_network(errors: FieldErrors, path: str, spec: Document, *, is_pod: bool) -> None:

@@ -457,7 +457,10 @@ def test_the_lists_of_a_patch_are_printed_with_sorted_keys(server):
     ("path", "body", "counts"),
     [
         pytest.param(CONFIG_MAPS, config_map("a"), (4, 2), id="as a new one once more"),
-        pytest.param("/api/v1/namespaces/default/secrets", {"metadata": {"name": "a"}}, (3, 1),
+        pytest.param("/api/v1/namespaces/default/secrets", {"metadata": {"name": "a"}}, (4, 2),
+                     id="a secret"),
+        pytest.param("/api/v1/namespaces/default/services",
+                     {"metadata": {"name": "a"}, "spec": {"ports": [{"port": 1}]}}, (3, 1),
                      id="by kind"),
         pytest.param("/apis/policy/v1/namespaces/default/poddisruptionbudgets",
                      {"metadata": {"name": "a"}, "spec": {"selector": {}, "minAvailable": 1}},

@@ -62,6 +62,56 @@ def test_a_stateful_set_has_no_field_of_a_gate_that_is_off(server):
     assert found["spec"]["updateStrategy"] == kept
 
 
+def test_a_lease_has_no_field_of_a_gate_that_is_off(server):
+    path = f"/apis/coordination.k8s.io/v1/{NAMESPACE}/leases"
+    spec = {"holderIdentity": "a", "strategy": "OldestEmulationVersion", "preferredHolder": "b"}
+    assert created(server, path, "Lease", spec=spec)["spec"] == {"holderIdentity": "a"}
+    _, found = server.patch(f"{path}/a", {"spec": spec})
+    assert found["spec"] == {"holderIdentity": "a"}
+
+
+def test_the_secrets_of_an_account_have_names_only(server):
+    path = f"/api/v1/{NAMESPACE}/serviceaccounts"
+    found = created(server, path, "ServiceAccount", secrets=[{"name": "s", "namespace": "n"}])
+    assert found["secrets"] == [{"name": "s"}]
+    _, found = server.patch(f"{path}/a", {"secrets": [{"name": "t", "kind": "Secret"}]})
+    assert found["secrets"] == [{"name": "t"}]
+
+
+def test_another_daemon_set_with_the_same_spec_has_the_same_owners(server):
+    path = f"/apis/apps/v1/{NAMESPACE}/daemonsets"
+    owners = []
+    for name in ("a", "b", "c"):
+        body = {"kind": "DaemonSet", "metadata": {"name": name}, "spec": workload()}
+        _, found = server.reply("POST", path, body)
+        owners.append([entry["fieldsV1"] for entry in found["metadata"]["managedFields"]])
+    assert owners[0] == owners[1] == owners[2]
+
+
+def test_other_data_of_a_revision_is_a_conflict(server):
+    path = f"/apis/apps/v1/{NAMESPACE}/controllerrevisions"
+    created(server, path, "ControllerRevision", revision=1, data={"spec": {"a": "b"}})
+    body = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": "a"}}
+    body |= {"revision": 1, "data": {"spec": {}}}
+    status, found = server.patch(f"{path}/a?fieldManager=m", body, "apply-patch+yaml")
+    assert (status, [each["field"] for each in found["details"]["causes"]]) == (409, [".data"])
+
+
+def test_a_put_with_the_uid_of_a_deleted_object(server):
+    path = f"/apis/coordination.k8s.io/v1/{NAMESPACE}/leases"
+    found = created(server, path, "Lease", spec={})
+    server.reply("DELETE", f"{path}/a")
+    del found["metadata"]["resourceVersion"]
+    status, error = server.reply("PUT", f"{path}/a", found)
+    assert status == 409
+    assert error["message"] == (
+        'Operation cannot be fulfilled on leases.coordination.k8s.io "a": StorageError: invalid'
+        " object, Code: 4, Key: /registry/leases/default/a, ResourceVersion: 0, AdditionalErrorMsg:"
+        f" Precondition failed: UID in precondition: {found['metadata']['uid']}, UID in object"
+        " meta: "
+    )
+
+
 @pytest.mark.parametrize("devices", [{}, {"requests": []}, {"requests": None}])
 def test_a_claim_without_requests_has_null(server, devices):
     found = created(server, CLAIMS, "ResourceClaim", spec={"devices": devices})
