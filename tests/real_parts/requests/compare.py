@@ -72,6 +72,10 @@ class RealServer:
             # Its handler has panicked.
             return Answer(0, {}, None)
 
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
 
 class OwnServer:
     """podwright, without a socket."""
@@ -280,8 +284,8 @@ def servers() -> Iterator[Pair]:
     """Start both servers with the definition of the custom resources."""
     text = (Path(__file__).parent / "own_kind.yaml").read_text()
     definition = yaml.load(text, yaml.CSafeLoader)
-    with running() as plane:
-        pair = Pair(real := RealServer(plane.port), own := OwnServer())
+    with running() as plane, contextlib.closing(RealServer(plane.port)) as real:
+        pair = Pair(real, own := OwnServer())
         for server in (real, own):
             path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
             answer = server.send(

@@ -92,8 +92,8 @@ def test_other_data_of_a_revision_is_a_conflict(server):
     path = f"/apis/apps/v1/{NAMESPACE}/controllerrevisions"
     created(server, path, "ControllerRevision", revision=1, data={"spec": {"a": "b"}})
     body = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": "a"}}
-    body |= {"revision": 1, "data": {"spec": {}}}
-    status, found = server.patch(f"{path}/a?fieldManager=m", body, "apply-patch+yaml")
+    configured = {**body, "revision": 1, "data": {"spec": {}}}
+    status, found = server.patch(f"{path}/a?fieldManager=m", configured, "apply-patch+yaml")
     assert (status, [each["field"] for each in found["details"]["causes"]]) == (409, [".data"])
 
 
