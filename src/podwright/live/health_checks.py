@@ -7,6 +7,7 @@ staging/src/k8s.io/apiserver/pkg/server/healthz/healthz.go
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -16,6 +17,13 @@ class Check(msgspec.Struct, frozen=True):
 
     name: str
     passes: Callable[[], bool]
+
+
+class Observe(Protocol):
+    """Receives the name of a check, that of its endpoint without the slash, and the result."""
+
+    def __call__(self, name: str, endpoint: str, *, passes: bool) -> None:
+        """Take the result of a check."""
 
 
 def health_checks(
@@ -48,7 +56,12 @@ def health_checks(
 
 
 def health_text(
-    path: str, checks: Sequence[Check], *, excluded: Collection[str] = (), is_verbose: bool = False
+    path: str,
+    checks: Sequence[Check],
+    *,
+    excluded: Collection[str] = (),
+    is_verbose: bool = False,
+    observe: Observe | None = None,
 ) -> tuple[bool, str]:
     """Return whether all checks pass, and the text of the reply.
 
@@ -61,13 +74,19 @@ def health_text(
         The names of checks that are not made.
     is_verbose : bool
         Whether the results are listed though all checks pass.
+    observe : callable, optional
+        Receives the result of each check that is made.
     """
     name = path.removeprefix("/")
     lines, failed = [], False
     for check in checks:
         if check.name in excluded:
             lines.append(f"[+]{check.name} excluded: ok\n")
-        elif check.passes():
+            continue
+        passes = check.passes()
+        if observe is not None:
+            observe(check.name, name, passes=passes)
+        if passes:
             lines.append(f"[+]{check.name} ok\n")
         else:
             failed = True

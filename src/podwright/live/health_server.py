@@ -6,19 +6,23 @@ Upstream: cmd/kube-scheduler/app/server.go, `newEndpointsHandler`
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Self
+from typing import Final, Self
 
 from aiohttp import web
 
-from podwright.live.health_checks import Check, health_text
+from podwright.live.health_checks import Check, Observe, health_text
+from podwright.live.health_metrics import HealthMetrics
 from podwright.machine import CONTENT_TYPE
 
 MetricsText = Callable[[], bytes]
+_COUNTS_PATH: Final = "/metrics/slis"
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class HealthServer:
     """`/healthz`, `/livez`, `/readyz` and metrics over HTTP; use it with `async with`.
+
+    The results of the health checks are counted at `/metrics/slis`.
 
     Parameters
     ----------
@@ -39,9 +43,12 @@ class HealthServer:
     ) -> None:
         self._host = host
         self._port = port
+        counts = HealthMetrics()
         application = web.Application()
+        application.router.add_get(_COUNTS_PATH, _metrics(counts.text))
+        application.router.add_delete(_COUNTS_PATH, _reset(counts))
         for path, own in checks.items():
-            application.router.add_get(path, _health(path, own))
+            application.router.add_get(path, _health(path, own, counts.observe))
             for check in own:
                 application.router.add_get(f"{path}/{check.name}", _health(path, (check,)))
         for path, text in metrics.items():
@@ -62,15 +69,24 @@ class HealthServer:
         await self._runner.cleanup()
 
 
-def _health(path: str, checks: Sequence[Check]) -> _Handler:
+def _health(path: str, checks: Sequence[Check], observe: Observe | None = None) -> _Handler:
     async def reply(request: web.Request) -> web.StreamResponse:
         passes, text = health_text(
             path,
             checks,
             excluded=request.query.getall("exclude", []),
             is_verbose="verbose" in request.query,
+            observe=observe,
         )
         return web.Response(text=text, status=200 if passes else 500)
+
+    return reply
+
+
+def _reset(counts: HealthMetrics) -> _Handler:
+    async def reply(_: web.Request) -> web.StreamResponse:
+        counts.reset()
+        return web.Response(text="metrics reset\n")
 
     return reply
 
