@@ -13,7 +13,8 @@ A file is never overwritten with other content, so processes need no lock. A new
 least recently used sets beyond `SETS_KEPT`; a process whose set is removed compiles again.
 
 The folder is the one that Numba would use: `NUMBA_CACHE_DIR`, else `__pycache__` beside the
-source, else the user's cache folder.
+source, else the user's cache folder. Where none of them can be written to, as in a container with a
+read-only root, a set that one of them has is read.
 """
 
 from __future__ import annotations
@@ -141,13 +142,42 @@ class _UsersFolder(_InSet, caching.UserWideCacheLocator):
         return Path(self._cache_path).parent
 
 
+class _Present(_InSet):
+    """A set that was made before and cannot be written to."""
+
+    def ensure_cache_path(self) -> None:
+        """Check that the set exists."""
+        path = Path(self.get_cache_path())
+        if not path.is_dir():
+            raise FileNotFoundError(f"{path} does not exist")
+
+
+class _PresentInGivenFolder(_Present, _GivenFolder):
+    """In `NUMBA_CACHE_DIR`, read-only."""
+
+
+class _PresentBesideSource(_Present, _BesideSource):
+    """In `__pycache__`, read-only."""
+
+
+class _PresentInUsersFolder(_Present, _UsersFolder):
+    """In the folder for caches of the user, read-only."""
+
+
 # ------------------------------------------------------------------------------- entries
 
 
 class KernelCacheImpl(caching.CompileResultCacheImpl):
     """The location and the format of cached code."""
 
-    _locator_classes = [_GivenFolder, _BesideSource, _UsersFolder]  # noqa: RUF012 - as in the base
+    _locator_classes = [  # noqa: RUF012 - as in the base
+        _GivenFolder,
+        _BesideSource,
+        _UsersFolder,
+        _PresentInGivenFolder,
+        _PresentBesideSource,
+        _PresentInUsersFolder,
+    ]
 
 
 class _Entries:
@@ -209,7 +239,7 @@ class KernelCache(caching.FunctionCache):
     Raises
     ------
     RuntimeError
-        There is no writable folder, or no source to identify the version.
+        There is no writable folder and no set, or no source to identify the version.
     """
 
     _impl_class = KernelCacheImpl

@@ -157,6 +157,26 @@ def test_an_installation_that_is_read_only_uses_the_users_folder(tmp_path):
         assert normalized(package, **variables) == ([25, 100], BOTH)
 
 
+@needs_jit
+def test_a_set_is_read_where_nothing_can_be_written(tmp_path):
+    package = copy_of_package(tmp_path / "installed")
+    home = tmp_path / "home"
+    home.mkdir()
+    variables = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache")}
+    assert normalized(package, **variables)[1] == BOTH
+    # As a file system that is read-only replies: modes do not stop root.
+    (package.parent / "sitecustomize.py").write_text(
+        "import os\n"
+        "def refuse(*_, **__):\n"
+        "    raise OSError(30, 'Read-only file system')\n"
+        "os.utime = os.mkdir = refuse\n"
+        "os.access = lambda *_: False\n"
+    )
+    assert normalized(package, **variables) == ([25, 100], [])
+    shutil.rmtree(package / "kernels" / "__pycache__")
+    assert normalized(package, **variables) == ([25, 100], BOTH)
+
+
 def test_without_the_compiler_no_file_is_written(tmp_path):
     package = copy_of_package(tmp_path)
     assert normalized(package, NUMBA_DISABLE_JIT="1") == ([25, 100], [])
