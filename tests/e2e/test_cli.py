@@ -295,7 +295,7 @@ class Broken(pw.Plugin):
 """
     files = write("cluster.yaml", NODES + pod("web", "1"))
     result = run(f"schedule {files} --plugin {write('mine.py', text)}", status=1)
-    assert 'running Filter plugin "Broken": KeyError' in result.stdout
+    assert 'running "Broken" filter plugin: KeyError' in result.stdout
     assert "default/web" in result.stdout
     assert "1 failed" in result.stderr
 

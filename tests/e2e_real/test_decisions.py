@@ -27,6 +27,11 @@ def program() -> Path:
     [
         ("dra", range(120), {"allocated", "error", "feasible", "unschedulable"}),
         ("dra_sequence", range(8), {"apply", "delete", "placed", "remove", "schedule"}),
+        (
+            "cluster",
+            range(300),
+            {"error", "feasible", "held back", "ignored", "preemption", "unschedulable"},
+        ),
         ("cel", range(200), {"True", "False", "error", "does not compile"}),
         ("hints", range(150), {"Queue", "Skip"}),
         ("queue", range(40), {"add", "update", "delete", "pop", "fail", "move", "nominate"}),

@@ -105,9 +105,10 @@ def pod_requests(
     total = _container_sum(pod, use_status=use_status, defaults=defaults or {})
     pod_level = pod_level_requests(pod)
     if pod_level:
+        effective = pod_level
         if use_status:
-            pod_level = _with_status(pod, pod_level, pod.get("status") or {})
-        total |= {n: amount for n, amount in pod_level.items() if is_pod_level_resource(n)}
+            effective = _with_status(pod, pod_level, pod.get("status") or {})
+        total |= {name: effective.get(name, Fraction(0)) for name in pod_level}
     _add(total, amounts(pod["spec"].get("overhead")))
     return total
 

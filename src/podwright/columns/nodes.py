@@ -27,6 +27,9 @@ FIXED_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
 ABSENT = -1
 """The value id of a label that a node does not have."""
 
+_HUGE = 2**48
+"""Sums and hundredfolds of amounts below it fit an int64 on every cluster (256Ti of memory)."""
+
 _LEAST_ROWS = 16
 
 
@@ -42,6 +45,8 @@ class NodeColumns:
     allocatable, requested : (n_slots, n_resources) int64
         Milli-CPU, bytes, and units of extended resources; column `PODS` is the number of
         pods allowed, and there.
+    has_huge_amounts : bool
+        Some amount has been so large, or negative, that scores may leave 0 to 100, as upstream's.
     non_zero_requested : (n_slots, 2) int64
         Milli-CPU and memory bytes that count for scoring (100m and 200Mi where a container
         names none).
@@ -69,6 +74,7 @@ class NodeColumns:
         self.node_journal = Journal()
         self.pods_journal = Journal()
         self.condition_journal = Journal()
+        self.has_huge_amounts = False
         self._tree = NodeTree()
         self._order: I32Array | None = None
         self._rows = _LEAST_ROWS
@@ -210,6 +216,12 @@ class NodeColumns:
         self.pods_journal.forget()
         self.condition_journal.forget()
 
+    def note_amounts(self, amounts: Iterable[int]) -> None:
+        """Set `has_huge_amounts` if one of the amounts of a node or a pod is, or is negative."""
+        for amount in amounts:
+            if not 0 <= amount < _HUGE:
+                self.has_huge_amounts = True
+
     def resource_index(self, resource: str) -> int:
         """Return the column of a resource, adding one if it is new."""
         index = self.resources.get(resource)
@@ -227,6 +239,7 @@ class NodeColumns:
             amount = quantity_milli_value(quantity) if index == CPU else quantity_value(quantity)
             # Not through `row`: a new resource replaces the array.
             self.allocatable[slot, index] = amount
+            self.note_amounts((amount,))
         self.unschedulable[slot] = node.spec.unschedulable
         self.taint_set_ids[slot] = self.taint_sets.id_of(tuple(node.spec.taints))
         features = frozenset(node.status.declared_features)

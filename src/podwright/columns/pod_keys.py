@@ -119,6 +119,7 @@ class PodKeysCache:
         index = self._nodes.resource_index
         amounts = {index(name): n for name, n in assigned_requests(pod).items()}
         amounts[PODS] = 1
+        self._nodes.note_amounts(amounts.values())
         requests = np.zeros(max(amounts) + 1, dtype=np.int64)
         for column, amount in amounts.items():
             requests[column] = amount

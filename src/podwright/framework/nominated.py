@@ -13,7 +13,7 @@ import numpy as np
 
 from podwright._arrays import I32Array, I64Array, Mask
 from podwright.columns import Cluster
-from podwright.framework.adapter import run_filter
+from podwright.framework.adapter import PluginFailure, run_filter
 from podwright.framework.cycle import Cycle
 from podwright.framework.decision import Rejection
 from podwright.framework.plugin import Plugin
@@ -114,6 +114,13 @@ class NominatedCheck:
         self._groups = [(status, there) for status, there in confined if len(there)]
         self._passing = None
 
+    def plugin_against(self, node_name: str) -> str:
+        """Return the plugin that rejects a node, once all rejections are known; "" if none."""
+        slot = self._cluster.nodes.slot_of.get(node_name)
+        if slot is None:
+            return ""
+        return (self.rejected.get(slot) or self._ranking.first_rejection(slot)).plugin
+
     def rejections(self) -> Iterator[Rejection]:
         """Yield the status of each node that fails with its nominated pods."""
         for status, slots in self._groups:
@@ -199,12 +206,19 @@ class SlotFilter:
             if isinstance(one, VerdictRow):
                 code = int(one.verdicts.codes[slot]) if one.rejects_any else 0
                 if code:
-                    return one.verdicts.status_of(code).by(one.plugin.name)
+                    return _status_by(one.plugin, one.verdicts, code)
                 continue
             self._codes[slot] = 0
             verdicts = Verdicts(self._codes, self._rows)
             run_filter(one, cycle, verdicts)
             code = int(self._codes[slot])
             if code:
-                return verdicts.status_of(code).by(one.name)
+                return _status_by(one, verdicts, code)
         return Status.OK
+
+
+def _status_by(plugin: Plugin, verdicts: Verdicts, code: int) -> Status:
+    status = verdicts.status_of(code)
+    if status.code == Code.ERROR:
+        return PluginFailure(plugin, "Filter", status.message).status
+    return status.by(plugin.name)

@@ -115,7 +115,7 @@ class FailedCycle:
             if not status.is_success:
                 return status
             # An extender removed it without a reason.
-        return self.outcome.absent_status
+        return self.outcome.absent_status()
 
     def slots_where_preemption_may_help(self) -> I32Array:
         """Return the nodes whose rejection could be undone by removing pods.

@@ -47,10 +47,22 @@ class PreFilterOutcome(msgspec.Struct, frozen=True, kw_only=True):
     restricted_by: tuple[str, ...] = ()
     failure: PluginFailure | None = None
 
-    @property
-    def absent_status(self) -> Status:
-        """The status of the nodes that PreFilter excluded."""
-        names = " ".join(self.restricted_by)
+    def absent_status(self, against_nominated: str = "") -> Status:
+        """Return the status of the nodes that PreFilter excluded.
+
+        Parameters
+        ----------
+        against_nominated : str
+            The plugin that rejects the pod's nominated node, if any.
+
+        Notes
+        -----
+        The nominated node is evaluated before the others get their status, so that the status
+        names the plugin that rejected it, too.
+        Upstream: pkg/scheduler/schedule_one.go, findNodesThatFitPod, evaluateNominatedNode
+        """
+        named = {*self.restricted_by, against_nominated} - {""}
+        names = " ".join(sorted(named))
         return Status.unresolvable(f"node(s) didn't satisfy plugin(s) [{names}]")
 
 

@@ -40,7 +40,7 @@ from podwright.framework.groups import GroupedTotals
 from podwright.framework.plugin import Plugin
 from podwright.framework.prepare import PreFilterOutcome
 from podwright.framework.request_totals import RequestTotals
-from podwright.framework.rows import ScoreRow, VerdictRow
+from podwright.framework.rows import ScoreRow, UncacheableScore, VerdictRow
 from podwright.framework.scores import MAX_NODE_SCORE, Normalization, Scores
 from podwright.framework.scratch import Scratch
 from podwright.framework.status import Code, Status
@@ -247,8 +247,22 @@ class Ranking:
                     return
         self._start_over(cluster)
 
+    def _refuse_huge_amounts(self) -> None:
+        """Give up scores of pods' requests that may overflow, and so leave their range.
+
+        Raises
+        ------
+        UncacheableScore
+            For the first of them.
+        """
+        for row, _ in self.scores:
+            if row.reads_pods:
+                raise UncacheableScore(row.plugin)
+
     def _follow(self, cluster: Cluster, slots: I32Array, pods_version: int) -> None:
         """Re-evaluate the slots whose pods changed."""
+        if cluster.nodes.has_huge_amounts:
+            self._refuse_huge_amounts()
         before = self._pods_version
         for row in self._pods_rows:
             if row.pods_version == before:
@@ -266,6 +280,8 @@ class Ranking:
     def _start_over(self, cluster: Cluster) -> None:
         """Bring every row up to date and add everything up again."""
         nodes = cluster.nodes
+        if nodes.has_huge_amounts:
+            self._refuse_huge_amounts()
         objects_version = cluster.objects_version
         node_version = nodes.node_journal.version
         # If a plugin fails below, nothing here is up to date.
@@ -482,7 +498,7 @@ class Ranking:
                 for slot in undecided[rejected].tolist():
                     status = row.verdicts.status_of(int(row.verdicts.codes[slot]))
                     if status.code == Code.ERROR:
-                        raise PluginFailure.of_filter(row.plugin, status.message)
+                        raise PluginFailure(row.plugin, "Filter", status.message)
             # A filter is not run on a node that an earlier one rejects.
             undecided = undecided[~rejected]
 
@@ -533,15 +549,15 @@ def normalize(plugin: Plugin, cycle: Cycle, scores: Scores) -> None:
         is_reversed = int(kind is Normalization.DEFAULT_REVERSED)
         add_default_normalized(scores.values, values, 1, is_reversed)
         scores.values[scores.rows] = values[scores.rows]
-    if not plugin.scores_in_range:
+    if not plugin.scores_in_range or cycle.cluster.nodes.has_huge_amounts:
         least, greatest = extremes(scores.values, scores.rows)
         if least < 0 or greatest > MAX_NODE_SCORE:
             wrong = least if least < 0 else greatest
             raise PluginFailure(
                 plugin,
-                "Score",
-                f'plugin "{plugin.name}" returns an invalid score {wrong}, it should in the'
-                f" range of [0, {MAX_NODE_SCORE}] after normalizing",
+                "score range",
+                f"returns an invalid score {wrong}, it should in the range of"
+                f" [0, {MAX_NODE_SCORE}] after normalizing",
             )
 
 

@@ -228,7 +228,11 @@ class ScoreRow(Row):
         scores = self.scores
         scores.rows = slots
         if self.plugin.scores_in_range:
-            run_score(self.plugin, self.cycle, scores)
+            try:
+                run_score(self.plugin, self.cycle, scores)
+            except PluginFailure as failure:
+                # It fails only cycles with two feasible nodes or more.
+                raise UncacheableScore(self.plugin) from failure
         else:
             self._score_checked(slots)
         if self._watches_constant:

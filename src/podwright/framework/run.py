@@ -511,7 +511,8 @@ class PluginRunner:
         pending = {r.status.plugin for r in rejections if r.status.code == Code.PENDING}
         absent = self.cluster.nodes.n_alive - len(examined)
         if outcome.node_names is not None and absent:
-            rejections.append(Rejection(outcome.absent_status, absent))
+            status = outcome.absent_status(nominated.plugin_against(first))
+            rejections.append(Rejection(status, absent))
         diagnosis = Diagnosis(
             node_count=self.cluster.nodes.n_alive,
             rejections=tuple(rejections),

@@ -5,7 +5,7 @@ one of two representations, whose results differ if the value does not fit an in
 implemented:
 
 - a 64-bit mantissa and a power of ten, when the text is short enough; a value that does not
-  fit an int64 reads as 0;
+  fit an int64 reads as its low 64 bits or, past some powers of ten, as 0;
 - a decimal in units of 10^-9 (finer parts are rounded away from zero); a value that does not
   fit an int64 reads as its low 64 bits.
 
@@ -42,6 +42,8 @@ _SUFFIX_OF_BINARY = {0: ""} | {exponent: suffix for suffix, exponent in _BINARY_
 # Powers of ten past this are far outside int64 on either side; larger ones are never written out.
 _EXPONENT_LIMIT = 1_000
 _LENGTH_MAX = 1_000
+_MULTIPLIED_ONCE = frozenset({0, 1, 2, 3, 6, 9})
+"""The powers of ten by which upstream multiplies in one step; math.go, positiveScaleInt64."""
 
 
 class QuantityError(ValueError):
@@ -76,6 +78,30 @@ class Quantity(msgspec.Struct, frozen=True, gc=False):
             return 0
         return self.unscaled * _power_of_ten(min(self.exponent - _NANO, _EXPONENT_LIMIT))
 
+    def __add__(self, other: Quantity) -> Quantity:
+        """Return the sum: a decimal if it does not fit a 64-bit mantissa.
+
+        Notes
+        -----
+        Upstream: quantity.go, Quantity.Add; amount.go, int64Amount.Add
+        """
+        is_decimal = self.is_decimal or other.is_decimal
+        if not is_decimal:
+            if not other.unscaled:
+                return self
+            if not self.unscaled:
+                return other
+        exponent = min(self.exponent, other.exponent)
+        own = self.unscaled * _power_of_ten(self.exponent - exponent)
+        others = other.unscaled * _power_of_ten(other.exponent - exponent)
+        if not all(INT64_MIN <= number <= INT64_MAX for number in (own, others, own + others)):
+            is_decimal = True
+        return Quantity(own + others, exponent, is_decimal=is_decimal)
+
+    def __gt__(self, other: Quantity) -> bool:
+        """Whether the number is greater than another one."""
+        return self.nano > other.nano
+
     def value(self) -> int:
         """Return the number, rounded up away from zero."""
         return self.scaled_value(0)
@@ -102,6 +128,10 @@ def _scaled_int64(mantissa: int, shift: int) -> int:
     if not mantissa:
         return 0
     if shift >= 0:
+        if shift in _MULTIPLIED_ONCE:
+            # Upstream reports an overflow together with the product's low 64 bits, and the
+            # caller takes the product.
+            return _wrap_int64(mantissa * _power_of_ten(shift)) if mantissa != INT64_MIN else 0
         # 10**19 does not fit an int64: upstream reports an overflow, and the value is 0.
         if shift > 18:
             return 0

@@ -16,14 +16,15 @@ Upstream: staging/src/k8s.io/component-helpers/resource/helpers.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeAlias, TypeVar
+
+from msgspec.structs import replace
 
 from podwright.objects.meta import ResourceList
 from podwright.objects.pod import Container, ContainerStatus, Pod
 from podwright.objects.quantity import (
-    INT64_MAX,
-    INT64_MIN,
+    Quantity,
     parse_quantity,
     quantity_milli_value,
     quantity_value,
@@ -47,6 +48,10 @@ _MISSING = {
 # two containers with 1n each request one milli-core together, not two.
 _Nanos: TypeAlias = dict[str, int]
 
+# Very large amounts are summed as quantities, whose sums overflow as upstream's do.
+_Amount = TypeVar("_Amount", int, Quantity)
+_Reader: TypeAlias = Callable[["ResourceList | None"], dict[str, _Amount]]
+
 
 def assigned_requests(pod: Pod) -> dict[str, int]:
     """Return the resources that the pod occupies on a node, without zeros.
@@ -58,7 +63,7 @@ def assigned_requests(pod: Pod) -> dict[str, int]:
     single = _of_single_container(pod)
     if single is not None:
         return single
-    return _rounded(_pod_requests(pod, use_status=True))
+    return _requests(pod, use_status=True)
 
 
 def assigned_request_millis(pod: Pod) -> dict[str, int]:
@@ -68,8 +73,8 @@ def assigned_request_millis(pod: Pod) -> dict[str, int]:
     -----
     Upstream: pkg/scheduler/framework/events.go, extractPodScaleDown
     """
-    requests = _pod_requests(pod, use_status=True)
-    return {name: _milli(nanos) for name, nanos in requests.items()}
+    requests = _pod_requests(pod, _quantities, use_status=True)
+    return {name: amount.milli_value() for name, amount in requests.items()}
 
 
 def has_actual_resources(pod: Pod) -> bool:
@@ -101,7 +106,7 @@ def pending_requests(pod: Pod) -> dict[str, int]:
     single = _of_single_container(pod)
     if single is not None:
         return single
-    return _rounded(_pod_requests(pod, use_status=False))
+    return _requests(pod, use_status=False)
 
 
 def request_nanos(pod: Pod) -> dict[str, int]:
@@ -111,7 +116,7 @@ def request_nanos(pod: Pod) -> dict[str, int]:
     -----
     The status is ignored. Upstream: PodRequests
     """
-    return _pod_requests(pod, use_status=False)
+    return _pod_requests(pod, _nanos, use_status=False)
 
 
 def limit_nanos(pod: Pod) -> dict[str, int]:
@@ -143,15 +148,12 @@ def non_zero_requests(pod: Pod) -> dict[str, int]:
     single = _of_single_container(pod)
     if single is not None:
         return {"cpu": 0, "memory": 0} | _with_missing(pod, single, only_cpu_and_memory=True)
-    missing = _MISSING
+    missing = tuple(_MISSING)
     if _has_pod_level_requests(pod):
-        requests = _pod_requests(pod, use_status=True)
-        missing = {name: nanos for name, nanos in _MISSING.items() if name not in requests}
-    requests = _pod_requests(pod, use_status=True, missing=missing)
-    return {
-        "cpu": _milli(requests.get("cpu", 0)),
-        "memory": _base(requests.get("memory", 0)),
-    }
+        named = _pod_requests(pod, _nanos, use_status=True)
+        missing = tuple([name for name in _MISSING if name not in named])
+    requests = _requests(pod, use_status=True, missing=missing)
+    return {"cpu": requests.get("cpu", 0), "memory": requests.get("memory", 0)}
 
 
 def score_requests_fit(pod: Pod) -> dict[str, int]:
@@ -166,8 +168,7 @@ def score_requests_fit(pod: Pod) -> dict[str, int]:
     single = _of_single_container(pod)
     if single is not None:
         return {"cpu": 0, "memory": 0} | _with_missing(pod, single)
-    requests = _pod_requests(pod, use_status=True, missing=_MISSING)
-    return {"cpu": 0, "memory": 0} | _rounded(requests)
+    return {"cpu": 0, "memory": 0} | _requests(pod, use_status=True, missing=tuple(_MISSING))
 
 
 def score_requests_balanced(pod: Pod) -> dict[str, int]:
@@ -227,27 +228,56 @@ def _with_missing(
     return amounts
 
 
-def _pod_requests(pod: Pod, *, use_status: bool, missing: _Nanos | None = None) -> _Nanos:
+def _requests(pod: Pod, *, use_status: bool, missing: tuple[str, ...] = ()) -> dict[str, int]:
+    """Return the requests as integers, without zeros.
+
+    Parameters
+    ----------
+    missing : tuple of str
+        The resources that a container without a request of its own counts with a default for.
+    """
+    defaults = {name: _MISSING[name] for name in missing}
+    nanos = _pod_requests(pod, _nanos, use_status=use_status, missing=defaults)
+    if all(abs(amount) < _LARGE * _NANOS for amount in nanos.values()):
+        return _rounded(nanos)
+    parsed = {name: Quantity(amount, -9) for name, amount in defaults.items()}
+    sums = _pod_requests(pod, _quantities, use_status=use_status, missing=parsed)
+    amounts = {
+        name: amount.milli_value() if name == "cpu" else amount.value()
+        for name, amount in sums.items()
+    }
+    return {name: amount for name, amount in amounts.items() if amount}
+
+
+def _pod_requests(
+    pod: Pod,
+    read: _Reader[_Amount],
+    *,
+    use_status: bool,
+    missing: Mapping[str, _Amount] | None = None,
+) -> dict[str, _Amount]:
     """Upstream: PodRequests."""
     spec, status = pod.spec, pod.status
     if use_status and (status.container_statuses or status.init_container_statuses):
-        per_container = _resized_containers(pod)
+        per_container = _resized_containers(pod, read)
     else:
-        per_container = (_nanos(c.resources.requests) for c in _all_containers(pod))
+        per_container = (read(c.resources.requests) for c in _all_containers(pod))
     result = _containers(pod, per_container, missing)
 
     if spec.resources is not None and _has_pod_level_requests(pod):
-        requested = _nanos(spec.resources.requests)
-        if use_status:
-            requested = _resized_pod_level(pod, requested)
-        result.update({name: n for name, n in requested.items() if _is_pod_level_resource(name)})
+        requested = read(spec.resources.requests)
+        effective = _resized_pod_level(pod, requested, read) if use_status else requested
+        for name in requested:
+            if _is_pod_level_resource(name):
+                # One that the kubelet has not reported counts as zero while it is infeasible.
+                result[name] = effective[name] if name in effective else read({name: "0"})[name]
 
     if spec.overhead:
-        _add(result, _nanos(spec.overhead))
+        _add(result, read(spec.overhead))
     return result
 
 
-def _resized_containers(pod: Pod) -> Iterator[_Nanos]:
+def _resized_containers(pod: Pod, read: _Reader[_Amount]) -> Iterator[dict[str, _Amount]]:
     """Yield the resources that each container occupies during a resize (determineContainerReqs).
 
     Notes
@@ -262,31 +292,40 @@ def _resized_containers(pod: Pod) -> Iterator[_Nanos]:
     n_containers = len(pod.spec.containers)
     for index, container in enumerate(_all_containers(pod)):
         status = status_of.get(container.name)
-        own = _nanos(container.resources.requests)
+        own = read(container.resources.requests)
         if index >= n_containers and not container.is_sidecar:
             status = None
         if status is not None and status.resources is not None:
             own = {} if infeasible else own
-            _max(own, _nanos(status.resources.requests))
-            _max(own, _nanos(status.allocated_resources))
+            _max(own, read(status.resources.requests))
+            _max(own, read(status.allocated_resources))
         yield own
 
 
-def _resized_pod_level(pod: Pod, requested: _Nanos) -> _Nanos:
-    """Return the pod-level requests in effect during a resize (effectivePodLevelResources)."""
+def _resized_pod_level(
+    pod: Pod, requested: Mapping[str, _Amount], read: _Reader[_Amount]
+) -> dict[str, _Amount]:
+    """Return the pod-level requests in effect during a resize.
+
+    Notes
+    -----
+    Allocated resources alone, without actual ones, do not count.
+    Upstream: PodRequests, determineEffectiveRequests
+    """
     status = pod.status
-    if status.resources is None and status.allocated_resources is None:
-        return requested
-    result = {} if _is_resize_infeasible(pod) else requested
-    for reported in (
-        status.resources.requests if status.resources is not None else None,
-        status.allocated_resources,
-    ):
-        _max(result, _nanos(reported))
+    if status.resources is None:
+        return dict(requested)
+    result = {} if _is_resize_infeasible(pod) else dict(requested)
+    _max(result, read(status.resources.requests))
+    _max(result, read(status.allocated_resources))
     return result
 
 
-def _containers(pod: Pod, requests: Iterable[_Nanos], missing: _Nanos | None) -> _Nanos:
+def _containers(
+    pod: Pod,
+    requests: Iterable[dict[str, _Amount]],
+    missing: Mapping[str, _Amount] | None,
+) -> dict[str, _Amount]:
     """Sum the containers and take the maximum over the steps of initialization.
 
     Parameters
@@ -302,13 +341,13 @@ def _containers(pod: Pod, requests: Iterable[_Nanos], missing: _Nanos | None) ->
     -----
     Upstream: AggregateContainerRequests
     """
-    result: _Nanos = {}
-    sidecars: _Nanos = {}
-    initial: _Nanos = {}
+    result: dict[str, _Amount] = {}
+    sidecars: dict[str, _Amount] = {}
+    initial: dict[str, _Amount] = {}
     n_containers = len(pod.spec.containers)
     for index, (container, own) in enumerate(zip(_all_containers(pod), requests, strict=True)):
         if missing:
-            own = missing | own  # noqa: PLW2901  # the effective requests of the container
+            own = {**missing, **own}  # noqa: PLW2901 - the effective requests of the container
         if index < n_containers:
             _add(result, own)
         # A sidecar keeps running: it counts beside the containers and beside later init containers.
@@ -352,33 +391,46 @@ def _nanos(requests: ResourceList | None) -> _Nanos:
     return {name: parse_quantity(text).nano for name, text in requests.items()}
 
 
-def _add(into: _Nanos, other: _Nanos) -> None:
-    for name, nanos in other.items():
-        into[name] = into.get(name, 0) + nanos
+def _quantities(requests: ResourceList | None) -> dict[str, Quantity]:
+    return {name: parse_quantity(text) for name, text in (requests or {}).items()}
 
 
-def _max(into: _Nanos, other: _Nanos) -> None:
-    for name, nanos in other.items():
-        if name not in into or nanos > into[name]:
-            into[name] = nanos
+def _add(into: dict[str, _Amount], other: Mapping[str, _Amount]) -> None:
+    for name, amount in other.items():
+        into[name] = into[name] + amount if name in into else amount
+
+
+def _max(into: dict[str, _Amount], other: Mapping[str, _Amount]) -> None:
+    for name, amount in other.items():
+        if name not in into:
+            into[name] = amount
+        elif amount > into[name]:
+            into[name] = _compared(amount, into[name])
+
+
+def _compared(amount: _Amount, other: _Amount) -> _Amount:
+    """Return an amount as it is after a comparison with another one.
+
+    Notes
+    -----
+    A comparison with a decimal makes a decimal of a 64-bit mantissa.
+    Upstream: quantity.go, Quantity.Cmp
+    """
+    match amount, other:
+        case Quantity(), Quantity(is_decimal=True):
+            return replace(amount, is_decimal=True)
+        case _:
+            return amount
 
 
 def _rounded(requests: _Nanos) -> dict[str, int]:
     rounded = {
-        name: _milli(nanos) if name == "cpu" else _base(nanos) for name, nanos in requests.items()
+        name: _round_up(nanos, 10**6 if name == "cpu" else _NANOS)
+        for name, nanos in requests.items()
     }
     return {name: amount for name, amount in rounded.items() if amount}
 
 
-def _milli(nanos: int) -> int:
-    return _int64(nanos, 10**6)
-
-
-def _base(nanos: int) -> int:
-    return _int64(nanos, _NANOS)
-
-
-def _int64(nanos: int, unit: int) -> int:
-    """Round away from zero; 0 if the result does not fit an int64, as for a quantity upstream."""
-    amount = -(-nanos // unit) if nanos >= 0 else nanos // unit
-    return amount if INT64_MIN <= amount <= INT64_MAX else 0
+def _round_up(nanos: int, unit: int) -> int:
+    """Divide, and round away from zero."""
+    return -(-nanos // unit) if nanos >= 0 else nanos // unit

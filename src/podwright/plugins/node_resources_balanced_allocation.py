@@ -86,6 +86,7 @@ class NodeResourcesBalancedAllocation(Plugin):
 
     def _plan(self, cycle: Cycle) -> I64Array | None:
         amounts = score_requests_balanced(cycle.pod)
+        cycle.cluster.nodes.note_amounts(amounts.values())
         names = [resource.name for resource in self._resources]
         if not any(amounts.get(name) for name in names):
             return None

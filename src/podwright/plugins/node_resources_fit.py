@@ -248,6 +248,7 @@ class NodeResourcesFit(Plugin):
 
     def _plan(self, cycle: Cycle) -> I64Array:
         amounts = score_requests_fit(_as_scored(cycle.pod))
+        cycle.cluster.nodes.note_amounts(amounts.values())
         return score_plan(self._resources, amounts, cycle.cluster.nodes)
 
     def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:

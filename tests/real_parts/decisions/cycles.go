@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/kubernetes/scheme"
 	clienttesting "k8s.io/client-go/testing"
@@ -41,11 +40,13 @@ type cycleCase struct {
 	Objects []json.RawMessage `json:"objects"`
 	Pod     json.RawMessage   `json:"pod"`
 	Config  json.RawMessage   `json:"config"`
+	Family  string            `json:"family"`
 }
 
 // cluster is a scheduler of its own with the objects of one case.
 type cluster struct {
 	client    *fake.Clientset
+	scheduler *scheduler.Scheduler
 	framework framework.Framework
 	snapshot  *internalcache.Snapshot
 	recorder  *recorder
@@ -78,13 +79,18 @@ func decideCase(line []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if given.Family == "mixed" {
+		return c.decideSingle(ctx)
+	}
+	if c.framework == nil {
+		return nil, fmt.Errorf("no profile is called %q", c.pod.Spec.SchedulerName)
+	}
 	return c.decide(ctx)
 }
 
 func newCluster(ctx context.Context, given *cycleCase) (*cluster, error) {
 	decoder := scheme.Codecs.UniversalDeserializer()
 	var objects []runtime.Object
-	nodeCount, podCount := 0, 0
 	for _, raw := range append(given.Objects, given.Pod) {
 		object, _, err := decoder.Decode(raw, nil, nil)
 		if err != nil {
@@ -97,21 +103,19 @@ func newCluster(ctx context.Context, given *cycleCase) (*cluster, error) {
 		if accessor.GetResourceVersion() == "" {
 			accessor.SetResourceVersion("1")
 		}
-		switch each := object.(type) {
-		case *v1.Node:
-			nodeCount++
-		case *v1.Pod:
-			if each.Spec.NodeName != "" {
-				podCount++
-			}
+		each, ok := object.(*v1.Pod)
+		if ok && (each.Status.Phase == v1.PodSucceeded || each.Status.Phase == v1.PodFailed) {
+			// The client in memory ignores the field selector of the scheduler's informer.
+			continue
 		}
 		objects = append(objects, object)
 	}
-	c := &cluster{
-		client:   fake.NewSimpleClientset(objects...),
-		recorder: &recorder{},
-		pod:      objects[len(objects)-1].(*v1.Pod),
-	}
+	pod := objects[len(objects)-1].(*v1.Pod)
+	// A pod that names its node is decided before it counts there.
+	stored := pod.DeepCopy()
+	stored.Spec.NodeName = ""
+	objects[len(objects)-1] = stored
+	c := &cluster{client: fake.NewSimpleClientset(objects...), recorder: &recorder{}, pod: pod}
 	c.client.PrependReactor("create", "resourceclaims", nameGenerated)
 	options, err := optionsOf(given.Config)
 	if err != nil {
@@ -128,24 +132,14 @@ func newCluster(ctx context.Context, given *cycleCase) (*cluster, error) {
 	if err := built.WaitForHandlersSync(ctx); err != nil {
 		return nil, err
 	}
+	c.scheduler = built
 	c.framework = built.Profiles[c.pod.Spec.SchedulerName]
-	if c.framework == nil {
-		return nil, fmt.Errorf("no profile is called %q", c.pod.Spec.SchedulerName)
+	shared := c.framework
+	for _, each := range built.Profiles {
+		shared = each
 	}
-	c.snapshot = c.framework.SnapshotSharedLister().(*internalcache.Snapshot)
-	// The pods and nodes are in the cache once its handlers have run.
-	err = wait.PollUntilContextTimeout(ctx, time.Millisecond, 10*time.Second, true,
-		func(context.Context) (bool, error) {
-			dump := built.Cache.Dump()
-			pods := 0
-			for _, info := range dump.Nodes {
-				pods += len(info.GetPods())
-			}
-			return len(dump.Nodes) == nodeCount && pods == podCount, nil
-		})
-	if err != nil {
-		return nil, fmt.Errorf("the scheduler's cache: %w", err)
-	}
+	// All profiles share one snapshot.
+	c.snapshot = shared.SnapshotSharedLister().(*internalcache.Snapshot)
 	if err := built.Cache.UpdateSnapshot(klog.FromContext(ctx), c.snapshot); err != nil {
 		return nil, err
 	}
@@ -353,19 +347,26 @@ func (c *cluster) score(ctx context.Context, a *attempt, expect document) ([]str
 		return nil, status.AsError()
 	}
 	expect["skipped_score"] = sets.List(a.state.GetSkipScorePlugins())
-	totals, weighted := map[string]int64{}, map[string]map[string]int64{}
+	totals := map[string]int64{}
+	scores, err := c.rawScores(ctx, a)
+	if err != nil {
+		return nil, err
+	}
 	best := found[0].TotalScore
 	for _, node := range found {
 		totals[node.Name] = node.TotalScore
 		best = max(best, node.TotalScore)
 		for _, score := range node.Scores {
-			if weighted[score.Name] == nil {
-				weighted[score.Name] = map[string]int64{}
-			}
-			weighted[score.Name][node.Name] = score.Score
+			of := scores[score.Name]
+			of.Normalized[node.Name] = score.Score / of.Weight
 		}
 	}
-	expect["total"], expect["weighted"] = totals, weighted
+	for _, of := range scores {
+		if reflect.DeepEqual(of.Normalized, of.Raw) {
+			of.Normalized = nil
+		}
+	}
+	expect["total"], expect["scores"] = totals, scores
 	winners := []string{}
 	for name, total := range totals {
 		if total == best {
@@ -374,6 +375,37 @@ func (c *cluster) score(ctx context.Context, a *attempt, expect document) ([]str
 	}
 	sort.Strings(winners)
 	return winners, nil
+}
+
+// pluginScores are the scores of one plugin by node.
+type pluginScores struct {
+	Weight     int64            `json:"weight"`
+	Raw        map[string]int64 `json:"raw"`
+	Normalized map[string]int64 `json:"normalized,omitempty"`
+}
+
+// rawScores runs Score alone, whose results RunScorePlugins normalizes.
+func (c *cluster) rawScores(ctx context.Context, a *attempt) (map[string]*pluginScores, error) {
+	own := reflect.ValueOf(c.framework).Elem()
+	weights := field(own, "scorePluginWeight").Interface().(map[string]int)
+	found := map[string]*pluginScores{}
+	for _, plugin := range field(own, "scorePlugins").Interface().([]fwk.ScorePlugin) {
+		if a.state.GetSkipScorePlugins().Has(plugin.Name()) {
+			continue
+		}
+		of := &pluginScores{
+			Weight: int64(weights[plugin.Name()]), Raw: map[string]int64{}, Normalized: map[string]int64{},
+		}
+		for _, node := range a.feasible {
+			score, status := plugin.Score(ctx, a.state, c.pod, node)
+			if !status.IsSuccess() {
+				return nil, status.AsError()
+			}
+			of.Raw[node.Node().Name] = score
+		}
+		found[plugin.Name()] = of
+	}
+	return found, nil
 }
 
 // bind runs Reserve and PreBind of DynamicResources.

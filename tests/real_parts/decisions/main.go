@@ -2,8 +2,10 @@
 //
 // The program reads one JSON document a line and writes one for each, in the same order:
 //
+//   - {"family": "mixed", "objects", "pod", "config"?}: one decision, answered with `expect` of the
+//     vectors of single decisions, without what follows from the candidates of preemption.
 //   - {"objects", "pod", "config"?}: one scheduling cycle, answered with the field `expect` of the
-//     vectors of family dra, without raw scores and candidates of preemption.
+//     vectors of family dra, without candidates of preemption.
 //   - {"expression", "devices"}: a device selector, answered with `expect` of family cel.
 //   - {"family": "hints", ...}: a change, answered with `expect` of that family.
 //   - {"family": "queue", ...}: the steps of a queue, answered with the list of each `expect`, in
@@ -18,6 +20,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"runtime/debug"
 	"sync"
@@ -31,9 +34,9 @@ type answer struct {
 }
 
 func main() {
-	parallel := flag.Int("parallel", 4, "cases decided at the same time")
+	parallel := flag.Int("parallel", 16, "cases decided at the same time; most of a case is waiting")
 	flag.Parse()
-	klog.SetOutput(os.Stderr)
+	klog.SetOutput(io.Discard)
 	klog.LogToStderr(false)
 	lines := bufio.NewReaderSize(os.Stdin, 1<<20)
 	output := bufio.NewWriter(os.Stdout)

@@ -99,7 +99,8 @@ def without_nulls(value: Any) -> Any:
         return {
             key: "*" if key == "shareID" else without_nulls(each)
             for key, each in value.items()
-            if (each is not None or key == "node_names") and key != "allocationTimestamp"
+            if (each is not None or key in ("node_names", "nominated_node"))
+            and key != "allocationTimestamp"
         }
     if isinstance(value, list):
         return [without_nulls(each) for each in value]

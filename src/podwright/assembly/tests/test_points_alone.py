@@ -143,7 +143,7 @@ def test_others_fail_at_filter_without_their_prefilter(plugin, text):
     scheduler.add(*cluster(0))
     decision = scheduler.schedule(make_pod("web"))
     assert decision.node == ""
-    assert decision.message == f'running Filter plugin "{plugin}": {text}'
+    assert decision.message == f'running "{plugin}" filter plugin: {text}'
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,18 @@ def test_others_fail_at_score_without_their_prescore(plugin, text):
     scheduler.add(*cluster(0))
     decision = scheduler.schedule(make_pod("web"))
     where = f'"PreScore{plugin}" {CYCLE_STATE}: not found'
-    assert decision.message == f'running Score plugin "{plugin}": {text} {where}'
+    assert (
+        decision.message == f'running Score plugins: plugin "{plugin}" failed with: {text} {where}'
+    )
+
+
+@pytest.mark.parametrize("plugin", ["TaintToleration", "PodTopologySpread", "InterPodAffinity"])
+def test_but_not_if_there_is_nothing_to_score(plugin):
+    scheduler = without(plugin, "preScore")
+    scheduler.add(make_node("n1"))
+    assert scheduler.schedule(make_pod("web")).node == "n1"
+    reason = "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+    assert scheduler.schedule(make_pod("big", cpu="900")).message.endswith(reason)
 
 
 @pytest.mark.parametrize("plugin", ["VolumeBinding", "DynamicResources"])

@@ -99,6 +99,6 @@ def test_scores_that_are_not_written_in_place_are_an_error(name: str, expected: 
     driver.put(make_node("n1"), make_node("n2"), make_pod(name), make_pod("in-place"))
     driver.cycle()
     driver.cycle()
-    text = f'running Score plugin "Replaces": {expected} (pod default/{name})'
+    text = f'running Score plugins: plugin "Replaces" failed with: {expected} (pod default/{name})'
     assert driver.notes[0] == f"FailedScheduling: {text}"
     assert driver.node_of("default/in-place")

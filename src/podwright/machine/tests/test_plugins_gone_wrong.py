@@ -101,6 +101,8 @@ class MuteError(Exception):
 
 POD = "(pod default/a)"
 WHERE = "(pod default/a, node n1)"
+SCORE = 'running Score plugins: plugin "Broken" failed with: '
+NORMALIZE = 'running Normalize on Score plugins: plugin "Broken" failed with: '
 CONFIG = {
     "apiVersion": "kubescheduler.config.k8s.io/v1",
     "kind": "KubeSchedulerConfiguration",
@@ -125,7 +127,7 @@ CONFIG = {
         pytest.param(
             "filter",
             ValueError("oops"),
-            f'running Filter plugin "Broken": ValueError: oops {WHERE}',
+            f'running "Broken" filter plugin: ValueError: oops {WHERE}',
             id="an exception in a filter names the plugin, the point, the pod and the node",
         ),
         pytest.param(
@@ -189,8 +191,7 @@ CONFIG = {
         pytest.param(
             "score",
             10**30,
-            f'running Score plugin "Broken": TypeError: returned 1{"0" * 30}, not an integer of 64'
-            f" bits {WHERE}",
+            f"{SCORE}TypeError: returned 1{'0' * 30}, not an integer of 64 bits {WHERE}",
             id="a score that no column holds",
         ),
         pytest.param("score", np.int32(7), None, id="a NumPy integer as a score"),
@@ -198,27 +199,26 @@ CONFIG = {
         pytest.param(
             "score",
             1.5,
-            'running Score plugin "Broken": TypeError: returned 1.5, not an integer of 64 bits'
-            f" {WHERE}",
+            f"{SCORE}TypeError: returned 1.5, not an integer of 64 bits {WHERE}",
             id="a score that is a fraction",
         ),
         pytest.param(
             "score",
             1_000,
-            'running Score plugin "Broken": plugin "Broken" returns an invalid score 1000, it'
-            " should in the range of [0, 100] after normalizing",
+            'applying score defaultWeights on Score plugins: plugin "Broken" returns an invalid'
+            " score 1000, it should in the range of [0, 100] after normalizing",
             id="a score out of range",
         ),
         pytest.param(
             "normalize_score",
             ZeroDivisionError("no nodes"),
-            f'running NormalizeScore plugin "Broken": ZeroDivisionError: no nodes {POD}',
+            f"{NORMALIZE}ZeroDivisionError: no nodes {POD}",
             id="an exception in normalising",
         ),
         pytest.param(
             "normalize_score",
             np.zeros(1),
-            'running NormalizeScore plugin "Broken": TypeError: returned an array of float64; write'
+            f"{NORMALIZE}TypeError: returned an array of float64; write"
             f" the normalized scores to out.values[out.rows], and return nothing {POD}",
             id="normalized scores that are returned",
         ),
@@ -373,7 +373,7 @@ def test_invalid_verdicts_are_reported(write: Any, expected: str) -> None:
     driver = Driver(Columns)
     driver.put(make_node("n1"), pending("a", cpu="1"))
     driver.cycle()
-    assert driver.notes == [f'FailedScheduling: running Filter plugin "Columns": {expected} {POD}']
+    assert driver.notes == [f'FailedScheduling: running "Columns" filter plugin: {expected} {POD}']
     assert driver.place_of("default/a") == "error_backoff"
     Columns.write = staticmethod(lambda _: None)
     driver.now_ns += 3 * SECOND_NS

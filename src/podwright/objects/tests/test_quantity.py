@@ -20,6 +20,8 @@ VECTORS = Path(__file__).parents[4] / "tests" / "golden" / "vectors" / "quantiti
         pytest.param("-1.5", -2, -1500, id="negative rounds away from zero"),
         pytest.param("1e3", 1000, 1_000_000, id="an exponent"),
         pytest.param("1E", 10**18, 0, id="E is exa, and its milli-value does not fit an int64"),
+        pytest.param(str(2**63 - 1), 2**63 - 1, -1000, id="a milli-value in one step wraps"),
+        pytest.param("12E", 0, 0, id="a value in many steps that does not fit an int64 is 0"),
         pytest.param("9Ei", 2**63 - 1, -1000, id="binary caps at int64; the milli-value wraps"),
         pytest.param("e3", 0, 0, id="no digits are zero"),
         pytest.param(" 1Ki ", 1024, 1_024_000, id="space around it, as in JSON documents"),
@@ -92,3 +94,18 @@ def test_quantities_have_upstreams_values():
                 read = (str(quantity.value()), str(quantity.milli_value()))
                 assert read == (expect["value"], expect["milli"]), text
     assert n_quantities == 1000
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "value"),
+    [
+        pytest.param("1Gi", "1", 2**30 + 1, id="two mantissas that fit"),
+        pytest.param("1E", "1", 10**18 + 1, id="of different powers of ten"),
+        pytest.param("0", "12E", 0, id="nothing and a mantissa remain a mantissa"),
+        pytest.param("1E", "12E", 0, id="equal powers of ten remain a mantissa"),
+        pytest.param("12E", "1", 12 * 10**18 + 1 - 2**64, id="a mantissa that overflows"),
+        pytest.param("0.5", "1", 2, id="a decimal and a mantissa"),
+    ],
+)
+def test_a_sum_that_fits_no_mantissa_is_a_decimal(first, second, value):
+    assert (parse_quantity(first) + parse_quantity(second)).value() == value

@@ -86,3 +86,48 @@ def test_requests_equal_upstreams():
             "score_balanced": {name: balanced[name] for name in ("cpu", "memory")},
         } == case["expect"], case["id"]
     assert n_pods == 400
+
+
+RESIZED = {"requests": {"cpu": "3"}}
+
+
+@pytest.mark.parametrize(
+    ("status", "milli_cpu"),
+    [
+        pytest.param({"allocatedResources": {"cpu": "8"}}, 2000, id="not without actual resources"),
+        pytest.param(
+            {"allocatedResources": {"cpu": "8"}, "resources": RESIZED}, 8000, id="the greatest"
+        ),
+        pytest.param({"resources": {"requests": {"memory": "1Gi"}}}, 2000, id="the spec's"),
+        pytest.param(
+            {
+                "resources": {"requests": {"memory": "1Gi"}},
+                "conditions": [{"type": "PodResizePending", "reason": "Infeasible"}],
+            },
+            0,
+            id="nothing that is infeasible and not reported",
+        ),
+    ],
+)
+def test_pod_level_requests_during_a_resize(status, milli_cpu):
+    spec = {"containers": [container("c", cpu="1")], "resources": {"requests": {"cpu": "2"}}}
+    pod = decode_pod({"metadata": {"name": "a"}, "spec": spec, "status": status})
+    assert assigned_requests(pod).get("cpu", 0) == milli_cpu
+    assert "memory" not in assigned_requests(pod)
+
+
+def test_huge_requests_overflow_as_quantities_do():
+    containers = [container("a", memory="12E"), container("b", memory="1")]
+    pod = decode_pod({"metadata": {"name": "a"}, "spec": {"containers": containers}})
+    assert pending_requests(pod) == {"memory": 12 * 10**18 + 1 - 2**64}
+    alone = decode_pod({"metadata": {"name": "a"}, "spec": {"containers": containers[:1]}})
+    assert pending_requests(alone) == {}
+
+
+def test_a_huge_request_that_is_compared_with_a_decimal_becomes_one():
+    spec = {
+        "containers": [container("a", memory="1.5Gi")],
+        "initContainers": [container("i", memory="12E")],
+    }
+    pod = decode_pod({"metadata": {"name": "a"}, "spec": spec})
+    assert pending_requests(pod) == {"memory": 12 * 10**18 - 2**64}

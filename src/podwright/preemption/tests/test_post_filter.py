@@ -93,3 +93,24 @@ def test_a_rejection_of_the_whole_pod_is_the_status_of_every_node():
 def test_a_failed_cycle_without_a_machine_is_at_the_start_of_time_with_seed_0():
     failed = failed_cycle(pod("big", "99"), node("n"))
     assert (failed.now_ns, failed.seed, failed.cycle_number) == (0, 0, 0)
+
+
+class FailsWithoutPods(Plugin):
+    """Rejects a node with pods, and fails for one without."""
+
+    name = "FailsWithoutPods"
+
+    def filter(self, _cycle, node):
+        return Status.unschedulable("full") if node.pods else Status.error("no pods")
+
+
+def test_an_error_of_a_filter_in_the_dry_run_names_the_filter():
+    cluster = cluster_of(node("n"))
+    cluster.put(pod("small", "1", on="n"))
+    filters = (*profile().filter, FailsWithoutPods())
+    runner = PluginRunner(msgspec.structs.replace(profile(), filter=filters), cluster)
+    decision = runner.decide(pod("big", "1", priority=5), cycle_number=1)
+    found = runner.post_filter(decision, cycle_number=1, now_ns=NOW_NS)
+    assert found.post_filter.message == (
+        'preemption: running "FailsWithoutPods" filter plugin: no pods'
+    )

@@ -46,8 +46,15 @@ def in_cycle(point: str, text: str) -> str:
     return f'cycle: running {point} plugin "Mine": {text}'
 
 
+IN_ANSWERS = {
+    "Filter": 'running "Mine" filter plugin',
+    "Score": 'running Score plugins: plugin "Mine" failed with',
+}
+
+
 def in_answers(point: str, text: str) -> str:
-    return f'answers: running {point} plugin "Mine": {text}'
+    where = IN_ANSWERS.get(point, f'running {point} plugin "Mine"')
+    return f"answers: {where}: {text}"
 
 
 def write_integers(self: pw.Plugin, cycle: Any, nodes: Any, out: Any) -> None:
