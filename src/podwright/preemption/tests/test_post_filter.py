@@ -110,7 +110,6 @@ def test_an_error_of_a_filter_in_the_dry_run_names_the_filter():
     filters = (*profile().filter, FailsWithoutPods())
     runner = PluginRunner(msgspec.structs.replace(profile(), filter=filters), cluster)
     decision = runner.decide(pod("big", "1", priority=5), cycle_number=1)
-    found = runner.post_filter(decision, cycle_number=1, now_ns=NOW_NS)
-    assert found.post_filter.message == (
-        'preemption: running "FailsWithoutPods" filter plugin: no pods'
-    )
+    found = runner.post_filter(decision, cycle_number=1, now_ns=NOW_NS).post_filter
+    assert found is not None
+    assert found.message == 'preemption: running "FailsWithoutPods" filter plugin: no pods'
