@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable
 from typing import Final
 
+from podwright.cel.call_steps import CallCost
 from podwright.cel.errors import EvaluationPanicError
-from podwright.cel.steps import CallCost
 from podwright.cel.values import ErrorValue, OpaqueValue, Value, cost_size
 
 STRING_FACTOR: Final = 0.1

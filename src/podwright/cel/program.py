@@ -11,7 +11,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from podwright.cel.attribute_steps import LocalStep, PathStep, PresenceStep, Qualifier, VariableStep
 from podwright.cel.call_costs import call_cost
+from podwright.cel.call_steps import (
+    CallStep,
+    ManyArgumentsStep,
+    MembershipStep,
+    OptionalOrStep,
+    by_type,
+    guarded,
+    with_trait,
+)
 from podwright.cel.declarations import Function
 from podwright.cel.errors import CostLimitError, EvaluationPanicError, ProgramError
 from podwright.cel.expressions import (
@@ -28,26 +38,14 @@ from podwright.cel.expressions import (
 )
 from podwright.cel.regular_expressions import PatternError, compile_pattern
 from podwright.cel.steps import (
-    CallStep,
     ConditionalStep,
     ConstantStep,
     Frame,
     ListStep,
-    LocalStep,
     LogicalStep,
     LoopStep,
-    ManyArgumentsStep,
     MapStep,
-    MembershipStep,
-    OptionalOrStep,
-    PathStep,
-    PresenceStep,
-    Qualifier,
     Step,
-    VariableStep,
-    by_type,
-    guarded,
-    with_trait,
 )
 from podwright.cel.values import ErrorValue, TypeValue, Value
 

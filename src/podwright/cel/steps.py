@@ -4,36 +4,21 @@ A step returns a value, an `ErrorValue` included. Its cost is counted where upst
 evaluations counts it: names, fields and indices cost 1 each, calls what `call_costs` says, and a
 call whose arguments were not all evaluated nothing.
 
-Upstream: cel-go interpreter/interpretable.go, attributes.go, runtimecost.go
+Upstream: cel-go interpreter/interpretable.go, runtimecost.go
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
 
-from podwright.cel.declarations import Function, Overload, no_such_overload
 from podwright.cel.errors import CostLimitError
 from podwright.cel.values import (
-    NONE,
-    Duration,
     ErrorValue,
     Optional,
     Struct,
-    Timestamp,
-    Uint,
     Value,
-    equals,
-    find_key,
-    present,
     type_name,
 )
-
-_RECEIVERS = (str, Timestamp, Duration)
-"""Upstream passes any call to values of these types, which refuse it without its name."""
-
-CallCost: TypeAlias = Callable[[tuple[Value, ...], Value], int]
-"""The cost of a call, for its arguments and its result."""
 
 
 class Frame:
@@ -93,32 +78,6 @@ class ConstantStep(Step):
         return self.value
 
 
-# --------------------------------------------------------------------------- attributes
-
-
-class VariableStep(Step):
-    """A variable of the environment."""
-
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def run(self, frame: Frame) -> Value:
-        """Return its value."""
-        value = self.resolve(frame)
-        frame.spend(1)
-        return value
-
-    def resolve(self, frame: Frame) -> Value:
-        """Return its value; a value that is computed on demand is computed once."""
-        try:
-            value = frame.variables[self.name]
-        except KeyError:
-            return ErrorValue(f"no such attribute(s): {self.name}")
-        return value() if isinstance(value, Lazy) else value
-
-
 class Lazy:
     """A variable whose value is computed when it is first read."""
 
@@ -135,145 +94,11 @@ class Lazy:
         return self._value
 
 
-class LocalStep(Step):
-    """A variable of a loop."""
-
-    __slots__ = ("slot",)
-
-    def __init__(self, slot: int) -> None:
-        self.slot = slot
-
-    def run(self, frame: Frame) -> Value:
-        """Return its value."""
-        value = self.resolve(frame)
-        frame.spend(1)
-        return value
-
-    def resolve(self, frame: Frame) -> Value:
-        """Return its value; that of a binding is computed when it is first read."""
-        value = frame.locals[self.slot]
-        return value() if value.__class__ is Lazy else value
-
-
-class PathStep(Step):
-    """Fields and indices of a root: `device.attributes["x"].model`."""
-
-    __slots__ = ("qualifiers", "root")
-
-    def __init__(self, root: Step, qualifiers: tuple[Qualifier, ...]) -> None:
-        self.root = root
-        self.qualifiers = qualifiers
-
-    def run(self, frame: Frame) -> Value:
-        """Return the value at the end of the path."""
-        value = self.resolve(frame)
-        frame.spend(1)
-        return value
-
-    def resolve(self, frame: Frame) -> Value:
-        """Return the value at the end of the path, without the cost of the root's name."""
-        value = self.root.resolve(frame)
-        was_optional = False
-        for qualifier in self.qualifiers:
-            if value.__class__ is ErrorValue:
-                return value
-            if value.__class__ is Optional:
-                if not value.is_present:
-                    return NONE
-                value, was_optional = value.value, True
-            found, value = qualifier.apply(frame, value, was_optional=was_optional)
-            if not found:
-                return NONE
-            was_optional = was_optional or qualifier.is_optional
-        if was_optional and value.__class__ is not ErrorValue:
-            return value if value.__class__ is Optional else present(value)
-        return value
-
-
-class Qualifier:
-    """A field or index of a path."""
-
-    __slots__ = ("is_optional", "key")
-
-    def __init__(self, key: Step, *, is_optional: bool = False) -> None:
-        self.key = key
-        self.is_optional = is_optional
-
-    def apply(self, frame: Frame, value: Value, *, was_optional: bool) -> tuple[bool, Value]:
-        """Return whether there is a value, and the value; what is missing is an error.
-
-        After an optional qualifier the others are optional too.
-        """
-        key = self.key.resolve(frame)
-        if key.__class__ is ErrorValue:
-            if not (self.is_optional or was_optional):
-                frame.spend(1)
-            return True, key
-        found, item = lookup(value, key)
-        if found or not (self.is_optional or was_optional):
-            frame.spend(1)
-            return True, item
-        return item.__class__ is ErrorValue and not _is_missing(item), item
-
-
-def _is_missing(error: ErrorValue) -> bool:
-    return error.message.startswith(("no such key", "index out of bounds"))
-
-
-def lookup(container: Value, key: Value) -> tuple[bool, Value]:
-    """Return whether a map or list has an entry, and the entry or the error of its absence."""
-    if isinstance(container, dict):
-        found, value = find_key(container, key)
-        return (True, value) if found else (False, ErrorValue(f"no such key: {display(key)}"))
-    if isinstance(container, list):
-        index = _list_index(key)
-        if isinstance(index, ErrorValue):
-            return False, index
-        if 0 <= index < len(container):
-            return True, container[index]
-        return False, ErrorValue(f"index out of bounds: {index}")
-    return False, ErrorValue(f"no such key: {display(key)}")
-
-
-def _list_index(key: Value) -> int | ErrorValue:
-    if key.__class__ in (int, Uint):
-        return int(key)
-    if key.__class__ is float:
-        if key == int(key):
-            return int(key)
-        return ErrorValue(f"unsupported index value {key} in list")
-    return ErrorValue(f"unsupported index type '{type_name(key)}' in list")
-
-
 def display(value: Value) -> str:
     """Return a key as messages write it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
-
-
-class PresenceStep(Step):
-    """`has(operand.field)`: the operand has its cost, the test none."""
-
-    __slots__ = ("field", "operand")
-
-    def __init__(self, operand: Step, field: str) -> None:
-        self.operand = operand
-        self.field = field
-
-    def run(self, frame: Frame) -> Value:
-        """Return whether the operand has the field."""
-        value = self.operand.run(frame)
-        if value.__class__ is ErrorValue:
-            return value
-        if value.__class__ is Optional:
-            if not value.is_present:
-                return False
-            value = value.value
-        return lookup(value, self.field)[0]
-
-
-# --------------------------------------------------------------------------- logic
 
 
 class ConditionalStep(Step):
@@ -320,159 +145,6 @@ class LogicalStep(Step):
         # The first problem counts, also if a value that is no bool precedes an error.
         problem = right if isinstance(left, bool) else left
         return problem if problem.__class__ is ErrorValue else ErrorValue("no such overload")
-
-
-# --------------------------------------------------------------------------- calls
-
-
-class CallStep(Step):
-    """A call of a function that is known: all arguments are evaluated, then errors are seen."""
-
-    __slots__ = ("args", "cost", "implementation", "is_strict")
-
-    def __init__(
-        self,
-        implementation: Callable[..., Value],
-        args: tuple[Step, ...],
-        cost: CallCost,
-        *,
-        is_strict: bool = True,
-    ) -> None:
-        self.implementation = implementation
-        self.args = args
-        self.cost = cost
-        self.is_strict = is_strict
-
-    def run(self, frame: Frame) -> Value:
-        """Return the result."""
-        values = tuple([arg.run(frame) for arg in self.args])
-        result: Value = None
-        for value in values:
-            if value.__class__ is ErrorValue and self.is_strict:
-                result = value
-                break
-        else:
-            result = self.implementation(*values)
-        frame.spend(self.cost(values, result))
-        return result
-
-
-class ManyArgumentsStep(Step):
-    """A call that ends with the first argument that fails: of three or more, or by type."""
-
-    __slots__ = ("args", "cost", "implementation")
-
-    def __init__(
-        self, implementation: Callable[..., Value], args: tuple[Step, ...], cost: CallCost
-    ) -> None:
-        self.implementation = implementation
-        self.args = args
-        self.cost = cost
-
-    def run(self, frame: Frame) -> Value:
-        """Return the result."""
-        values: list[Value] = []
-        for arg in self.args:
-            value = arg.run(frame)
-            values.append(value)
-            if value.__class__ is ErrorValue:
-                # Upstream counts a call only if it has seen all the arguments.
-                if len(values) == len(self.args):
-                    frame.spend(self.cost(tuple(values), value))
-                return value
-        arguments = tuple(values)
-        result = self.implementation(*arguments)
-        frame.spend(self.cost(arguments, result))
-        return result
-
-
-def guarded(function: Function, overload: Overload) -> Callable[..., Value]:
-    """Return the implementation of an overload that checks the types of its arguments."""
-    implementation = overload.implementation
-
-    def call(*values: Value) -> Value:
-        if overload.accepts(values):
-            return implementation(*values)
-        if function.is_guarded:
-            return no_such_overload(function.name, values)
-        return ErrorValue("no such overload")
-
-    return call
-
-
-def with_trait(function: Function) -> Callable[..., Value]:
-    """Return the implementation of a function whose first argument must have a trait."""
-    implementation, trait = function.singleton, function.trait
-    assert implementation is not None
-    if trait is None:
-        return implementation
-
-    def call(*values: Value) -> Value:
-        if trait(values[0]):
-            return implementation(*values)
-        if isinstance(values[0], _RECEIVERS):
-            return ErrorValue("no such overload")
-        return ErrorValue(f"no such overload: {function.name}")
-
-    return call
-
-
-def by_type(function: Function) -> Callable[..., Value]:
-    """Return an implementation that selects the overload by the types of the arguments."""
-    overloads = tuple(function.overloads.values())
-
-    def call(*values: Value) -> Value:
-        for overload in overloads:
-            if overload.accepts(values):
-                return overload.implementation(*values)
-        return no_such_overload(function.name, values)
-
-    return call
-
-
-class MembershipStep(Step):
-    """`x in [1, 2]` with a constant list. Costs nothing."""
-
-    __slots__ = ("element", "elements", "strings")
-
-    def __init__(self, element: Step, elements: list[Value]) -> None:
-        self.element = element
-        self.elements = elements
-        self.strings = frozenset(item for item in elements if isinstance(item, str))
-
-    def run(self, frame: Frame) -> Value:
-        """Return whether the list contains the element."""
-        value = self.element.run(frame)
-        if value.__class__ is ErrorValue:
-            return value
-        if value.__class__ is str:
-            return value in self.strings
-        return any(equals(value, item) is True for item in self.elements)
-
-
-class OptionalOrStep(Step):
-    """`optional.or(other)` and `optional.orValue(value)`: the other is evaluated if needed."""
-
-    __slots__ = ("fallback", "operand", "unwraps")
-
-    def __init__(self, operand: Step, fallback: Step, *, unwraps: bool) -> None:
-        self.operand = operand
-        self.fallback = fallback
-        self.unwraps = unwraps
-
-    def run(self, frame: Frame) -> Value:
-        """Return the operand's value, or the other."""
-        value = self.operand.run(frame)
-        if value.__class__ is ErrorValue:
-            return value
-        if value.__class__ is not Optional:
-            return ErrorValue("no such overload")
-        if not value.is_present:
-            return self.fallback.run(frame)
-        return value.value if self.unwraps else value
-
-
-# --------------------------------------------------------------------------- literals and loops
 
 
 class ListStep(Step):
