@@ -13,7 +13,7 @@ from podwright.sync.following import Destination
 from podwright.sync.mirror import AllocateClaim, Mirror
 from podwright.sync.source_kinds import source_kinds
 from podwright.sync.target import Target
-from podwright.sync.tests.test_mirror import change
+from podwright.sync.tests.source_changes import change
 
 WRITES = "/podwright/v1/writes"
 

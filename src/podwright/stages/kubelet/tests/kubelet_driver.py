@@ -11,6 +11,8 @@ from podwright.stages.annotation_stages import stages_beside_kubelet
 from podwright.stages.tests.lifecycle_driver import LifecycleDriver, a_pod
 from podwright.store import GroupKind
 
+NEVER = {"restartPolicy": "Never"}
+
 
 class Objects:
     """The objects that pods refer to."""
@@ -95,3 +97,8 @@ def run_of(pod: Any, seconds: float = 0.0) -> Any:
     driver.put(pod)
     driver.run(seconds)
     return driver
+
+
+def pod_with_status(pod: Any, status: dict[str, Any]) -> Any:
+    """Return a pod with another status."""
+    return decode(pod.raw | {"status": status}, source="test")

@@ -5,11 +5,16 @@ import pytest
 from podwright.schema import decode
 from podwright.simulation import World
 from podwright.stages import default_stages, read_stages
-from podwright.stages.kubelet.tests.kubelet_driver import KubeletDriver, container, pod_of, run_of
+from podwright.stages.kubelet.tests.kubelet_driver import (
+    NEVER,
+    KubeletDriver,
+    container,
+    pod_of,
+    pod_with_status,
+    run_of,
+)
 from podwright.stages.tests.lifecycle_driver import a_node
 from podwright.testing import make_node
-
-NEVER = {"restartPolicy": "Never"}
 
 
 def test_a_pod_runs_with_everything_that_its_status_shows():
@@ -67,118 +72,6 @@ def test_a_second_pod_finds_the_image_on_the_node():
         'Normal Pulled: Container image "nginx:1" already present on machine and can be accessed '
         "by the pod"
     ) in driver.notes
-
-
-@pytest.mark.parametrize(
-    ("policy", "script", "phase", "reason"),
-    [
-        ("Never", "exit 0", "Succeeded", "PodCompleted"),
-        ("Never", "exit 3", "Failed", "PodFailed"),
-        ("OnFailure", "exit 0", "Succeeded", "PodCompleted"),
-    ],
-)
-def test_the_exit_code_decides_how_a_pod_ends(policy, script, phase, reason):
-    driver = run_of(pod_of(container("main", script), restartPolicy=policy))
-    assert driver.status()["phase"] == phase
-    assert driver.condition("Ready") == ("False", reason, "")
-    assert driver.condition("PodReadyToStartContainers") == ("False", "", "")
-    state = driver.state()["terminated"]
-    assert state["exitCode"] == int(script.split()[1])
-    assert state["reason"] == ("Completed" if phase == "Succeeded" else "Error")
-
-
-def test_a_failing_container_restarts_with_back_off():
-    driver = run_of(pod_of(container("main", "exit 1")))
-    assert driver.container()["restartCount"] == 1  # the first restart is immediate
-    assert driver.state()["waiting"] == {
-        "reason": "CrashLoopBackOff",
-        "message": "back-off 10s restarting failed container=main pod=web_default(uid-web)",
-    }
-    assert driver.container()["lastState"]["terminated"]["exitCode"] == 1
-    driver.run(9.9)
-    assert driver.container()["restartCount"] == 1
-    driver.run(10)
-    assert driver.container()["restartCount"] == 2
-    driver.run(29.9)
-    assert driver.container()["restartCount"] == 2
-    driver.run(30)
-    assert driver.container()["restartCount"] == 3
-    assert driver.status()["phase"] == "Running"
-
-
-def test_a_container_that_ran_for_long_restarts_immediately():
-    driver = run_of(pod_of(container("main", "sleep 700; exit 1")), 1401)
-    assert driver.container()["restartCount"] == 2
-    assert "running" in driver.state()
-
-
-def test_init_containers_run_in_order():
-    init = [container("first", "sleep 5"), container("second", "sleep 5")]
-    driver = run_of(pod_of(container(), initContainers=init), 4)
-    assert "running" in driver.state("first")
-    assert driver.state("second") == {"waiting": {"reason": "PodInitializing"}}
-    message = "containers with incomplete status: [first second]"
-    assert driver.condition("Initialized") == ("False", "ContainersNotInitialized", message)
-    assert driver.status()["phase"] == "Pending"
-    driver.run(5)
-    assert "running" in driver.state("second")
-    driver.run(10)
-    assert driver.condition("Initialized")[0] == "True"
-    assert driver.status()["phase"] == "Running"
-
-
-def test_a_failing_init_container_fails_a_pod_that_never_restarts():
-    init = [container("first", "exit 1"), container("second", "true")]
-    driver = run_of(pod_of(container(), initContainers=init, **NEVER))
-    assert driver.status()["phase"] == "Failed"
-    assert driver.state() == {"waiting": {"reason": "PodInitializing"}}
-    message = "containers with incomplete status: [first second]"
-    assert driver.condition("Initialized") == ("False", "ContainersNotInitialized", message)
-
-
-def test_a_failing_init_container_restarts_otherwise():
-    driver = run_of(pod_of(container(), initContainers=[container("first", "exit 1")]), 30)
-    assert driver.container("first")["restartCount"] == 3
-    assert driver.status()["phase"] == "Pending"
-
-
-@pytest.mark.parametrize(
-    ("image", "command", "is_job", "phase"),
-    [
-        pytest.param("busybox", None, False, "Succeeded", id="a shell without a command"),
-        pytest.param("perl:5", ["perl", "-e", "1"], True, "Succeeded", id="a job"),
-        pytest.param("pause:3", None, True, "Running", id="a server in a job"),
-        pytest.param("perl:5", ["perl", "-e", "1"], False, "Running", id="anything else"),
-    ],
-)
-def test_programs_that_are_not_understood(image, command, is_job, phase):
-    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "u", "controller": True}
-    main = {"name": "main", "image": image} | ({"command": command} if command else {})
-    driver = run_of(pod_of(main, __ownerReferences=[owner] if is_job else [], **NEVER))
-    assert driver.status()["phase"] == phase
-
-
-def test_an_init_container_without_a_known_command_ends():
-    driver = run_of(pod_of(container(), initContainers=[{"name": "first", "image": "own/setup"}]))
-    assert driver.status()["phase"] == "Running"
-
-
-def test_sidecars_start_first_and_stop_last():
-    sidecar = container(
-        "proxy", restartPolicy="Always", startupProbe={"httpGet": {}, "initialDelaySeconds": 7}
-    )
-    driver = run_of(pod_of(container("main", "sleep 20"), initContainers=[sidecar], **NEVER), 6)
-    assert driver.state() == {"waiting": {"reason": "PodInitializing"}}
-    assert not driver.container("proxy")["started"]
-    driver.run(7)
-    assert "running" in driver.state()
-    assert driver.container("proxy")["ready"]
-    driver.run(27)
-    assert "terminated" in driver.state()
-    assert driver.status()["phase"] == "Running"
-    driver.run(28)
-    assert driver.status()["phase"] == "Succeeded"
-    assert driver.state("proxy")["terminated"]["exitCode"] == 0
 
 
 @pytest.mark.parametrize(
@@ -253,67 +146,6 @@ def test_non_root(image, user, message):
         }
 
 
-def test_a_readiness_probe_reads_a_file_that_the_container_writes():
-    probe = {"exec": {"command": ["cat", "/run/ok"]}, "periodSeconds": 5, "failureThreshold": 1}
-    script = "sleep 12; touch /run/ok; sleep 20; rm /run/ok; sleep 600"
-    driver = run_of(pod_of(container("main", script, readinessProbe=probe)), 11)
-    message = "containers with unready status: [main]"
-    assert driver.condition("Ready") == ("False", "ContainersNotReady", message)
-    driver.run(15)
-    assert driver.condition("Ready")[0] == "True"
-    driver.run(34)
-    assert driver.condition("Ready")[0] == "True"
-    driver.run(35)
-    assert driver.condition("Ready")[0] == "False"
-    assert "Warning Unhealthy: Readiness probe failed: " in driver.notes
-
-
-def test_a_liveness_probe_restarts_a_container():
-    probe = {"exec": {"command": ["false"]}, "periodSeconds": 10, "failureThreshold": 3}
-    driver = run_of(pod_of(container(livenessProbe=probe), terminationGracePeriodSeconds=5), 20)
-    assert "Normal Killing: Container main failed liveness probe, will be restarted" in driver.notes
-    driver.run(21)
-    assert driver.container()["restartCount"] == 1
-
-
-@pytest.mark.parametrize("action", ["httpGet", "tcpSocket"])
-@pytest.mark.parametrize(
-    ("port", "is_ready"), [("web", True), ("80", True), (80, True), ("wbe", False)]
-)
-def test_a_probe_of_an_unknown_port_never_succeeds(action, port, is_ready):
-    probe = {action: {"port": port}, "periodSeconds": 5}
-    ports = [{"name": "web", "containerPort": 80}]
-    driver = run_of(pod_of(container(ports=ports, readinessProbe=probe)), 5)
-    assert driver.container()["ready"] is is_ready
-    note = (
-        "Warning Unhealthy: Readiness probe errored and resulted in unknown state: "
-        'strconv.Atoi: parsing "wbe": invalid syntax'
-    )
-    assert driver.notes.count(note) == (0 if is_ready else 2)
-
-
-def test_a_liveness_probe_of_an_unknown_port_restarts_nothing():
-    probe = {"httpGet": {"port": "wbe"}}
-    driver = run_of(pod_of(container(livenessProbe=probe)), 100)
-    assert driver.container()["restartCount"] == 0
-
-
-def test_annotations_decide_other_probes():
-    driver = run_of(
-        pod_of(
-            container(readinessProbe={"httpGet": {"port": 80}, "periodSeconds": 5}),
-            __annotations={"podwright.dev/readiness-probe": "failure"},
-        )
-    )
-    assert driver.condition("Ready")[0] == "False"
-    driver.edit(annotations={})
-    driver.run(10)
-    assert driver.condition("Ready")[0] == "True"
-    driver.edit(annotations={"podwright.dev/readiness-probe": "failure"})
-    driver.run(30)
-    assert driver.condition("Ready")[0] == "False"
-
-
 def test_readiness_gates_are_set_by_others():
     driver = run_of(pod_of(container(), readinessGates=[{"conditionType": "example.com/gate"}]))
     message = 'corresponding condition of pod readiness gate "example.com/gate" does not exist.'
@@ -325,95 +157,6 @@ def test_readiness_gates_are_set_by_others():
     driver.put(pod_with_status(pod, status))
     driver.run(0)
     assert driver.condition("Ready")[0] == "True"
-
-
-def pod_with_status(pod, status):
-    return decode(pod.raw | {"status": status}, source="test")
-
-
-def test_the_deadline_of_a_pod():
-    driver = run_of(pod_of(container("main", "sleep 1d"), activeDeadlineSeconds=60), 59)
-    assert driver.status()["phase"] == "Running"
-    driver.run(89)
-    assert driver.status()["phase"] == "Running"  # the shell ignores SIGTERM
-    driver.run(90)
-    status = driver.status()
-    assert (status["phase"], status["reason"]) == ("Failed", "DeadlineExceeded")
-    assert status["message"] == "Pod was active on the node longer than the specified deadline"
-    assert driver.state()["terminated"]["exitCode"] == 137
-
-
-@pytest.mark.parametrize(
-    ("script", "grace_seconds", "seconds"),
-    [
-        pytest.param(None, 30, 1, id="a program that handles SIGTERM"),
-        pytest.param("sleep 1d", 30, 30, id="a shell is killed"),
-        pytest.param("sleep 1d", 5, 5, id="with another grace period"),
-        pytest.param("sleep 1d", 0, 0, id="at once"),
-        pytest.param("sleep 10", 30, 10, id="a program that ends before"),
-    ],
-)
-def test_graceful_deletion(script, grace_seconds, seconds):
-    driver = run_of(pod_of(container("main", script)))
-    driver.remove(grace_seconds=grace_seconds)
-    if seconds:
-        driver.run(seconds - 0.1)
-        assert "default/web" in driver.objects
-        assert "Normal Killing: Stopping container main" in driver.notes
-    driver.run(seconds)
-    assert driver.objects == {}
-    assert driver.story[-1] == (seconds, "kubelet", "default/web")
-
-
-def test_a_second_deletion_shortens_the_first():
-    driver = run_of(pod_of(container("main", "sleep 1d")))
-    driver.remove(grace_seconds=30)
-    driver.run(3)
-    driver.remove(grace_seconds=0)
-    driver.run(3)
-    assert driver.objects == {}
-
-
-def test_a_pod_with_a_finalizer_is_deleted_once():
-    driver = run_of(pod_of(container(), __finalizers=["example.com/keep"]))
-    pod = driver.objects["default/web"]
-    deletions = []
-    driver.delete = lambda obj: deletions.append(obj.key)
-    driver.remove()
-    driver.run(100)
-    assert deletions == ["default/web"]
-    assert driver.status()["phase"] == "Succeeded"
-    assert pod.metadata.finalizers
-
-
-def test_an_ephemeral_container_starts_once():
-    driver = run_of(pod_of(container()))
-    raw = driver.objects["default/web"].raw
-    driver.put(
-        pod_with_status(
-            pod_of(
-                container(), ephemeralContainers=[container("debug", "sleep 5")], __generation=2
-            ),
-            raw["status"],
-        )
-    )
-    driver.run(0)
-    assert "running" in driver.state("debug")
-    driver.run(100)
-    assert "terminated" in driver.state("debug")
-    assert driver.container("debug")["restartCount"] == 0
-    assert driver.status()["phase"] == "Running"
-
-
-def test_another_image_restarts_a_running_container():
-    driver = run_of(pod_of(container()))
-    status = driver.objects["default/web"].raw["status"]
-    other = {"name": "main", "image": "httpd:2"}
-    driver.put(pod_with_status(pod_of(other, __generation=2), status))
-    driver.run(1)
-    assert driver.container()["restartCount"] == 1
-    assert driver.container()["image"] == "docker.io/library/httpd:2"
-    assert "Normal Killing: Container main definition changed, will be restarted" in driver.notes
 
 
 @pytest.mark.parametrize(
@@ -485,86 +228,6 @@ def test_addresses_come_from_the_pod_cidr_of_the_node():
     assert driver.status("default/other")["podIP"] == "10.9.1.3"
     host = driver.status("default/host")
     assert host["podIP"] == host["hostIP"]
-
-
-def test_a_rule_restarts_a_container_of_a_pod_that_never_restarts():
-    rule = {"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}
-    script = "if [ -r /data/done ]; then exit 0; else touch /data/done; exit 42; fi"
-    main = container(
-        "main",
-        script,
-        restartPolicy="Never",
-        restartPolicyRules=[rule],
-        volumeMounts=[{"name": "data", "mountPath": "/data"}],
-    )
-    driver = run_of(pod_of(main, volumes=[{"name": "data", "emptyDir": {}}], **NEVER), 10)
-    assert driver.status()["phase"] == "Succeeded"
-    assert driver.container()["restartCount"] == 1
-
-
-@pytest.mark.parametrize(
-    ("policy", "script", "message"),
-    [
-        ("File", "echo -n bye > /dev/termination-log", "bye"),
-        ("FallbackToLogsOnError", "echo -n DONE; /bin/true", None),
-        ("FallbackToLogsOnError", "echo -n DONE; /bin/false", "DONE"),
-    ],
-)
-def test_termination_messages(policy, script, message):
-    driver = run_of(pod_of(container("main", script, terminationMessagePolicy=policy), **NEVER))
-    assert driver.state()["terminated"].get("message") == message
-
-
-def resized(driver, cpu, **parts):
-    """Return the pod with another request of cpu."""
-    status = driver.objects["default/web"].raw["status"]
-    resources = {"requests": {"cpu": cpu}}
-    return pod_with_status(pod_of(container(resources=resources, **parts), __generation=2), status)
-
-
-def test_a_resize_changes_what_is_allocated():
-    driver = KubeletDriver()
-    driver.cluster.add("Node", "n1", status={"allocatable": {"cpu": "4", "pods": "10"}})
-    driver.put(pod_of(container(resources={"requests": {"cpu": "1"}})))
-    driver.run(0)
-    driver.put(resized(driver, "3"))
-    driver.run(0)
-    main = driver.container()
-    assert main["allocatedResources"] == main["resources"]["requests"] == {"cpu": "3"}
-    assert main["restartCount"] == 0
-    summary = '{"containers":[{"name":"main","resources":{"requests":{"cpu":"3"}}}],"generation":2}'
-    assert driver.notes[-2:] == [
-        f"Normal ResizeStarted: Pod resize started: {summary}",
-        f"Normal ResizeCompleted: Pod resize completed: {summary}",
-    ]
-
-
-def test_a_resize_that_does_not_fit_is_deferred():
-    driver = KubeletDriver()
-    driver.cluster.add("Node", "n1", status={"allocatable": {"cpu": "4", "pods": "10"}})
-    large = {"requests": {"cpu": "2"}}
-    driver.put(pod_of(container("main", "sleep 25", resources=large), name="first", **NEVER))
-    driver.put(pod_of(container(resources={"requests": {"cpu": "1"}})))
-    driver.run(0)
-    driver.put(resized(driver, "3"))
-    driver.run(20)
-    message = "Node didn't have enough resource: cpu, requested: 3000, used: 2000, capacity: 4000"
-    assert driver.condition("PodResizePending") == ("True", "Deferred", message)
-    assert driver.container()["allocatedResources"] == {"cpu": "1"}
-    assert sum("ResizeDeferred" in note for note in driver.notes) == 1
-    driver.run(40)
-    assert driver.container()["allocatedResources"] == {"cpu": "3"}
-    names = [entry["type"] for entry in driver.status()["conditions"]]
-    assert "PodResizePending" not in names
-
-
-def test_a_resize_policy_restarts_the_container():
-    policy = [{"resourceName": "cpu", "restartPolicy": "RestartContainer"}]
-    driver = run_of(pod_of(container(resources={"requests": {"cpu": "1"}}, resizePolicy=policy)))
-    driver.put(resized(driver, "3", resizePolicy=policy))
-    driver.run(1)
-    assert driver.container()["restartCount"] == 1
-    assert "Normal Killing: Container main resize requires restart" in driver.notes
 
 
 STOLEN = """
