@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ssl
-import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import urlsplit
+
+from tests.http_servers import serving
 
 SENT = ("Authorization", "Content-Type")
 
@@ -30,18 +31,8 @@ def forgetful(target: str, *, every: int = 1) -> Iterator[tuple[str, list[str]]]
         Its address (http), and the path and the status of each reply that was cut.
     """
     cut: list[str] = []
-    members = {"target": target, "cut": cut, "every": every, "seen": []}
-    handler = type("Handler", (_Forgetful,), members)
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        server.daemon_threads = True
-        server.block_on_close = False
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}", cut
-        finally:
-            server.shutdown()
-            thread.join()
+    with serving(_Forgetful, target=target, cut=cut, every=every, seen=[]) as address:
+        yield address, cut
 
 
 class _Forgetful(BaseHTTPRequestHandler):
@@ -76,6 +67,3 @@ class _Forgetful(BaseHTTPRequestHandler):
         return HTTPSConnection(parts.netloc, context=ssl._create_unverified_context())
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _pass  # noqa: N815 - names of http.server
-
-    def log_message(self, *_: object) -> None:
-        """Log nothing."""

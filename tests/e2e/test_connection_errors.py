@@ -5,14 +5,13 @@ from __future__ import annotations
 import base64
 import json
 import shlex
-import threading
 from collections.abc import Mapping
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 import yaml
 from tests.e2e.command_line import run
+from tests.http_servers import serving
 from typer.testing import CliRunner
 
 from podwright.cli import kubectl_plugin
@@ -22,7 +21,7 @@ BEGUN = "2030-01-01T00:00:00Z"
 TOKEN = f"a.{CLAIMS}.c"
 
 
-class _Server(BaseHTTPRequestHandler):
+class _Cluster(BaseHTTPRequestHandler):
     """Has a version, and one status for everything else."""
 
     version = "v1.36.0"
@@ -49,23 +48,6 @@ class _Server(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
-
-    def log_message(self, *_: object) -> None:
-        """Log nothing."""
-
-
-@contextmanager
-def serving(**members: object):
-    """Run a server for the time of a block; yields its address."""
-    handler = type("Handler", (_Server,), members)
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 def kubeconfig(folder, server: str, **user: object):
@@ -153,13 +135,13 @@ def test_a_kubeconfig_that_cannot_be_used(command, folder):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_credentials_that_are_expired_or_lack_rights(command, folder):
-    with serving(status=401) as server:
+    with serving(_Cluster, status=401) as server:
         path = kubeconfig(folder, server)
         text = failure(f"{command} --kubeconfig {path}", 3)
         assert 'context "prod": the server rejects the credentials' in text
         assert "whose token is valid until 2020-09-13T12:26:40Z" in text
         assert "renew the token" in text
-    with serving(status=403) as server:
+    with serving(_Cluster, status=403) as server:
         path = kubeconfig(folder, server)
         text = failure(f"{command} --kubeconfig {path}", 3)
         assert 'User "dev" cannot list' in text
@@ -168,7 +150,7 @@ def test_credentials_that_are_expired_or_lack_rights(command, folder):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_server_that_is_no_api_server(command, folder):
-    with serving(version="", status=404) as server:
+    with serving(_Cluster, version="", status=404) as server:
         path = kubeconfig(folder, server)
         text = failure(f"{command} --kubeconfig {path}", 3)
         assert "is not an API server of Kubernetes" in text
@@ -183,15 +165,15 @@ def test_clusters_that_are_named_among_files(command, folder, monkeypatch):
     monkeypatch.setenv("KUBECONFIG", str(path))
     assert 'context "prd" does not exist; did you mean "prod"?' in failure(other, 2)
     assert "http://127.0.0.1:9 cannot be reached: Connection refused" in failure(current, 3)
-    with serving(status=401) as server:
+    with serving(_Cluster, status=401) as server:
         kubeconfig(folder, server)
         text = failure(current, 3)
         assert "the server rejects the credentials" in text
         assert "renew the token" in text
-    with serving(status=403) as server:
+    with serving(_Cluster, status=403) as server:
         kubeconfig(folder, server)
         assert "let an administrator grant it" in failure(current, 3)
-    with serving(version="", status=404) as server:
+    with serving(_Cluster, version="", status=404) as server:
         kubeconfig(folder, server)
         assert "is not an API server of Kubernetes" in failure(current, 3)
 
@@ -201,7 +183,7 @@ def test_clusters_that_are_named_among_files(command, folder, monkeypatch):
 )
 def test_a_destination_that_cannot_be_used(command, folder):
     (folder / "record.jsonl").write_text(RECORD)
-    with serving() as source:
+    with serving(_Cluster) as source:
 
         def fails(to, status):
             return failure(command.format(source=source, to=to), status)
@@ -215,7 +197,7 @@ def test_a_destination_that_cannot_be_used(command, folder):
             ({"status": 404, "version": ""}, "is not an API server of Kubernetes"),
             ({"identity": {}}, "its namespace kube-system has no uid"),
         ):
-            with serving(**options) as server:
+            with serving(_Cluster, **options) as server:
                 assert text in fails(kubeconfig(folder, server), 3)
 
 
@@ -228,7 +210,7 @@ def test_a_destination_that_cannot_be_used(command, folder):
     ],
 )
 def test_another_version_is_a_warning(command, version, effect, folder):
-    with serving(version=version) as server:
+    with serving(_Cluster, version=version) as server:
         done = run(f"{command} --kubeconfig {kubeconfig(folder, server)}")
     assert f"the server runs {version}, and podwright follows v1.36" in done.stderr
     assert effect in done.stderr
@@ -244,7 +226,7 @@ def test_commands_of_simulated_clusters(command, folder):
         assert text.endswith('context "prd" does not exist; did you mean "prod"?')
         return
     assert "Connection refused" in failure(f"{command} --kubeconfig {path}", 3)
-    with serving(status=401) as server:
+    with serving(_Cluster, status=401) as server:
         path = kubeconfig(folder, server)
         text = failure(f"{command} --kubeconfig {path}", 2)
         assert f"{server} rejects the credentials (401 Unauthorized); use the kubeconfig" in text

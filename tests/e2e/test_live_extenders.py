@@ -6,7 +6,7 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 import yaml
@@ -14,6 +14,7 @@ from tests.e2e.command_line import NODES
 from tests.e2e.test_live_scheduler import OFF, scheduling
 from tests.e2e.test_sync import PODS, new_pod, node_of, send, server_of
 from tests.e2e_real.cluster_processes import embedded
+from tests.http_servers import serving
 from tests.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.share]
@@ -35,26 +36,17 @@ class _Handler(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(body)
 
-    def log_message(self, *_: object) -> None:
-        """Write nothing."""
-
 
 @contextmanager
 def extender() -> Iterator[tuple[str, list[str], threading.Event]]:
     """Run an extender; yields its address, the pods of its calls, and what lets it reply."""
     calls: list[str] = []
     replies = threading.Event()
-    handler = type("Handler", (_Handler,), {"calls": calls, "replies": replies})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    with serving(_Handler, calls=calls, replies=replies) as address:
         try:
-            yield f"http://127.0.0.1:{server.server_port}", calls, replies
+            yield address, calls, replies
         finally:
             replies.set()
-            server.shutdown()
-            thread.join()
 
 
 @contextmanager

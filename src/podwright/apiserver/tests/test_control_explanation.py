@@ -1,11 +1,11 @@
 """Explanations of pods as they are now, as a matrix, and the list of their attempts."""
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import ClassVar
 
 import pytest
+from tests.http_servers import serving
 
 from podwright.apiserver import ClusterClock, ClusterOptions, new_cluster
 from podwright.apiserver.generated_nodes import generated_nodes
@@ -218,17 +218,11 @@ class LastNode(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, *_):
-        """Print nothing."""
-
 
 @pytest.fixture
 def extender():
-    server = ThreadingHTTPServer(("127.0.0.1", 0), LastNode)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    with serving(LastNode) as address:
+        yield address
 
 
 def test_a_reader_calls_extenders_on_a_connection_of_its_own(serve, extender):

@@ -4,7 +4,9 @@ import asyncio
 import contextlib
 import json
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+
+from tests.http_servers import serving
 
 import podwright as pw
 from podwright.apiserver import ClusterClock, new_cluster
@@ -115,24 +117,15 @@ class Hanging(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(reply)
 
-    def log_message(self, *_):
-        """Print nothing."""
-
 
 @contextlib.contextmanager
 def hanging_extender():
     is_open = threading.Event()
-    handler = type("Handler", (Hanging,), {"is_open": is_open})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", is_open
-    finally:
-        is_open.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serving(Hanging, is_open=is_open) as address:
+        try:
+            yield address, is_open
+        finally:
+            is_open.set()
 
 
 def extended_cluster(url, timeout):

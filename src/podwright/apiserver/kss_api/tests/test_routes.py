@@ -2,10 +2,10 @@
 
 import contextlib
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import pytest
+from tests.http_servers import serving
 
 from podwright.apiserver.kss_api.tests.conftest import ORIGIN, pod
 
@@ -283,17 +283,11 @@ class Extender(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, *_):
-        """Print nothing."""
-
 
 @pytest.fixture
 def extender():
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Extender)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    with serving(Extender) as address:
+        yield address
 
 
 def with_extender(url):
