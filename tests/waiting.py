@@ -41,3 +41,39 @@ def until(
             raise AssertionError(f"not true within {seconds:g} s{state}")
         time.sleep(pause_seconds)
     return found
+
+
+def until_steady(
+    read: Callable[[], T],
+    seconds: float = SECONDS_MAX,
+    *,
+    times: int = 2,
+    pause_seconds: float = 1.0,
+) -> T:
+    """Return what a function returns as soon as it is true and the same several times in a row.
+
+    For what no single state shows to be over, such as the work of controllers.
+
+    Parameters
+    ----------
+    times : int
+        How many equal values in a row.
+    seconds, pause_seconds : float
+        As for `until`.
+
+    Raises
+    ------
+    AssertionError
+        It is not steady within the time.
+    """
+    last: list[T] = []
+
+    def is_steady() -> bool:
+        found = read()
+        if last and found != last[0]:
+            last.clear()
+        last.append(found)
+        return bool(found) and len(last) >= times
+
+    until(is_steady, seconds, pause_seconds=pause_seconds, describe=lambda: last[-1])
+    return last[-1]

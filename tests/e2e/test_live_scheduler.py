@@ -57,6 +57,12 @@ def scheduling(
         process.wait(30)
 
 
+def events_of(cluster):
+    """Return the names of pods and the reasons of their Events."""
+    found = send(cluster, "GET", "/apis/events.k8s.io/v1/namespaces/default/events")[1]
+    return {(each["regarding"]["name"], each["reason"]) for each in found["items"]}
+
+
 def test_pods_are_bound_and_what_does_not_fit_says_so(cluster, tmp_path):
     folder = tmp_path / "run"
     send(cluster, "POST", PODS, new_pod("early", "4"))
@@ -72,12 +78,8 @@ def test_pods_are_bound_and_what_does_not_fit_says_so(cluster, tmp_path):
         assert conditions[0]["reason"] == "Unschedulable"
         assert "2 Insufficient cpu" in conditions[0]["message"]
 
-        def events():
-            found = send(cluster, "GET", "/apis/events.k8s.io/v1/namespaces/default/events")[1]
-            reasons = {(e["regarding"]["name"], e["reason"]) for e in found["items"]}
-            return reasons if len(reasons) == 3 else None
-
-        assert until(events) == {
+        until(lambda: len(events_of(cluster)) == 3)
+        assert events_of(cluster) == {
             ("early", "Scheduled"), ("web", "Scheduled"), ("big", "FailedScheduling"),
         }  # fmt: skip
         address = log.read_text().partition("metrics at ")[2].split()[0]
@@ -204,8 +206,9 @@ def test_a_binding_whose_reply_is_lost_is_neither_repeated_nor_forgotten(cluster
         with scheduling(tmp_path, "lossy", *options) as (_, log):
             for number in range(5):
                 send(cluster, "POST", PODS, new_pod(f"p{number}"))
-            until(lambda: all(node_of(cluster, f"p{number}") for number in range(5)))
-            time.sleep(1)
+            # The Event of a binding is written after its result is known.
+            done = {(f"p{number}", "Scheduled") for number in range(5)}
+            until(lambda: done <= events_of(cluster))
     assert len(cut) == 5
     assert {each.rpartition(" ")[2] for each in cut} == {"201"}
     assert "stopped; 5 pods were bound" in log.read_text()

@@ -108,6 +108,7 @@ def test_a_sync_that_is_killed_at_random_moments_is_continued_by_the_next(tmp_pa
                     until(clusters.delete_here)
                 for _ in range(moments.randrange(12)):
                     clusters.change()
+                    # The process may die at any moment of the changes, drawn with the seed.
                     time.sleep(moments.uniform(0, 0.2))
                 clusters.delete_here()
             finally:

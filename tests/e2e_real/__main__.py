@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from tests.e2e_real.cluster_processes import embedded, kubectl, kwok, upstream
 from tests.e2e_real.kubectl_outputs import HERE, Output, commands, run_session
+from tests.waiting import until
 
 NODES = HERE / "manifests" / "nodes.yaml"
-_SECONDS_MAX = 60
 
 
 def outputs_of_both(folder: Path) -> tuple[list[Output], list[Output]]:
@@ -67,15 +66,15 @@ def _outputs(kubeconfig: Path, lines: list[str], *, waits_for_nodes: bool = Fals
     created = kubectl(kubeconfig, "create", "-f", str(NODES))
     assert created.returncode == 0, created.stderr
     # A new node has a taint until a controller finds it ready; pods would go to the other one.
-    deadline = time.monotonic() + _SECONDS_MAX
-    while waits_for_nodes:
-        found = kubectl(kubeconfig, "get", "nodes", "-o", "jsonpath={.items[*].spec.taints}")
-        assert found.returncode == 0, found.stderr
-        if not found.stdout:
-            break
-        assert time.monotonic() < deadline, found.stdout
-        time.sleep(0.1)
+    if waits_for_nodes:
+        until(lambda: not _taints(kubeconfig))
     return list(run_session(kubeconfig, lines))
+
+
+def _taints(kubeconfig: Path) -> str:
+    found = kubectl(kubeconfig, "get", "nodes", "-o", "jsonpath={.items[*].spec.taints}")
+    assert found.returncode == 0, found.stderr
+    return found.stdout
 
 
 def main() -> int:

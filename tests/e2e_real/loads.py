@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any, Final
@@ -11,11 +10,11 @@ from typing import Any, Final
 import msgspec
 from tests.e2e_real.cluster_processes import kubectl
 from tests.e2e_real.kubectl_outputs import HERE
+from tests.waiting import until_steady
 
 LOADS: Final = HERE / "manifests" / "loads.yaml"
 NODE_COUNT: Final = 10
 NODE_MILLI_CPU: Final = 4_000
-_SECONDS_MAX: Final = 120
 _KINDS: Final = (
     "deployments", "replicasets", "statefulsets", "daemonsets", "jobs", "cronjobs",
     "poddisruptionbudgets", "controllerrevisions", "services",
@@ -71,15 +70,14 @@ def run_load(kubeconfig: Path) -> Outcome:
         # The nodes may have their status only by another request.
         created = kubectl(kubeconfig, "apply", "--server-side", "-f", "-", stdin=manifest)
         assert created.returncode == 0, created.stderr
-    deadline = time.monotonic() + _SECONDS_MAX
-    before: Outcome | None = None
-    while True:
-        found, is_complete = _outcome(kubeconfig), _is_complete(kubeconfig)
-        if is_complete and found == before:
-            return found
-        assert time.monotonic() < deadline, f"not steady: {found}"
-        before = found
-        time.sleep(1)
+
+    def outcome() -> Outcome | None:
+        found = _outcome(kubeconfig)
+        return found if _is_complete(kubeconfig) else None
+
+    steady = until_steady(outcome)
+    assert steady is not None
+    return steady
 
 
 def overcommitted(kubeconfig: Path) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 
 import pytest
 from tests.e2e_real.cluster_processes import controller_manager, embedded, kubectl
@@ -152,16 +151,26 @@ def test_the_same_load_ends_in_the_same_state(tmp_path):
         both = (own, real)
 
         def agree(step):
-            deadline = time.monotonic() + SECONDS_MAX
-            agreed = 0
-            while agreed < 3:  # they have to agree for a while: both may still change
+            agreed: list[object] = []
+
+            def differences():
+                mine, theirs = map(set, map(summary, both))
+                return [step, "here:", *sorted(mine - theirs), "upstream:", *sorted(theirs - mine)]
+
+            def have_agreed():
                 mine, theirs = map(summary, both)
-                agreed = agreed + 1 if mine == theirs else 0
-                if time.monotonic() > deadline:
-                    here = sorted(set(mine) - set(theirs))
-                    there = sorted(set(theirs) - set(mine))
-                    raise AssertionError("\n".join([step, "here:", *here, "upstream:", *there]))
-                time.sleep(1)
+                if mine != theirs:
+                    agreed.clear()
+                    return False
+                agreed.append(mine)
+                return len(agreed) == 3  # for a while: both may still change
+
+            until(
+                have_agreed,
+                SECONDS_MAX,
+                pause_seconds=1,
+                describe=lambda: "\n".join(differences()),
+            )
 
         for kubeconfig in both:
             wait_for_service_account(kubeconfig, "default")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from tests.e2e.command_line import run
 from tests.e2e_real.cluster_processes import embedded, kubectl, scheduler
 from tests.e2e_real.loads import items
 from tests.e2e_real.mixed_pods import nodes_manifest, pods_manifest, urgent_pods_manifest
+from tests.waiting import until_steady
 
 pytestmark = pytest.mark.e2e
 
@@ -47,16 +47,14 @@ def create(kubeconfig: Path, manifest: str) -> None:
 
 def wait_until_steady(kubeconfig: Path) -> None:
     """Wait until each pod is bound or unschedulable, twice in the same way."""
-    deadline = time.monotonic() + SECONDS_MAX
-    before = None
-    while True:
+
+    def places() -> dict[str, str | None] | None:
         pods = items(kubeconfig, "pods")
-        found = {pod["metadata"]["uid"]: pod["spec"].get("nodeName") for pod in pods}
-        if found == before and all(map(is_attempted, pods)):
-            return
-        assert time.monotonic() < deadline, f"not steady: {len(found)} pods"
-        before = found
-        time.sleep(2)
+        if not all(map(is_attempted, pods)):
+            return None
+        return {pod["metadata"]["uid"]: pod["spec"].get("nodeName") for pod in pods}
+
+    until_steady(places, SECONDS_MAX, pause_seconds=2)
 
 
 def is_attempted(pod: dict[str, Any]) -> bool:

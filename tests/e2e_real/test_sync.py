@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -132,6 +131,15 @@ def terminating(kubeconfig: Path) -> list[str]:
     return [e["metadata"]["name"] for e in items if e["metadata"].get("deletionTimestamp")]
 
 
+def recorded_pods(record: Path) -> set[str]:
+    """Return the pods at the end of a record, which may be in the middle of a line."""
+    podwright = Path(sys.executable).with_name("podwright")
+    listed = subprocess.run(
+        [podwright, "convert", record, "-o", "name"], capture_output=True, text=True, check=False
+    ).stdout.split()
+    return {name.rpartition("/")[2] for name in listed if name.startswith("pod/default/")}
+
+
 def test_a_sync_survives_cut_connections(tmp_path):
     with (
         upstream(tmp_path / "real", controllers=None, has_scheduler=False) as source,
@@ -165,18 +173,13 @@ def test_a_sync_survives_cut_connections(tmp_path):
             expected = set(pods(source))
             until(lambda: set(pods(target)) == expected)
             until(lambda: all(pods(target).values()))
-            time.sleep(2)
+            until(lambda: recorded_pods(record) == expected)
         proxy.close()
         assert "errors:" not in log.read_text()
         assert set(pods(target)) == expected
         assert set(pods(source).values()) == {""}, "the source was written to"
         # The record has the same objects at its end, each added once.
-        listed = subprocess.run(
-            [Path(sys.executable).with_name("podwright"), "convert", record, "-o", "name"],
-            capture_output=True, text=True, check=True,
-        ).stdout.split()  # fmt: skip
-        recorded = {name.rpartition("/")[2] for name in listed if name.startswith("pod/default/")}
-        assert recorded == expected
+        assert recorded_pods(record) == expected
 
 
 def test_a_sync_catches_up_after_a_restart_and_a_compaction(tmp_path):

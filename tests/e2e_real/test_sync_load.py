@@ -22,7 +22,7 @@ import pytest
 import yaml
 from tests.e2e_real.cluster_processes import embedded, kubectl, kwok, process, upstream
 from tests.e2e_real.test_sync import node, pod
-from tests.waiting import until
+from tests.waiting import until, until_steady
 
 from podwright.objects import SOURCE_UID
 
@@ -107,7 +107,7 @@ class Load:
         while time.monotonic() < end:
             self._random.choices(choices, weights)[0]()
             done += 1
-            time.sleep(PAUSE_SECONDS)
+            time.sleep(PAUSE_SECONDS)  # the rate of the load
         return done
 
     def _name(self, prefix: str) -> str:
@@ -252,12 +252,7 @@ def test_a_load_on_the_real_control_plane_is_followed(tmp_path):
             load = Load(theirs, seed=7)
             changes = load.run(LOAD_SECONDS)
 
-            def is_settled():
-                before = uids(theirs, of_source=True)
-                time.sleep(3)
-                return before if before == uids(theirs, of_source=True) else None
-
-            until(is_settled)
+            until_steady(lambda: uids(theirs, of_source=True), pause_seconds=3)
 
             doubtful: list[str] = []
 

@@ -2,7 +2,6 @@
 
 import json
 import socket
-import time
 import urllib.error
 import urllib.request
 from contextlib import closing
@@ -10,7 +9,8 @@ from contextlib import closing
 import pytest
 import yaml
 from tests.e2e.command_line import run
-from tests.ui.served import SECONDS_MAX, served, up
+from tests.ui.served import served, up
+from tests.waiting import until
 
 pytestmark = pytest.mark.ui
 
@@ -50,10 +50,7 @@ def test_the_page_reads_yaml_for_its_elements(demo, text, reply):
 
 
 def wait_until_closed(address):
-    deadline = time.monotonic() + SECONDS_MAX
-    while is_listening(address):
-        assert time.monotonic() < deadline, "the page is still served"
-        time.sleep(0.1)
+    until(lambda: not is_listening(address))
 
 
 @pytest.mark.share

@@ -120,7 +120,7 @@ async def test_a_leader_is_elected(api):
 
     async def lead():
         leading.set()
-        await asyncio.sleep(2 * SECONDS_MAX)
+        await asyncio.Event().wait()  # until the task is cancelled
 
     async def stopped():
         leading.clear()
