@@ -85,6 +85,8 @@ def deletion(
     if not held:
         return Deletion(is_removed=True)
     metadata = current.metadata
+    if kind == NAMESPACE and metadata.deletion_timestamp and _namespace_finalizers(current):
+        return Deletion()
     # Upstream: pkg/registry/generic/registry/store.go, markAsDeleting: the first mark increments
     # the generation, because controllers treat the object differently from then on.
     is_first = metadata.deletion_grace_period_seconds is None and metadata.generation > 0

@@ -47,7 +47,7 @@ _CONFLICT = "FieldManagerConflict"
 _GENERATED = re.compile(r"\bgen-[a-z0-9]{5}\b")
 _DRAWN = re.compile(r"\b(10\.0\.0\.\d+|3[0-2]\d{3})\b")
 """Addresses and ports of services."""
-_PRINTED = re.compile(r"Invalid value: [\[{].*?[\]}]: (?=[a-z])")
+_PRINTED = re.compile(r"Invalid value: [\[{].*?[\]}]: (?=[a-z`])")
 """A printed object, with Go's names of fields."""
 
 

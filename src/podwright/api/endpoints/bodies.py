@@ -662,8 +662,11 @@ def conversion_error(kind: ObjectKind, problem: Problem) -> str:
     if ref.container and not path.endswith("]"):
         return f"cannot restore {'slice' if ref.container == 'list' else 'map'} from {given}"
     inner = ref.innermost
+    if inner == "bytes" and not isinstance(value, str):
+        return f"cannot restore slice from {given}"
     if inner in ("quantity", "time", "micro-time", "bytes", "int-or-string"):
-        return type_error(kind, problem)
+        decoding = "error decoding from json: " if inner == "bytes" else ""
+        return decoding + type_error(kind, problem)
     if "." in inner:
         return f"cannot restore struct from: {given}"
     names = {"double": "float64", "any": "interface"}

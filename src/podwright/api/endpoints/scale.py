@@ -35,6 +35,7 @@ from podwright.objects import (
     Document,
     LabelSelector,
     LabelSelectorRequirement,
+    Requirement,
     label_selector,
     labels_as_selector,
 )
@@ -125,9 +126,20 @@ def _selector_text(selector: Document | None) -> str:
             LabelSelectorRequirement(each["key"], each["operator"], tuple(each.get("values") or ()))
             for each in selector.get("matchExpressions") or ()
         )
-        found = LabelSelector(selector.get("matchLabels") or {}, expressions)
-        return str(label_selector(found))
+        labels: dict[str, str] = selector.get("matchLabels") or {}
+        compiled = label_selector(LabelSelector(labels, expressions))
+        return ",".join(_requirement_text(each, labels) for each in compiled.requirements)
     return str(labels_as_selector(selector))
+
+
+def _requirement_text(requirement: Requirement, labels: dict[str, str]) -> str:
+    """Return a requirement as Go prints it, where `a in (b)` of an expression is not `a=b`."""
+    operator, values = requirement.operator, requirement.values
+    if operator not in ("In", "NotIn") or len(values) != 1:
+        return str(requirement)
+    if operator == "In" and labels.get(requirement.key) == values[0]:
+        return str(requirement)
+    return f"{requirement.key} {operator.lower()} ({values[0]})"
 
 
 def get_scale(backend: Backend, call: Call) -> HttpReply:

@@ -217,7 +217,8 @@ VOLUME = {
         ),
         pytest.param(
             "Job",
-            job(suspend=True),
+            job(suspend=True)
+            | {"status": {"conditions": [{"type": "Suspended", "status": "True"}]}},
             {"spec__template__spec__nodeSelector": {"a": "b"}},
             [],
             id="the node selector of a suspended job",
@@ -414,3 +415,9 @@ def test_the_claim_for_extended_resources(status: Document, starts: list[str]) -
     assert len(errors) == len(starts), errors
     for error, start in zip(errors, starts, strict=True):
         assert error.startswith(f"status.extendedResourceClaimStatus{start}")
+
+
+def test_a_job_is_suspended_once_its_status_says_so() -> None:
+    changes = {"spec__template__spec__nodeSelector": {"a": "b"}}
+    (error,) = updated("batch/v1", "Job", job(suspend=True), **changes)
+    assert error.startswith("spec.template: Invalid value: ")

@@ -435,6 +435,16 @@ def test_fields_of_a_container(fields: Document, expected: Expected) -> None:
             id="containers that need more memory than their pod",
         ),
         pytest.param(
+            {"shareProcessNamespace": True, "hostPID": True},
+            [
+                (
+                    "spec.securityContext.shareProcessNamespace",
+                    "Invalid value: true: ShareProcessNamespace and HostPID cannot both be enabled",
+                )
+            ],
+            id="processes shared with two",
+        ),
+        pytest.param(
             {"volumes": [{"name": "a", "secret": {}}]},
             [("spec.volumes[0].secret.secretName", "Required value")],
             id="a volume of an unnamed secret",

@@ -379,9 +379,12 @@ def _validate_template_update(
     errors: FieldErrors, spec: Document, before: Document, status: Document
 ) -> None:
     template, former = spec.get("template") or {}, before.get("template") or {}
-    is_suspended = bool(before.get("suspend"))
     # Upstream: pkg/registry/batch/job/strategy.go, validationOptionsForJob
-    is_inactive = is_suspended and not status.get("active")
+    is_suspended = any(
+        each.get("type") == "Suspended" and each.get("status") == "True"
+        for each in status.get("conditions") or ()
+    )
+    is_inactive = bool(before.get("suspend")) and is_suspended and not status.get("active")
     if is_inactive:
         former = _with_directives(former, template)
         former = _with_resources(former, template)

@@ -175,7 +175,8 @@ def validate_pod_spec(
     _validate_choice(errors, f"{path}.restartPolicy", spec.get("restartPolicy"), _RESTART)
     _validate_choice(errors, f"{path}.dnsPolicy", spec.get("dnsPolicy"), _DNS)
     validate_labels(errors, f"{path}.nodeSelector", spec.get("nodeSelector"))
-    if security := spec.get("securityContext"):
+    security: Document = spec.get("securityContext") or {}
+    if security or spec.get("shareProcessNamespace"):
         validate_pod_security(errors, f"{path}.securityContext", security, spec)
     validate_affinity(errors, f"{path}.affinity", spec.get("affinity"))
     _validate_dns(errors, f"{path}.dnsConfig", spec)

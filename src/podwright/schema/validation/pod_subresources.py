@@ -90,9 +90,9 @@ def _validate_resources(errors: FieldErrors, field: str, new: Document, old: Doc
         resources = container.get("resources") or {}
         stored = before.get(container.get("name"), {})
         at = f"spec.{field}[{index}].resources"
-        for part in ("limits", "requests"):
+        for part in ("requests", "limits"):
             present, was = resources.get(part) or {}, stored.get(part) or {}
-            if any(name not in present for name in was if name in _RESIZABLE):
+            if was.keys() - present.keys():
                 errors.forbidden(f"{at}.{part}", f"resource {part} cannot be removed")
             changed = {name for name in present.keys() | was if present.get(name) != was.get(name)}
             if changed - _RESIZABLE:

@@ -196,3 +196,49 @@ def test_an_applied_value_of_a_wrong_form(server, path, kind, fields, start):
     status, found = server.patch(f"{path}/a?fieldManager=m", body, "apply-patch+yaml")
     assert (status, found["reason"]) == (400, "BadRequest")
     assert found["message"].startswith(start)
+
+
+def test_the_selector_of_a_scale_keeps_the_form_of_expressions(server):
+    path = f"/apis/apps/v1/{NAMESPACE}/deployments"
+    labels = {"app": "web", "tier": "front"}
+    expressions = [
+        {"key": "tier", "operator": "In", "values": ["front"]},
+        {"key": "old", "operator": "NotIn", "values": ["yes"]},
+    ]
+    selector = {"matchLabels": {"app": "web"}, "matchExpressions": expressions}
+    spec = workload(selector=selector)
+    spec["template"]["metadata"]["labels"] = labels
+    created(server, path, "Deployment", spec=spec)
+    _, scale = server.reply("GET", f"{path}/a/scale")
+    assert scale["status"]["selector"] == "app=web,old notin (yes),tier in (front)"
+
+
+def test_another_deletion_of_a_namespace_changes_nothing(server):
+    server.reply("POST", "/api/v1/namespaces", {"metadata": {"name": "a"}})
+    _, first = server.reply("DELETE", "/api/v1/namespaces/a")
+    options = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Foreground"}
+    _, second = server.reply("DELETE", "/api/v1/namespaces/a", options)
+    assert first == second
+
+
+def test_a_merged_value_that_is_no_base64(server):
+    created(server, SECRETS, "Secret")
+    _, found = server.patch(f"{SECRETS}/a", {"data": {"a": "?"}}, "strategic-merge-patch+json")
+    assert ": error decoding from json: illegal base64" in found["message"]
+    _, found = server.patch(f"{SECRETS}/a", {"data": {"a": 1}}, "strategic-merge-patch+json")
+    assert found["message"].endswith(": cannot restore slice from int64")
+
+
+def test_a_resize_removes_no_limit(server):
+    path = f"/api/v1/{NAMESPACE}/pods"
+    resources = {"limits": {"example.com/gpu": "1"}, "requests": {"example.com/gpu": "1"}}
+    containers = [{"name": "c", "image": "i", "resources": resources}]
+    created(server, path, "Pod", spec={"containers": containers})
+    changed = [{"name": "c", "resources": {"limits": None, "requests": None}}]
+    body = {"spec": {"containers": changed}}
+    _, found = server.patch(f"{path}/a/resize", body, "strategic-merge-patch+json")
+    texts = [each["message"] for each in found["details"]["causes"]]
+    assert {
+        "Forbidden: resource requests cannot be removed",
+        "Forbidden: resource limits cannot be removed",
+    } <= set(texts)
