@@ -112,6 +112,9 @@ def run_filter(plugin: Plugin, cycle: Cycle, out: Verdicts) -> None:
     elif _is_our_own(plugin.__class__.__module__):
         try:
             plugin.filter_columns(cycle, cycle.cluster.nodes, out)
+        except MissingStateError as error:
+            # It fails the nodes that no earlier filter rejects; a cycle may have none.
+            out.codes[out.rows] = out.code_of(Status.error(str(error)))
         except Exception as error:
             raise PluginFailure.raised(plugin, "Filter", cycle, error) from error
     else:

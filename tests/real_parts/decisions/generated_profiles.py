@@ -52,11 +52,10 @@ def _plugins(random: Random) -> Document:
     if random.random() < 0.3:
         disabled = random.sample(_FILTERS, random.randint(1, 3))
         found["filter"] = {"disabled": [{"name": name} for name in disabled]}
-    if random.random() < 0.1:
+    if random.random() < 0.2:
+        # What a plugin prepares is then missing where it filters or scores.
         point = random.choice(["postFilter", "preFilter", "preScore"])
-        name = {"postFilter": "*", "preFilter": "NodeAffinity", "preScore": "TaintToleration"}[
-            point
-        ]
+        name = "*" if point == "postFilter" else random.choice([*_FILTERS, *_SCORES])
         found[point] = {"disabled": [{"name": name}]}
     if random.random() < 0.15:
         found["multiPoint"] = {

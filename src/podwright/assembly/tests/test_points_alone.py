@@ -147,6 +147,17 @@ def test_others_fail_at_filter_without_their_prefilter(plugin, text):
 
 
 @pytest.mark.parametrize(
+    "plugin",
+    ["NodePorts", "NodeResourcesFit", "VolumeRestrictions", "VolumeBinding", "InterPodAffinity"],
+)
+def test_but_not_if_an_earlier_filter_rejects_every_node(plugin):
+    scheduler = without(plugin, "preFilter")
+    scheduler.add(make_node("n1", unschedulable=True))
+    message = scheduler.schedule(make_pod("web")).message
+    assert message.startswith("0/1 nodes are available: 1 node(s) were unschedulable.")
+
+
+@pytest.mark.parametrize(
     ("plugin", "text"),
     [
         ("TaintToleration", "failed to read"),
