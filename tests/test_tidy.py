@@ -358,7 +358,7 @@ def test_rooms_are_imported_through_their_faces() -> None:
 
 KINDS_BY_HAND = {
     "sync/target.py": "whose replacement depends on what the destination has",
-    "files/gated_fields.py": "which fields have feature gates",
+    "api/gated_fields.py": "which fields have feature gates",
     "ui/manifests.py": "the texts with which users begin objects of these kinds",
     "controllers/resource_quota.py": "whose objects can change what they use",
     "api/admission/quota/registry.py": "which resources quotas count in their own way",

@@ -29,6 +29,7 @@ from podwright.api.create_update import Scope
 from podwright.api.deletion import FOREGROUND, ORPHAN
 from podwright.api.events import RecordEvent
 from podwright.api.eviction import EvictionRejected, with_disruption_target
+from podwright.api.gated_fields import FIELD_GATES, GATED_FIELDS, has_field
 from podwright.api.invalid import Invalid
 from podwright.api.job_selectors import with_generated_selector
 from podwright.api.node_faults import NodeDown, NodeUp
@@ -58,7 +59,9 @@ from podwright.api.scheduler_requests import USER as SCHEDULER_USER
 __all__ = [
     "API_CALLS",
     "BOOTSTRAP_OBJECTS",
+    "FIELD_GATES",
     "FOREGROUND",
+    "GATED_FIELDS",
     "ORPHAN",
     "SCHEDULER_USER",
     "Admission",
@@ -90,6 +93,7 @@ __all__ = [
     "conditions_with",
     "execute",
     "finalizers_without",
+    "has_field",
     "object_problems",
     "patched",
     "section",

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from podwright.api import QuotaEvaluators
+from podwright.api import FIELD_GATES, QuotaEvaluators
 from podwright.api.endpoints import (
     DEVICE_TAINT_RULES,
     HISTORY,
@@ -462,7 +462,10 @@ def new_cluster(
     if "DRADeviceTaintRules" in scheduler.gates:
         versions = (*versions, DEVICE_TAINT_RULES)
     server_options = msgspec.structs.replace(
-        server_options, group_versions=versions, sends_lists_in_parts=True
+        server_options,
+        group_versions=versions,
+        disabled_gates=frozenset(gate for gate in FIELD_GATES if gate not in scheduler.gates),
+        sends_lists_in_parts=True,
     )
     add_missing_objects(store, now_ns)
     if not options.is_bare:

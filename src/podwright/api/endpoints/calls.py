@@ -20,6 +20,7 @@ from podwright.api.endpoints.service_account_tokens import ServiceAccountTokens
 from podwright.api.endpoints.shared_lines import SharedLines
 from podwright.api.endpoints.shared_specs import SharedSpecs
 from podwright.api.endpoints.status_errors import ApiError, not_found
+from podwright.api.gated_fields import DisabledFields
 from podwright.api.resource_storage import ResourceStorage
 from podwright.api.users import User
 from podwright.objects import Document, KubernetesObject
@@ -64,6 +65,8 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         Decide what users may do.
     escalation : EscalationCheck
         Checks writes of roles and bindings.
+    disabled_fields : mapping
+        By group and kind, the fields that writes lose because their feature gate is off.
     sends_lists_in_parts : bool
         Whether the bodies of long lists are made while they are sent.
     """
@@ -76,6 +79,7 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     allocators: Mapping[tuple[str, str], Allocator]
     specs: SharedSpecs
     prepared: PreparedCreates
+    disabled_fields: DisabledFields
     tokens: ServiceAccountTokens
     authenticator: Authenticator
     authorizers: AuthorizerChain

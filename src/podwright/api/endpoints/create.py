@@ -46,6 +46,7 @@ from podwright.api.endpoints.write_steps import (
     invalid_object,
     stored_object,
 )
+from podwright.api.gated_fields import without_disabled
 from podwright.api.identity import generated_name, uid_at
 from podwright.objects import Document, timestamp_text
 from podwright.schema import Problem, validate_object_meta, with_apparmor_profiles
@@ -147,6 +148,8 @@ def _created(
     named = _named(backend, resource, attributes.object)
     attributes.name = attributes.name or name_of(named)
     document = strategies.prepared_for_create(resource, named, call.now_ns)
+    if disabled := backend.disabled_fields.get(resource.storage):
+        document = without_disabled(disabled, document, None)
     if call.request.is_restored and named.get("status"):
         document = strategies.with_part(document, "status", named["status"])
     if resource.storage == POD:

@@ -75,6 +75,7 @@ from podwright.api.endpoints.status_errors import (
 )
 from podwright.api.endpoints.update import update
 from podwright.api.endpoints.watch import Watch, watch
+from podwright.api.gated_fields import disabled_fields
 from podwright.api.resource_storage import ResourceStorage
 from podwright.api.users import ANONYMOUS, User
 from podwright.objects import Document
@@ -123,6 +124,8 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
         Their user.
     templates_max : int
         How many templates of pods are kept, whose creations cost less; 0 for none.
+    disabled_gates : frozenset of str
+        The feature gates that are off: writes lose the fields of these gates.
     sends_lists_in_parts : bool
         Whether replies have `rest`, for a driver that sends long lists while it does other work.
     """
@@ -136,6 +139,7 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     event_ttl_ns: int = DEFAULT_TTL_NS
     anonymous: User = ANONYMOUS
     templates_max: int = TEMPLATES_MAX
+    disabled_gates: frozenset[str] = frozenset()
     sends_lists_in_parts: bool = False
 
 
@@ -207,6 +211,7 @@ class ApiServer:
             authorizers=self._authorizers,
             escalation=EscalationCheck(self._authorizers, resolver),
             sends_lists_in_parts=options.sends_lists_in_parts,
+            disabled_fields=disabled_fields(options.disabled_gates),
             allocators={("", "Service"): ServiceAllocations(store).allocate},
         )
 

@@ -37,6 +37,7 @@ from podwright.api.endpoints.write_steps import (
     invalid_object,
     stored_object,
 )
+from podwright.api.gated_fields import without_disabled
 from podwright.objects import Document, KubernetesObject
 
 _MODIFIED: Final = (
@@ -121,6 +122,8 @@ def update_document(
     new = _checked_version(resource, attributes.object, current)
     new = with_stored_metadata(new, old)
     new = strategies.prepared_for_update(resource, new, old, call.now_ns, info.subresource)
+    if disabled := backend.disabled_fields.get(resource.storage):
+        new = without_disabled(disabled, new, old)
     check_kind_of_object(resource, new, old)
     new = resource.kind.go_form(new)
     problems = strategies.update_problems(resource, new, old, info.subresource)
