@@ -12,7 +12,7 @@ import builtins
 import importlib
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
@@ -91,7 +91,7 @@ def names_in(annotation: Any, module: str) -> Iterator[tuple[str, str]]:
             yield node.id, module
 
 
-def uses_of_function(function: Any, where: str, hidden: set[str] = frozenset()) -> Iterator[Use]:  # type: ignore[assignment]
+def uses_of_function(function: Any, where: str, hidden: Collection[str] = ()) -> Iterator[Use]:
     function = inspect.unwrap(function)
     for parameter, annotation in function.__annotations__.items():
         if parameter not in hidden:

@@ -158,7 +158,7 @@ def test_a_timeout_is_a_duration(timeout: Any) -> None:
             id="neither",
         ),
         pytest.param(
-            lambda: pw.World().run(datetime(2026, 1, 1)),  # noqa: DTZ001
+            lambda: pw.World().run(datetime(2026, 1, 1)),  # noqa: DTZ001 - rejected
             'until: Invalid value: "2026-01-01 00:00:00": a datetime with a time zone is expected',
             id="no time zone",
         ),
@@ -190,7 +190,7 @@ def test_a_timeout_is_a_duration(timeout: Any) -> None:
             id="too late",
         ),
         pytest.param(
-            lambda: pw.simulate([NODE], events={"at": datetime(2026, 1, 1), "cordon": "n1"}),  # noqa: DTZ001
+            lambda: pw.simulate([NODE], events={"at": datetime(2026, 1, 1), "cordon": "n1"}),  # noqa: DTZ001 - rejected
             'events: line 1: at: Invalid value: "2026-01-01 00:00:00": a datetime with a time zone'
             " is expected",
             id="an event",

@@ -118,7 +118,7 @@ class ControlPlane:
         # A graceful end would wait for open watches.
         ended.kill()
         ended.wait()
-        words = list(map(str, ended.args))  # type: ignore[arg-type]
+        words = list(map(str, ended.args))  # type: ignore[arg-type]  # a list of words
         self._run("kube-apiserver", *words[1:])
         self._wait_until_ready()
 
@@ -153,7 +153,7 @@ class ControlPlane:
         while time.monotonic() < deadline:
             for process in self._processes:
                 if process.poll() is not None:
-                    name = Path(str(process.args[0])).name  # type: ignore[index]
+                    name = Path(str(process.args[0])).name  # type: ignore[index]  # a list of words
                     raise FailedStartError(f"{name} ended:\n{self.log(name)[-2000:]}")
             with suppress(OSError, http.client.HTTPException):
                 connection = http.client.HTTPSConnection(

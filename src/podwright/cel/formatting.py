@@ -269,7 +269,8 @@ def _format_scientific(value: Value, precision: int | None) -> str:
     if not math.isfinite(number):
         return _symbol(number).rjust(width)
     mantissa, _, exponent = f"{abs(number) if number == 0 else number:.6e}".partition("e")
-    return f"{mantissa}×10{exponent.removeprefix('+').translate(_SUPERSCRIPTS)}".rjust(width)  # noqa: RUF001
+    power = f"10{exponent.removeprefix('+').translate(_SUPERSCRIPTS)}"
+    return f"{mantissa}\N{MULTIPLICATION SIGN}{power}".rjust(width)
 
 
 def _symbol(number: float) -> str:

@@ -401,7 +401,9 @@ class SchemaRules:
             The errors, and those of unchanged parts of the object, which are warnings.
         """
         evaluation = _Evaluation(budget)
-        evaluation.visit(self._root, value, old, "", _Unchanged(old is not None, value, old))
+        evaluation.visit(
+            self._root, value, old, "", _Unchanged(value, old, is_known=old is not None)
+        )
         return evaluation.errors, evaluation.warnings
 
 
@@ -459,7 +461,7 @@ def _total_cost(node: RuleNode, cost: int) -> int:
 class _Unchanged:
     """Whether a part of an object is as it was: then errors about it are warnings."""
 
-    def __init__(self, is_known: bool, value: Value, old: Value) -> None:  # noqa: FBT001
+    def __init__(self, value: Value, old: Value, *, is_known: bool) -> None:
         self._is_known = is_known
         self._value = value
         self._old = old
@@ -474,7 +476,7 @@ class _Unchanged:
         """Return the state of a part; without a counterpart its container decides."""
         if not self._is_known:
             return self
-        part = _Unchanged(old is not None, value, old)
+        part = _Unchanged(value, old, is_known=old is not None)
         part._parent = self
         return part
 

@@ -123,7 +123,7 @@ def _open_streams() -> str:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - stays open
         elif name == "stdout" and isinstance(stream, io.TextIOWrapper):
             # Characters that the terminal's encoding lacks must not raise an error.
             stream.reconfigure(errors="backslashreplace")
@@ -136,7 +136,7 @@ def _flushed(stream: TextIO) -> str:
         stream.flush()
     except OSError as error:
         # Otherwise the interpreter flushes once more at exit and prints its own error.
-        with suppress(OSError), open(os.devnull, "wb") as nothing:  # noqa: PTH123
+        with suppress(OSError), open(os.devnull, "wb") as nothing:  # noqa: PTH123 - a device
             os.dup2(nothing.fileno(), stream.fileno())
         return _error_text(error)
     return ""

@@ -172,7 +172,7 @@ class PodKeyCache:
             seen = self._without_idle_labels(pod, own_keys)
             plugin = None
             try:
-                for plugin, reads_all, pod_key, find, add in self._lookups:  # noqa: B007
+                for plugin, reads_all, pod_key, find, add in self._lookups:  # noqa: B007 - read by the handler
                     of_plugin = pod_key(pod if reads_all else seen)
                     number = find(of_plugin)
                     if number is None:

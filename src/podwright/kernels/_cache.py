@@ -203,7 +203,7 @@ class _Entries:
 
     def save(self, key: str, compiled: Any) -> None:
         """Write an entry, all of it or nothing."""
-        data = serialize.dumps(compiled)  # type: ignore[no-untyped-call]
+        data = serialize.dumps(compiled)  # type: ignore[no-untyped-call]  # Numba has no types
         path = self._path(key)
         # Processes take no lock: a reader finds no file or a whole one, as `replace` is atomic.
         draft = path.with_name(f"{path.name}.tmp.{os.getpid()}")
@@ -248,7 +248,7 @@ class KernelCache(caching.FunctionCache):
     def __init__(self, function: Callable[..., Any]) -> None:
         try:
             self._fingerprint = _fingerprint_at_start()
-            super().__init__(function)  # type: ignore[no-untyped-call]
+            super().__init__(function)  # type: ignore[no-untyped-call]  # Numba has no types
         except OSError as error:
             raise RuntimeError(f"cannot cache {function.__qualname__}: {error}") from error
         is_ours = Path(function.__code__.co_filename).parent == _FOLDER
@@ -260,8 +260,8 @@ class KernelCache(caching.FunctionCache):
         with contextlib.suppress(OSError):
             # Sources that changed since the start may have been imported before or after that.
             if fingerprint(source_files()) == self._fingerprint:
-                super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+                super().save_overload(sig, data)  # type: ignore[no-untyped-call]  # Numba has no types
 
     def _index_key(self, sig: Any, codegen: Any) -> str:
-        key = super()._index_key(sig, codegen)  # type: ignore[no-untyped-call]
+        key = super()._index_key(sig, codegen)  # type: ignore[no-untyped-call]  # Numba has no types
         return repr((self._fingerprint, self._stamp, key))  # types, processor, bytecode

@@ -246,7 +246,10 @@ def test_errors_have_their_location(data, errors):
 )
 def test_the_share_of_json_that_is_read_is_reported(data):
     shares = []
-    watch = lambda source, share: shares.append((source, share))  # noqa: E731
+
+    def watch(source, share):
+        shares.append((source, share))
+
     assert len(read_manifest(data, source="f", watch=watch).objects) == 250
     assert shares == [("f", 0.0), ("f", 0.5), ("f", 0.7), ("f", 0.9)]
 

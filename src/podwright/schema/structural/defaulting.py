@@ -82,8 +82,8 @@ def _allows_no_null(schema: Schema) -> bool:
 def _field_schema(schema: Schema | None, name: str) -> Schema | None:
     if schema is None:
         return None
-    own = (schema.get("properties") or {}).get(name)
+    own: Schema | None = (schema.get("properties") or {}).get(name)
     if own is not None:
-        return own  # type: ignore[no-any-return]
+        return own
     values = schema.get("additionalProperties")
     return values if isinstance(values, Mapping) else None

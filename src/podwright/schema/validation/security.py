@@ -102,9 +102,10 @@ def _validate_app_armor(errors: FieldErrors, path: str, profile: Document | None
     kind, name = profile.get("type") or "", profile.get("localhostProfile")
     at = f"{path}.localhostProfile"
     if kind == "Localhost":
-        if not (name or "").strip():
+        stripped = (name or "").strip()
+        if not stripped:
             errors.required(at, "must be set when AppArmor type is Localhost")
-        elif name.strip() != name:  # type: ignore[union-attr]
+        elif stripped != name:
             errors.invalid(at, name, "must not be padded with whitespace")
     elif not kind:
         errors.required(f"{path}.type", "type is required when appArmorProfile is set")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -110,7 +111,7 @@ def job(name: str, **annotations: str) -> KubernetesObject:
     )
 
 
-def report_of(objects: list[Any], events: list[Any] = [], **options: Any) -> Report:  # noqa: B006
+def report_of(objects: list[Any], events: Sequence[Any] = (), **options: Any) -> Report:
     report = pw.simulate(objects, events=events, **options).summary.report
     assert report is not None
     return report
