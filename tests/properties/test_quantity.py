@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from podwright.objects import format_quantity, parse_quantity
@@ -25,8 +25,6 @@ def quantities(draw):
     largest = int(Fraction(10**15) / max(FACTORS[suffix], Fraction(1)))
     whole = draw(st.integers(0, largest))
     fraction = draw(st.text("0123456789", max_size=12))
-    # As upstream, 19 digits above 2^63 are rejected, regardless of the decimal point.
-    assume(len(f"{whole}{fraction}") != 19)
     number = Fraction(f"{whole}.{fraction}" if fraction else whole) * FACTORS[suffix]
     return f"{whole}{'.' if fraction else ''}{fraction}{suffix}", number
 
@@ -54,7 +52,6 @@ def test_a_sign_changes_only_the_sign_of_what_is_exact(quantity):
 def test_the_canonical_form_is_the_same_number_and_stays_as_it_is(quantity):
     text, _ = quantity
     canonical = format_quantity(text)
-    assume(len(canonical) < 19)  # upstream writes 19 digits above 2^63 too
     assert parse_quantity(canonical).nano == parse_quantity(text).nano
     assert format_quantity(canonical) == canonical
     assert "." not in canonical or canonical == text
@@ -66,7 +63,8 @@ def test_order_is_kept(first, second):
         assert parse_quantity(first[0]).nano <= parse_quantity(second[0]).nano
 
 
-@given(st.integers(-(2**63) + 1, 2**63 - 1))
+# Upstream cuts negative numbers of more digits to 64 bits before it divides by 10^9.
+@given(st.integers(-(10**18) + 1, 2**63 - 1))
 def test_an_integer_is_itself(number):
     assert parse_quantity(number).value() == number
 
@@ -78,7 +76,5 @@ def test_whatever_is_read_can_be_written_and_read_again(text):
     except ValueError:
         return
     canonical = format_quantity(quantity)
-    if (
-        len(canonical) < 19 and abs(quantity.nano) < 10**27
-    ):  # beyond E no suffix is written, as upstream
+    if abs(quantity.nano) < 10**27:  # beyond E no suffix is written, as upstream
         assert parse_quantity(canonical).nano == quantity.nano

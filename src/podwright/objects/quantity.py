@@ -42,6 +42,7 @@ _SUFFIX_OF_BINARY = {0: ""} | {exponent: suffix for suffix, exponent in _BINARY_
 # Powers of ten past this are far outside int64 on either side; larger ones are never written out.
 _EXPONENT_LIMIT = 1_000
 _LENGTH_MAX = 1_000
+_MANTISSA_DIGITS_MAX = 18
 _MULTIPLIED_ONCE = frozenset({0, 1, 2, 3, 6, 9})
 """The powers of ten by which upstream multiplies in one step; math.go, positiveScaleInt64."""
 
@@ -115,8 +116,8 @@ class Quantity(msgspec.Struct, frozen=True, gc=False):
 
         Notes
         -----
-        Upstream's decimal shape rounds a negative fraction towards zero below 2^63 and the
-        64-bit shape away from it; both are kept.
+        Upstream's decimal shape rounds a negative fraction towards zero and the 64-bit shape away
+        from it; both are kept.
         """
         if self.is_decimal:
             return _scaled_decimal(self.unscaled, self.exponent - exponent)
@@ -151,9 +152,11 @@ def _scaled_decimal(unscaled: int, shift: int) -> int:
         factor = _power_of_ten(shift) if shift <= 18 else INT64_MIN
         return _wrap_int64(_low_int64(unscaled) * factor)
     divisor = _power_of_ten(-shift)
-    if abs(unscaled) < INT64_MAX and -shift < 19:
-        quotient, rest = divmod(abs(unscaled), divisor)
-        quotient = quotient if unscaled >= 0 else -quotient
+    # Every negative number passes this check upstream, and is cut to 64 bits.
+    if unscaled < INT64_MAX and -shift < 19:
+        low = _low_int64(unscaled)
+        quotient, rest = divmod(abs(low), divisor)
+        quotient = quotient if low >= 0 else -quotient
         # Upstream adds 1 to the truncated quotient whatever the sign: -1.5 reads as 0.
         return quotient + 1 if rest else quotient
     # Floor division, as big.Int.DivMod with a positive divisor: adding 1 rounds up.
@@ -248,10 +251,8 @@ def parse_quantity_text(text: str) -> Quantity:
 
     scale = power - len(fraction)
     shifted = whole + fraction
-    if len(shifted) <= 19 and scale >= _NANO:
+    if len(shifted) <= _MANTISSA_DIGITS_MAX and scale >= _NANO:
         mantissa = int(shifted)
-        if mantissa > INT64_MAX:
-            raise QuantityError("the number is too large")
         # A decimal text is kept only in this case, as upstream does, and printed as it is.
         canonical = scale % 3 == 0 and not shifted.endswith("000") and shifted[0] != "0"
         return Quantity(

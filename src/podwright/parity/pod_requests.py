@@ -5,12 +5,15 @@ from __future__ import annotations
 from podwright.objects import (
     assigned_requests,
     decode_pod,
+    is_scalar_resource,
     non_zero_requests,
     pending_requests,
     score_requests_balanced,
     score_requests_fit,
 )
 from podwright.parity.comparison import Case, Check, equal
+
+_FIXED = ("cpu", "memory", "ephemeral-storage")
 
 
 def check_pod_requests(case: Case) -> Check:
@@ -29,7 +32,12 @@ def check_pod_requests(case: Case) -> Check:
 
 
 def _present(amounts: dict[str, int]) -> dict[str, int]:
-    return {name: amount for name, amount in amounts.items() if amount}
+    """Return the amounts of the resources that the scheduler counts."""
+    return {
+        name: amount
+        for name, amount in amounts.items()
+        if amount and (name in _FIXED or is_scalar_resource(name))
+    }
 
 
 def _cpu_and_memory(amounts: dict[str, int]) -> dict[str, int]:

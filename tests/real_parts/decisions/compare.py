@@ -2,8 +2,9 @@
 
     python -m tests.real_parts.decisions.compare cluster --seeds 0:2000
 
-A difference is printed with its seed, which makes the case again. One is known: the dry run of
-preemption compares sums beyond 64 bits in another way (`cluster` does not draw them).
+A difference is printed with its seed, which makes the case again. Two are known: the dry run of
+preemption compares sums beyond 64 bits in another way (`cluster` does not draw them), and upstream
+prints arguments of a queue sort plugin with the names of its internal type (seed 12 of config).
 """
 
 from __future__ import annotations
@@ -19,9 +20,14 @@ from typing import Any
 
 from tests.real_parts import binaries
 from tests.real_parts.decisions.generated_clusters import Drawn
+from tests.real_parts.decisions.generated_configs import draw_config_case
 from tests.real_parts.decisions.generated_hints import draw_hints_case
 from tests.real_parts.decisions.generated_pods import DrawnCluster
 from tests.real_parts.decisions.generated_queue import draw_queue_case, with_states
+from tests.real_parts.decisions.generated_requests import (
+    draw_quantities_case,
+    draw_requests_case,
+)
 from tests.real_parts.decisions.generated_selectors import draw_selector_case
 from tests.real_parts.decisions.generated_sequences import recorded_sequence
 from tests.real_parts.decisions.process import (
@@ -35,13 +41,15 @@ from podwright.parity.decision import check_decision
 from podwright.parity.report import CHECKS
 
 Document = dict[str, Any]
+Comparing = Callable[[UpstreamDecisions, range], Iterator[tuple[Document, Any]]]
+"""Returns cases of seeds with `expect`, which a case may also have itself; or with an error."""
 BINARY = "decisions"
 """The name of the built program."""
 
 
 def differences_of(case: Document, expect: Document) -> Iterator[Comparison]:
     """Return the fields of a case in which podwright and upstream differ."""
-    check: Check = CHECKS.get(case["family"], check_decision)(case | {"expect": expect})
+    check: Check = CHECKS.get(case["family"], check_decision)({"expect": expect} | case)
     for found in check:
         assert isinstance(found, Comparison), found
         if not found.agrees and not _is_open(found, expect):
@@ -72,22 +80,14 @@ def _is_open(found: Comparison, expect: Document) -> bool:
     return found.field == "filter" and "error" in expect and not expect.get("feasible")
 
 
-def compare_clusters(upstream: UpstreamDecisions, seeds: range) -> Iterator[tuple[Document, Any]]:
-    """Decide one pod on each cluster."""
-    cases = ({"id": f"dra-{seed}"} | Drawn(seed).case() for seed in seeds)
-    yield from upstream.expected_of(cases)
+def _alone(family: str, draw: Callable[[int], Document]) -> Comparing:
+    """Compare cases of which each is decided alone."""
 
+    def compare_cases(upstream: UpstreamDecisions, seeds: range) -> Iterator[tuple[Document, Any]]:
+        cases = ({"id": f"{family}-{seed}"} | draw(seed) for seed in seeds)
+        yield from upstream.expected_of(cases)
 
-def compare_pods(upstream: UpstreamDecisions, seeds: range) -> Iterator[tuple[Document, Any]]:
-    """Decide one pod on each cluster, with all features but devices."""
-    cases = ({"id": f"cluster-{seed}"} | DrawnCluster(seed).case() for seed in seeds)
-    yield from upstream.expected_of(cases)
-
-
-def compare_selectors(upstream: UpstreamDecisions, seeds: range) -> Iterator[tuple[Document, Any]]:
-    """Compile and evaluate one selector for each seed."""
-    cases = ({"id": f"cel-{seed}"} | draw_selector_case(seed) for seed in seeds)
-    yield from upstream.expected_of(cases)
+    return compare_cases
 
 
 def compare_sequences(upstream: UpstreamDecisions, seeds: range) -> Iterator[tuple[Document, Any]]:
@@ -97,28 +97,36 @@ def compare_sequences(upstream: UpstreamDecisions, seeds: range) -> Iterator[tup
         yield case, {}
 
 
-def compare_hints(upstream: UpstreamDecisions, seeds: range) -> Iterator[tuple[Document, Any]]:
-    """Ask for the hints of one change for each seed."""
-    cases = ({"id": f"hints-{seed}"} | draw_hints_case(seed) for seed in seeds)
-    yield from upstream.expected_of(cases)
-
-
 def compare_queues(upstream: UpstreamDecisions, seeds: range) -> Iterator[tuple[Document, Any]]:
     """Do the same steps on both queues."""
-    cases = ({"id": f"queue-{seed}"} | draw_queue_case(seed) for seed in seeds)
-    for case, found in upstream.expected_of(cases):
-        if isinstance(found, FailedCaseError):
-            yield case, found
-        else:
-            yield with_states(case, found["steps"]), {}
+    for case, found in _alone("queue", draw_queue_case)(upstream, seeds):
+        whole = isinstance(found, dict)
+        yield (with_states(case, found["steps"]), {}) if whole else (case, found)
 
 
-KINDS: dict[str, Callable[[UpstreamDecisions, range], Iterator[tuple[Document, Any]]]] = {
-    "cel": compare_selectors,
-    "cluster": compare_pods,
-    "dra": compare_clusters,
+def compare_quantities(upstream: UpstreamDecisions, seeds: range) -> Iterator[tuple[Document, Any]]:
+    """Parse the same texts."""
+    for case, found in _alone("quantities", draw_quantities_case)(upstream, seeds):
+        whole = isinstance(found, dict)
+        yield (case | {"expect": found["quantities"]}, {}) if whole else (case, found)
+
+
+def compare_configs(upstream: UpstreamDecisions, seeds: range) -> Iterator[tuple[Document, Any]]:
+    """Read the same files."""
+    for case, found in _alone("config", draw_config_case)(upstream, seeds):
+        whole = isinstance(found, dict)
+        yield (case | found, {}) if whole else (case, found)
+
+
+KINDS: dict[str, Comparing] = {
+    "cel": _alone("cel", draw_selector_case),
+    "cluster": _alone("cluster", lambda seed: DrawnCluster(seed).case()),
+    "config": compare_configs,
+    "dra": _alone("dra", lambda seed: Drawn(seed).case()),
     "dra_sequence": compare_sequences,
-    "hints": compare_hints,
+    "hints": _alone("hints", draw_hints_case),
+    "pod_requests": _alone("pod_requests", draw_requests_case),
+    "quantities": compare_quantities,
     "queue": compare_queues,
 }
 
@@ -165,28 +173,43 @@ def compare(binary: Path, family: str, seeds: range) -> Summary:
 
 
 def _outcomes(case: Document, expect: Document) -> Iterator[str]:
-    if "steps" in case:
-        for step in case["steps"]:
-            yield "placed" if step.get("expect", {}).get("chosen") else step["op"]
-    elif "events" in expect:
-        for event in expect["events"]:
-            yield from event["hints"].values()
-    elif "compile_error" in expect:
+    match case["family"]:
+        case "config":
+            yield "accepted" if case["accepted"] else "refused"
+        case "quantities":
+            yield from ("malformed" if "error" in each else "parsed" for each in case["expect"])
+        case "pod_requests":
+            yield "summed" if expect["assigned"] else "empty"
+        case "hints" | "dra_hints":
+            for event in expect["events"]:
+                yield from event["hints"].values()
+        case "cel":
+            yield from _of_a_selector(expect)
+        case _ if "steps" in case:
+            for step in case["steps"]:
+                yield "placed" if step.get("expect", {}).get("chosen") else step["op"]
+        case _:
+            yield _of_a_decision(expect)
+
+
+def _of_a_selector(expect: Document) -> Iterator[str]:
+    if "compile_error" in expect:
         yield "does not compile"
-    elif "results" in expect:
-        for result in expect["results"]:
-            yield "error" if "error" in result else str(result["result"])
-    elif "ignored" in expect:
-        yield "ignored"
-    elif "pre_enqueue" in expect:
-        yield "held back"
-    elif "error" in expect:
-        yield "error"
-    elif expect["feasible"]:
-        yield "allocated" if "allocations" in expect.get("dra", {}) else "feasible"
-    else:
+    for result in expect.get("results", ()):
+        yield "error" if "error" in result else str(result["result"])
+
+
+def _of_a_decision(expect: Document) -> str:
+    if "ignored" in expect:
+        return "ignored"
+    if "pre_enqueue" in expect:
+        return "held back"
+    if "error" in expect:
+        return "error"
+    if not expect["feasible"]:
         preempts = expect.get("preemption", {}).get("status") == "Success"
-        yield "preemption" if preempts else "unschedulable"
+        return "preemption" if preempts else "unschedulable"
+    return "allocated" if "allocations" in expect.get("dra", {}) else "feasible"
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -52,6 +52,10 @@ class HintObjects:
         """Return a pending pod."""
         return self._draw_pod(name, namespace)
 
+    def placed_pod(self, name: str, namespace: str) -> Document:
+        """Return a pod on a node, sometimes in the middle of a resize."""
+        return self._draw_placed(name, namespace)
+
     def change_pod(self, pod: Document) -> None:
         """Change a field or two of a pod."""
         self._change_pod(pod)

@@ -10,6 +10,8 @@
 //   - {"family": "hints", ...}: a change, answered with `expect` of that family.
 //   - {"family": "queue", ...}: the steps of a queue, answered with the list of each `expect`, in
 //     nanoseconds.
+//   - {"family": "quantities", ...}, {"family": "pod_requests", ...}: `expect` of that family.
+//   - {"family": "config", "file"}: the fields that a case of that family has beside these.
 //
 // The scheduler is the one of k8s.io/kubernetes/pkg/scheduler with a client in memory; its steps
 // run one after the other, over the nodes by name.
@@ -88,6 +90,12 @@ func decide(line []byte) []byte {
 			reply.Expect, err = answerHints(line)
 		case kind.Family == "queue":
 			reply.Expect, err = replayQueue(line)
+		case kind.Family == "quantities":
+			reply.Expect, err = parseQuantities(line)
+		case kind.Family == "pod_requests":
+			reply.Expect, err = sumRequests(line)
+		case kind.Family == "config":
+			reply.Expect, err = readConfiguration(line)
 		default:
 			reply.Expect, err = decideCase(line)
 		}

@@ -23,6 +23,19 @@ VECTORS = Path(__file__).parents[4] / "tests" / "golden" / "vectors" / "quantiti
         pytest.param(str(2**63 - 1), 2**63 - 1, -1000, id="a milli-value in one step wraps"),
         pytest.param("12E", 0, 0, id="a value in many steps that does not fit an int64 is 0"),
         pytest.param("9Ei", 2**63 - 1, -1000, id="binary caps at int64; the milli-value wraps"),
+        pytest.param("8E", 8 * 10**18, 0, id="its milli-value does not fit the 64-bit shape"),
+        pytest.param(
+            "7.5E", 7_500_000_000_000_000_000, 0, id="an uneven power that does not fit is 0"
+        ),
+        pytest.param(
+            "7.999999999999E",
+            7_999_999_999_999_000_000,
+            -5_886_927_990_945_401_344,
+            id="a power that upstream multiplies by at once wraps",
+        ),
+        pytest.param("9223372036854775807", 2**63 - 1, -1000, id="19 digits are a decimal"),
+        pytest.param("9223372036854775808P", 0, 0, id="a decimal has any number of digits"),
+        pytest.param("-7Ei", 0, 0, id="a negative decimal is cut to 64 bits before it is divided"),
         pytest.param("e3", 0, 0, id="no digits are zero"),
         pytest.param(" 1Ki ", 1024, 1_024_000, id="space around it, as in JSON documents"),
         pytest.param("1e999999999", 0, 0, id="absurd exponents cost nothing"),
@@ -30,6 +43,7 @@ VECTORS = Path(__file__).parents[4] / "tests" / "golden" / "vectors" / "quantiti
     ],
 )
 def test_parse_quantity(text, value, milli):
+    """Upstream: apimachinery pkg/api/resource/scale_int.go, scaledValue; math.go."""
     quantity = parse_quantity(text)
     assert (quantity.value(), quantity.milli_value()) == (value, milli)
 

@@ -70,6 +70,30 @@ def test_pending_requests(spec, requests):
     assert pending_requests(decode_pod({"spec": spec})) == requests
 
 
+@pytest.mark.parametrize(
+    ("status", "cpu"),
+    [
+        pytest.param({"allocatedResources": {"cpu": "4"}}, 2000, id="only allocated: no resize"),
+        pytest.param({"resources": {"requests": {"cpu": "3"}}}, 3000, id="more than requested"),
+        pytest.param(
+            {"resources": {}, "allocatedResources": {"cpu": "4"}}, 4000, id="more is allocated"
+        ),
+    ],
+)
+def test_pod_level_resources_of_a_resized_pod(status, cpu):
+    """Upstream: component-helpers/resource/helpers.go, PodRequests."""
+    spec = {"containers": [container("a")], "resources": {"requests": {"cpu": "2"}}}
+    assert assigned_requests(decode_pod({"spec": spec, "status": status})) == {"cpu": cpu}
+
+
+def test_a_status_has_no_pod_level_resources_that_the_spec_does_not_request():
+    """Upstream: component-helpers/resource/helpers.go, PodRequests."""
+    spec = {"containers": [container("a", cpu="1")], "resources": {"requests": {"memory": "1"}}}
+    status = {"resources": {"requests": {"cpu": "8", "memory": "2"}}}
+    requests = assigned_requests(decode_pod({"spec": spec, "status": status}))
+    assert requests == {"cpu": 1000, "memory": 2}
+
+
 @pytest.mark.golden
 def test_requests_equal_upstreams():
     n_pods = 0
