@@ -37,6 +37,7 @@ def program() -> Path:
         ("quantities", range(40), {"malformed", "parsed"}),
         ("pod_requests", range(120), {"summed"}),
         ("hints", range(150), {"Queue", "Skip"}),
+        ("sequence", range(8), {"delete", "placed", "schedule"}),
         ("queue", range(40), {"add", "update", "delete", "pop", "fail", "move", "nominate"}),
     ],
 )

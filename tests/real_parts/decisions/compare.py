@@ -22,6 +22,7 @@ from tests.real_parts import binaries
 from tests.real_parts.decisions.generated_clusters import Drawn
 from tests.real_parts.decisions.generated_configs import draw_config_case
 from tests.real_parts.decisions.generated_hints import draw_hints_case
+from tests.real_parts.decisions.generated_placements import recorded_placements
 from tests.real_parts.decisions.generated_pods import DrawnCluster
 from tests.real_parts.decisions.generated_queue import draw_queue_case, with_states
 from tests.real_parts.decisions.generated_requests import (
@@ -97,6 +98,12 @@ def compare_sequences(upstream: UpstreamDecisions, seeds: range) -> Iterator[tup
         yield case, {}
 
 
+def compare_placements(upstream: UpstreamDecisions, seeds: range) -> Iterator[tuple[Document, Any]]:
+    """Schedule several ordinary pods on each cluster, with deletions in between."""
+    for seed in seeds:
+        yield {"id": f"sequence-{seed}"} | recorded_placements(upstream, seed), {}
+
+
 def compare_queues(upstream: UpstreamDecisions, seeds: range) -> Iterator[tuple[Document, Any]]:
     """Do the same steps on both queues."""
     for case, found in _alone("queue", draw_queue_case)(upstream, seeds):
@@ -128,6 +135,7 @@ KINDS: dict[str, Comparing] = {
     "pod_requests": _alone("pod_requests", draw_requests_case),
     "quantities": compare_quantities,
     "queue": compare_queues,
+    "sequence": compare_placements,
 }
 
 

@@ -52,6 +52,17 @@ class HintObjects:
         """Return a pending pod."""
         return self._draw_pod(name, namespace)
 
+    def node(self, name: str) -> Document:
+        """Return a node."""
+        node = self._draw_node()
+        node["metadata"]["name"] = name
+        node["metadata"].setdefault("labels", {})[_HOSTNAME] = name
+        return node
+
+    def namespace(self, name: str) -> Document:
+        """Return a namespace of the cluster."""
+        return _namespace(name)
+
     def placed_pod(self, name: str, namespace: str) -> Document:
         """Return a pod on a node, sometimes in the middle of a resize."""
         return self._draw_placed(name, namespace)
