@@ -80,7 +80,17 @@ def _limit(limit: Document) -> Document:
 
 def set_service_defaults(service: Document) -> Document:
     """Set the defaults of a Service; addresses and node ports are allocated elsewhere."""
-    return with_spec(service, _service)
+    service = with_spec(service, _service)
+    if (service.get("spec") or {}).get("type") != "LoadBalancer":
+        return service
+    ingress = ((service.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
+    if all(each.get("ipMode") is not None or not each.get("ip") for each in ingress):
+        return service
+    with_modes = [
+        each if not each.get("ip") else with_absent(each, {"ipMode": "VIP"}) for each in ingress
+    ]
+    balancer = service["status"]["loadBalancer"] | {"ingress": with_modes}
+    return service | {"status": service["status"] | {"loadBalancer": balancer}}
 
 
 def _service(spec: Document) -> Document:

@@ -144,6 +144,9 @@ def test_an_endpoint_slice_keeps_its_type() -> None:
             ['subsets[0].addresses[0].ip: Invalid value: "x": must be a valid IP address, (',
              'subsets[0].addresses[0].ip: Invalid value: "x": must be a valid IP address'],
             id="no address"),
+        pytest.param({"addresses": [{"ip": "01.02.0.4"}]},
+            ["subsets[0].addresses[0].ip: Invalid value: \"01.02.0.4\": must not have leading 0s"],
+            id="leading zeros"),
         pytest.param({"addresses": [{"ip": "10.0.0.1"}], "ports": [
             {"port": 80}, {"name": "A", "port": 0, "protocol": "ICMP"}]}, [
             "subsets[0].ports[0].name: Required value",

@@ -7,6 +7,7 @@ pkg/apis/core/validation/validation.go, ValidateEndpoints
 from __future__ import annotations
 
 import ipaddress
+import re
 from typing import Final
 
 from podwright.objects import Document
@@ -106,10 +107,14 @@ def _validate_domain(errors: FieldErrors, path: str, name: str) -> None:
                 return
 
 
+_LEADING_ZEROS: Final = re.compile(r"(?<![0-9a-fA-F:])0+(?=[0-9])(?=[0-9.]*$)")
+
+
 def validate_not_special(errors: FieldErrors, path: str, text: str) -> None:
     """Check that an address can be one of an endpoint. Upstream: ValidateEndpointIP."""
     try:
-        address = ipaddress.ip_address(text)
+        # Upstream reads leading zeros here.
+        address = ipaddress.ip_address(_LEADING_ZEROS.sub("", text))
     except ValueError:
         errors.invalid(path, text, "must be a valid IP address")
         return

@@ -242,3 +242,14 @@ def test_a_resize_removes_no_limit(server):
         "Forbidden: resource requests cannot be removed",
         "Forbidden: resource limits cannot be removed",
     } <= set(texts)
+
+
+def test_the_address_of_a_load_balancer_has_a_mode(server):
+    path = f"/api/v1/{NAMESPACE}/services"
+    found = created(server, path, "Service", spec={"type": "LoadBalancer", "ports": [{"port": 1}]})
+    expected = {"loadBalancer": {"ingress": [{"ip": "10.9.8.7", "ipMode": "VIP"}]}}
+    sent = {"loadBalancer": {"ingress": [{"ip": "10.9.8.7"}]}}
+    status, found = server.reply("PUT", f"{path}/a/status", found | {"status": sent})
+    assert (status, found["status"]) == (200, expected)
+    status, found = server.patch(f"{path}/a/status", {"status": sent})
+    assert (status, found["status"]) == (200, expected)
