@@ -9,7 +9,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from http import HTTPStatus
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Self
 
 import msgspec
 
@@ -46,18 +46,25 @@ from podwright.sync.mirror import (
     Replace,
 )
 from podwright.sync.source_kinds import SourceKind, source_kinds
+from podwright.sync.write_requests import (
+    MERGE,
+    NOW,
+    READ_FIRST,
+    REPLIES,
+    WRITES,
+    Reply,
+    Write,
+    Writes,
+    is_separate,
+    path_of,
+    writes_of,
+)
 
 _PER_SECOND: Final = 5_000.0
 _BURST: Final = 5_000
 _STATE: Final = "/api/v1/namespaces/kube-system/configmaps"
 _STATE_NAME: Final = "podwright-sync"
-_NOW: Final = {"gracePeriodSeconds": 0}
-_MERGE: Final = "application/merge-patch+json"
-_STRATEGIC: Final = "application/strategic-merge-patch+json"
 _REPORT: Final = "/podwright/v1/sync"
-_WRITES: Final = "/podwright/v1/writes"
-_NOT_TOGETHER: Final = frozenset({"persistentvolumes", "persistentvolumeclaims", "resourceclaims"})
-"""Kinds of which the present object is read before it is written."""
 _UNKNOWN_PATH: Final = frozenset(
     {HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED}
 )
@@ -90,31 +97,6 @@ _DONE: Final[dict[type[Operation], str]] = {
     Delete: "deleted",
 }
 """What an operation is counted as."""
-
-
-class _Write(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """A request that changes something."""
-
-    method: Literal["POST", "PUT", "PATCH", "DELETE"]
-    path: str
-    body: msgspec.Raw = msgspec.Raw(b"null")
-    content_type: str = "application/json"
-
-
-class _Writes(msgspec.Struct, frozen=True):
-    writes: Sequence[_Write]
-
-
-class _Reply(msgspec.Struct, frozen=True):
-    status: int
-    body: msgspec.Raw
-
-
-class _Replies(msgspec.Struct, frozen=True):
-    replies: Sequence[_Reply]
-
-
-_REPLIES: Final = msgspec.json.Decoder(_Replies)
 
 
 class Target:
@@ -269,14 +251,14 @@ class Target:
 
     def executes_together(self, operations: Iterable[Operation]) -> bool:
         """Whether one request can execute all these operations, as far as is known."""
-        return self.takes_several and not any(map(_is_separate, operations))
+        return self.takes_several and not any(map(is_separate, operations))
 
     async def execute_in_order(self, operations: Sequence[Operation]) -> None:
         """Execute operations one after the other, in few requests if the destination can."""
-        together: list[tuple[Operation, Sequence[_Write]]] = []
+        together: list[tuple[Operation, Sequence[Write]]] = []
         for operation in operations:
-            if self.takes_several and not _is_separate(operation):
-                together.append((operation, _writes_of(operation)))
+            if self.takes_several and not is_separate(operation):
+                together.append((operation, writes_of(operation)))
                 continue
             await self._execute_together(together)
             together = []
@@ -284,13 +266,13 @@ class Target:
         await self._execute_together(together)
 
     async def _execute_together(
-        self, operations: Sequence[tuple[Operation, Sequence[_Write]]]
+        self, operations: Sequence[tuple[Operation, Sequence[Write]]]
     ) -> None:
         if not operations:
             return
-        body = msgspec.json.encode(_Writes([each for _, writes in operations for each in writes]))
+        body = msgspec.json.encode(Writes([each for _, writes in operations for each in writes]))
         try:
-            found = await self._connection.write("POST", _WRITES, body)
+            found = await self._connection.write("POST", WRITES, body)
         except (RejectedRequest, UnreachableCluster) as error:
             if isinstance(error, RejectedRequest) and error.status in _UNKNOWN_PATH:
                 self.takes_several = False
@@ -298,12 +280,12 @@ class Target:
             for operation, _ in operations:
                 await self.execute(operation)
             return
-        replies = iter(_REPLIES.decode(found).replies)
+        replies = iter(REPLIES.decode(found).replies)
         for operation, writes in operations:
             if not self._is_done(operation, [next(replies) for _ in writes]):
                 await self.execute(operation)
 
-    def _is_done(self, operation: Operation, replies: Sequence[_Reply]) -> bool:
+    def _is_done(self, operation: Operation, replies: Sequence[Reply]) -> bool:
         """Count an operation that was executed with others; return whether nothing is left."""
         if replies[0].status == HTTPStatus.NOT_FOUND and not isinstance(operation, Create):
             self.done["absent"] += 1
@@ -341,7 +323,7 @@ class Target:
             case Replace():
                 await self._replace(operation)
             case PatchPod() | BindPod():
-                (write,) = _writes_of(operation)
+                (write,) = writes_of(operation)
                 await self._if_present(
                     write.method,
                     write.path,
@@ -354,8 +336,8 @@ class Target:
             case AllocateExtended():
                 await self._allocate_extended(operation)
             case Delete(kind, key):
-                body = msgspec.json.encode(_NOW) if kind.resource == "pods" else b""
-                await self._if_present("DELETE", _path(kind, key), body, done="deleted")
+                body = msgspec.json.encode(NOW) if kind.resource == "pods" else b""
+                await self._if_present("DELETE", path_of(kind, key), body, done="deleted")
 
     async def _create(self, operation: Create) -> None:
         kind, obj = operation.kind, operation.obj
@@ -381,14 +363,14 @@ class Target:
         self.done["created"] += 1
         if kind.resource == "nodes" and _taints(msgspec.json.decode(reply)) != _taints(obj):
             # Admission taints new nodes as not ready; at the source that was taken back.
-            await self._connection.write("PUT", _path(kind, operation.key), body)
+            await self._connection.write("PUT", path_of(kind, operation.key), body)
 
     async def _check_present(self, operation: Create, error: RejectedRequest) -> None:
         """Accept what is there already: what every cluster has, and what a lost reply created."""
         kind = operation.kind
         if kind.resource in ("namespaces", "priorityclasses"):
             return
-        path = _path(kind, operation.key)
+        path = path_of(kind, operation.key)
         found = await self._present(path)
         if kind.resource == "storageclasses" and found is not None and not _annotation(found):
             # The one that podwright up begins with; the parameters of a class cannot be changed.
@@ -403,9 +385,9 @@ class Target:
         self.done["created"] += 1
 
     async def _replace(self, operation: Replace) -> None:
-        kind, path, obj = operation.kind, _path(operation.kind, operation.key), operation.obj
+        kind, path, obj = operation.kind, path_of(operation.kind, operation.key), operation.obj
         has_status = operation.has_status
-        if kind.resource in _NOT_TOGETHER:
+        if kind.resource in READ_FIRST:
             present = await self._present(path)
             if present is None:
                 self.done["absent"] += 1
@@ -466,7 +448,7 @@ class Target:
             await self._if_present("PUT", f"{path}/status", body, done="statuses")
 
     async def _allocate_extended(self, operation: AllocateExtended) -> None:
-        kind, path = operation.kind, _path(operation.kind, operation.key)
+        kind, path = operation.kind, path_of(operation.kind, operation.key)
         namespace = operation.key.rpartition("/")[0]
         pod_path = source_kinds(["pods"])[0].path(namespace, operation.pod)
         pod = await self._present(pod_path)
@@ -482,7 +464,7 @@ class Target:
         await self._if_present("PUT", f"{path}/status", msgspec.json.encode(claim), done="statuses")
         patch = {"status": {"extendedResourceClaimStatus": operation.status}}
         await self._if_present(
-            "PATCH", f"{pod_path}/status", msgspec.json.encode(patch), _MERGE, done="statuses"
+            "PATCH", f"{pod_path}/status", msgspec.json.encode(patch), MERGE, done="statuses"
         )
 
     async def _with_claim(self, volume: Document) -> Document:
@@ -530,55 +512,13 @@ class Target:
     async def _is_gone(self, kind: SourceKind, key: str) -> bool:
         """Wait shortly for an object that is being deleted; return whether it is gone."""
         for attempt in range(6):
-            found = await self._present(_path(kind, key))
+            found = await self._present(path_of(kind, key))
             if found is None:
                 return True
             if "deletionTimestamp" not in found["metadata"]:
                 return False
             await asyncio.sleep(0.02 * 2**attempt)
         return False
-
-
-def _is_separate(operation: Operation) -> bool:
-    """Whether an operation needs what the destination has, or replies, before its next request."""
-    if operation.kind.resource in _NOT_TOGETHER:
-        return True
-    # Admission taints new nodes, which the next request takes back.
-    return isinstance(operation, Create) and operation.kind.resource == "nodes"
-
-
-def _writes_of(operation: Operation) -> Sequence[_Write]:
-    """Return the requests of an operation that needs no replies in between."""
-    path = _path(operation.kind, operation.key)
-    match operation:
-        case Create(kind, _, obj):
-            collection = kind.path(obj["metadata"].get("namespace", ""))
-            return (_Write("POST", collection, _raw(obj)),)
-        case Replace(_, _, obj, has_status):
-            body = _raw(obj)
-            whole = _Write("PUT", path, body)
-            return (whole, _Write("PUT", f"{path}/status", body)) if has_status else (whole,)
-        case PatchPod(_, _, patch, subresource):
-            content_type = _STRATEGIC if subresource == "resize" else _MERGE
-            at = f"{path}/{subresource}" if subresource else path
-            return (_Write("PATCH", at, _raw(patch), content_type),)
-        case BindPod(_, key, node):
-            target = {"apiVersion": "v1", "kind": "Node", "name": node}
-            binding = {"metadata": {"name": key.rpartition("/")[2]}, "target": target}
-            return (_Write("POST", f"{path}/binding", _raw(binding)),)
-        case AllocateExtended() | AllocateClaim():
-            raise AssertionError("what it writes depends on the pod")
-        case Delete(kind):
-            return (_Write("DELETE", path, _raw(_NOW if kind.resource == "pods" else None)),)
-
-
-def _raw(document: object) -> msgspec.Raw:
-    return msgspec.Raw(msgspec.json.encode(document))
-
-
-def _path(kind: SourceKind, key: str) -> str:
-    namespace, _, name = key.rpartition("/")
-    return kind.path(namespace, name)
 
 
 def _taints(node: Document) -> list[Any]:
