@@ -110,6 +110,14 @@ DEDUCED: Final = ValueType("deduced")
 _SCALAR_TYPES: Final = {name: ValueType("scalar", scalar=one) for name, one in _SCALARS.items()}
 
 
+_UNTYPED: Final = ValueType("deduced", is_atomic=True)
+_RAW: Final = frozenset({("apps.v1.ControllerRevision", "data")})
+"""Fields with one owner on which OpenAPI is silent.
+
+Upstream: client-go applyconfigurations/internal/internal.go, `__untyped_atomic_`
+"""
+
+
 # ---------------------------------------------------------------------- from the table
 
 
@@ -119,7 +127,10 @@ def struct_type(name: str) -> ValueType:
     struct = built_in().type(name)
 
     def fields() -> dict[str, ValueType]:
-        return {each.name: _field_type(each) for each in struct.fields.values()}
+        return {
+            each.name: _UNTYPED if (name, each.name) in _RAW else _field_type(each)
+            for each in struct.fields.values()
+        }
 
     return ValueType("map", is_atomic=struct.is_atomic, fields=fields)
 
@@ -141,8 +152,6 @@ def _field_type(field: Field) -> ValueType:
             }
         return ValueType("list", keys=field.keys, key_defaults=defaults, element=element)
     found = _referred_type(ref)
-    if field.list_type == "atomic" and found is DEDUCED:
-        return ValueType("deduced", is_atomic=True)
     if field.list_type == "atomic" and not found.is_leaf:
         return ValueType("map", is_atomic=True, element=found.element, fields=lambda: found.fields)
     if field.list_type == "granular" and found.is_atomic:
