@@ -42,8 +42,6 @@ HEADERS = {
 }
 _SHOWN = 700
 _CONFLICT = "FieldManagerConflict"
-_SHOWN = 700
-_CONFLICT = "FieldManagerConflict"
 _GENERATED = re.compile(r"\bgen-[a-z0-9]{5}\b")
 _DRAWN = re.compile(r"\b(10\.0\.0\.\d+|3[0-2]\d{3})\b")
 """Addresses and ports of services."""
