@@ -49,6 +49,7 @@ def until_steady(
     *,
     times: int = 2,
     pause_seconds: float = 1.0,
+    describe: Callable[[], object] | None = None,
 ) -> T:
     """Return what a function returns as soon as it is true and the same several times in a row.
 
@@ -60,6 +61,8 @@ def until_steady(
         How many equal values in a row.
     seconds, pause_seconds : float
         As for `until`.
+    describe : callable, optional
+        As for `until`; the default is the last value.
 
     Raises
     ------
@@ -75,5 +78,6 @@ def until_steady(
         last.append(found)
         return bool(found) and len(last) >= times
 
-    until(is_steady, seconds, pause_seconds=pause_seconds, describe=lambda: last[-1])
+    described = describe or (lambda: last[-1])
+    until(is_steady, seconds, pause_seconds=pause_seconds, describe=described)
     return last[-1]

@@ -75,7 +75,7 @@ def run_load(kubeconfig: Path) -> Outcome:
         found = _outcome(kubeconfig)
         return found if _is_complete(kubeconfig) else None
 
-    steady = until_steady(outcome)
+    steady = until_steady(outcome, describe=lambda: _outcome(kubeconfig))
     assert steady is not None
     return steady
 
