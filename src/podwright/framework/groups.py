@@ -13,7 +13,7 @@ import numpy as np
 
 from podwright._arrays import I32Array, I32Matrix, I64Matrix
 from podwright.framework.adapter import PluginFailure
-from podwright.framework.cycle import Cycle
+from podwright.framework.cycle import Cycle, MissingStateError
 from podwright.framework.plugin import Plugin
 from podwright.framework.scores import ScoreGroups
 from podwright.framework.scratch import Scratch
@@ -93,8 +93,11 @@ class GroupedTotals:
             grouped = cls(plugin, weight, known, totals, totals_from_to, scratch)
             if not known.assign(cycle.cluster.live_slots(), grouped._groups):
                 return None
-        except Exception:  # noqa: BLE001 - Score fails, too, if a cycle gets that far
+        except MissingStateError:
+            # Score fails, too, in cycles with two feasible nodes or more.
             return None
+        except Exception as error:
+            raise PluginFailure.raised(plugin, "Score", cycle, error) from error
         count_groups(
             totals,
             grouped._groups,
