@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 from tests.e2e_real.cluster_processes import kubectl
 from tests.e2e_real.kubectl_outputs import HERE
-from tests.waiting import until_steady
+from tests.waiting import until, until_steady
 
 LOADS: Final = HERE / "manifests" / "loads.yaml"
 NODE_COUNT: Final = 10
@@ -66,10 +66,14 @@ def nodes() -> str:
 
 def run_load(kubeconfig: Path) -> Outcome:
     """Create the load in a cluster, wait until it is steady, and return what it came to."""
-    for manifest in (nodes(), LOADS.read_text()):
-        # The nodes may have their status only by another request.
-        created = kubectl(kubeconfig, "apply", "--server-side", "-f", "-", stdin=manifest)
-        assert created.returncode == 0, created.stderr
+    _apply(kubeconfig, nodes())
+    # If nodes become ready while the load is scheduled, the first one can get the pods `single` and
+    # `store-0`. The Deployment's spread then leaves its last pod no node, on either control plane.
+    until(
+        lambda: all(map(_is_open, items(kubeconfig, "nodes"))),
+        describe=lambda: [each for each in items(kubeconfig, "nodes") if not _is_open(each)],
+    )
+    _apply(kubeconfig, LOADS.read_text())
 
     def outcome() -> Outcome | None:
         found = _outcome(kubeconfig)
@@ -98,6 +102,16 @@ def items(kubeconfig: Path, resource: str) -> list[dict[str, Any]]:
     assert result.returncode == 0, result.stderr
     found: list[dict[str, Any]] = json.loads(result.stdout)["items"]
     return found
+
+
+def _apply(kubeconfig: Path, manifest: str) -> None:
+    created = kubectl(kubeconfig, "apply", "--server-side", "-f", "-", stdin=manifest)
+    assert created.returncode == 0, created.stderr
+
+
+def _is_open(node: dict[str, Any]) -> bool:
+    conditions = {each["type"]: each["status"] for each in node["status"].get("conditions", ())}
+    return conditions.get("Ready") == "True" and not node["spec"].get("taints")
 
 
 def _outcome(kubeconfig: Path) -> Outcome:
