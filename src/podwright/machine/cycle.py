@@ -21,10 +21,12 @@ import msgspec
 from podwright.config import ExtenderReply
 from podwright.framework import CallError, Decision, Status, Steps
 from podwright.machine.actions import CallExtender
-from podwright.machine.binding import BindingCycles
+from podwright.machine.binding_cycles import BindingCycles
 from podwright.machine.events import CallDone, Event, ExtenderReplied
-from podwright.machine.evictions import Eviction, Evictions
-from podwright.machine.failure import fits_nowhere, handle_failure
+from podwright.machine.eviction import Eviction
+from podwright.machine.evictions import Evictions
+from podwright.machine.failure import fits_nowhere
+from podwright.machine.failure_handling import handle_failure
 from podwright.machine.groups import GANG_SCHEDULING
 from podwright.machine.pod_group import GroupSteps, PodGroupCycles
 from podwright.machine.pod_steps import PodSteps

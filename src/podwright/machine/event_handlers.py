@@ -21,7 +21,8 @@ from podwright.framework import (
     ActionType,
     ClusterEvent,
 )
-from podwright.machine.binding import Binding, BindingCycles, forget
+from podwright.machine.binding import Binding
+from podwright.machine.binding_cycles import BindingCycles, forget
 from podwright.machine.groups import GANG_SCHEDULING
 from podwright.machine.plugin_calls import notify_pod_ended
 from podwright.machine.state import State, object_key

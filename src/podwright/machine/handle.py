@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable
 from typing import TypeVar
 
 from podwright.framework import ApiCall, Members
-from podwright.machine.binding import BindingCycles
+from podwright.machine.binding_cycles import BindingCycles
 from podwright.machine.reporting import emit
 from podwright.machine.requesting import request_call
 from podwright.machine.state import State, object_key

@@ -12,7 +12,7 @@ A pod that one of the profiles is meant for is in exactly one place:
                    └───────────────────┴──────────┘  failures
 
 Three kinds of work run concurrently, and each waits for its own answers: the scheduling cycle
-(`cycle`: one at a time), binding cycles (`binding`: one per assumed pod) and asynchronous
+(`cycle`: one at a time), binding cycles (`binding_cycles`: one per assumed pod) and asynchronous
 preemptions (`evictions`: one per preemptor). An event is first handled by the part that it
 concerns. Work that becomes possible elsewhere by that, such as the binding of a waiting pod that
 was allowed, is done at the end of the same event, in the order in which it became possible; so no
@@ -31,7 +31,8 @@ from collections.abc import Callable, Collection, Mapping
 from podwright.columns import Cluster
 from podwright.framework import Decision, Profile, Runner
 from podwright.machine.actions import Action, WakeAt
-from podwright.machine.binding import Binding, BindingCycles
+from podwright.machine.binding import Binding
+from podwright.machine.binding_cycles import BindingCycles
 from podwright.machine.cycle import SchedulingCycles
 from podwright.machine.events import (
     CallDone,

@@ -29,8 +29,10 @@ from podwright.config import ExtenderCall, ExtenderReply
 from podwright.framework import Code, Decision, Status
 from podwright.machine.actions import PatchPodGroupStatus
 from podwright.machine.binding import Binding
-from podwright.machine.evictions import Eviction, Evictions
-from podwright.machine.failure import Failure, failed, fits_nowhere, handle_failure, refused
+from podwright.machine.eviction import Eviction
+from podwright.machine.evictions import Evictions
+from podwright.machine.failure import Failure, failed, fits_nowhere, refused
+from podwright.machine.failure_handling import handle_failure
 from podwright.machine.groups import GANG_SCHEDULING
 from podwright.machine.plugin_calls import call_permit, call_plugin, notify_plugin, with_point
 from podwright.machine.pod_steps import PodSteps

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from podwright.framework import Code, Cycle, Decision, Status, Steps
 from podwright.machine.batching import count_batch
-from podwright.machine.binding import Binding, BindingCycles, forget
-from podwright.machine.evictions import Eviction, Evictions
+from podwright.machine.binding import Binding
+from podwright.machine.binding_cycles import BindingCycles, forget
+from podwright.machine.eviction import Eviction
+from podwright.machine.evictions import Evictions
 from podwright.machine.extension_path import ExtensionPath, binding_path, decision_path
-from podwright.machine.failure import Failure, failed, handle_failure, refused
+from podwright.machine.failure import Failure, failed, refused
+from podwright.machine.failure_handling import handle_failure
 from podwright.machine.plugin_calls import call_permit, call_plugin, notify_plugin, with_point
 from podwright.machine.profiles import RunningProfile
 from podwright.machine.reporting import emit_failed

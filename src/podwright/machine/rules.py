@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 from podwright.columns import Cluster
 from podwright.framework import PluginRunner, Profile
 from podwright.machine.batching import Batch
-from podwright.machine.binding import BindingCycles
+from podwright.machine.binding_cycles import BindingCycles
 from podwright.machine.event_handlers import EventHandlers
 from podwright.machine.evictions import BlockingEvictions, Evictions
 from podwright.machine.options import DEFAULT_OPTIONS, SchedulerOptions

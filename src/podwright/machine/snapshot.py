@@ -23,7 +23,7 @@ from podwright.columns import Cluster
 from podwright.framework import Code, Cycle, Status
 from podwright.machine.batching import BatchSnapshot
 from podwright.machine.binding import Binding, BindingStage
-from podwright.machine.evictions import Eviction, EvictionStage
+from podwright.machine.eviction import Eviction, EvictionStage
 from podwright.machine.metric_counts import Counts
 from podwright.machine.profiles import RunningProfile
 from podwright.machine.state import State, object_key

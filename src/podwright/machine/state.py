@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from podwright.columns import Cluster
 from podwright.machine.actions import Action
+from podwright.machine.binding import Binding
+from podwright.machine.eviction import Eviction
+from podwright.machine.failure import Failure
 from podwright.machine.groups import Groups
 from podwright.machine.metrics import Metrics
 from podwright.machine.profiles import RunningProfile
@@ -19,11 +21,6 @@ from podwright.machine.timers import Timers
 from podwright.machine.waiting import WaitingPod
 from podwright.objects import KubernetesObject, NamespacedName, Object, Pod, api_group
 from podwright.queueing import PodQueue
-
-if TYPE_CHECKING:
-    from podwright.machine.binding import Binding
-    from podwright.machine.evictions import Eviction
-    from podwright.machine.failure import Failure
 
 
 def object_key(
