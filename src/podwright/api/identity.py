@@ -9,6 +9,8 @@ from collections.abc import Container
 from functools import lru_cache
 from hashlib import blake2b
 
+from podwright.objects import Document
+
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH = 5
 _LETTER_COUNT = len(_ALPHABET)
@@ -60,6 +62,34 @@ def generated_name(
         if f"{where}{name}" not in taken:
             return name
     raise AssertionError(f"no free name for {where}{prefix} in {_ATTEMPTS_MAX} attempts")
+
+
+def with_generated_name(
+    document: Document, *, taken: Container[str], seed: int, version: int
+) -> Document:
+    """Return a new object with the name that is made of its `generateName`.
+
+    Mutating admission receives the object without this name, validating admission with it.
+
+    Parameters
+    ----------
+    document : dict
+        Returned as it is if it has a name, or no `generateName`.
+    taken, seed, version
+        See `generated_name`.
+
+    Notes
+    -----
+    Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/create.go, BeforeCreate
+    """
+    metadata: Document = document.get("metadata") or {}
+    prefix = metadata.get("generateName")
+    if metadata.get("name") or not prefix:
+        return document
+    namespace = metadata.get("namespace", "")
+    name = generated_name(prefix, namespace=namespace, taken=taken, seed=seed, version=version)
+    # Go writes the name before the prefix.
+    return document | {"metadata": {"name": name} | metadata | {"name": name}}
 
 
 def _digest(stream: str, seed: int, version: int, attempt: int) -> bytes:

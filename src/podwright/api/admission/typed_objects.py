@@ -21,7 +21,7 @@ from podwright.api.admission.namespace_lifecycle import terminating
 from podwright.api.admission.plugins import default_plugins
 from podwright.api.admission.pod_security.namespace_policy import policy_of
 from podwright.api.authorization.authorizers import AlwaysAllow
-from podwright.api.identity import uid_at
+from podwright.api.identity import uid_at, with_generated_name
 from podwright.api.invalid import Invalid
 from podwright.api.job_selectors import with_generated_selector
 from podwright.api.object_edits import with_defaults, wrong_types
@@ -235,8 +235,7 @@ class Admission:
         if resource is None:
             return
         attributes = _attributes(resource, "DELETE", obj, None, obj.raw, user, now_ns)
-        self._chain.admit(attributes)
-        self._chain.validate(attributes)
+        self._run(attributes)
 
     def admit(self, obj: KubernetesObject) -> KubernetesObject:
         """Return an object of another server, or a changed one, as it will be stored.
@@ -272,11 +271,24 @@ class Admission:
         document = encode(obj)
         old = None if stored is None else stored.raw
         attributes = _attributes(resource, operation, obj, document, old, user, now_ns)
-        self._chain.admit(attributes)
-        self._chain.validate(attributes)
+        self._run(attributes)
         if attributes.object is document or attributes.object is None:
             return obj
         return decode(attributes.object, source=f"{obj.kind} {obj.key}")
+
+    def _run(self, attributes: Attributes) -> None:
+        """Run all plugins; between the mutating and the validating ones, a new object is named."""
+        self._chain.admit(attributes)
+        if attributes.operation == "CREATE" and attributes.object is not None:
+            store = self._store
+            attributes.object = with_generated_name(
+                attributes.object,
+                taken=store.keys(attributes.resource.storage),
+                seed=store.seed,
+                version=store.resource_version + 1,
+            )
+            attributes.name = (attributes.object.get("metadata") or {}).get("name", "")
+        self._chain.validate(attributes)
 
     def _admit_single_pod(self, pod: Pod, user: str, now_ns: int) -> Pod:
         """Return a pod after all plugins."""
@@ -287,8 +299,7 @@ class Admission:
         document = document | {"spec": _POD.with_defaults({"spec": written})["spec"]}
         resource = kind_resources()["v1", "Pod"]
         attributes = _attributes(resource, "CREATE", pod, document, None, user, now_ns)
-        self._chain.admit(attributes)
-        self._chain.validate(attributes)
+        self._run(attributes)
         made = decode(attributes.object or document, source=f"Pod {pod.key}")
         assert isinstance(made, Pod), "plugins keep the kind"
         complete = made.raw["spec"]

@@ -47,7 +47,7 @@ from podwright.api.endpoints.write_steps import (
     stored_object,
 )
 from podwright.api.gated_fields import without_disabled
-from podwright.api.identity import generated_name, uid_at
+from podwright.api.identity import uid_at, with_generated_name
 from podwright.objects import Document, timestamp_text
 from podwright.schema import Problem, validate_object_meta, with_apparmor_profiles
 from podwright.store import POD, AlreadyExists, Stored
@@ -201,25 +201,18 @@ def _with_new_metadata(backend: Backend, call: Call, document: Document) -> Docu
 def _named(backend: Backend, resource: Resource, document: Document) -> Document:
     """Return a new object with a name; one from `generateName` is drawn after admission."""
     metadata: Document = document.get("metadata") or {}
-    prefix = metadata.get("generateName")
-    if metadata.get("name"):
-        return document
-    if not prefix:
-        if strategies.key_of(resource) == ("", "LimitRange"):
-            # Upstream: pkg/registry/core/limitrange/strategy.go, PrepareForCreate
-            name = metadata.get("uid", "")
-            return document | {"metadata": {"name": name} | metadata | {"name": name}}
-        return document
+    has_no_name = not metadata.get("name") and not metadata.get("generateName")
+    if has_no_name and strategies.key_of(resource) == ("", "LimitRange"):
+        # Upstream: pkg/registry/core/limitrange/strategy.go, PrepareForCreate
+        name = metadata.get("uid", "")
+        return document | {"metadata": {"name": name} | metadata | {"name": name}}
     store = backend.store
-    name = generated_name(
-        prefix,
-        namespace=metadata.get("namespace", ""),
+    return with_generated_name(
+        document,
         taken=store.keys(resource.storage),
         seed=store.seed,
         version=store.resource_version + 1,
     )
-    # Go writes the name before the prefix.
-    return document | {"metadata": {"name": name} | metadata | {"name": name}}
 
 
 def _validated(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -112,6 +113,38 @@ def test_policies_deny_creations_and_deletions(api):
     reply = api.handle(DeleteObject("", "Pod", "default/old", "", USER), USER, 0)
     assert "denied request: failed expression" in str(reply.error)
     assert api.store.get(("", "Pod"), "default/old") is not None
+
+
+def create_generated_pod(api: Api) -> Reply:
+    metadata = {"generateName": "web-", "namespace": "default"}
+    spec = {"containers": [{"name": "c", "image": "a:1"}]}
+    document = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+    return api.handle(CreateObject(decode(document), USER), USER, 0)
+
+
+@pytest.mark.parametrize("expression", ["object.metadata.name", "request.name"])
+def test_a_policy_reads_the_name_that_is_made_of_a_prefix(api, expression):
+    policy(api, f"{expression}.matches('^web-[a-z0-9]{{5}}$')", "CREATE")
+    reply = create_generated_pod(api)
+    assert reply.error is None
+    assert reply.stored is not None
+    assert reply.stored.object.name.startswith("web-")
+
+
+def test_a_quota_rejects_a_pod_by_the_name_that_is_made_of_a_prefix():
+    api = Api(ObjectStore(), is_served=True)
+    metadata = {"name": "default", "namespace": "default"}
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
+    assert api.handle(CreateObject(decode(account), USER), USER, 0).error is None
+    hard = {"pods": "1"}
+    quota = apply(
+        api, "ResourceQuota", "q", spec={"hard": hard}, status={"hard": hard, "used": {"pods": "0"}}
+    )
+    assert quota.error is None
+    first = create_generated_pod(api)
+    assert first.error is None
+    second = create_generated_pod(api)
+    assert re.match(r'pods "web-[a-z0-9]{5}" is forbidden: exceeded quota: q', str(second.error))
 
 
 def test_a_claim_gets_the_default_storage_class(api):
