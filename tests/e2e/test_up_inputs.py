@@ -227,6 +227,45 @@ def test_a_claim_without_a_class_is_bound(tmp_path):
         assert found["status"]["phase"] == "Bound"
 
 
+def test_custom_objects_of_files_are_served_where_a_definition_is(tmp_path):
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema},
+    }
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "widgets", "singular": "widget", "kind": "Widget"},
+            "versions": [version],
+        },
+    }
+    path = tmp_path / "objects.json"
+    metadata = {"name": "one", "namespace": "default"}
+    objects = [
+        definition,
+        {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": metadata},
+        {"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": metadata},
+    ]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    with up(tmp_path, str(path)) as cluster:
+        found = cluster.eventually(
+            "/apis/example.com/v1/namespaces/default/widgets/one", lambda found: found["metadata"]
+        )
+        assert found["metadata"]["uid"]
+        warnings = [line for line in cluster.text().splitlines() if line.startswith("warning: ")]
+        assert [line.partition(": ")[2].partition("]: ")[2] for line in warnings] == [
+            "Gadget (example.com/v1) is not served, because no CustomResourceDefinition defines it"
+        ]
+        assert cluster.end() == 0
+
+
 def test_classes_of_files_are_the_only_ones(tmp_path):
     path = tmp_path / "class.json"
     written = {

@@ -97,13 +97,17 @@ def load_all(files: Sequence[str], setup: Setup) -> tuple[LoadedObjects, Schedul
     return inputs.loaded, scheduler_of(inputs, setup)
 
 
-def read_inputs(files: Sequence[str], setup: Setup, *, has_both: bool = False) -> Inputs:
+def read_inputs(
+    files: Sequence[str], setup: Setup, *, has_both: bool = False, is_served: bool = False
+) -> Inputs:
     """Read everything that the command line names.
 
     Parameters
     ----------
     has_both : bool
         Whether the modern (v1.36) rules are used besides the classic (v1.16) ones.
+    is_served : bool
+        Whether the objects are served: those of custom kinds are then not ignored.
 
     Raises
     ------
@@ -143,7 +147,8 @@ def read_inputs(files: Sequence[str], setup: Setup, *, has_both: bool = False) -
     if setup.validate is ValidationName.warn:
         print_warnings(map(str, missing))
     print_warnings(disabled_fields(loaded.sourced, inputs.gates))
-    warn_of_kinds(loaded)
+    if not is_served:
+        warn_of_kinds(loaded)
     return inputs
 
 
@@ -196,7 +201,7 @@ def warn_of_kinds(loaded: LoadedObjects, staged: Container[GroupKind] = ()) -> N
     """
     for entry in loaded.of_custom_kinds():
         obj = entry.object
-        if kind_of(obj) not in staged and kind_of(obj) not in _OWN_KINDS:
+        if kind_of(obj) not in staged and kind_of(obj) not in OWN_KINDS:
             print_message(
                 f"warning: {entry.source}: {obj.kind} ({obj.api_version}) is not a known kind and"
                 " is ignored"
@@ -335,9 +340,10 @@ def warn_of_missing_resources(pods: Iterable[Pod], nodes: Iterable[Node]) -> Non
         print_message(f"warning: {missing}")
 
 
-_OWN_KINDS: frozenset[GroupKind] = frozenset(
+OWN_KINDS: frozenset[GroupKind] = frozenset(
     {("kwok.x-k8s.io", "Stage"), ("podwright.dev", "DeviceCards")}
 )
+"""The custom kinds that have an effect without a CustomResourceDefinition."""
 
 
 def has_no_workload(loaded: LoadedObjects) -> bool:

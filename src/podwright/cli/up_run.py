@@ -47,7 +47,14 @@ from podwright.cli.inputs import extender_caller, load_plugins, read_inputs, sch
 from podwright.cli.more_schedulers import more_schedulers
 from podwright.cli.options import Setup
 from podwright.cli.up_address import Endpoint, endpoint_of
-from podwright.cli.up_inputs import add_inputs, check_parts, event_files, inputs_of, stages_of
+from podwright.cli.up_inputs import (
+    add_inputs,
+    check_parts,
+    event_files,
+    inputs_of,
+    stages_of,
+    warn_of_undefined_kinds,
+)
 from podwright.cli.up_page import PageOptions, open_page, page_of
 from podwright.cli.up_serving_options import ServingOptions
 from podwright.cli.up_shadow import record_in, shadow_feed, write_agreement
@@ -129,7 +136,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
     # Before the files are read, so that no change is missed.
     reload = _plugin_reload(setup) if options.has_reload else None
     check_kubeconfig(options.kubeconfig)
-    inputs = read_inputs(options.files, setup)
+    inputs = read_inputs(options.files, setup, is_served=True)
     others = more_schedulers(options.more_configs, inputs, setup)
     events = event_files(options.events)
     with ExitStack() as stack:
@@ -191,6 +198,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
             announce_compilation()
             warm_up()
         add_inputs(cluster, timed, start_ns)
+        warn_of_undefined_kinds(inputs.loaded, store)
         filling = background_of(options.filling, options.kubeconfig, speed=options.speed)
         # Last, so that a start that fails leaves the kubeconfig of the last cluster as it was.
         write_kubeconfig(options.kubeconfig, kubeconfig(address, token, endpoint.tls))
