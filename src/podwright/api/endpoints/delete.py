@@ -16,7 +16,8 @@ from podwright.api.bootstrap_objects import SYSTEM_PRIORITY_CLASSES
 from podwright.api.deletion import FOREGROUND, ORPHAN, Propagation
 from podwright.api.endpoints import strategies
 from podwright.api.endpoints.admission_attributes import attributes_of
-from podwright.api.endpoints.bodies import read_object, type_meta
+from podwright.api.endpoints.bodies import read_object
+from podwright.api.endpoints.body_kinds import type_meta
 from podwright.api.endpoints.calls import Backend, Call
 from podwright.api.endpoints.custom_resources import (
     DEFINITION,

@@ -14,7 +14,8 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 import msgspec
 
-from podwright.api.endpoints.bodies import FieldValidation, go_kind
+from podwright.api.endpoints.body_fields import FieldValidation
+from podwright.api.endpoints.go_type_errors import go_kind
 from podwright.api.endpoints.paths import RequestInfo
 from podwright.api.endpoints.query import is_true, parse_query
 from podwright.api.endpoints.request import HttpRequest

@@ -13,19 +13,12 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.api.endpoints.bodies import (
-    Decoded,
-    JsonError,
-    StrictDecodingError,
-    TypeMismatchError,
-    check_fields,
-    check_size,
-    conversion_error,
-    field_warnings,
-    read_json,
-    read_yaml_value,
-)
+from podwright.api.endpoints.bodies import check_size
+from podwright.api.endpoints.body_fields import StrictDecodingError, TypeMismatchError, check_fields
 from podwright.api.endpoints.calls import Backend, Call
+from podwright.api.endpoints.decoded_body import Decoded
+from podwright.api.endpoints.go_type_errors import conversion_error
+from podwright.api.endpoints.json_bodies import JsonError, read_json
 from podwright.api.endpoints.negotiation import body_media_type
 from podwright.api.endpoints.options import WriteOptions, write_options
 from podwright.api.endpoints.request import HttpReply, HttpRequest
@@ -46,6 +39,7 @@ from podwright.api.endpoints.status_errors import (
     unsupported_media_type,
 )
 from podwright.api.endpoints.update import check_no_uid, update_document
+from podwright.api.endpoints.yaml_bodies import field_warnings, read_yaml_value
 from podwright.objects import Document
 from podwright.patching import (
     ApplyConflictError,

@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import Any, Final, cast
 
 from podwright.api.endpoints.admission_attributes import attributes_of
-from podwright.api.endpoints.bodies import (
+from podwright.api.endpoints.bodies import read_object
+from podwright.api.endpoints.body_fields import (
     StrictDecodingError,
     TypeMismatchError,
     cannot_be_handled,
     check_fields,
-    check_kind,
-    read_object,
 )
+from podwright.api.endpoints.body_kinds import check_kind
 from podwright.api.endpoints.calls import Backend, Call, find
 from podwright.api.endpoints.delete import check_preconditions
 from podwright.api.endpoints.options import (

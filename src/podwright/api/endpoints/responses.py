@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from podwright.api.endpoints.bodies import internal_package
+from podwright.api.endpoints.body_kinds import internal_package
 from podwright.api.endpoints.calls import Call
 from podwright.api.endpoints.negotiation import JSON, MediaType
 from podwright.api.endpoints.protobuf.encoding import encoded_metadata_list

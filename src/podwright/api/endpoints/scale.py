@@ -12,7 +12,6 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from podwright.api.endpoints.bodies import read_yaml_value
 from podwright.api.endpoints.calls import Backend, Call, find, served
 from podwright.api.endpoints.field_management import manager_of
 from podwright.api.endpoints.negotiation import body_media_type
@@ -31,6 +30,7 @@ from podwright.api.endpoints.sent_objects import body_of, check_name, in_namespa
 from podwright.api.endpoints.shown_patches import shown_applied
 from podwright.api.endpoints.status_errors import bad_request, internal, invalid
 from podwright.api.endpoints.update import update_document
+from podwright.api.endpoints.yaml_bodies import read_yaml_value
 from podwright.objects import (
     Document,
     LabelSelector,

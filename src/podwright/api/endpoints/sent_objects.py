@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from podwright.api.endpoints.bodies import (
+from podwright.api.endpoints.bodies import read_object
+from podwright.api.endpoints.body_fields import (
     FieldValidation,
     StrictDecodingError,
     TypeMismatchError,
     cannot_be_handled,
     check_fields,
-    check_kind,
-    read_object,
 )
+from podwright.api.endpoints.body_kinds import check_kind
 from podwright.api.endpoints.calls import Backend, Call
 from podwright.api.endpoints.conversions import ROUND_TRIPS
 from podwright.api.endpoints.custom_resources import (

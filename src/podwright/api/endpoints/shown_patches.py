@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from podwright.api.endpoints.bodies import (
-    TypeMismatchError,
-    check_fields,
-    go_kind,
-    internal_package,
-)
+from podwright.api.endpoints.body_fields import TypeMismatchError, check_fields
+from podwright.api.endpoints.body_kinds import internal_package
+from podwright.api.endpoints.go_type_errors import go_kind
 from podwright.api.endpoints.resources import ObjectKind, Resource
 from podwright.framework import write_go_json
 from podwright.objects import Document, api_group

@@ -7,11 +7,14 @@ staging/src/k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/errors.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from podwright.api.admission import Rejected, rejections
 from podwright.objects import Document, PodwrightError
 from podwright.schema import Problem
+
+_SUMMARY_LENGTH: Final = 30
+"""How much of a body is shown in an error, in bytes."""
 
 
 class ApiError(PodwrightError):
@@ -87,6 +90,22 @@ def qualified(group: str, resource: str) -> str:
 def bad_request(message: str) -> ApiError:
     """Return the error of a request that cannot be understood."""
     return ApiError(400, "BadRequest", message)
+
+
+def unrecognized(kind: str, message: str, body: bytes) -> ApiError:
+    """Return the error of a body that is not recognized as an object."""
+    return bad_request(
+        f"the object provided is unrecognized (must be of type {kind}): {message}"
+        f" ({_summary(body)})"
+    )
+
+
+def _summary(body: bytes) -> str:
+    if not body:
+        return "<empty>"
+    text = body[:_SUMMARY_LENGTH]
+    shown = text.decode(errors="replace") if body[:1] == b"{" else text.hex()
+    return f"{shown} ..." if len(body) > _SUMMARY_LENGTH else shown
 
 
 def unauthorized() -> ApiError:

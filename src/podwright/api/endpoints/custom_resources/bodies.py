@@ -6,9 +6,9 @@ ValidateTypeMeta; pkg/crdserverscheme/unstructured.go
 
 from __future__ import annotations
 
-from podwright.api.endpoints.bodies import type_meta, unrecognized
+from podwright.api.endpoints.body_kinds import type_meta
 from podwright.api.endpoints.resources import ObjectKind, Resource
-from podwright.api.endpoints.status_errors import bad_request, invalid
+from podwright.api.endpoints.status_errors import bad_request, invalid, unrecognized
 from podwright.objects import Document, api_group
 from podwright.schema import Problem, printed
 from podwright.schema.structural import CustomKind

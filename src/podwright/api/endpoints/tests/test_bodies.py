@@ -7,12 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from podwright.api.endpoints.bodies import (
-    BODY_MAX_BYTES,
-    NESTING_MAX,
-    JsonError,
-    read_json,
-)
+from podwright.api.endpoints.bodies import BODY_MAX_BYTES
+from podwright.api.endpoints.json_bodies import NESTING_MAX, JsonError, read_json
 from podwright.api.endpoints.tests.conftest import config_map
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"

@@ -1,0 +1,88 @@
+"""YAML bodies: from text to a document, with the errors about its duplicate keys.
+
+Upstream: staging/src/k8s.io/apimachinery/pkg/runtime/serializer/json/json.go
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from podwright.api.endpoints.decoded_body import Decoded
+from podwright.api.endpoints.json_bodies import NESTING_MAX, nesting_depth
+from podwright.api.endpoints.json_in_yaml import json_object_in_yaml
+from podwright.api.endpoints.status_errors import bad_request, unrecognized
+from podwright.objects import YamlError, read_yaml
+
+YAML_VALUES_MAX: Final = 1_000_000
+"""The most values of one YAML document, with every alias counted as what it stands for."""
+
+_YAML_ERRORS: Final = "yaml: unmarshal errors:\n"
+
+
+def read_yaml_value(body: bytes, kind: str) -> Decoded:
+    """Return a YAML text as a document.
+
+    Raises
+    ------
+    ApiError
+        The text is not YAML, or has too many aliases.
+    """
+    if (document := json_object_in_yaml(body)) is not None:
+        return Decoded(document, [])
+    try:
+        text = body.decode()
+    except UnicodeDecodeError as error:
+        raise unrecognized(kind, f"yaml: {error.reason}", body) from None
+    if _yaml_depth(text) > NESTING_MAX:
+        raise bad_request("yaml: exceeded max depth")
+    try:
+        documents = list(read_yaml(text, allow_duplicates=True, reads_one_letter=True))
+    except (YamlError, RecursionError) as error:
+        raise unrecognized(kind, f"error converting YAML to JSON: yaml: {error}", body) from None
+    found = next((each for each in documents if each.value is not None), None)
+    if found is None:
+        return Decoded(None, [])
+    if "*" in text and _value_count(found.value, {}) > YAML_VALUES_MAX:
+        raise bad_request("yaml: document contains excessive aliasing")
+    return Decoded(found.value, yaml_errors(found.duplicates))
+
+
+def yaml_errors(duplicates: Sequence[tuple[int, str]]) -> list[str]:
+    """Return the error about the duplicate keys of a YAML text, given their lines; none without.
+
+    Upstream: go.yaml.in/yaml/v2, decode.go, setMapIndex
+    """
+    lines = [f"  line {line}: key {json.dumps(key)} already set in map" for line, key in duplicates]
+    return [_YAML_ERRORS + "\n".join(lines)] if lines else []
+
+
+def field_warnings(errors: Iterable[str]) -> list[str]:
+    """Return the warnings for errors about fields: one for each line of an error about YAML.
+
+    Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/rest.go, parseYAMLWarnings
+    """
+    found: list[str] = []
+    for error in errors:
+        rest = error.removeprefix(_YAML_ERRORS)
+        found += [line.strip() for line in rest.split("\n")] if rest != error else [error]
+    return found
+
+
+def _value_count(value: Any, known: dict[int, int]) -> int:
+    """Return the number of values in a value; shared parts are examined once."""
+    if not isinstance(value, dict | list):
+        return 1
+    count = known.get(id(value))
+    if count is None:
+        parts = value.values() if isinstance(value, dict) else value
+        count = known[id(value)] = 1 + sum(_value_count(each, known) for each in parts)
+    return count
+
+
+def _yaml_depth(text: str) -> int:
+    """Return a bound of the nesting: flow brackets, and the levels of indentation."""
+    flow = min(text.count("[") + text.count("{"), len(text))
+    indents = {len(line) - len(line.lstrip(" -")) for line in text.splitlines()}
+    return len(indents) + (flow if flow <= NESTING_MAX else nesting_depth(text.encode()))
