@@ -7,11 +7,9 @@ import (
 	"reflect"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler"
@@ -98,38 +96,13 @@ func anyOf(object runtime.Object) any {
 	return object
 }
 
-func decoded(raw json.RawMessage) (runtime.Object, error) {
-	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(raw, nil, nil)
-	return object, err
-}
-
 // startedScheduler returns a scheduler of the default configuration whose informers have objects.
 func startedScheduler(ctx context.Context, raw []json.RawMessage) (*scheduler.Scheduler, error) {
-	var objects []runtime.Object
-	for _, each := range raw {
-		object, err := decoded(each)
-		if err != nil {
-			return nil, err
-		}
-		accessor, err := meta.Accessor(object)
-		if err != nil {
-			return nil, err
-		}
-		if accessor.GetResourceVersion() == "" {
-			accessor.SetResourceVersion("1")
-		}
-		objects = append(objects, object)
-	}
-	client := fake.NewSimpleClientset(objects...)
-	informers := scheduler.NewInformerFactory(client, 0)
-	recorders := func(string) events.EventRecorderLogger { return &recorder{} }
-	built, err := scheduler.New(ctx, client, informers, nil, recorders)
+	objects, err := storedObjects(raw)
 	if err != nil {
 		return nil, err
 	}
-	informers.Start(ctx.Done())
-	informers.WaitForCacheSync(ctx.Done())
-	return built, built.WaitForHandlersSync(ctx)
+	return informedScheduler(ctx, fake.NewSimpleClientset(objects...), &recorder{})
 }
 
 func hintsOf(built *scheduler.Scheduler) internalqueue.QueueingHintMapPerProfile {
