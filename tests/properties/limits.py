@@ -15,12 +15,12 @@ from tests.properties.exercised import Exercised
 
 from podwright.columns import (
     cluster,
-    counters,
     dry_run_cache,
     images,
     journal,
     nodes,
     nominations,
+    placement_log,
     pod_keys,
     ranked_pods,
     selectors,
@@ -29,7 +29,7 @@ from podwright.framework import keys, prepare, ranking_cache
 
 TIGHT: dict[tuple[ModuleType, str], int] = {
     (cluster, "_DEAD_SLOTS_KEPT"): 4,
-    (counters, "_LEAST_COMPACTED"): 6,
+    (placement_log, "_LEAST_COMPACTED"): 6,
     (dry_run_cache, "_MOST_KEPT"): 1,
     (journal, "_LEAST_KEPT"): 48,
     (keys, "_MOST_NUMBERS"): 60,
@@ -108,7 +108,7 @@ def _set(values: dict[tuple[ModuleType, str], int]) -> None:
 def watch_limits(patch: pytest.MonkeyPatch, exercised: Exercised) -> None:
     """Count how often each limit is reached, under the names in `COMPACTIONS`."""
     watch, forgetting = exercised.watch, exercised.watch_forgetting
-    watch(patch, counters.PlacementLog, "_compact", "placement logs compacted")
+    watch(patch, placement_log.PlacementLog, "_compact", "placement logs compacted")
     watch(patch, journal.Journal, "_drop_old", "journals cut off")
     watch(patch, cluster.Cluster, "_renumber", "slots renumbered")
     watch(patch, ranked_pods.RankedPods, "_compact", "pools of ranked pods compacted")

@@ -9,14 +9,12 @@ that require one of its values.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 
+from podwright.columns.placement_log import Follower, PlacementLog, Presence
 from podwright.objects import Selector
-
-if TYPE_CHECKING:
-    from podwright.columns.counters import Counter, PlacementLog, Presence
 
 T = TypeVar("T")
 
@@ -64,7 +62,7 @@ class Matcher:
     ----------
     classes : dict of int to PlacementLog
         The matching label classes by number.
-    counters : list of (Counter, int)
+    counters : list of (Follower, int)
         The counters that follow every matching class, and the amount per pod.
     presences : list of Presence
         The presences that follow every matching class.
@@ -75,7 +73,7 @@ class Matcher:
     def __init__(self, parts: tuple[PodSelector, ...]) -> None:
         self.parts = parts
         self.classes: dict[int, PlacementLog] = {}
-        self.counters: list[tuple[Counter, int]] = []
+        self.counters: list[tuple[Follower, int]] = []
         self.presences: list[Presence] = []
 
     def matches(self, namespace: str, labels: Mapping[str, str]) -> bool:

@@ -7,8 +7,8 @@ and one addition per counter of the class. The terms of placed pods are interned
 way, and the pods that have a term are counted.
 
 Start with `SelectorCounters.counter` for counts, and `terms_matching` for the terms of placed
-pods that match a given pod. `counters` has the arithmetic, `domains` the topology, `matching`
-the comparisons, `terms` the terms.
+pods that match a given pod. `placement_log` records where pods are, `counters` has the arithmetic,
+`domains` the topology, `matching` the comparisons, `terms` the terms.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from typing import TypeAlias
 
-from podwright.columns.counters import Counter, PlacementLog, Presence
+from podwright.columns.counters import Counter
 from podwright.columns.domains import DomainRule, Domains
 from podwright.columns.interning import Interner
 from podwright.columns.matching import (
@@ -29,6 +29,7 @@ from podwright.columns.matching import (
 )
 from podwright.columns.nodes import NodeColumns
 from podwright.columns.placement import PlacedPod
+from podwright.columns.placement_log import Follower, PlacementLog, Presence
 from podwright.columns.selected_labels import SelectedLabels, keys_of_selector
 from podwright.columns.terms import AffinityTerm, Term, TermKind, affinity_terms
 from podwright.objects import Pod
@@ -318,11 +319,11 @@ class SelectorCounters:
         counter.drop()
 
 
-def _follow(counter: Counter, log: PlacementLog, weight: int) -> None:
-    if counter.of_live:
-        log.followers_of_live = (*log.followers_of_live, (counter, weight))
+def _follow(follower: Follower, log: PlacementLog, weight: int) -> None:
+    if follower.of_live:
+        log.followers_of_live = (*log.followers_of_live, (follower, weight))
     else:
-        log.followers = (*log.followers, (counter, weight))
+        log.followers = (*log.followers, (follower, weight))
 
 
 def _unfollow(counter: Counter, log: PlacementLog) -> None:

@@ -11,8 +11,8 @@ from enum import IntEnum
 
 import msgspec
 
-from podwright.columns.counters import PlacementLog, Presence
 from podwright.columns.matching import PodSelector
+from podwright.columns.placement_log import PlacementLog, Presence
 from podwright.objects import (
     Pod,
     PodAffinityTerm,

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from podwright.columns import Cluster
-from podwright.columns.counters import PlacementLog
 from podwright.columns.domains import DomainRule
 from podwright.columns.matching import PodSelector
+from podwright.columns.placement_log import PlacementLog
 from podwright.columns.pod_keys import PodKeysCache
 from podwright.columns.selectors import SelectorCounters
 from podwright.columns.terms import TermKind
