@@ -11,6 +11,7 @@ from podwright.queueing.blocking import BlockingQueue, QueueClosed
 from podwright.testing import make_pod
 
 S = 1_000_000_000
+PATIENCE_S = 120
 
 
 def test_waiters_execute_due_flushes():
@@ -33,7 +34,7 @@ def test_every_pod_goes_to_one_of_many_waiters_and_close_wakes_all():
                 queued = blocking.pop()
                 got.append(queued.key)
                 blocking.done(queued)
-                all_out.wait(10)  # no waiter gets a second pod before every waiter has one
+                all_out.wait(PATIENCE_S)  # no waiter gets a second pod before every waiter has one
         except QueueClosed:
             got.append("closed")
 
@@ -43,10 +44,10 @@ def test_every_pod_goes_to_one_of_many_waiters_and_close_wakes_all():
         worker.start()
     for index in range(4):
         blocking.add(make_pod(f"p{index}"))
-    all_out.wait(10)
+    all_out.wait(PATIENCE_S)
     blocking.close()
     for worker in workers:
-        worker.join(10)
+        worker.join(PATIENCE_S)
     assert sorted(got) == ["closed"] * 4 + [f"default/p{index}" for index in range(4)]
     blocking.validate()
 
@@ -61,4 +62,4 @@ def test_a_pod_that_backs_off_is_waited_for():
         queued = blocking.pop()
         queue.move_all_to_active_queue(time.time_ns())
         assert blocking.park(queued) is QueueName.BACKOFF
-        assert blocking.pop(timeout=10 * S).key == "default/a"
+        assert blocking.pop(timeout=PATIENCE_S * S).key == "default/a"

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.command_line import NODES, pod
+from tests.e2e.shell_blocks import printed
 from tests.e2e.test_cli import examples
 from tests.e2e_real.cluster_processes import embedded
-from tests.waiting import until
+from tests.waiting import SECONDS_MAX, until
 
 OFF = ("--no-scheduler", "--no-controllers", "--no-lifecycle")
 PODWRIGHT = Path(sys.executable).with_name("podwright")
@@ -64,11 +65,11 @@ def test_examples_that_follow_a_cluster_run_until_they_are_interrupted(folder, l
             [PODWRIGHT, *line.split()], cwd=folder, stdout=output, stderr=output
         )
     try:
-        until(lambda: log.read_text() or process.poll() is not None)
+        until(lambda: printed(log) or process.poll() is not None)
         assert process.poll() is None, log.read_text()
     finally:
         process.send_signal(signal.SIGINT)
-        status = process.wait(60)
+        status = process.wait(SECONDS_MAX)
     assert status == 0, log.read_text()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,9 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.e2e.command_line import NODES, pod, run
-from tests.e2e.read_only_proxy import read_only
+from tests.e2e.read_only_proxy import HeldRequests, read_only
 from tests.e2e_real.cluster_processes import embedded
+from tests.waiting import SECONDS_MAX
 from typer.testing import CliRunner
 
 from podwright.cli import kubectl_plugin
@@ -148,6 +150,29 @@ def test_a_record_has_all_objects_and_later_changes(source, tmp_path):
     again = run(f"record --server {source} --path {path} --duration 1s --resume").stderr
     assert "recorded 0 changes" in again
     assert "exists already" in run(f"record --server {source} --path {path}", status=2).stderr
+
+
+def test_the_duration_of_a_record_begins_when_it_has_all_objects(source, tmp_path):
+    path = tmp_path / "record.jsonl"
+    run(f"record --server {source} --path {path} --duration 1ms")
+    names = run(f"convert {path} -o name").stdout.split()
+    assert {"node/small", "node/large", "pod/default/web", "priorityclass/high"} <= set(names)
+
+
+def test_a_record_that_is_interrupted_before_it_has_all_objects_says_so(source, tmp_path):
+    podwright, held = Path(sys.executable).with_name("podwright"), HeldRequests("/api/v1/pods")
+    with read_only(source, held) as (address, _):
+        command = [str(podwright), "record", "--server", address, "--path", "record.jsonl"]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+            assert held.have_come.wait(SECONDS_MAX)
+            process.send_signal(signal.SIGINT)
+            _, stderr = process.communicate()
+    assert process.returncode == 0
+    warning, last = stderr.splitlines()
+    assert warning == (
+        "warning: record.jsonl is incomplete: interrupted before all objects were listed"
+    )
+    assert last.startswith("recorded ")
 
 
 def test_a_full_disk_ends_a_record_with_one_line(source, tmp_path):

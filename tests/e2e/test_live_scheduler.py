@@ -20,7 +20,7 @@ from tests.e2e.forgetful_proxy import forgetful
 from tests.e2e.read_only_proxy import read_only
 from tests.e2e.test_sync import PODS, new_pod, node_of, send, server_of
 from tests.e2e_real.cluster_processes import embedded
-from tests.waiting import until
+from tests.waiting import SECONDS_MAX, until
 from typer.testing import CliRunner
 
 from podwright.cli import app
@@ -54,7 +54,7 @@ def scheduling(
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
-        process.wait(30)
+        process.wait(SECONDS_MAX)
 
 
 def events_of(cluster):
@@ -181,7 +181,7 @@ def test_another_replica_takes_over_when_the_leader_is_killed(cluster, tmp_path,
     config = tmp_path / "scheduler.yaml"
     config.write_text(
         "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
-        "leaderElection: {leaseDuration: 3s, renewDeadline: 2s, retryPeriod: 500ms}\n"
+        "leaderElection: {leaseDuration: 8s, renewDeadline: 7s, retryPeriod: 500ms}\n"
         f"delayCacheUntilActive: {str(is_delayed).lower()}\n"
     )
     options = ("--server", cluster, "--config", str(config))

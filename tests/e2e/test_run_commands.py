@@ -14,6 +14,7 @@ import msgspec
 import pytest
 import yaml
 from tests.e2e.command_line import QUICKSTART, ROOT, run
+from tests.waiting import SECONDS_MAX
 
 from podwright.cli.event_text import describe_action, describe_event
 from podwright.cli.inputs import load_plugins
@@ -428,8 +429,8 @@ def on_a_terminal(*arguments: str, width: int = 80, typed: list[str] | None = No
     )  # fmt: skip
     os.close(slave)
     waiting = list(typed or [])
-    seen, answered = "", 0
-    end_s = time.monotonic() + 60
+    seen, answered = b"", 0
+    end_s = time.monotonic() + SECONDS_MAX
     while time.monotonic() < end_s:
         if not select.select([master], [], [], 1)[0]:
             continue
@@ -439,13 +440,13 @@ def on_a_terminal(*arguments: str, width: int = 80, typed: list[str] | None = No
             break
         if not data:
             break
-        seen += data.decode()
-        if waiting and seen.count("step> ") > answered:
+        seen += data  # which may end within a character
+        if waiting and seen.count(b"step> ") > answered:
             answered += 1
             os.write(master, waiting.pop(0).encode())
     os.close(master)
-    assert process.wait(timeout=10) == 0, seen
-    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", seen).replace("\r\n", "\n")
+    assert process.wait(SECONDS_MAX) == 0, seen
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", seen.decode()).replace("\r\n", "\n")
 
 
 # ---------------------------------------------------------------- texts

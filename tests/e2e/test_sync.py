@@ -17,7 +17,7 @@ import yaml
 from tests.e2e.command_line import NODES, pod, run
 from tests.e2e.read_only_proxy import read_only
 from tests.e2e_real.cluster_processes import embedded
-from tests.waiting import until
+from tests.waiting import SECONDS_MAX, until
 
 from podwright.objects import SOURCE_UID
 
@@ -30,7 +30,7 @@ def server_of(kubeconfig: Path) -> str:
 
 
 def send(server: str, verb: str, path: str, body: object = None, kind: str = "application/json"):
-    connection = HTTPConnection(urlsplit(server).netloc, timeout=30)
+    connection = HTTPConnection(urlsplit(server).netloc, timeout=SECONDS_MAX)
     data = None if body is None else json.dumps(body)
     connection.request(verb, path, data, {"Content-Type": kind} if data else {})
     reply = connection.getresponse()
@@ -65,7 +65,7 @@ def syncing(folder: Path, *options: str):
         yield out, err
     finally:
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0, err.read_text()
+        assert process.wait(SECONDS_MAX) == 0, err.read_text()
 
 
 @pytest.fixture(scope="module")

@@ -95,13 +95,12 @@ def test_a_kill_under_load_loses_nothing_that_was_acknowledged(tmp_path, seed):
         ]
         for writer in writers:
             writer.start()
-        until(lambda: acknowledged, pause_seconds=0.005)
+        until(lambda: acknowledged and watcher.events, pause_seconds=0.005)
         # The process may die at any moment of the load, drawn with the seed.
         time.sleep(draw.uniform(0, 1.5))
         cluster.end(signal.SIGKILL)
         for thread in (*writers, watcher):
             thread.join(60)
-    assert watcher.events
     with up(tmp_path, "--db", database) as cluster:
         listed = cluster.send("GET", "/api/v1/pods")[1]
         found = {each["metadata"]["name"]: each for each in listed["items"]}

@@ -14,7 +14,7 @@ from tests.e2e.read_only_proxy import read_only
 from tests.e2e.test_sync import PODS, new_pod, node_of, send, server_of
 from tests.e2e_real.cluster_processes import embedded
 from tests.test_docs import FENCE
-from tests.waiting import until
+from tests.waiting import SECONDS_MAX, until
 
 pytestmark = [pytest.mark.slow, pytest.mark.share]
 
@@ -131,7 +131,7 @@ def test_up_applies_a_record_step_by_step_and_ends_while_it_waits(tmp_path):
         names = [each["metadata"]["name"] for each in send(here, "GET", PODS)[1]["items"]]
         assert [f"Add Pod default/{name}\n" for name in names] == [first]
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=SECONDS_MAX)
         assert process.returncode == 0, errors
 
 

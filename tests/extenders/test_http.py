@@ -29,6 +29,11 @@ from podwright.config import ExtenderCall, KubeSchedulerConfiguration
 from podwright.preemption import Preemption
 
 SERVER = Path(__file__).with_name("server.py")
+SILENT = ("slow", "dripping")
+"""The manners of extenders that never finish a reply."""
+SHORT = "200ms"
+LONG_NS = 120_000_000_000
+"""A limit for defects: an extender on a busy computer may need long for a reply."""
 
 
 @contextmanager
@@ -52,6 +57,14 @@ def port():
         yield port
 
 
+@contextmanager
+def port_without_server() -> Iterator[int]:
+    """Yield a port that refuses connections: it is taken, and nothing listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
+
+
 def requests_of(port: int) -> dict[str, Any]:
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/requests") as answer:
         requests: dict[str, Any] = json.load(answer)
@@ -72,7 +85,8 @@ def configuration(*extenders: dict[str, Any]) -> KubeSchedulerConfiguration:
 def extender(port: int, manner: str = "plain", **settings: Any) -> dict[str, Any]:
     if not settings.keys() & {"filterVerb", "prioritizeVerb", "preemptVerb"}:
         settings["filterVerb"] = "filter"
-    return {"urlPrefix": f"http://127.0.0.1:{port}/{manner}", "httpTimeout": "5s"} | settings
+    timeout = SHORT if manner in SILENT else f"{LONG_NS // 10**9}s"
+    return {"urlPrefix": f"http://127.0.0.1:{port}/{manner}", "httpTimeout": timeout} | settings
 
 
 @contextmanager
@@ -166,7 +180,7 @@ FAILURES = [
 
 @pytest.mark.parametrize(("manner", "message"), FAILURES)
 def test_a_failing_extender_fails_the_cycle(port, manner, message):
-    decision = decide(extender(port, manner, httpTimeout="200ms"))
+    decision = decide(extender(port, manner))
     assert decision.node == ""
     assert decision.error is not None
     assert message in decision.message
@@ -174,7 +188,7 @@ def test_a_failing_extender_fails_the_cycle(port, manner, message):
 
 @pytest.mark.parametrize(("manner", "message"), FAILURES)
 def test_a_failing_extender_that_may_be_ignored_is(port, manner, message):
-    with scheduling(extender(port, manner, httpTimeout="200ms", ignorable=True)) as scheduler:
+    with scheduling(extender(port, manner, ignorable=True)) as scheduler:
         explanation = scheduler.explain(pw.testing.make_pod("web", cpu="1"))
     assert explanation.decision.node
     assert message in explanation.extenders[0].errors[0]
@@ -187,9 +201,8 @@ def test_a_scorer_that_fails_gives_no_scores(port):
 
 
 def test_commands_with_closed_outputs():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        free_port = taken.getsockname()[1]
-    decision = decide(extender(free_port))
+    with port_without_server() as refused:
+        decision = decide(extender(refused))
     assert "Connection refused" in decision.message
 
 
@@ -251,7 +264,7 @@ def test_a_reply_without_nodes_rejects_all_silently(port):
 def call(port: int, manner: str = "plain") -> ExtenderCall:
     return ExtenderCall(
         extender=0, verb="bind", url=f"http://127.0.0.1:{port}/{manner}/bind", body=b"{}",
-        timeout_ns=5_000_000_000,
+        timeout_ns=LONG_NS,
     )  # fmt: skip
 
 

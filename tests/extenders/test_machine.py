@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import socket
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 import pytest
-from tests.extenders.test_http import configuration, extender, serving
+from tests.extenders.test_http import (
+    LONG_NS,
+    configuration,
+    extender,
+    port_without_server,
+    serving,
+)
 
 import podwright as pw
 from podwright.assembly import Registry, build_machine
@@ -96,18 +101,13 @@ class Loop:
         self.run(FlushBackoff())
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        number: int = taken.getsockname()[1]
-        return number
-
-
 def get_well(port: int) -> Callable[[ExtenderCall], ExtenderCall]:
     """Redirect calls to an extender that replies correctly."""
 
     def change(call: ExtenderCall) -> ExtenderCall:
         verb = call.url.rsplit("/", 1)[-1]
-        return msgspec.structs.replace(call, url=f"http://127.0.0.1:{port}/plain/{verb}")
+        url = f"http://127.0.0.1:{port}/plain/{verb}"
+        return msgspec.structs.replace(call, url=url, timeout_ns=LONG_NS)
 
     return change
 
@@ -126,13 +126,12 @@ GONE_WRONG = [
 
 @pytest.mark.parametrize(("manner", "said"), GONE_WRONG)
 def test_pods_get_the_error_of_an_extender_and_are_bound_when_it_recovers(port, manner, said):
-    settings = extender(port, manner, httpTimeout="200ms")
-    if not manner:
-        settings = extender(free_port())
-    elif "." in manner:
-        settings |= {"urlPrefix": f"http://{manner}/x"}
-    loop = Loop(settings)
-    loop.begin()
+    with port_without_server() as refused:
+        settings = extender(port if manner else refused, manner)
+        if "." in manner:
+            settings |= {"urlPrefix": f"http://{manner}/x"}
+        loop = Loop(settings)
+        loop.begin()
     assert len(loop.notes) == 2
     for name in ("default/web", "default/api"):
         queued = loop.machine.queue.get(name)

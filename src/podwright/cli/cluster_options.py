@@ -186,8 +186,15 @@ def run_remote(work: Callable[[], Awaitable[T]]) -> T:
     return asyncio.run(run())
 
 
-async def until_interrupted(work: Awaitable[object], seconds: float | None = None) -> None:
+async def until_interrupted(
+    work: Awaitable[object], seconds: float | None = None, *, since: asyncio.Event | None = None
+) -> None:
     """Run until a time is over or the process gets SIGINT or SIGTERM; then end the work.
+
+    Parameters
+    ----------
+    since : asyncio.Event, optional
+        Set by the work when the time begins; without it, the time begins at once.
 
     Raises
     ------
@@ -198,20 +205,27 @@ async def until_interrupted(work: Awaitable[object], seconds: float | None = Non
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
+
+    async def wait_for_end() -> None:
+        if since is not None:
+            await since.wait()
+        assert seconds is not None, "there is an end"
+        await asyncio.sleep(seconds)
+
     working = asyncio.ensure_future(work)
-    stopping = asyncio.create_task(stop.wait())
+    endings: list[asyncio.Future[object]] = [working, asyncio.create_task(stop.wait())]
+    if seconds is not None:
+        endings.append(asyncio.create_task(wait_for_end()))
     try:
-        await asyncio.wait(
-            {working, stopping}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
-        )
+        await asyncio.wait(endings, return_when=asyncio.FIRST_COMPLETED)
         if working.done():
             working.result()
     finally:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
-        for each in (working, stopping):
+        for each in endings:
             each.cancel()
-        await asyncio.gather(working, stopping, return_exceptions=True)
+        await asyncio.gather(*endings, return_exceptions=True)
 
 
 async def warn_of_version(connection: ReadConnection) -> None:

@@ -31,7 +31,8 @@ def record(  # noqa: PLR0913 - the options of the command
         typer.Option(
             "--duration",
             metavar="DURATION",
-            help="How long to record, such as 10m. Until the process is interrupted without it.",
+            help="How long to record after all objects were recorded, such as 10m. Until the "
+            "process is interrupted without it.",
             show_default=False,
         ),
     ] = "",

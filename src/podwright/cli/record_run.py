@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from contextlib import closing
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ class RecordOptions:
 def run_record(address: ClusterAddress, options: RecordOptions) -> None:
     """Record until the duration is over, or the process is interrupted.
 
+    The duration begins when the record has all objects: until then it is no record of the cluster.
+
     Raises
     ------
     InputError
@@ -56,9 +59,13 @@ def run_record(address: ClusterAddress, options: RecordOptions) -> None:
             )
             with closing(record):
                 source = Source(connection, scope, on_failure=_report)
-                work = _record(source, record, options.path)
-                await until_interrupted(work, options.duration_seconds)
+                is_complete = asyncio.Event()
+                work = _record(source, record, options.path, is_complete)
+                await until_interrupted(work, options.duration_seconds, since=is_complete)
                 record.append(source.rest(), time.time_ns())
+            if not is_complete.is_set():
+                text = f"{options.path} is incomplete: interrupted before all objects were listed"
+                print_warnings([text])
             return record
 
     record = run_remote(run)
@@ -66,13 +73,16 @@ def run_record(address: ClusterAddress, options: RecordOptions) -> None:
     print_message(f"recorded {record.lines} changes in {files}")
 
 
-async def _record(source: Source, record: ClusterRecord, path: Path) -> None:
+async def _record(
+    source: Source, record: ClusterRecord, path: Path, is_complete: asyncio.Event
+) -> None:
     async for changes in source.changes():
         now_ns = time.time_ns()
         if changes:
             record.append(changes, now_ns)
         elif source.is_synced:
             record.synced(now_ns)
+            is_complete.set()
             print_warnings(source.warnings)
             print_message(f"recording to {path}; {record.lines} changes so far")
     raise AssertionError("a source has no end")

@@ -114,6 +114,7 @@ def run_scheduler(address: ClusterAddress, options: LiveOptions, setup: Setup) -
                 if lease:
                     election = _election(for_lease, configuration, lease)
             await warn_of_version(connection)
+            served = ""
             live = LiveScheduler(
                 connection,
                 machine,
@@ -137,18 +138,25 @@ def run_scheduler(address: ClusterAddress, options: LiveOptions, setup: Setup) -
                     },
                 )
                 await stack.enter_async_context(health)
-                print_message(
-                    f"serving metrics at http://{options.metrics_address}:{health.port}/metrics"
-                )
+                served = f"http://{options.metrics_address}:{health.port}/metrics"
             if recorder is not None:
                 live.add(_flush_regularly(recorder))
                 stack.callback(_close, recorder)
             try:
-                await until_interrupted(live.run(election, counts.lead))
+                await until_interrupted(_schedule(live, election, counts, served))
             finally:
                 await live.end(election)
 
     run_remote(run)
+
+
+async def _schedule(
+    live: LiveScheduler, election: LeaseElection | None, counts: ProcessMetrics, served: str
+) -> None:
+    # Who reads this line may interrupt the process: signals are handled by now.
+    if served:
+        print_message(f"serving metrics at {served}")
+    await live.run(election, counts.lead)
 
 
 def _recorder(

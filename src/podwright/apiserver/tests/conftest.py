@@ -7,7 +7,7 @@ import json
 import threading
 
 import pytest
-from tests.waiting import until
+from tests.waiting import SECONDS_MAX, until
 
 from podwright.api.endpoints import HttpRequest, ServerOptions, User, static_tokens
 from podwright.apiserver import Application, Cluster, ClusterClock, ClusterOptions, TurnLoop
@@ -59,10 +59,10 @@ class Served:
         async def count():
             return sum("run_asgi" in repr(each.get_coro()) for each in asyncio.all_tasks())
 
-        return asyncio.run_coroutine_threadsafe(count(), self.loop).result(20)
+        return asyncio.run_coroutine_threadsafe(count(), self.loop).result(SECONDS_MAX)
 
     def connection(self):
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=SECONDS_MAX)
 
     def send(self, method, path, body=None, headers=()):
         connection = self.connection()
@@ -109,11 +109,11 @@ def serve():
                 loop, turns = loops[0]
                 with contextlib.suppress(RuntimeError):  # it has stopped by itself
                     loop.call_soon_threadsafe(turns.stop)
-                thread.join(timeout=30)
+                thread.join(timeout=SECONDS_MAX)
                 assert not thread.is_alive()
 
             stack.callback(stop)
-            assert ready.wait(timeout=30)
+            assert ready.wait(timeout=SECONDS_MAX)
             return Served(cluster, clock, port, *loops[0])
 
         yield start

@@ -7,14 +7,16 @@ import threading
 from http.server import BaseHTTPRequestHandler
 
 from tests.http_servers import serving
+from tests.waiting import SECONDS_MAX
 
 import podwright as pw
+from podwright.api.endpoints import HttpRequest
 from podwright.apiserver import ClusterClock, new_cluster
 from podwright.apiserver.generated_nodes import generated_nodes
 from podwright.apiserver.tests.conftest import SERVER, START_NS, cluster_of, pod, request
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.client import ExtenderClient
-from podwright.config import read_configuration
+from podwright.config import ExtenderReply, read_configuration
 from podwright.machine import SchedulerOptions
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -109,7 +111,7 @@ class Hanging(BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.is_open.wait(30)
+        self.is_open.wait(SECONDS_MAX)
         reply = json.dumps({"NodeNames": body["NodeNames"]}).encode()
         with contextlib.suppress(OSError):
             self.send_response(200)
@@ -152,10 +154,13 @@ EXTENDED = {"requests": {"x.io/a": "1"}, "limits": {"x.io/a": "1"}}
 WITH_EXTENDER = [{"name": "main", "image": "app", "resources": EXTENDED}]
 
 
+NODE_STATUS = "/api/v1/nodes/node-0/status"
+CAPABLE = {"status": {"capacity": {"x.io/a": "4"}, "allocatable": {"x.io/a": "4"}}}
+MERGE = {"content-type": "application/merge-patch+json"}
+
+
 def capable(served):
-    patch = {"status": {"capacity": {"x.io/a": "4"}, "allocatable": {"x.io/a": "4"}}}
-    headers = {"content-type": "application/merge-patch+json"}
-    assert served.send("PATCH", "/api/v1/nodes/node-0/status", patch, headers)[0] == 200
+    assert served.send("PATCH", NODE_STATUS, CAPABLE, MERGE)[0] == 200
 
 
 def test_requests_are_answered_while_an_extender_hangs(serve):
@@ -190,16 +195,29 @@ def test_a_cluster_that_waits_for_an_extender_is_idle():
     clock = ClusterClock(start_ns=START_NS)
     clock.pause()
 
+    is_called, is_over = threading.Event(), threading.Event()
+
+    def hang(_):
+        is_called.set()
+        is_over.wait(SECONDS_MAX)
+        return ExtenderReply()
+
+    def is_idle():
+        return cluster.next_due_ns is None or cluster.next_due_ns > cluster.world.now_ns
+
     async def main():
         turns = TurnLoop(cluster, clock)
-        cluster.schedulers[0].call_extender = lambda _: threading.Event().wait(30)
+        cluster.schedulers[0].call_extender = hang
         running = asyncio.create_task(turns.run())
+        patch = HttpRequest("PATCH", NODE_STATUS, "", MERGE, json.dumps(CAPABLE).encode())
+        assert (await turns.execute(patch)).status == 200
         await turns.execute(request("POST", PODS, pod("extended", containers=WITH_EXTENDER)))
-        await turns.execute(request("GET", PODS))
-        for _ in range(100):
-            await asyncio.sleep(0)
-        assert cluster.next_due_ns is None or cluster.next_due_ns > cluster.world.now_ns
+        async with asyncio.timeout(SECONDS_MAX):
+            # The turn loop has no event for it.
+            while not (is_called.is_set() and is_idle()):  # noqa: ASYNC110
+                await asyncio.sleep(0)
         turns.stop()
         await running
+        is_over.set()
 
     asyncio.run(main())

@@ -4,6 +4,7 @@ import asyncio
 import threading
 
 import pytest
+from tests.waiting import SECONDS_MAX
 
 from podwright.apiserver import ClusterClock, TurnLoop, new_cluster
 from podwright.apiserver.cluster import ClusterOptions
@@ -77,7 +78,7 @@ def test_requests_are_answered_while_a_checkpoint_is_written(monkeypatch):
 
     def slow():
         begun.set()
-        assert is_open.wait(30)
+        assert is_open.wait(SECONDS_MAX)
         write()
 
     monkeypatch.setattr(cluster, "write_checkpoint", slow)

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from tests.waiting import until
 
 from podwright.apiserver import ClusterOptions, RunningScheduler, new_cluster
 from podwright.apiserver.generated_nodes import generated_nodes
@@ -32,6 +33,7 @@ class Reloaded:
     def __init__(self, serve, file):
         self.file = file
         self.lines: list[str] = []
+        self.awaited_count = 0
         self.write(TEXT)
         cluster = new_cluster(
             SchedulerOptions(plugins=tuple(self.load())),
@@ -55,10 +57,15 @@ class Reloaded:
         new.replace(self.file)
 
     def wait_for_line(self):
-        count = len(self.lines)
-        while len(self.lines) == count:
+        """Return the next line, which may have been reported before this call."""
+
+        def is_reported():
             assert not self.task.done(), self.task.result()
-        return self.lines[-1]
+            return len(self.lines) > self.awaited_count
+
+        until(is_reported, pause_seconds=0.01)
+        self.awaited_count += 1
+        return self.lines[self.awaited_count - 1]
 
 
 @pytest.fixture

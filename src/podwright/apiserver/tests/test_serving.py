@@ -6,6 +6,7 @@ import socket
 import threading
 
 import pytest
+from tests.waiting import SECONDS_MAX
 
 from podwright.apiserver import ClusterClock, ServingError, bound_socket
 from podwright.apiserver.tests.conftest import START_NS, cluster_of, pod
@@ -143,7 +144,7 @@ def test_a_port_in_use_is_an_error():
 )
 def test_what_is_not_http_is_answered_with_a_status(serve, sent, status, reason):
     served = serve(cluster_of(0))
-    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as connection:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=SECONDS_MAX) as connection:
         connection.sendall(sent)
         answer = b""
         while part := connection.recv(65_536):

@@ -7,7 +7,9 @@ import threading
 import zlib
 from pathlib import Path
 
-from podwright.apiserver import ClusterClock, TurnLoop
+from tests.waiting import SECONDS_MAX
+
+from podwright.apiserver import ClusterClock, TurnLoop, turn_loop
 from podwright.apiserver.extender_threads import ExtenderThreads
 from podwright.apiserver.tests.conftest import START_NS, cluster_of, pod, request
 from podwright.apiserver.thread_slices import share_with_thread
@@ -17,7 +19,6 @@ PODS = "/api/v1/namespaces/default/pods"
 DATA = os.urandom(1 << 10)
 CALL = ExtenderCall(extender=0, verb="filter", url="", body=b"", timeout_ns=1)
 PARTS = 3_000
-SECONDS = 10
 
 
 async def keep_busy(is_over):
@@ -46,7 +47,7 @@ def under_load(cluster, load):
         running = asyncio.create_task(turns.run())
         busy = [asyncio.create_task(keep_busy(is_over)) for _ in range(4)]
         try:
-            async with asyncio.timeout(SECONDS):
+            async with asyncio.timeout(SECONDS_MAX):
                 await load(turns)
         finally:
             is_over.set()
@@ -83,7 +84,7 @@ def test_extenders_that_are_called_get_slices_until_all_have_replied():
     replied: queue.SimpleQueue[int] = queue.SimpleQueue()
 
     def call(_):
-        assert is_open.wait(SECONDS)
+        assert is_open.wait(SECONDS_MAX)
         return ExtenderReply()
 
     threads = ExtenderThreads(call, lambda number, _: replied.put(number))
@@ -92,13 +93,18 @@ def test_extenders_that_are_called_get_slices_until_all_have_replied():
         threads.begin(number, CALL)
     assert not threads.is_idle.wait(0.01)
     is_open.set()
-    assert threads.is_idle.wait(SECONDS)
+    assert threads.is_idle.wait(SECONDS_MAX)
     assert sorted(replied.get_nowait() for _ in range(3)) == [0, 1, 2]
 
 
 def test_a_checkpoint_is_written_while_the_event_loop_is_busy(monkeypatch):
     cluster = cluster_of()
     is_done = threading.Event()
+    shares = []
+
+    async def share(is_written, **slices):
+        await share_with_thread(is_written, **slices)
+        shares.append((is_written.is_set(), slices))
 
     def write():
         work()
@@ -108,9 +114,15 @@ def test_a_checkpoint_is_written_while_the_event_loop_is_busy(monkeypatch):
         type(cluster), "is_checkpoint_due", property(lambda _: not is_done.is_set())
     )
     monkeypatch.setattr(cluster, "write_checkpoint", write)
+    monkeypatch.setattr(turn_loop, "share_with_thread", share)
 
     async def load(turns):
         await turns.execute(request("POST", PODS, pod("web")))
-        assert await asyncio.to_thread(is_done.wait, SECONDS)
+        assert await asyncio.to_thread(is_done.wait, SECONDS_MAX)
+        # How long it takes depends on the computer, that it gets slices of time does not.
+        while not shares:  # noqa: ASYNC110 - the turn loop has no event for it
+            await asyncio.sleep(0)
 
     under_load(cluster, load)
+    slices = {"slice_seconds": turn_loop.CHECKPOINT_SLICE_SECONDS, "pause_seconds": 0.0}
+    assert shares == [(True, slices)]

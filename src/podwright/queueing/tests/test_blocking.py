@@ -12,7 +12,7 @@ from podwright.queueing import SECOND_NS, QueueSettings, SchedulingQueue
 from podwright.queueing.blocking import BlockingQueue, QueueClosed
 from podwright.queueing.tests.pods import NODE_ADD, at, make_pod, make_queue
 
-PATIENCE_S = 30
+PATIENCE_S = 120
 MILLISECOND_NS = SECOND_NS // 1000
 
 

@@ -7,7 +7,7 @@ import json
 import threading
 
 import pytest
-from tests.waiting import until
+from tests.waiting import SECONDS_MAX, until
 
 from podwright.api.endpoints import ServerOptions, User, static_tokens
 from podwright.apiserver import Application, ClusterClock, ClusterOptions, TurnLoop
@@ -34,7 +34,7 @@ class Simulator:
 
     def request(self, method, path, body=None, *, port=None, headers=()):
         """Return status, headers and body of a reply."""
-        connection = http.client.HTTPConnection("127.0.0.1", port or self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", port or self.port, timeout=SECONDS_MAX)
         with contextlib.closing(connection):
             data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
             json_headers = {"Content-Type": "application/json", **dict(headers)}
@@ -63,7 +63,7 @@ class Simulator:
     @contextlib.contextmanager
     def stream(self, query=""):
         """Yield a function that reads the next event of listwatchresources."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=SECONDS_MAX)
         with contextlib.closing(connection):
             connection.request("GET", f"/api/v1/listwatchresources{query}")
             response = connection.getresponse()
@@ -121,11 +121,11 @@ def simulator():
                 loop, turns = loops[0]
                 with contextlib.suppress(RuntimeError):  # it has stopped by itself
                     loop.call_soon_threadsafe(turns.stop)
-                thread.join(timeout=30)
+                thread.join(timeout=SECONDS_MAX)
                 assert not thread.is_alive()
 
             stack.callback(stop)
-            assert ready.wait(timeout=30)
+            assert ready.wait(timeout=SECONDS_MAX)
             return Simulator(ports[1], ports[0])
 
         yield start

@@ -7,6 +7,7 @@ import json
 
 import pytest
 from aiohttp import web
+from tests.waiting import SECONDS_MAX
 
 from podwright.client.cluster import ClusterAddress, ReadConnection, Reflector, UnreachableCluster
 from podwright.client.cluster.tests.test_read_connection import served
@@ -36,7 +37,7 @@ def followed(handler, count, **options):
                     return seen, reflector
         raise AssertionError("a reflector has no end")
 
-    return asyncio.run(asyncio.wait_for(run(), 30))
+    return asyncio.run(asyncio.wait_for(run(), SECONDS_MAX))
 
 
 def test_a_cut_watch_continues_and_a_forgotten_version_is_listed_again():
