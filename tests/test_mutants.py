@@ -132,6 +132,15 @@ def test_every_declared_mutant_has_a_reason_and_an_area() -> None:
         assert entry.area in SETTINGS.areas
 
 
+def test_every_declared_line_is_in_the_module_that_is_named() -> None:
+    modules = {name: modules_of(area) for name, area in SETTINGS.areas.items()}
+    for entry in read_equivalents():
+        path = modules[entry.area].get(entry.module)
+        assert path is not None, f"{entry.area}: {entry.module}: there is no such module"
+        lines = {" ".join(line.split()) for line in path.read_text(encoding="utf-8").splitlines()}
+        assert entry.line in lines, f"{path}: {entry.line}"
+
+
 @pytest.mark.parametrize(
     ("counts", "share", "complaints"),
     [
