@@ -184,11 +184,11 @@ class World:
         in_order = self.visiting_order() if name == "heap" else list(self.nodes)
         with usual_limits(), self.exercised.paused():
             new = runner_of(name, self.from_scratch(in_order))
-            new.next_start = old.next_start
+            new.node_search.next_start = old.node_search.next_start
             expected = new.decide(pod, cycle_number=number)
         actual = old.decide(pod, cycle_number=number)
         assert in_words(actual) == in_words(expected)
-        assert old.next_start == new.next_start
+        assert old.node_search.next_start == new.node_search.next_start
         assert columns(self.cluster) == columns(new.cluster)
         self._count(actual)
         return actual
@@ -206,9 +206,9 @@ class World:
     ) -> None:
         """Compare with a cycle without caches on the long-lived cluster."""
         runner = self.runners[name]
-        runner_start = runner.next_start
+        runner_start = runner.node_search.next_start
         found = explain(runner, pod, cycle_number=number)
-        runner.next_start = runner_start
+        runner.node_search.next_start = runner_start
         if decision.error is not None or not self.nodes:
             return
         assert decision.node in (found.winners or ("",))
@@ -225,9 +225,9 @@ class World:
         objects = [*self.others.values(), *self.nodes_as_counted().values(), *self.pods.values()]
         expect = evaluate(copy.deepcopy({"objects": objects, "pod": pod}))
         runner = self.runners[name]
-        before = runner.next_start
+        before = runner.node_search.next_start
         found: Explanation = explain(runner, decode_pod(pod), cycle_number=number)
-        runner.next_start = before
+        runner.node_search.next_start = before
         if not self.nodes:
             assert found.decision.message == expect["message"]
             return None

@@ -223,13 +223,13 @@ def explain(
     call_extender : callable, optional
         Makes the calls to extenders; required if an extender is interested in the pod.
     """
-    next_start = runner.next_start
+    next_start = runner.node_search.next_start
     decision = run_steps(runner.steps(pod, cycle_number=cycle_number), call_extender)
     decision = run_steps(
         runner.post_filter_steps(decision, cycle_number=cycle_number, now_ns=now_ns),
         call_extender,
     )
-    runner.next_start = next_start
+    runner.node_search.next_start = next_start
     recorded = _Recording(runner, pod, decision)
     try:
         recorded.run()
@@ -359,9 +359,11 @@ class _Recording:
         for slot, status in nominated.rejected.items():
             self.rejected[names[slot]] = status
         own = self._cluster.nodes.slot_of.get(self._pod.status.nominated_node_name, -1)
-        search = runner.search(totals, self.outcome)
+        search = runner.node_search.run(totals, self.outcome)
         examined: Mask = np.zeros(len(totals), dtype=np.bool_)
-        examined[runner.evaluated_slots(self._pod.status.nominated_node_name, search)] = True
+        examined[
+            runner.node_search.evaluated_slots(self._pod.status.nominated_node_name, search)
+        ] = True
         self.examined = self._live[examined[self._live]]
         if self.outcome.node_names is None:
             self.not_examined = self._live[~examined[self._live]]

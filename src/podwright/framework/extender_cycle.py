@@ -10,12 +10,12 @@ Upstream: pkg/scheduler/schedule_one.go, `findNodesThatFitPod`, `prioritizeNodes
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array, Mask
+from podwright.columns import Cluster
 from podwright.framework.decision import Decision, Diagnosis, Rejection
 from podwright.framework.extender_verbs import (
     Survivors,
@@ -31,18 +31,16 @@ from podwright.framework.extenders import (
     ExtenderError,
     Steps,
 )
+from podwright.framework.node_search import NodeSearch, Search
 from podwright.framework.nominated import NominatedCheck
 from podwright.framework.post_filter import FailedCycle
-from podwright.framework.profile import TieRule
+from podwright.framework.profile import Profile, TieRule
 from podwright.framework.ranking import Ranking
 from podwright.framework.status import Code, Status
 from podwright.framework.uncached_scores import UncachedScores, scores_of_replaced
 from podwright.kernels.draw import DRAW_BITS, EXTENDER_STREAM, TIE_STREAM, draw
 from podwright.kernels.select import pick_by_heap
 from podwright.objects import Pod
-
-if TYPE_CHECKING:
-    from podwright.framework.run import PluginRunner, Search
 
 _MOST_ENTRIES = 1 << 20
 """More nodes than any reply contains; separates the draws of two cycles."""
@@ -86,23 +84,32 @@ class ExtenderRun:
 
     Parameters
     ----------
-    runner : PluginRunner
+    node_search : NodeSearch
+        Which nodes are evaluated.
     extenders : tuple of CalledExtender
         The extenders that are interested in the pod.
+    seed : int
+        Of all draws.
     """
 
     def __init__(
         self,
-        runner: PluginRunner,
+        node_search: NodeSearch,
         extenders: tuple[CalledExtender, ...],
         pod: Pod,
         cycle_number: int,
+        *,
+        profile: Profile,
+        cluster: Cluster,
+        seed: int,
     ) -> None:
-        self._runner = runner
+        self._node_search = node_search
+        self._profile = profile
+        self._seed = seed
         self._extenders = extenders
         self._pod = pod
         self._cycle_number = cycle_number
-        self._cluster = runner.cluster
+        self._cluster = cluster
         self._answers = Answers()
         self.record = ExtenderCycle()
         self.failed: FailedCycle | None = None
@@ -123,10 +130,10 @@ class ExtenderRun:
             self.record.answers = self._answers.all()
 
     def _steps(self, ranking: Ranking) -> Steps[Decision]:
-        runner, cluster, names = self._runner, self._cluster, self._cluster.nodes.names
+        cluster, names = self._cluster, self._cluster.nodes.names
         # Other calls may reuse the array of the ranking while this cycle is suspended.
         totals = ranking.sweep_filters(cluster).copy()
-        nominated = NominatedCheck(runner.profile, ranking, self._pod, cluster)
+        nominated = NominatedCheck(self._profile, ranking, self._pod, cluster)
         nominated.apply(totals)
         statuses = self.record.statuses = {}
         own = cluster.nodes.slot_of.get(self._pod.status.nominated_node_name, -1)
@@ -135,11 +142,11 @@ class ExtenderRun:
             if left.names:
                 self.record.only_nominated = True
                 return (yield from self._choose(ranking, totals, left, len(statuses)))
-        search = runner.search(totals, ranking.outcome)
+        search = self._node_search.run(totals, ranking.outcome)
         rejected = [names[slot] for slot in search.examined[totals[search.examined] < 0].tolist()]
         # A status of the nominated node also moves the start of the next search.
         extra_count = len(statuses.keys() - set(rejected))
-        runner.next_start = (search.next_start + extra_count) % cluster.nodes.n_alive
+        self._node_search.next_start = (search.next_start + extra_count) % cluster.nodes.n_alive
         ranking.raise_failure(search.examined)
         feasible = search.examined[totals[search.examined] >= 0]
         found = Survivors(tuple([names[slot] for slot in feasible.tolist()]))
@@ -195,9 +202,9 @@ class ExtenderRun:
         self, ranking: Ranking, totals: I64Array, left: Survivors
     ) -> Mapping[str, int]:
         """Return the sum of the plugins' weighted scores for each remaining node."""
-        runner, cluster = self._runner, self._cluster
+        cluster = self._cluster
         if left.nodes is not None:
-            scores = scores_of_replaced(runner.profile, self._pod, cluster, left.nodes)
+            scores = scores_of_replaced(self._profile, self._pod, cluster, left.nodes)
             self.record.replaced_scores = scores
             return scores.totals
         slots: I32Array = np.array(
@@ -220,18 +227,18 @@ class ExtenderRun:
         equal totals; the others have 0. So a scored node is drawn among equal ones, and the
         heap alone orders nodes without an extender's score.
         """
-        runner, winners = self._runner, self.record.winners
-        match runner.profile.tie_rule:
+        winners = self.record.winners
+        match self._profile.tie_rule:
             case TieRule.FIRST:
                 return min(winners)
             case TieRule.DRAWN:
-                random = draw(runner.seed, TIE_STREAM, self._cycle_number)
+                random = draw(self._seed, TIE_STREAM, self._cycle_number)
                 return winners[random * len(winners) >> DRAW_BITS]
             case TieRule.HEAP:
                 # Each cycle has its own range of counters, so that it can be run again alone.
                 first = self._cycle_number * _MOST_ENTRIES
                 keys = [
-                    (sums[name], 1 + draw(runner.seed, EXTENDER_STREAM, first + i))
+                    (sums[name], 1 + draw(self._seed, EXTENDER_STREAM, first + i))
                     if name in extra
                     else (sums[name], 0)
                     for i, name in enumerate(names)
@@ -299,7 +306,7 @@ class ExtenderRun:
         pending = {r.status.plugin for r in all_rejections if r.status.code == Code.PENDING}
         self.failed = FailedCycle(
             self._pod,
-            self._runner.profile,
+            self._profile,
             ranking,
             search.examined,
             nominated,

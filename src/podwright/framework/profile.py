@@ -90,28 +90,3 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
             for field in self.__struct_fields__
             if isinstance(getattr(self, field), tuple)
         )
-
-
-def nodes_to_find(node_count: int, percentage: int | None) -> int:
-    """Return how many feasible nodes end the search.
-
-    Parameters
-    ----------
-    node_count : int
-        The number of nodes that may be filtered: all, or those that PreFilter leaves.
-    percentage : int, optional
-        As in `Profile`.
-
-    Notes
-    -----
-    Upstream: pkg/scheduler/schedule_one.go, `numFeasibleNodesToFind`.
-    """
-    least = 100
-    if percentage is None or node_count < least:
-        return node_count
-    if percentage == 0:
-        # Upstream's adaptive percentage: one point less per 125 nodes, with integer division.
-        percentage = max(50 - node_count // 125, 5)
-    if percentage >= 100:
-        return node_count
-    return max(node_count * percentage // 100, least)

@@ -22,15 +22,16 @@ from podwright.framework.decision import Decision, Diagnosis, PostFilterResult, 
 from podwright.framework.explain import Explanation, explain
 from podwright.framework.extender_cycle import ExtenderCycle, ExtenderRun
 from podwright.framework.extenders import CalledExtender, CallExtender, Steps, interested_in
+from podwright.framework.node_search import NodeSearch, Search
 from podwright.framework.nominated import NominatedCheck
 from podwright.framework.post_filter import FailedCycle, post_filter_steps, run_post_filters
 from podwright.framework.prepare import PreFilterOutcome
-from podwright.framework.profile import Profile, TieRule, nodes_to_find
+from podwright.framework.profile import Profile, TieRule
 from podwright.framework.ranking import Ranking
 from podwright.framework.ranking_cache import RankingCache
 from podwright.framework.status import Code, Status
 from podwright.kernels.draw import TIE_STREAM, draw
-from podwright.kernels.select import feasible_of, find_in_order, pick_by_heap, pick_drawn
+from podwright.kernels.select import feasible_of, pick_by_heap, pick_drawn
 from podwright.objects import Pod
 
 FilterNode: TypeAlias = Callable[[str], Status | None]
@@ -41,25 +42,6 @@ Suggest: TypeAlias = Callable[[FilterNode], str]
 
 
 OnScored: TypeAlias = Callable[[Pod, I64Array, I32Array], None]
-
-
-class Search(msgspec.Struct, frozen=True, kw_only=True):
-    """The nodes that a search evaluated.
-
-    Parameters
-    ----------
-    examined : (k,) int32 array
-        Slots, in the order in which they were visited; every one was accepted or rejected.
-    start, next_start : int
-        Position in the visiting order where the search began, and where the next one begins.
-    target_count : int
-        The number of feasible nodes that ends the search.
-    """
-
-    examined: I32Array
-    start: int
-    next_start: int
-    target_count: int
 
 
 class PluginRunner:
@@ -81,8 +63,8 @@ class PluginRunner:
     ----------
     extender_cycle : ExtenderCycle, optional
         The record of the last cycle, if extenders were called.
-    next_start : int
-        Position in the visiting order at which the next search for nodes begins.
+    node_search : NodeSearch
+        Which nodes are evaluated.
     scored : (totals, slots), optional
         Of the last cycle, if it scored: (n_slots,) int64, -1 where not feasible, and the
         feasible slots in the order in which they were found, (k,) int32. The caller's own.
@@ -107,17 +89,16 @@ class PluginRunner:
         self.keeps_totals = keeps_totals
         self.scored: tuple[I64Array, I32Array] | None = None
         self.on_scored: OnScored | None = None
-        self.next_start = 0
+        self.node_search = NodeSearch(profile, cluster, extenders)
         self._rankings = RankingCache(profile, cluster)
         self._found: I64Array = np.zeros(3, dtype=np.int64)
         self._failed: FailedCycle | None = None
         self._last: Ranking | None = None
-        self._stops_at_one = not _has_scoring(profile, extenders)
         self._is_plain = (
             profile.tie_rule is TieRule.DRAWN
             and profile.percentage_of_nodes_to_score is None
             and not keeps_totals
-            and not self._stops_at_one
+            and not self.node_search.stops_at_one
         )
 
     # ---------------------------------------------------------------- deciding
@@ -203,7 +184,7 @@ class PluginRunner:
             seed=self.seed,
             extenders=self.extenders,
         )
-        runner.next_start = self.next_start
+        runner.node_search.next_start = self.node_search.next_start
         return runner
 
     def own_cycle(self, pod: Pod) -> Cycle:
@@ -216,12 +197,12 @@ class PluginRunner:
 
     def search_position(self) -> int:
         """Return where the next search for nodes begins; valid until nodes are added or deleted."""
-        return self.next_start
+        return self.node_search.next_start
 
     def restore_search_position(self, position: object) -> None:
         """Begin the next search at a position that `search_position` returned."""
         assert isinstance(position, int), position
-        self.next_start = position
+        self.node_search.next_start = position
 
     def explain(
         self,
@@ -269,7 +250,15 @@ class PluginRunner:
                     # They are not called to filter, but may be for preemption.
                     self._failed.extenders = extenders
                 return decision
-            run = ExtenderRun(self, extenders, pod, cycle_number)
+            run = ExtenderRun(
+                self.node_search,
+                extenders,
+                pod,
+                cycle_number,
+                profile=self.profile,
+                cluster=self.cluster,
+                seed=self.seed,
+            )
             self.extender_cycle = run.record
             decision = yield from run.steps(ranking)
             self._failed = run.failed
@@ -351,8 +340,8 @@ class PluginRunner:
                 evaluated_count=1,
                 tie_count=1,
             )
-        search = self.search(totals, outcome)
-        self.next_start = search.next_start
+        search = self.node_search.run(totals, outcome)
+        self.node_search.next_start = search.next_start
         ranking.raise_failure(search.examined)
         feasible = feasible_of(totals, search.examined)
         if not len(feasible):
@@ -408,74 +397,6 @@ class PluginRunner:
         slot = self.cluster.nodes.slot_of.get(name)
         return None if slot is None else ranking.first_rejection(slot)
 
-    # ---------------------------------------------------------------- searching
-
-    def search(self, totals: I64Array, outcome: PreFilterOutcome) -> Search:
-        """Walk the nodes as upstream does, and return the evaluated ones.
-
-        Parameters
-        ----------
-        totals : (n_slots,) int64
-            -1 where a filter rejects.
-        outcome : PreFilterOutcome
-            May restrict the walk to named nodes.
-
-        Notes
-        -----
-        Where no plugin and no extender scores, and no extender filters, the first feasible
-        node ends the search. Upstream: pkg/scheduler/schedule_one.go,
-        `findNodesThatPassFilters`.
-        """
-        cluster = self.cluster
-        percentage = self.profile.percentage_of_nodes_to_score
-        node_count = cluster.nodes.n_alive
-        depends_on_order = self.profile.tie_rule is TieRule.HEAP or self._stops_at_one
-        if percentage is None and not depends_on_order:
-            # Every node is evaluated, and nothing depends on the order.
-            order = cluster.live_slots()
-            start = 0
-        else:
-            order = cluster.nodes.visiting_order()
-            start = self.next_start % node_count
-        if outcome.node_names is not None:
-            order, start = self._restricted(outcome.node_names)
-        target_count = 1 if self._stops_at_one else nodes_to_find(len(order), percentage)
-        if len(order) == 0:
-            return Search(examined=order, start=start, next_start=start, target_count=target_count)
-        start_here, visited = start % len(order), len(order)
-        if target_count < len(order):
-            _, visited = find_in_order(totals >= 0, order, start_here, target_count)
-        examined: I32Array = (
-            np.roll(order, -start_here)[:visited] if start_here else order[:visited]
-        )
-        # A restricted search moves the start too, although it walks other nodes.
-        next_start = (start + visited) % node_count
-        return Search(
-            examined=examined, start=start, next_start=next_start, target_count=target_count
-        )
-
-    def evaluated_slots(self, first: str, search: Search) -> I32Array:
-        """Return the slots that have a verdict: (k,) int32.
-
-        The first node (where the pod is nominated) is evaluated before the search, even if
-        PreFilter excludes it. Upstream: pkg/scheduler/schedule_one.go, `evaluateNominatedNode`.
-        """
-        slot = self.cluster.nodes.slot_of.get(first, -1)
-        if slot < 0 or slot in search.examined:
-            return search.examined
-        own: I32Array = np.array([slot], dtype=np.int32)
-        return np.concatenate([search.examined, own])
-
-    def _restricted(self, names: frozenset[str]) -> tuple[I32Array, int]:
-        """Return the named nodes that exist, in a fixed order.
-
-        Upstream iterates a set here, so its order is not determined; ours is by name.
-        """
-        slot_of = self.cluster.nodes.slot_of
-        slots = [slot_of[name] for name in sorted(names) if name in slot_of]
-        start = self.next_start % self.cluster.nodes.n_alive
-        return np.array(slots, dtype=np.int32), start
-
     # ---------------------------------------------------------------- refusing
 
     def _rejected_by_pre_filter(self, pod: Pod, outcome: PreFilterOutcome) -> Decision:
@@ -500,7 +421,7 @@ class PluginRunner:
         first: str,
     ) -> Decision:
         outcome = ranking.outcome
-        examined = self.evaluated_slots(first, search)
+        examined = self.node_search.evaluated_slots(first, search)
         nominated.confine_to(examined)
         rejections = list(nominated.rejections())
         rejections += ranking.count_rejections(nominated.without_rejected(examined))
@@ -539,13 +460,3 @@ def _after_post_filter(decision: Decision, result: PostFilterResult) -> Decision
     assert diagnosis is not None, f"pod {decision.pod.key} fits somewhere"
     diagnosis = msgspec.structs.replace(diagnosis, post_filter_message=result.message)
     return msgspec.structs.replace(decision, diagnosis=diagnosis, post_filter=result)
-
-
-def _has_scoring(profile: Profile, extenders: tuple[CalledExtender, ...]) -> bool:
-    """Return whether more than one feasible node is useful, to an extender's filter or a score.
-
-    All extenders count, also those that are not interested in a pod.
-    """
-    return bool(profile.score) or any(
-        extender.settings.filter_verb or extender.settings.prioritize_verb for extender in extenders
-    )

@@ -32,7 +32,7 @@ def check_sampling(case: Case) -> Check:
         pod = decode_pod(step["pod"])
         ranking = runner.ranking_of(pod)
         totals = ranking.sweep_filters(cluster)
-        search = runner.search(totals, ranking.outcome)
+        search = runner.node_search.run(totals, ranking.outcome)
         found = [names[slot] for slot in search.examined if totals[slot] >= 0]
         runner.decide(pod, cycle_number=number)
         actual: dict[str, Any] = {
@@ -40,7 +40,7 @@ def check_sampling(case: Case) -> Check:
             "nodes_to_find": nodes_to_find(len(order), percentage),
             "feasible": found,
             "failed": len(search.examined) - len(found),
-            "next_start": runner.next_start,
+            "next_start": runner.node_search.next_start,
         }
         for field in sorted(expect.keys() | actual.keys()):
             yield equal(field, expect.get(field), actual.get(field))

@@ -167,7 +167,7 @@ class DecisionComparer:
             if not self.searches_left:
                 break
             self.searches_left -= 1
-            sampler.next_start = begin
+            sampler.node_search.next_start = begin
             decision = sampler.decide(pod, cycle_number=_CYCLE)
             if sampler.scored is None or evaluated_count not in {0, decision.evaluated_count}:
                 continue

@@ -1,7 +1,7 @@
 import pytest
 
 from podwright.classic import nodes_to_find as classic_nodes_to_find
-from podwright.framework.profile import nodes_to_find
+from podwright.framework.node_search import nodes_to_find
 
 ADAPTIVE = [
     pytest.param(0, 0, id="none"),
