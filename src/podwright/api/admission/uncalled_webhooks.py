@@ -1,6 +1,9 @@
-"""Webhooks, which are stored and never called; whoever configures one gets a warning.
+"""Servers that are configured and never called; whoever configures one gets a warning.
 
-Upstream calls them: staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook
+They are webhooks, and the servers of further APIs, to which APIServices refer.
+
+Upstream calls them: staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook;
+staging/src/k8s.io/kube-aggregator/pkg/apiserver/handler_proxy.go
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from typing import Final
 from podwright.api.admission.attributes import Attributes
 from podwright.api.admission.plugin import Plugin, Resources, spec_of
 
+_API_SERVICES: Final = ("apiregistration.k8s.io", "apiservices")
 _DEFINITIONS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")
 _CONFIGURATIONS: Final = (
     ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"),
@@ -24,13 +28,16 @@ NOT_CONVERTED: Final = (
     "spec.conversion.strategy: this server calls no webhooks: an object can be used only in the"
     " version in which it is stored"
 )
+NOT_FORWARDED: Final = (
+    "spec.service: this server forwards no requests to other servers: the API is not served"
+)
 
 
 class ValidatingAdmissionWebhook(Plugin):
-    """Warns that webhooks are not called."""
+    """Warns that webhooks and the servers of further APIs are not called."""
 
     name = "ValidatingAdmissionWebhook"
-    resources: Resources = frozenset((_DEFINITIONS, *_CONFIGURATIONS))
+    resources: Resources = frozenset((_API_SERVICES, _DEFINITIONS, *_CONFIGURATIONS))
 
     def validate(self, attributes: Attributes) -> None:
         """Add the warning about a new or changed configuration."""
@@ -41,5 +48,8 @@ class ValidatingAdmissionWebhook(Plugin):
             conversion = spec_of(attributes).get("conversion") or {}
             if conversion.get("strategy") == "Webhook":
                 attributes.warnings.append(NOT_CONVERTED)
+        elif (resource.group, resource.plural) == _API_SERVICES:
+            if spec_of(attributes).get("service") is not None:
+                attributes.warnings.append(NOT_FORWARDED)
         elif (attributes.object or {}).get("webhooks"):
             attributes.warnings.append(NOT_CALLED)

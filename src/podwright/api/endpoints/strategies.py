@@ -527,9 +527,33 @@ def _taint_rule(new: Document, old: Document, now_ns: int) -> Document:
     return with_part(_new_taint_rule(new, now_ns), "status", old.get("status"))
 
 
+def _new_api_service(api_service: Document, now_ns: int) -> Document:
+    """Return a new APIService with its condition: an API of another server is not available.
+
+    Upstream: staging/src/k8s.io/kube-aggregator/pkg/registry/apiservice/strategy.go,
+    PrepareForCreate
+    """
+    service = (api_service.get("spec") or {}).get("service")
+    status, reason, message = _LOCAL_API if service is None else _REMOTE_API
+    condition = {
+        "lastTransitionTime": timestamp_text(now_ns),
+        "message": message,
+        "reason": reason,
+        "status": status,
+        "type": "Available",
+    }
+    return with_part(api_service, "status", {"conditions": [condition]})
+
+
+_LOCAL_API: Final = ("True", "Local", "Local APIServices are always available")
+_REMOTE_API: Final = (
+    "False", "NotForwarded", "this server forwards no requests to other servers"
+)  # fmt: skip
+
 _GENERAL: Final = Preparation()
 
 KIND_PREPARATIONS: Final[dict[tuple[str, str], Preparation]] = {
+    ("apiregistration.k8s.io", "APIService"): Preparation(create=_new_api_service),
     ("apiextensions.k8s.io", "CustomResourceDefinition"): Preparation(
         create=new_definition, update=changed_definition, update_status=definition_with_status
     ),

@@ -1,9 +1,15 @@
-"""Whoever configures a webhook is warned that none is called."""
+"""Whoever configures a webhook or the server of an API is warned that none is called."""
 
 from __future__ import annotations
 
+import pytest
+
 from podwright.api.admission import default_plugins
-from podwright.api.admission.uncalled_webhooks import NOT_CALLED, NOT_CONVERTED
+from podwright.api.admission.uncalled_webhooks import (
+    NOT_CALLED,
+    NOT_CONVERTED,
+    NOT_FORWARDED,
+)
 from podwright.api.endpoints import ApiServer, ServerOptions, bare_store
 from podwright.api.endpoints.tests.conftest import START_NS, Server
 
@@ -74,6 +80,34 @@ def test_a_definition_with_a_webhook_gets_a_warning():
     change = {"spec": {"conversion": {"strategy": "Webhook", "webhook": webhook}}}
     expected = [f'299 - "{NOT_CONVERTED}"']
     assert warnings(server, "PATCH", f"{DEFINITIONS}/trains.example.com", change) == expected
+
+
+@pytest.mark.parametrize(
+    ("service", "warning", "status", "reason"),
+    [
+        pytest.param(
+            {"name": "metrics-server", "namespace": "kube-system"},
+            [f'299 - "{NOT_FORWARDED}"'],
+            "False",
+            "NotForwarded",
+            id="another server",
+        ),
+        pytest.param(None, [], "True", "Local", id="this server"),
+    ],
+)
+def test_an_api_of_another_server_gets_a_warning(service, warning, status, reason):
+    server = server_of_users()
+    spec = {"group": "metrics.k8s.io", "version": "v1beta1", "service": service}
+    priorities = {"groupPriorityMinimum": 100, "versionPriority": 100}
+    body = {"metadata": {"name": "v1beta1.metrics.k8s.io"}, "spec": spec | priorities}
+    path = "/apis/apiregistration.k8s.io/v1/apiservices"
+    assert warnings(server, "POST", path, body) == warning
+    status_code, made = server.reply("GET", f"{path}/v1beta1.metrics.k8s.io")
+    assert status_code == 200
+    (condition,) = made["status"]["conditions"]
+    shown = [condition[name] for name in ("type", "status", "reason")]
+    assert shown == ["Available", status, reason]
+    assert made["spec"].get("service") == (service and service | {"port": 443})
 
 
 def test_the_server_of_the_recordings_does_not_warn():
