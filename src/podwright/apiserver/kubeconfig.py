@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,6 +38,18 @@ class TlsData(msgspec.Struct, frozen=True, kw_only=True):
     certificate: bytes = b""
     key: bytes = b""
     server_name: str = ""
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _Entries(msgspec.Struct, frozen=True):
+    """The names in a kubeconfig; kubectl writes null for an empty list."""
+
+    clusters: list[_Entry] | None = None
+    contexts: list[_Entry] | None = None
+    users: list[_Entry] | None = None
 
 
 def kubeconfig(server: str, token: str, tls: TlsData | None = None) -> dict[str, Any]:
@@ -79,7 +92,7 @@ def check_kubeconfig(path: Path) -> None:
         The file was written by something else, or cannot be read.
     """
     try:
-        is_foreign = path.exists() and not path.read_text(encoding="utf-8").startswith(_COMMENT)
+        is_foreign = path.exists() and not _is_own(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise _unwritable(path, error) from error
     if is_foreign:
@@ -87,6 +100,21 @@ def check_kubeconfig(path: Path) -> None:
             f"{path}: the file exists and was not written by podwright; name another one with"
             " --kubeconfig"
         )
+
+
+def _is_own(text: str) -> bool:
+    """Whether podwright wrote a kubeconfig, or kubectl changed one that podwright wrote.
+
+    kubectl drops the comment, for example when it sets the namespace of the context.
+    """
+    if text.startswith(_COMMENT):
+        return True
+    try:
+        found = msgspec.yaml.decode(text, type=_Entries)
+    except msgspec.MsgspecError:
+        return False
+    lists = (found.clusters, found.contexts, found.users)
+    return {each.name for entries in lists for each in entries or ()} == {CONTEXT}
 
 
 def write_kubeconfig(path: Path, document: dict[str, Any]) -> None:
@@ -98,15 +126,17 @@ def write_kubeconfig(path: Path, document: dict[str, Any]) -> None:
         The file was written by something else, or cannot be written.
     """
     check_kubeconfig(path)
+    partial = path.with_name(f".{path.name}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.partial")
         partial.unlink(missing_ok=True)
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(_COMMENT + yaml.safe_dump(document, sort_keys=False))
         partial.replace(path)
     except OSError as error:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
         raise _unwritable(path, error) from error
 
 

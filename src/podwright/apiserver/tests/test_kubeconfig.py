@@ -1,5 +1,6 @@
 """The kubeconfig of a cluster."""
 
+import resource
 import stat
 
 import pytest
@@ -26,7 +27,31 @@ def test_its_own_file_is_replaced(tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["config"]
 
 
-@pytest.mark.parametrize("content", [b"apiVersion: v1\n", b"", b"\xff\xfe"])
+def test_its_own_file_is_replaced_after_kubectl_has_changed_it(tmp_path):
+    path = tmp_path / "config"
+    document = kubeconfig("http://127.0.0.1:1", "first")
+    document["contexts"][0]["context"]["namespace"] = "team"
+    path.write_text(yaml.safe_dump(document))  # kubectl writes no comment
+    write_kubeconfig(path, kubeconfig("http://127.0.0.1:1", "second"))
+    assert "second" in path.read_text()
+
+
+OTHER_CONTEXT = kubeconfig("http://127.0.0.1:1", "token")
+OTHER_CONTEXT["contexts"].append({"name": "production", "context": {"cluster": "production"}})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"apiVersion: v1\n",
+        b"",
+        b"\xff\xfe",
+        b"a: [",
+        b"podwright\n",
+        b"clusters: null\ncontexts: null\nusers: null\n",
+        yaml.safe_dump(OTHER_CONTEXT).encode(),
+    ],
+)
 def test_another_file_is_not(tmp_path, content):
     path = tmp_path / "config"
     path.write_bytes(content)
@@ -39,3 +64,14 @@ def test_a_folder_that_cannot_be_made_is_an_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(KubeconfigError, match="cannot be written"):
         write_kubeconfig(tmp_path / "file" / "config", kubeconfig("http://127.0.0.1:1", "t"))
+
+
+def test_nothing_is_left_of_a_file_that_cannot_be_written(tmp_path):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16, hard))
+    try:
+        with pytest.raises(KubeconfigError, match="cannot be written: File too large"):
+            write_kubeconfig(tmp_path / "config", kubeconfig("http://127.0.0.1:1", "token"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert list(tmp_path.iterdir()) == []
