@@ -186,6 +186,35 @@ def test_no_module_is_dead() -> None:
     assert not dead, f"imported by no module: {dead}"
 
 
+def constants(path: Path) -> Iterator[str]:
+    """Yield the names that a module assigns at its top, other than those that Python reads."""
+    for node in tree_of(path).body:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if isinstance(node, ast.AnnAssign):
+            targets = [node.target]
+        for target in targets:
+            if isinstance(target, ast.Name) and not target.id.startswith("__"):
+                yield target.id
+
+
+def names_read(path: Path) -> Iterator[str]:
+    """Yield the names that a module loads, imports, or reads from another object."""
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.alias):
+            yield node.name
+
+
+def test_every_constant_is_read() -> None:
+    read = {name for path in sources() for name in names_read(path)}
+    unread = [f"{shown(path)}: {name}" for path in sources() for name in constants(path)
+              if name not in read]  # fmt: skip
+    assert not unread
+
+
 def test_every_room_has_content() -> None:
     empty = [
         shown(room)

@@ -55,8 +55,6 @@ others have their turn; each may exceed it by one step."""
 WORLD_PAUSE_NS: Final = 3_000_000
 """The default of `world_pause_ns`."""
 
-PAUSED_WAIT_SECONDS: Final = 3600.0
-
 WITHOUT_MAX: Final = 20
 """The most turns in a row without requests, while the world is late."""
 

@@ -22,9 +22,6 @@ from podwright.cel.values import DefaultMap, ErrorValue, OpaqueValue, Value, typ
 MAX_SELECTOR_COST: Final = 1_000_000
 """The cost at which the evaluation of a selector ends, and the estimate that is refused."""
 
-MAX_SELECTOR_LENGTH: Final = 10_240
-"""The most bytes of a selector that the API accepts."""
-
 _MAX_ENTRIES = 32
 _MAX_DOMAIN = 63
 _MAX_NAME = 32
@@ -257,7 +254,6 @@ def _attribute_value(name: str, attribute: Mapping[str, Value]) -> Value:
 
 __all__ = [
     "MAX_SELECTOR_COST",
-    "MAX_SELECTOR_LENGTH",
     "UNBOUNDED",
     "DeviceError",
     "DeviceResult",

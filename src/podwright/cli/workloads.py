@@ -14,8 +14,6 @@ from podwright.files import LoadedObjects
 from podwright.objects import Pod
 from podwright.schema import built_in
 
-_PODS_PER_LINE = 3
-
 
 def expand_workloads(loaded: LoadedObjects) -> Expansion:
     """Expand the workloads of some files into pods, and report how many pods that gives.

@@ -21,7 +21,6 @@ __all__ = [
     "ENDPOINT_SLICE",
     "HPA",
     "JOB",
-    "LEASE",
     "NAMESPACE",
     "NODE",
     "PDB",
@@ -68,7 +67,6 @@ HPA: Final[GroupKind] = ("autoscaling", "HorizontalPodAutoscaler")
 CRON_JOB: Final[GroupKind] = ("batch", "CronJob")
 JOB: Final[GroupKind] = ("batch", "Job")
 CSR: Final[GroupKind] = ("certificates.k8s.io", "CertificateSigningRequest")
-LEASE: Final[GroupKind] = ("coordination.k8s.io", "Lease")
 ENDPOINT_SLICE: Final[GroupKind] = ("discovery.k8s.io", "EndpointSlice")
 PDB: Final[GroupKind] = ("policy", "PodDisruptionBudget")
 CLUSTER_ROLE: Final[GroupKind] = ("rbac.authorization.k8s.io", "ClusterRole")

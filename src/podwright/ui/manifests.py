@@ -11,8 +11,6 @@ import yaml
 from podwright.objects import YamlError, read_yaml, yaml_line_of
 from podwright.ui.server_requests import Cause
 
-NAME_LENGTH_MAX: Final = 253
-
 
 class Document(msgspec.Struct, frozen=True):
     """A document of a text.

@@ -22,7 +22,6 @@ JSON: Final = "application/json"
 YAML: Final = "application/yaml"
 PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
 MEDIA_TYPES: Final = (JSON, YAML, PROTOBUF)
-CUSTOM_MEDIA_TYPES: Final = (JSON, YAML)
 _STREAMS: Final = (
     "application/json;stream=watch",
     "application/vnd.kubernetes.protobuf;stream=watch",

@@ -9,7 +9,7 @@ pkg/apis/apiextensions/validation/validation.go
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -36,8 +36,6 @@ _COLUMN_FORMATS: Final = (
 )  # fmt: skip
 _REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 _WARNING_MAX: Final = 256
-
-ValidatePart = Callable[[FieldErrors, Any, str], None]
 
 
 def validate_definition(errors: FieldErrors, definition: Document) -> None:

@@ -20,7 +20,6 @@ from podwright.stages.kubelet.pod_records import ProbeRecord
 from podwright.stages.kubelet.programs import command_run
 
 ProbeType: TypeAlias = Literal["startup", "readiness", "liveness"]
-PROBE_TYPES: Final[tuple[ProbeType, ...]] = ("startup", "readiness", "liveness")
 FIELDS: Final = {
     "startup": "startupProbe",
     "readiness": "readinessProbe",

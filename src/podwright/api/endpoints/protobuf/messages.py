@@ -72,7 +72,6 @@ _UNIONS: Final = {
 }
 """The fields of a JSON schema that are a schema or something else."""
 
-Span: TypeAlias = tuple[int, int]
 ReadMessage: TypeAlias = Callable[[bytes, int, int, int, Any], Any]
 """Returns the value of a message: from the data, its start, its end, its depth, and the value so
 far, which is None for the first occurrence."""

@@ -125,23 +125,22 @@ def skip(data: bytes, index: int, end: int, wire_type: int) -> int:
     """
     depth = 0
     while True:
-        match wire_type:
-            case 0:
-                _, index = varint(data, index, end)
-            case 1:
-                index += 8
-            case 2:
-                _, index = length_delimited(data, index, end)
-            case 3:
-                depth += 1
-            case 4:
-                if not depth:
-                    raise WireError("proto: unexpected end of group")
-                depth -= 1
-            case 5:
-                index += 4
-            case _:
-                raise WireError(f"proto: illegal wireType {wire_type}")
+        if wire_type == VARINT:
+            _, index = varint(data, index, end)
+        elif wire_type == FIXED64:
+            index += 8
+        elif wire_type == LENGTH:
+            _, index = length_delimited(data, index, end)
+        elif wire_type == START_GROUP:
+            depth += 1
+        elif wire_type == END_GROUP:
+            if not depth:
+                raise WireError("proto: unexpected end of group")
+            depth -= 1
+        elif wire_type == FIXED32:
+            index += 4
+        else:
+            raise WireError(f"proto: illegal wireType {wire_type}")
         if index > end:
             raise cut_off()
         if not depth:
