@@ -17,13 +17,12 @@ import re
 import sys
 import time
 from collections import defaultdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from tests.conformance.comparison import compare
-from tests.conformance.marks import Marks, without_owners
+from tests.conformance.marks import Marks, present_days, without_owners
 from tests.conformance.recordings import Exchange, Results, read_recording
 from tests.conformance.replay import RECORDINGS, Compared, replay, request_of
 from tests.conformance.variations import Pool, Variations
@@ -48,7 +47,7 @@ class Recorder:
 
     def __init__(self, port: int, variations: Variations, count: int) -> None:
         self._connection = Connection(port)
-        self._marks = Marks(datetime.now(UTC).strftime("%Y-%m-%d"))
+        self._marks = Marks(*present_days())
         self._results = Results()
         self._variations = variations
         self._count = count

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 _UID = re.compile(
@@ -27,17 +28,24 @@ _SMALL_VERSIONS_MAX = 20
 """Numbers up to this one in messages are never taken for a resource version."""
 
 
+def present_days() -> list[str]:
+    """Return today's date and the next one, since a comparison may pass midnight."""
+    now = datetime.now(UTC)
+    return [each.strftime("%Y-%m-%d") for each in (now, now + timedelta(days=1))]
+
+
 class Marks:
     """Puts marks into the responses of one server.
 
     Parameters
     ----------
-    today : str
-        The date of the server's clock, as in timestamps: times of other days stay.
+    days : str
+        The dates of the server's clock, as in timestamps: times of other days stay.
     """
 
-    def __init__(self, today: str) -> None:
-        self._time = re.compile(re.escape(today) + r"T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
+    def __init__(self, *days: str) -> None:
+        dates = "|".join(map(re.escape, days))
+        self._time = re.compile(rf"(?:{dates})" + r"T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
         self._versions: set[str] = set()
 
     def marked(self, body: Any, sent: str) -> Any:

@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
@@ -121,7 +120,6 @@ def test_a_destination_follows_its_source(clusters, tmp_path):
     assert writes == []
 
     # The same after a restart: `old` stays deleted, what is new is created.
-    time.sleep(1.1)  # creation times are whole seconds
     assert send(source, "POST", PODS, new_pod("later"))[0] == 201
     with syncing(tmp_path, "--server", source, "--to", target) as (out, err):
         until(lambda: send(target, "GET", f"{PODS}/later")[0] == 200)

@@ -17,6 +17,8 @@ from tests.waiting import until
 
 ADDRESS = re.compile(r"at (http\S+)\. ")
 START_SECONDS_MAX = 120
+KUBECTL_SECONDS_MAX = 600
+"""More than any wait of kubectl itself; a thousand pods take it a while on a busy computer."""
 
 
 @contextmanager
@@ -161,7 +163,7 @@ def kubectl(
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=KUBECTL_SECONDS_MAX,
         check=False,
     )
 

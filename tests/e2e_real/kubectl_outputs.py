@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 SESSION = "kubectl_session.txt"
 PODS_SESSION = "kubectl_pods_session.txt"
 MORE_SESSION = "kubectl_more_session.txt"
-_SECONDS_MAX = 30
+_SECONDS_MAX = 120
 _VARYING = (
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "<uid>"),
     (re.compile(r"https?://127\.0\.0\.1:\d+"), "<address>"),

@@ -69,10 +69,7 @@ def run_load(kubeconfig: Path) -> Outcome:
     _apply(kubeconfig, nodes())
     # If nodes become ready while the load is scheduled, the first one can get the pods `single` and
     # `store-0`. The Deployment's spread then leaves its last pod no node, on either control plane.
-    until(
-        lambda: all(map(_is_open, items(kubeconfig, "nodes"))),
-        describe=lambda: [each for each in items(kubeconfig, "nodes") if not _is_open(each)],
-    )
+    wait_for_nodes(kubeconfig)
     _apply(kubeconfig, LOADS.read_text())
 
     def outcome() -> Outcome | None:
@@ -82,6 +79,14 @@ def run_load(kubeconfig: Path) -> Outcome:
     steady = until_steady(outcome, describe=lambda: _outcome(kubeconfig))
     assert steady is not None
     return steady
+
+
+def wait_for_nodes(kubeconfig: Path) -> None:
+    """Wait until all nodes are ready, and the controller of their lifecycle has seen it."""
+    until(
+        lambda: all(map(_is_ready, items(kubeconfig, "nodes"))),
+        describe=lambda: [each for each in items(kubeconfig, "nodes") if not _is_ready(each)],
+    )
 
 
 def overcommitted(kubeconfig: Path) -> list[str]:
@@ -109,9 +114,10 @@ def _apply(kubeconfig: Path, manifest: str) -> None:
     assert created.returncode == 0, created.stderr
 
 
-def _is_open(node: dict[str, Any]) -> bool:
+def _is_ready(node: dict[str, Any]) -> bool:
     conditions = {each["type"]: each["status"] for each in node["status"].get("conditions", ())}
-    return conditions.get("Ready") == "True" and not node["spec"].get("taints")
+    taints = [each["key"] for each in node["spec"].get("taints", ())]
+    return conditions.get("Ready") == "True" and "node.kubernetes.io/not-ready" not in taints
 
 
 def _outcome(kubeconfig: Path) -> Outcome:

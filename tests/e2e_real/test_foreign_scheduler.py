@@ -10,7 +10,7 @@ import pytest
 import yaml
 from tests.e2e.command_line import run
 from tests.e2e_real.cluster_processes import embedded, kubectl, scheduler
-from tests.e2e_real.loads import items
+from tests.e2e_real.loads import items, wait_for_nodes
 from tests.e2e_real.mixed_pods import nodes_manifest, pods_manifest, urgent_pods_manifest
 from tests.waiting import until_steady
 
@@ -27,6 +27,8 @@ def schedule(
     record = folder / "record.jsonl"
     with embedded(folder, "--no-scheduler", "--record", str(record)) as kubeconfig:
         create(kubeconfig, nodes_manifest(node_count))
+        # A node that becomes ready later is empty when the others are full.
+        wait_for_nodes(kubeconfig)
         config = None
         if weights is not None:
             config = folder / "scheduler.yaml"

@@ -67,8 +67,8 @@ def test_kube_controller_manager_runs_the_workloads(tmp_path):
             result = kubectl(kubeconfig, *command.split())
             assert result.returncode == 0, result.stderr
         for wait in (
-            "rollout status deployment/web --timeout=60s",
-            "wait job/once --for=condition=Complete --timeout=60s",
+            "rollout status deployment/web --timeout=180s",
+            "wait job/once --for=condition=Complete --timeout=180s",
         ):
             result = kubectl(kubeconfig, *wait.split())
             assert result.returncode == 0, result.stdout + result.stderr
@@ -76,5 +76,5 @@ def test_kube_controller_manager_runs_the_workloads(tmp_path):
         # The garbage collector follows owner references; the namespace controller empties.
         kubectl(kubeconfig, "delete", "deployment", "web")
         until(lambda: not items(kubeconfig, "pods", "-l", "app=web"))
-        deleted = kubectl(kubeconfig, "delete", "namespace", "team", "--timeout=60s")
+        deleted = kubectl(kubeconfig, "delete", "namespace", "team", "--timeout=180s")
         assert deleted.returncode == 0, deleted.stderr

@@ -15,7 +15,7 @@ import ssl
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -31,6 +31,8 @@ sched-token,system:kube-scheduler,
 """
 _START_SECONDS_MAX = 120
 _STOP_SECONDS_MAX = 20
+_STARTS_MAX = 3
+_TAKEN = "address already in use"
 
 
 class FailedStartError(Exception):
@@ -76,6 +78,19 @@ class ControlPlane:
         FailedStartError
         AbsentBinaryError
         """
+        for starts_left in reversed(range(_STARTS_MAX)):
+            try:
+                self._start(flags, port, has_service_accounts=has_service_accounts)
+            except FailedStartError as error:
+                # Another process may get a port before the component listens on it.
+                if _TAKEN not in str(error) or not starts_left:
+                    raise
+                self.stop()
+                shutil.rmtree(self.folder / "etcd-data", ignore_errors=True)
+            else:
+                return
+
+    def _start(self, flags: Sequence[str], port: int, *, has_service_accounts: bool) -> None:
         client, peer = _free_port(), _free_port()
         self.port = port or _free_port()
         etcd = self._etcd = f"http://127.0.0.1:{client}"

@@ -16,14 +16,13 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
 import yaml
 from tests.conformance.comparison import Difference, compare
-from tests.conformance.marks import Marks
+from tests.conformance.marks import Marks, present_days
 from tests.conformance.replay import DirectServer, parsed
 from tests.real_parts.control_plane import running
 from tests.real_parts.requests.mistakes import changed
@@ -127,7 +126,7 @@ class Pair:
         """Send steps to both on a fresh namespace; yield what differs in each answer."""
         self._runs += 1
         namespace = f"s{self._runs:05d}"
-        marks = Marks(datetime.now(UTC).strftime("%Y-%m-%d"))
+        marks = Marks(*present_days())
         real: dict[str, Answer] = {}
         own: dict[str, Answer] = {}
         paths = []
