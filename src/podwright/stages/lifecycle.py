@@ -15,7 +15,8 @@ resulting changes to the machine, which schedules the next stage.
 - Draws depend on the seed, the object (kind, name, uid) and its schedule count, not on other
   objects. Adding a pod does not change the delays of others.
 - No stage applies to a pod before it is bound to a node.
-- A stage that is due on a node whose kubelet is down (`NodeDown`) is deferred to `NodeUp`.
+- A stage that is due on a node whose kubelet is down (`NodeDown`) is deferred to `NodeUp`; a sync
+  by the kubelet of a node that does not exist, until the node is added.
 - After a stage has removed an object, later changes of that object, such as the deletion
   timestamp that the removal sets, do not remove it again.
 - More than `PLAYS_AT_ONCE_MAX` stages of one object at one time are a loop: `StageError`.
@@ -78,6 +79,7 @@ PLAYS_AT_ONCE_MAX = 100
 """The most stages of one object that may be played at one time."""
 
 _LAST_STAGES_MAX = 5
+_NODE = ("", "Node")
 
 ObjectRef: TypeAlias = tuple[str, str, NamespacedName]
 """Group, kind and key of an object."""
@@ -134,7 +136,7 @@ class Lifecycle:
         self._report_failure = report_failure
         by_kind: dict[GroupKind, list[Stage]] = {}
         if reader is not None:
-            by_kind = {("", "Pod"): [], ("", "Node"): []}
+            by_kind = {("", "Pod"): [], _NODE: []}
             stages = stages_beside_kubelet(stages)
         for stage in default_stages() if stages is None else stages:
             by_kind.setdefault((stage.group, stage.kind), []).append(stage)
@@ -328,6 +330,9 @@ class Lifecycle:
         ):
             return []
         scheduled = entry.scheduled
+        if scheduled.stage == KUBELET and _node_of(entry.obj) not in self._kinds[_NODE].objects:
+            # A node that does not exist, or no longer, has no kubelet until it is added.
+            self._down.setdefault(_node_of(entry.obj), {})
         if self._down and (node := _node_of(entry.obj)) in self._down:
             held = self._down[node]
             if held is not None:

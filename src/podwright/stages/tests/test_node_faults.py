@@ -10,6 +10,7 @@ from podwright.objects import with_fields
 from podwright.stages import Lifecycle, StageDue
 from podwright.stages.pod_annotations import RUN_DELAY
 from podwright.stages.tests.lifecycle_driver import NOW, SECOND, LifecycleDriver, a_node, a_pod, at
+from podwright.store import ObjectStore
 
 
 def node_down_at(driver: LifecycleDriver, seconds: int) -> None:
@@ -34,6 +35,33 @@ def test_stages_due_on_a_down_node_are_played_when_it_is_up():
     driver.run(200)
     ends = [(when, key) for when, stage, key in driver.story if stage == "pod-exit"]
     assert ends[1:] == [(50, "default/short"), (100, "default/long")]
+
+
+def test_a_kubelet_runs_no_pod_before_its_node_exists():
+    driver = LifecycleDriver(Lifecycle(reader=ObjectStore()))
+    pod = a_pod()
+    driver.put(pod)
+    driver.run(100)
+    assert driver.objects["default/web"] is pod
+    driver.put(a_node())
+    driver.run(200)
+    assert driver.status("default/web")["phase"] == "Running"
+
+
+def test_a_kubelet_removes_no_pod_after_its_node_is_gone():
+    driver = LifecycleDriver(Lifecycle(reader=ObjectStore()))
+    node = a_node()
+    driver.put(node)
+    driver.put(a_pod())
+    driver.run(100)
+    driver.delete(node)
+    deleted = {"deletion_timestamp": at(100), "deletion_grace_period_seconds": 30}
+    driver.put(with_fields(driver.objects["default/web"], "metadata", **deleted))
+    driver.run(500)
+    assert "default/web" in driver.objects
+    driver.put(a_node(metadata={"uid": "another"}))
+    driver.run(600)
+    assert "default/web" not in driver.objects
 
 
 def test_a_deleted_pod_stays_on_a_down_node():

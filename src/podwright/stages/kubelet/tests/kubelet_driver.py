@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from podwright.machine import ObjectPut
 from podwright.objects import KubernetesObject
 from podwright.schema import decode
 from podwright.stages import Lifecycle, Stage
 from podwright.stages.annotation_stages import stages_beside_kubelet
-from podwright.stages.tests.lifecycle_driver import LifecycleDriver, a_pod
+from podwright.stages.tests.lifecycle_driver import LifecycleDriver, a_node, a_pod
 from podwright.store import GroupKind
 
 NEVER = {"restartPolicy": "Never"}
@@ -46,6 +47,10 @@ class KubeletDriver(LifecycleDriver):
             every, reader=self.cluster, has_heartbeats=True, report_failure=report_failure
         )
         super().__init__(life)
+        for name in ("n1", "n2"):
+            # A test that puts its own node replaces this one; its stages and lease do not run.
+            node = a_node(name, metadata={"uid": f"uid-of-the-driver-{name}"})
+            life.handle(ObjectPut(node), self.heap.now_ns)
 
     def edit(self, key: str = "default/web", **metadata: Any) -> None:
         """Change the metadata of a pod, as the API does for a deletion."""
