@@ -114,7 +114,7 @@ def is_running(found):
     return found["status"]["phase"] == "Running"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_it_schedules_and_stops_cleanly(tmp_path, number):
     with up(tmp_path, "--nodes", "2") as cluster:
         assert cluster.send("POST", PODS, pod("web"))[0] == 201
@@ -122,6 +122,18 @@ def test_it_schedules_and_stops_cleanly(tmp_path, number):
         assert cluster.end(number) == 0
         assert cluster.text().splitlines()[-1] == "stopped"
         assert "Traceback" not in cluster.text()
+
+
+def test_it_outlives_its_terminal_where_nohup_starts_it(tmp_path):
+    former = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does; processes inherit it
+    try:
+        with up(tmp_path) as cluster:
+            state = Path(f"/proc/{cluster.process.pid}/status").read_text()
+            ignored = re.findall(r"^SigIgn:\s+(\w+)$", state, re.MULTILINE)[0]
+            assert int(ignored, 16) >> (signal.SIGHUP - 1) & 1
+            assert cluster.end() == 0
+    finally:
+        signal.signal(signal.SIGHUP, former)
 
 
 def test_the_time_is_the_real_time_however_long_the_start_took(tmp_path):

@@ -189,7 +189,10 @@ async def _serve(
 ) -> None:
     turns = make_turns()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    stopping = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # as with nohup
+        stopping.append(signal.SIGHUP)
+    for number in stopping:
         loop.add_signal_handler(number, turns.stop)
     scheduler = parts.scheduler(turns)
     application: Any = Application(
