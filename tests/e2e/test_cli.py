@@ -97,6 +97,14 @@ def examples() -> list[str]:
     return list(dict.fromkeys(lines))
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_reference_has_each_command(command):
+    reference = (ROOT / "docs/reference/cli.md").read_text()
+    # The completion script has no options of its own, and is among what all commands share.
+    form = r"`podwright completion " if command == "completion" else rf"^## podwright {command}\b"
+    assert re.search(form, reference, re.MULTILINE)
+
+
 def ends_by_itself(line: str) -> bool:
     """Whether a command ends and needs no cluster; other modules run the others."""
     needs_cluster = ("clock", "debug", "import", "page", "record", "replay", "scheduler", "sync")
