@@ -1,7 +1,7 @@
 """Plans for the claims of devices: selectors, constraints and tolerations to change.
 
 The spec of a claim cannot be changed, so the plans name the template that the claim was made of,
-or say that the claim has to be created anew.
+or say that the claim has to be created again.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class DeviceFixes:
             yield tuple(edits)
 
     def of_selectors(self, *, has_failed: bool) -> Iterator[Plan]:
-        """Yield plans for selectors, whatever node is asked.
+        """Yield plans for selectors; they do not depend on the node.
 
         Parameters
         ----------

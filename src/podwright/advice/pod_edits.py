@@ -305,7 +305,7 @@ def _container_reduced(pod: Pod, field: str, index: int, resource: str, over: in
     amount = quantity_text(resource, max(_amount(container, resource) - over, 0))
     resources = container.resources
     limits = resources.limits
-    # Upstream's validation wants equal requests and limits of extended resources.
+    # Upstream's validation requires equal requests and limits of extended resources.
     if resource in limits and resource not in ("cpu", "memory", "ephemeral-storage"):
         limits = limits | {resource: amount}
     resources = msgspec.structs.replace(
@@ -340,7 +340,7 @@ def _with_port(pod: Pod, port: int, other: int) -> Pod:
                     else msgspec.structs.replace(
                         each,
                         host_port=other,
-                        # Upstream's validation wants equal ports of containers on the host network.
+                        # Upstream's validation requires both ports to be equal on the host network.
                         container_port=other if host_network else each.container_port,
                     )
                     for each in container.ports

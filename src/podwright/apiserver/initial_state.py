@@ -44,7 +44,7 @@ class InitialState:
         ]
 
     def restore(self, cluster: Cluster) -> None:
-        """Put back the objects, remove all others, and start the schedulers anew.
+        """Put back the objects, remove all others, and restart the schedulers.
 
         Objects that are put back keep their uids; clients see the changes as others.
         """

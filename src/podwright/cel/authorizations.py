@@ -23,7 +23,7 @@ _LONGEST_SUBDOMAIN = 253
 
 
 class Access(msgspec.Struct, frozen=True):
-    """What an expression asks about.
+    """The request that an expression checks.
 
     Attributes
     ----------

@@ -166,9 +166,7 @@ def up(  # noqa: PLR0913 - the options of the command
     ] = None,
     reload: Annotated[
         bool,
-        typer.Option(
-            "--reload", help="Load the files of --plugin anew when they change, and go on."
-        ),
+        typer.Option("--reload", help="Reload the files of --plugin when they change."),
     ] = False,
     breakpoints: Annotated[
         list[str] | None,

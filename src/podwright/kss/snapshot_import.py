@@ -26,7 +26,7 @@ _APPLY: Final = (("fieldManager", FIELD_MANAGER), ("force", "true"))
 _NAMESPACES, _VOLUMES, _CLAIMS = "namespaces", "pvs", "pvcs"
 
 _SET_BY_SERVER: Final = ("uid", "resourceVersion", "managedFields", "selfLink")
-"""Fields of metadata that an imported object gets anew."""
+"""Fields of metadata that an imported object gets again."""
 
 
 class UndecodableSnapshot(PodwrightError):  # noqa: N818 - named for what it is

@@ -326,7 +326,7 @@ def _ordered(
     merged : list
         The items.
     patch_order : list
-        Items, or objects with their keys, in the order that the patch wants.
+        Items, or objects with their keys, in the order of the patch.
     live_order : list
         The stored items.
     key : str

@@ -1,7 +1,7 @@
 """What is copied of resource claims: their devices belong to pods, which may be left out or move.
 
 A claim that was made for one pod, from a template or for extended resources, goes with that pod: a
-destination makes it anew. Devices stay allocated for the pods that keep their nodes: such a pod
+destination creates it again. Devices stay allocated for the pods that keep their nodes: such a pod
 names the copies of the claims that were made from its templates, and owns that of its extended
 resources.
 
@@ -62,7 +62,7 @@ def is_of_extended_resources(annotations: Mapping[str, str] | None) -> bool:
 
 
 def is_made_for_pod(claim: Document) -> bool:
-    """Return whether a claim was made for one pod, whose controller or scheduler makes it anew."""
+    """Return whether a claim was made for one pod; its controller or scheduler creates such."""
     metadata = claim["metadata"]
     return pod_of(claim) is not None and not _MADE_FOR_PODS.isdisjoint(
         metadata.get("annotations") or ()

@@ -11,7 +11,7 @@ The rules, each with a switch in `SyncPolicies`:
   restart: a pod that was created at the source before the last sync ended, and is absent, was
   deleted here.
 - Nodes are mirrored with their status, pods without it.
-- Resource claims that were made for one pod are not mirrored: the destination makes them anew.
+- Resource claims that were made for one pod are not mirrored: the destination creates them again.
   Claims have no devices, unless a pod that uses them keeps its node: then they keep theirs. One
   that a template made for such a pod is created before it, and it names that claim; one for its
   extended resources follows it.

@@ -23,7 +23,7 @@ PICTURES: Final = Path(__file__).parent / "pictures"
 
 
 class _Pictures(StaticFiles):
-    """The modules of the elements; a browser asks each time whether they have changed."""
+    """The modules of the elements; a browser checks each time whether they have changed."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         """Return a file."""

@@ -79,13 +79,13 @@ def _user_of(spec: Document) -> User:
 
 def _access_of(user: User, spec: Document) -> tuple[Access, list[str]]:
     """Return the access of a review, and what is wrong with its selectors."""
-    wanted = spec.get("resourceAttributes")
-    if wanted is None:
+    attributes = spec.get("resourceAttributes")
+    if attributes is None:
         other = spec.get("nonResourceAttributes") or {}
         path, verb = other.get("path") or "", other.get("verb") or ""
         return Access(user=user, verb=verb, is_resource=False, path=path), []
-    fields, field_error = _fields(wanted.get("fieldSelector") or {})
-    label_error = _label_error(wanted.get("labelSelector") or {})
+    fields, field_error = _fields(attributes.get("fieldSelector") or {})
+    label_error = _label_error(attributes.get("labelSelector") or {})
     errors = [
         f"spec.resourceAttributes.{name} {error} due to parse error"
         for name, error in (("fieldSelector", field_error), ("labelSelector", label_error))
@@ -93,13 +93,13 @@ def _access_of(user: User, spec: Document) -> tuple[Access, list[str]]:
     ]
     access = Access(
         user=user,
-        verb=wanted.get("verb") or "",
-        group=wanted.get("group") or "",
-        version=wanted.get("version") or "*",
-        resource=wanted.get("resource") or "",
-        subresource=wanted.get("subresource") or "",
-        namespace=wanted.get("namespace") or "",
-        name=wanted.get("name") or "",
+        verb=attributes.get("verb") or "",
+        group=attributes.get("group") or "",
+        version=attributes.get("version") or "*",
+        resource=attributes.get("resource") or "",
+        subresource=attributes.get("subresource") or "",
+        namespace=attributes.get("namespace") or "",
+        name=attributes.get("name") or "",
         fields=fields,
     )
     return access, errors
@@ -113,13 +113,13 @@ def _fields(selector: Document) -> tuple[FieldSelector, str]:
         except SelectorError:
             return FieldSelector(), "ignored"
     found: list[FieldRequirement] = []
-    wanted: list[Document] = selector.get("requirements") or []
-    for each in wanted:
+    requirements: list[Document] = selector.get("requirements") or []
+    for each in requirements:
         values: list[str] = each.get("values") or []
         if each.get("operator") in ("In", "NotIn") and len(values) == 1:
             is_negated = each["operator"] == "NotIn"
             found.append(FieldRequirement(each.get("key") or "", values[0], is_negated))
-    return FieldSelector(tuple(found)), _extent(len(found), len(wanted))
+    return FieldSelector(tuple(found)), _extent(len(found), len(requirements))
 
 
 def _label_error(selector: Document) -> str:
@@ -129,13 +129,13 @@ def _label_error(selector: Document) -> str:
         except SelectorError:
             return "ignored"
         return ""
-    wanted = selector.get("requirements") or ()
-    known = [each for each in wanted if each.get("operator") in _LABEL_OPERATORS]
-    return _extent(len(known), len(wanted))
+    requirements = selector.get("requirements") or ()
+    known = [each for each in requirements if each.get("operator") in _LABEL_OPERATORS]
+    return _extent(len(known), len(requirements))
 
 
-def _extent(known: int, wanted: int) -> str:
-    if known == wanted:
+def _extent(known: int, total: int) -> str:
+    if known == total:
         return ""
     return "partially ignored" if known else "ignored"
 

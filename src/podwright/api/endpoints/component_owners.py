@@ -84,7 +84,7 @@ class ComponentOwners:
         """Return the entries of an object that is updated; see `FieldOwners`."""
         entries = _entries_of(old.raw)
         if not entries:
-            return entries  # nobody has applied it
+            return entries  # no manager has applied it
         resource = self._resource(kind_of(old))
         if resource is None:
             return entries

@@ -99,7 +99,7 @@ class ServiceAllocations:
         parsed = ip_address(address)
         if isinstance(parsed, IPv4Address) and parsed in SERVICE_NETWORK:
             return ""
-        if is_dry_run:  # Upstream asks the allocator, which only knows its range then.
+        if is_dry_run:  # Upstream calls the allocator, which only knows its range then.
             return (
                 f"the provided IP ({address}) is not in the valid range. The range of valid IPs is"
                 f" {SERVICE_NETWORK}"

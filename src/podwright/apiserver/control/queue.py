@@ -1,4 +1,4 @@
-"""The scheduling queue: which pods wait where, why, until when, and moves by hand."""
+"""The scheduling queue: which pods wait where, why, until when, and manual moves."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class WaitingPod(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class QueueMove(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What became of a pod that was moved by hand.
+    """The result of a manual move of a pod.
 
     Attributes
     ----------

@@ -96,7 +96,7 @@ class Access(msgspec.Struct, frozen=True):
 
 
 async def load_access(address: ClusterAddress) -> Access:
-    """Load the access to a cluster; exec plugins run, and token files are read anew.
+    """Load the access to a cluster; exec plugins run, and token files are read again.
 
     Raises
     ------

@@ -3,7 +3,7 @@
 The annotations of a ResourceSlice say what its driver does: with `podwright.dev/binding-delay`, it
 sets the binding conditions of a device in the status of the claim so long after the allocation;
 with `podwright.dev/binding-failure`, it sets the first binding failure condition, with this message
-and at once. Conditions of other slices are set by drivers outside, or by hand.
+and at once. Conditions of other slices are set by other drivers, or manually.
 
 A failure is not delayed, so that a simulation notices that retries make no progress.
 

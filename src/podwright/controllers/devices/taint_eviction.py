@@ -303,7 +303,10 @@ class DeviceTaintEvictionController:
         return [UpdateObject(updated, "status", self.name)]
 
     def _count(self, rule: DeviceTaintRule, now_ns: int) -> EvictionCount:
-        """Count what a rule selects, and whom it evicts; as if it did if it has no effect."""
+        """Count the devices that a rule selects, and the pods that it evicts.
+
+        A rule without an effect is counted as if it evicted.
+        """
         evicted_count = self._evicted.get(rule.uid, 0)
         effect = rule.spec.taint.effect
         if effect not in (_NO_EXECUTE, "None"):

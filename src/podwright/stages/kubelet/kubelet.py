@@ -10,7 +10,7 @@ sync that finds nothing new writes nothing.
 A record is kept for each pod. It is lost when a server ends, and read from the status of the pod
 then: back-offs begin again, and a container that would have ended by itself keeps running.
 
-A pod whose phase was set to Succeeded or Failed by somebody else is finished.
+A pod whose phase was set to Succeeded or Failed by another client is finished.
 """
 
 from __future__ import annotations

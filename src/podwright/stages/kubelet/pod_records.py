@@ -233,7 +233,7 @@ def container_id(uid: str, name: str, restart_count: int) -> str:
 
 
 def record_of(pod: Document, now_ns: int) -> PodRecord:
-    """Return the record of a pod, as far as its status tells it."""
+    """Return the record of a pod, as far as its status contains it."""
     metadata, spec = pod["metadata"], pod.get("spec") or {}
     status = pod.get("status") or {}
     record = PodRecord(

@@ -1,7 +1,7 @@
 """Documents as messages of the API, and in the envelope.
 
-Replies are protobuf only where a client tells the difference: lists of metadata, whose items have
-a kind in JSON and none in protobuf.
+Replies are protobuf only where it makes a difference to clients: lists of metadata, whose items
+have a kind in JSON and none in protobuf.
 
 Upstream: staging/src/k8s.io/apimachinery/pkg/runtime/serializer/protobuf/protobuf.go, Encode
 """
