@@ -52,11 +52,11 @@ def test_a_struct_of_arguments_can_be_resolved():
     assert msgspec.convert({"zones": ["a"]}, plugin.Args).zones == ("a",)
 
 
-def test_a_file_may_import_its_neighbours(tmp_path):
-    (tmp_path / "neighbour_of_mine.py").write_text("NAME = 'Named'\n")
+def test_a_file_may_import_its_neighbors(tmp_path):
+    (tmp_path / "neighbor_of_mine.py").write_text("NAME = 'Named'\n")
     text = """
         import podwright as pw
-        from neighbour_of_mine import NAME
+        from neighbor_of_mine import NAME
 
         class Mine(pw.Plugin):
             name = NAME
