@@ -226,7 +226,7 @@ class Matches:
         )
 
     def choose(self, claim: PersistentVolumeClaim, class_volumes: ClassVolumes) -> Mask:
-        """Choose the volume of the next claim on each row; return which rows have one.
+        """Choose the volume of the next claim on each row; return which rows have one: (k,) bool.
 
         A volume that was chosen for an earlier claim on a row is not chosen again.
         """

@@ -81,7 +81,7 @@ def node_terms_mask(
     *,
     with_fields: bool = True,
 ) -> Mask:
-    """Return which nodes any term of a compiled node selector matches."""
+    """Return which nodes any term of a compiled node selector matches; see `node_selector_mask`."""
     mask: Mask | None = None
     for term in terms.terms:
         found = node_term_mask(term, nodes, rows, with_fields=with_fields)
@@ -96,7 +96,7 @@ def node_term_mask(
     *,
     with_fields: bool = True,
 ) -> Mask:
-    """Return which nodes one compiled term matches."""
+    """Return which nodes one compiled term matches; see `node_selector_mask`."""
     if term.errors:
         return _filled(nodes, rows, value=False)
     mask = labels_mask(term.labels, nodes, rows)
@@ -107,7 +107,7 @@ def node_term_mask(
 
 
 def labels_mask(selector: Selector, nodes: NodeColumns, rows: I32Array | None = None) -> Mask:
-    """Return which nodes have labels that a label selector matches."""
+    """Return which nodes have labels that a label selector matches; see `node_selector_mask`."""
     if selector.is_nothing:
         return _filled(nodes, rows, value=False)
     mask: Mask | None = None
@@ -120,7 +120,7 @@ def labels_mask(selector: Selector, nodes: NodeColumns, rows: I32Array | None = 
 def value_mask(
     key: str, values: tuple[str, ...], nodes: NodeColumns, rows: I32Array | None = None
 ) -> Mask:
-    """Return which nodes have one of `values` in label `key`."""
+    """Return which nodes have one of `values` in label `key`; see `node_selector_mask`."""
     ids = nodes.label_ids(key)
     return any_of(ids if rows is None else ids[rows], values, nodes)
 
@@ -149,7 +149,7 @@ def _labels_match(requirement: Requirement, nodes: NodeColumns, rows: I32Array |
 
 
 def any_of(ids: I32Array, values: Collection[str], nodes: NodeColumns) -> Mask:
-    """Return where value ids, as in `NodeColumns.label_ids`, are ids of any of `values`."""
+    """Return where value ids, as in `NodeColumns.label_ids`, are ids of any of `values`: bool."""
     find = nodes.label_values.find
     value_ids = [number for number in map(find, values) if number >= 0]
     if len(value_ids) == 1:

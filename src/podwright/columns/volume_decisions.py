@@ -84,7 +84,7 @@ class Decisions:
         yield from self._provisions
 
     def match(self, claim: PersistentVolumeClaim, storage: StorageIndex) -> Mask:
-        """Choose a volume for the next claim; return which rows have one."""
+        """Choose a volume for the next claim; return which rows have one: (k,) bool."""
         self._matched.append(claim)
         return self._matches.choose(claim, storage.class_volumes(class_of(claim)))
 

@@ -111,6 +111,18 @@ class GroupedTotals:
         """Update the local totals; return False if a slot no longer belongs to a group.
 
         Then the totals are up to date, and nothing else is.
+
+        Parameters
+        ----------
+        slots : (k,) int32
+            The changed slots.
+        new_totals : (k,) int32
+            Their local totals.
+
+        Raises
+        ------
+        PluginFailure
+            If the plugin fails.
         """
         new_groups = self._scratch.groups
         try:

@@ -127,7 +127,7 @@ class NominatedCheck:
             yield Rejection(status, len(slots))
 
     def without_rejected(self, slots: I32Array) -> I32Array:
-        """Return the slots that do not fail with their nominated pods."""
+        """Return those of `slots`, (k,) int32, that do not fail with their nominated pods."""
         if not self._groups:
             return slots
         if self._passing is not None and self._passing[0] is slots:

@@ -484,6 +484,11 @@ class Ranking:
     def raise_failure(self, examined: I32Array) -> None:
         """End the cycle if a filter returned an error for an evaluated node.
 
+        Parameters
+        ----------
+        examined : (k,) int32
+            The evaluated slots, in the order in which they were visited.
+
         Raises
         ------
         PluginFailure

@@ -67,7 +67,14 @@ def add_rows(values: I64Array, rows: I32Array, totals: I64Array, weight: int) ->
 
 @kernel
 def extremes(values: I64Array, rows: I32Array) -> tuple[int, int]:
-    """Return the least and the greatest value at `rows`; (0, 0) if there are none."""
+    """Return the least and the greatest value at `rows`; (0, 0) if there are none.
+
+    Parameters
+    ----------
+    values : (n,) int64
+    rows : (k,) int32
+        Indexes of `values`.
+    """
     if len(rows) == 0:
         return 0, 0
     least = values[rows[0]]

@@ -92,7 +92,15 @@ def sift_down(totals: I64Array, heap: I32Array, start: int, count: int) -> None:
 
 @kernel
 def make_heap(totals: I64Array, order: I32Array) -> I32Array:
-    """Return the slots of `order` as Go's container/heap arranges them: (k,) int32."""
+    """Return the slots of `order` as Go's container/heap arranges them: (k,) int32.
+
+    Parameters
+    ----------
+    totals : (n_slots,) int64
+        The greatest is on top.
+    order : (k,) int32
+        Slots.
+    """
     heap = order.copy()
     count = len(heap)
     for start in range(count // 2 - 1, -1, -1):

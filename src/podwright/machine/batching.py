@@ -119,7 +119,15 @@ class NodesLeft:
     def after(
         cls, chosen: int, names: list[str], totals: I64Array, found: I32Array, runner: PluginRunner
     ) -> NodesLeft:
-        """Return what is left of the `found` slots when the `chosen` one is taken."""
+        """Return what is left of the `found` slots when the `chosen` one is taken.
+
+        Parameters
+        ----------
+        totals : (n_slots,) int64
+            The weighted totals; -1 where not feasible.
+        found : (k,) int32
+            The feasible slots, in the order in which the search found them.
+        """
         rule = runner.profile.tie_rule
         left = cls(names, totals, found, rule, runner.seed)
         if rule is TieRule.HEAP:

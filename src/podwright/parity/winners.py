@@ -9,7 +9,14 @@ from podwright.objects import Pod
 
 
 def winners_among(cluster: Cluster, totals: I64Array, found: I32Array) -> list[str]:
-    """Return the names of the feasible nodes with the greatest total, sorted."""
+    """Return the names of the feasible nodes with the greatest total, sorted.
+
+    Parameters
+    ----------
+    totals : (n_slots,) int64
+    found : (k,) int32
+        The feasible slots, at least one.
+    """
     best = totals[found].max()
     names = cluster.nodes.names
     return sorted(names[slot] for slot in found.tolist() if totals[slot] == best)

@@ -369,7 +369,12 @@ def _as_scored(pod: Pod) -> Pod:
 def score_plan(
     resources: Sequence[ResourceSpec], amounts: Mapping[str, int], nodes: NodeColumns
 ) -> I64Array:
-    """Write down what `kernels.resource_scores` scores.
+    """Return which resources `kernels.resource_scores` scores.
+
+    Returns
+    -------
+    (4 * k,) int64
+        For each resource its source, its column, the request in base units, and its weight.
 
     Notes
     -----

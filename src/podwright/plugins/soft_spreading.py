@@ -92,7 +92,13 @@ class SpreadGroups(ScoreGroups):
         return spread_groups(self._domains, counts, self._state.settings, self._bases, slots, out)
 
     def scores(self, sizes: I64Array) -> I64Array | None:
-        """Return the points of the slots of each group."""
+        """Return the points of the slots of each group; None if domains have other numbers now.
+
+        Parameters
+        ----------
+        sizes : (n_groups,) int64
+            How many feasible slots each group has.
+        """
         counts = self._counts()
         if counts is None:
             return None

@@ -52,7 +52,7 @@ class _PerTaintSet:
         self._known: I64Array = np.empty(0, dtype=np.int64)
 
     def of(self, nodes: NodeColumns) -> I64Array:
-        """Return the numbers by position in `nodes.taint_sets.values`."""
+        """Return the numbers by position in `nodes.taint_sets.values`: (n_taint_sets,) int64."""
         sets = nodes.taint_sets.values
         known = self._known
         if len(known) < len(sets):

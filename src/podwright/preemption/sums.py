@@ -107,11 +107,11 @@ class SummedCandidates(Sequence[Candidate]):
         return self._settled
 
     def names(self, rows: I64Array) -> tuple[str, ...]:
-        """Return the nodes of some candidates, sorted."""
+        """Return the nodes of the candidates at `rows`, (k,) int64, sorted."""
         return tuple(sorted(at(self._names, self._slots[rows].tolist())))
 
     def first_by_name(self, rows: I64Array) -> int:
-        """Return which of some candidates has the smallest name."""
+        """Return which of the candidates at `rows`, (k,) int64, has the smallest name."""
         return int(least_ranked(rows, self._slots, self._ranks))
 
     def __len__(self) -> int:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from podwright._arrays import I32Array
+from podwright._arrays import I32Array, Mask
 from podwright.columns import Cluster
 from podwright.framework import RequestMapping, claim_for_node
 from podwright.objects import ResourceClaim
@@ -55,12 +55,18 @@ NO_ROWS: I32Array = np.empty(0, dtype=np.int32)
 
 
 def node_groups(pod: PodDevices, cluster: Cluster, rows: I32Array) -> NodeGroups:
-    """Group nodes by the claims that are to be allocated there."""
+    """Group nodes by the claims that are to be allocated there.
+
+    Parameters
+    ----------
+    rows : (k,) int32
+        The slots of the nodes.
+    """
     claims = pod.to_allocate
     if pod.special is None or pod.special.status.allocation is not None:
         return NodeGroups([NodeGroup(rows, claims)], NO_ROWS)
     nodes, classes = cluster.nodes, cluster.device_classes
-    unfit: I32Array = np.zeros(len(rows), dtype=np.bool_)
+    unfit: Mask = np.zeros(len(rows), dtype=np.bool_)
     pattern = np.zeros(len(rows), dtype=np.int64)
     backed: list[str] = []
     for name in sorted(pod.extended):
