@@ -41,7 +41,7 @@ from podwright.objects import (
     Pod,
     PodSpec,
     ResourceClaim,
-    has_actual_resources,
+    has_same_actual_resources,
 )
 
 
@@ -278,8 +278,7 @@ class Cluster:
             self.nodes.names[placed.slot] == pod.spec.node_name
             and old.metadata.uid == pod.metadata.uid
             # Resources in container statuses change what a pod uses without a change of its spec.
-            and not has_actual_resources(pod)
-            and not has_actual_resources(old)
+            and has_same_actual_resources(old, pod)
             and _equal_except_node(old.spec, pod.spec)
         )
 

@@ -15,7 +15,13 @@ from podwright.columns.placement import PodKeys
 from podwright.columns.pod_volumes import uses_volumes
 from podwright.columns.ports import host_ports
 from podwright.columns.selectors import SelectorCounters
-from podwright.objects import Pod, assigned_requests, has_actual_resources, non_zero_requests
+from podwright.objects import (
+    Pod,
+    assigned_requests,
+    has_actual_resources,
+    has_same_actual_resources,
+    non_zero_requests,
+)
 
 _MOST_REMEMBERED = 65_536
 _MOST_RELABELED = 4_096
@@ -29,7 +35,7 @@ class PodKeysCache:
         self._selectors = selectors
         # Identity is enough to be right (the entry keeps its spec alive, so an id cannot be
         # given again) and much cheaper than comparing whole specs.
-        self._known: dict[int, tuple[Pod, bool, PodKeys]] = {}
+        self._known: dict[int, tuple[Pod, PodKeys]] = {}
         self._last: dict[tuple[object, ...], tuple[Pod, PodKeys]] = {}
         # By the id() of other keys, which the entry keeps alive, and the label class.
         self._relabeled: dict[tuple[int, int], tuple[PodKeys, PodKeys]] = {}
@@ -42,12 +48,12 @@ class PodKeysCache:
         """Return the keys of `pod`."""
         known = self._known.get(id(pod.spec))
         if known is not None:
-            like, is_resized, keys = known
+            like, keys = known
             metadata = pod.metadata
             if (
                 like.spec is pod.spec
                 and like.metadata.namespace == metadata.namespace
-                and (like.status is pod.status or not (is_resized or has_actual_resources(pod)))
+                and has_same_actual_resources(like, pod)
             ):
                 if like.metadata.labels == metadata.labels:
                     return keys
@@ -56,7 +62,7 @@ class PodKeysCache:
         if len(self._known) >= _MOST_REMEMBERED:
             self.forget()
         keys = self._of_like(pod)
-        self._known[id(pod.spec)] = (pod, has_actual_resources(pod), keys)
+        self._known[id(pod.spec)] = (pod, keys)
         return keys
 
     def with_labels_of(self, pod: Pod, keys: PodKeys) -> PodKeys:
@@ -97,8 +103,10 @@ class PodKeysCache:
         Pods of one template that were read one by one, as from a checkpoint, share nothing. They
         differ in their node and in the names of volumes, such as that of the token.
         """
-        labels = (pod.metadata.namespace, *pod.metadata.labels.items())
-        last = self._last.get(labels)
+        # A pod becomes running beside others that are only bound: both are remembered.
+        metadata = pod.metadata
+        like_key = (has_actual_resources(pod), metadata.namespace, *metadata.labels.items())
+        last = self._last.get(like_key)
         if last is not None:
             like, keys = last
             spec = msgspec.structs.replace(
@@ -107,11 +115,11 @@ class PodKeysCache:
             if (
                 spec == pod.spec
                 and uses_volumes(spec) == keys.has_volumes
-                and not (has_actual_resources(like) or has_actual_resources(pod))
+                and has_same_actual_resources(like, pod)
             ):
                 return keys
         keys = self._make(pod)
-        self._last[labels] = (pod, keys)
+        self._last[like_key] = (pod, keys)
         return keys
 
     def _make(self, pod: Pod) -> PodKeys:

@@ -95,6 +95,22 @@ def has_actual_resources(pod: Pod) -> bool:
     return False
 
 
+def has_same_actual_resources(pod: Pod, other: Pod) -> bool:
+    """Whether pods with equal specs occupy the same: their statuses have the same resources."""
+    status, others = pod.status, other.status
+    if status is others:
+        return True
+    if not (has_actual_resources(pod) or has_actual_resources(other)):
+        return True
+    return (
+        status.container_statuses == others.container_statuses
+        and status.init_container_statuses == others.init_container_statuses
+        and status.resources == others.resources
+        and status.allocated_resources == others.allocated_resources
+        and _is_resize_infeasible(pod) == _is_resize_infeasible(other)
+    )
+
+
 def pending_requests(pod: Pod) -> dict[str, int]:
     """Return the requests of a pending pod in NodeResourcesFit, without zeros.
 

@@ -52,7 +52,7 @@ from podwright.objects import (
     StorageClass,
     VolumeAttachment,
     assigned_request_millis,
-    has_actual_resources,
+    has_same_actual_resources,
     parse_quantity,
 )
 
@@ -244,11 +244,7 @@ def _pod_events(
 
 def _is_scaled_down(old: Pod, new: Pod) -> bool:
     # If the spec is unchanged, as in most updates, only a resize changes the requests.
-    if (
-        (old.spec is new.spec or old.spec == new.spec)
-        and not has_actual_resources(new)
-        and not has_actual_resources(old)
-    ):
+    if (old.spec is new.spec or old.spec == new.spec) and has_same_actual_resources(old, new):
         return False
     # Removing a request of zero is a scale-down, too; see golden case hints-t-0205.
     before, after = assigned_request_millis(old), assigned_request_millis(new)

@@ -102,6 +102,52 @@ def test_a_pod_whose_status_changes_has_keys_of_its_own():
     assert keys.of(before) is not keys.of(msgspec.structs.replace(before, status=status))
 
 
+def running(name="main", cpu="2", conditions=()):
+    """Return the status of a pod whose kubelet reports the resources of a container."""
+    report = {"name": name, "resources": {"requests": {"cpu": cpu}}}
+    return {"containerStatuses": [report], "conditions": list(conditions)}
+
+
+INFEASIBLE = {"type": "PodResizePending", "status": "True", "reason": "Infeasible"}
+
+
+def test_pods_with_equal_actual_resources_share_keys_beside_pods_without():
+    keys = cache()
+    first, bound = pod("a", "n1", status=running()), pod("b", "n2")
+    found, without = keys.of(first), keys.of(bound)
+    assert found is not without
+    assert keys.of(pod("c", "n3", status=running())) is found
+    assert keys.of(pod("d", "n4")) is without
+    ready = running(conditions=[{"type": "Ready", "status": "True"}])
+    assert keys.of(msgspec.structs.replace(first, status=pod(status=ready).status)) is found
+
+
+@pytest.mark.parametrize(
+    ("status", "milli_cpu"),
+    [
+        pytest.param(running(cpu="3"), 3_000, id="other resources"),
+        pytest.param(running("other"), 1_000, id="resources of an unknown container"),
+        pytest.param(running() | {"allocatedResources": {"cpu": "2"}}, 2_000, id="of the pod"),
+        pytest.param(running(cpu="500m", conditions=[INFEASIBLE]), 500, id="an infeasible resize"),
+    ],
+)
+def test_pods_with_different_actual_resources_do_not_share_keys(status, milli_cpu):
+    keys = cache()
+    first = keys.of(pod(status=running()))
+    assert first.requests[0] == 2_000
+    found = keys.of(pod("b", status=status))
+    assert found is not first
+    assert found.requests[0] == milli_cpu
+
+
+def test_a_resize_that_becomes_infeasible_changes_the_keys():
+    keys = cache()
+    before = pod(status=running(cpu="500m"))
+    assert keys.of(before).requests[0] == 1_000
+    status = pod(status=running(cpu="500m", conditions=[INFEASIBLE])).status
+    assert keys.of(msgspec.structs.replace(before, status=status)).requests[0] == 500
+
+
 def test_pods_with_shared_other_labels_share_keys_in_their_namespace():
     keys = cache()
     like = keys.of(pod())
