@@ -3,6 +3,9 @@
 25,000 of the pods have nodes, and 5,000 are unschedulable. Each callback of the event loop is
 measured; a request that is answered by a reader process holds the loop while that is forked. As
 in a server that runs for a while, the memory has huge pages.
+
+The same server then explains decisions of its last 500 pods, each within a reply: the time of the
+slowest, in the state in which the server keeps positions of its decision log.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import resource
 import sys
 import time
 from asyncio import events
@@ -17,13 +21,14 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, Final
 
-from tests.perf.case import MILLISECONDS, Case
+from tests.perf.case import MILLISECONDS, SECONDS, Case
 
 from podwright.api.endpoints import HttpRequest, ServerOptions, User
 from podwright.apiserver import Application, Cluster, ClusterClock, TurnLoop, generated_nodes
 from podwright.apiserver.cluster import new_cluster
 from podwright.apiserver.hosts import AllowedHosts
 from podwright.apiserver.huge_pages import collapse_memory, keep_huge_pages
+from podwright.apiserver.log_positions import make_position
 from podwright.apiserver.short_collections import short_collections
 from podwright.machine import SchedulerOptions
 
@@ -33,6 +38,7 @@ PENDING: Final = 5_000
 START_NS: Final = 1_800_000_000_000_000_000
 ADMIN: Final = User("admin", groups=("system:masters", "system:authenticated"))
 REPEATS: Final = 3
+EXPLAINED: Final = range(PODS, PODS + 500, 100)
 PODS_PATH: Final = "/api/v1/namespaces/default/pods"
 V1: Final = "/podwright/v1"
 
@@ -84,6 +90,51 @@ def control_endpoints() -> float:
     for name, cpu_ms in longest.items():
         print(f"{cpu_ms:8.1f} ms  {name}", file=sys.stderr)
     return max(longest.values())
+
+
+def explain_served() -> float:
+    """Seconds until the slowest of five recent decisions is explained."""
+    return asyncio.run(_explain())
+
+
+async def _explain() -> float:
+    cluster = _cluster()
+    (scheduler,) = cluster.schedulers
+    clock = ClusterClock(start_ns=max(START_NS, cluster.world.now_ns))
+    clock.pause()
+    turns = TurnLoop(cluster, clock)
+    application = Application(turns, AllowedHosts())
+    slowest_s = 0.0
+    with short_collections():
+        running = asyncio.create_task(turns.run())
+        await turns.reach(clock.now_ns())
+        while scheduler.is_position_due:
+            begin_s, before_s = time.perf_counter(), _readers_s()
+            await make_position(turns, scheduler)
+            wall_s, process_s = time.perf_counter() - begin_s, _readers_s() - before_s
+            print(f"{wall_s:8.2f} s, CPU {process_s:.2f} s  position", file=sys.stderr)
+        for number in range(PODS, PODS + 500):
+            document = _pod(number) | {"spec": _pod(0)["spec"]}
+            reply = await turns.execute(_request("POST", PODS_PATH, document))
+            assert reply.status == 201, reply
+        await turns.reach(clock.now_ns())
+        for number in EXPLAINED:
+            begin_s, before_s = time.perf_counter(), _readers_s()
+            path = f"{V1}/pods/default/pod-{number}/explanation"
+            await _serve(application, "GET", path, "", None)
+            wall_s = time.perf_counter() - begin_s
+            process_s = _readers_s() - before_s
+            print(f"{wall_s:8.2f} s, CPU {process_s:.2f} s  pod-{number}", file=sys.stderr)
+            slowest_s = max(slowest_s, wall_s)
+        turns.stop()
+        await running
+    return slowest_s
+
+
+def _readers_s() -> float:
+    """Return the CPU seconds of the reader processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _request(method: str, path: str, body: Any = None) -> HttpRequest:
@@ -196,6 +247,14 @@ CASES = (
         unit=MILLISECONDS,
         measure=control_endpoints,
         target=20,
+        runs=1,
+        is_process_per_run=True,
+    ),
+    Case(
+        name="explain_served_5000",
+        unit=SECONDS,
+        measure=explain_served,
+        target=2,
         runs=1,
         is_process_per_run=True,
     ),

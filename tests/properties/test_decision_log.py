@@ -70,17 +70,57 @@ class Recorded:
         return getattr(self._machine, name)
 
 
-def recorded(history: list[tuple[Any, ...]], plugins: Sequence[type[Plugin]]) -> DecisionLog:
+def recorded(
+    history: list[tuple[Any, ...]],
+    plugins: Sequence[type[Plugin]],
+    *,
+    checkpoint_events: int = 3,
+    position_steps: int = 0,
+) -> DecisionLog:
     variant = Variant("default")
     document = variant.configuration()
     configuration = read_configuration(document, source="test") if plugins else None
-    recorder = record(None, configuration, plugins=plugins, start=START_NS, checkpoint_events=3)
+    recorder = record(
+        None, configuration, plugins=plugins, start=START_NS, checkpoint_events=checkpoint_events
+    )
     around = Surroundings(variant)
     around.machine = Recorded(recorder)  # type: ignore[assignment]  # has the same interface
     for number, operation in enumerate(history):
         note(f"{number}: {operation}")
         step(around, number, *operation)
+        if position_steps and number % position_steps == 0:
+            keep_position(recorder)
     return recorder.log
+
+
+def keep_position(recorder: Recorder) -> None:
+    position = recorder.log.position(recorder.machine)
+    if position is not None:
+        recorder.log.keep_position(position)
+
+
+@pytest.mark.parametrize("checkpoint_events", [7, 1 << 40], ids=["and checkpoints", "alone"])
+@effort(30)
+@given(history=HISTORIES, position_steps=st.integers(1, 5))
+def test_positions_change_nothing_and_a_run_goes_on_from_each(
+    checkpoint_events, history, position_steps
+):
+    log = recorded(history, (), checkpoint_events=checkpoint_events, position_steps=position_steps)
+    bare = recorded(history, (), checkpoint_events=checkpoint_events)
+    entries = [(each.now_ns, each.event, each.actions) for each in bare.entries()]
+    assert [(each.now_ns, each.event, each.actions) for each in log.entries()] == entries
+    for first in log.positions:
+        late = [(each.now_ns, each.event, each.actions) for each in log.entries(first)]
+        assert late == entries[first:]
+        verification = verify(log, first=first)
+        assert verification.is_same, f"from {first}: {verification.difference}"
+        assert verification.event_count == len(log) - first
+        restored = Replay(log, until=first).machine
+        restored.validate()
+        whole = Replay(bare, until=0)
+        whole.run_to(first)
+        assert queue_of(restored, 0) == queue_of(whole.machine, 0)
+        assert restored.metrics_snapshot() == whole.machine.metrics_snapshot()
 
 
 @pytest.mark.parametrize("plugins", [(), OWN], ids=["in-tree plugins", "own plugins"])
@@ -450,10 +490,12 @@ class Rich:
 @given(seed=st.integers(0, 1_000_000))
 def test_all_kinds_of_objects_survive_a_checkpoint(tie_rule, seed, tmp_path_factory):
     rich = Rich(seed, tie_rule)
-    for _ in range(70):
+    for number in range(70):
         rich.step()
+        if number % 10 == 0:
+            keep_position(rich.recorder)
     log = rich.recorder.log
-    for first in (0, *log.checkpoints[::3]):
+    for first in (0, *log.checkpoints[::3], *log.positions):
         verification = verify(log, first=first)
         assert verification.is_same, f"from {first}: {verification.difference}"
     check_going_on(log, tmp_path_factory.mktemp("log"), every=7)

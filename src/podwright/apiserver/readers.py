@@ -58,7 +58,13 @@ class Readers:
         self._turns = turns
         self._free = asyncio.Semaphore(READERS_MAX)
 
-    async def call(self, function: Callable[[Report], T], *, progressed: Report | None = None) -> T:
+    async def call(
+        self,
+        function: Callable[[Report], T],
+        *,
+        progressed: Report | None = None,
+        prepare: Callable[[], object] = lambda: None,
+    ) -> T:
         """Call a function in a reader, and return its result.
 
         Cancellation kills the reader.
@@ -70,6 +76,8 @@ class Readers:
             raises are pickled.
         progressed : callable, optional
             Receives the reports.
+        prepare : callable
+            Called by the server just before the reader begins.
 
         Raises
         ------
@@ -78,7 +86,7 @@ class Readers:
         Exception
             What the function raised.
         """
-        async with self._reader(function) as pipe:
+        async with self._reader(function, prepare) as pipe:
             result: T = await _result(pipe, progressed)
             return result
 
@@ -109,10 +117,12 @@ class Readers:
                     yield value
 
     @contextlib.asynccontextmanager
-    async def _reader(self, function: Callable[[Report], Any]) -> AsyncIterator[int]:
+    async def _reader(
+        self, function: Callable[[Report], Any], prepare: Callable[[], object] = lambda: None
+    ) -> AsyncIterator[int]:
         """Begin a reader, and return the end of its pipe; the reader ends with the block."""
         async with self._free:
-            process, pipe = await self._turns.call(lambda _: _fork(function))
+            process, pipe = await self._turns.call(lambda _: (prepare(), _fork(function))[1])
             try:
                 yield pipe
             finally:

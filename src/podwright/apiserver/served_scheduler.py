@@ -34,6 +34,13 @@ LOG_EVENTS: Final = 500_000
 CHECKPOINT_BY_DRIVER: Final = 1 << 40
 """The number of events after which the log itself writes a checkpoint: never."""
 
+POSITION_EVENTS: Final = 10_000
+"""The least number of events after which a position of the log is worth making: replaying as many
+takes 0.2 s."""
+
+EVENTS_PER_OBJECT: Final = 0.5
+"""The same for each object: restoring one takes half as long as replaying an event."""
+
 _LOGGER: Final = logging.getLogger(__name__)
 
 
@@ -148,6 +155,19 @@ class ServedScheduler:
             len(log) - self._last_checkpoint >= self._log_events
             and machine.can_snapshot
             # The state of these plugins cannot be restored from a checkpoint.
+            and not machine.unrestorable
+        )
+
+    @property
+    def is_position_due(self) -> bool:
+        """Whether a position of the log should be made, from which explanations are replayed."""
+        log, machine = self.world.log, self.world.machine
+        cluster = machine.cluster
+        object_count = len(cluster.pods) + len(cluster.nodes.slot_of)
+        distance = max(POSITION_EVENTS, EVENTS_PER_OBJECT * object_count)
+        return (
+            len(log) - log.last_start >= distance
+            and machine.can_snapshot
             and not machine.unrestorable
         )
 

@@ -21,6 +21,7 @@ from podwright.apiserver.cors import with_cors
 from podwright.apiserver.hosts import AllowedHosts
 from podwright.apiserver.huge_pages import keep_huge_pages
 from podwright.apiserver.latency import ApiLatency
+from podwright.apiserver.log_positions import keep_positions
 from podwright.apiserver.plugin_reload import PluginReload
 from podwright.apiserver.run_collection import RunCollection
 from podwright.apiserver.running_scheduler import RunningScheduler
@@ -208,6 +209,7 @@ async def _serve(
     sites = make_sites(scheduler)
     async with contextlib.AsyncExitStack() as stack:
         stack.callback(loop.create_task(keep_huge_pages()).cancel)
+        stack.callback(loop.create_task(keep_positions(turns)).cancel)
         for run in parts.background:
             stack.callback(loop.create_task(run(turns)).cancel)
         if parts.reload is not None:

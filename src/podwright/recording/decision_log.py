@@ -46,6 +46,7 @@ from podwright.recording.log_format import (
     encode_frame,
 )
 from podwright.recording.log_objects import ObjectWriter, ReferenceNumbers
+from podwright.recording.log_positions import Position, encode_position
 from podwright.recording.log_reading import CHECKPOINTS, LogReading
 
 BLOCK_EVENTS: Final = 1_024
@@ -374,7 +375,47 @@ class DecisionLog(LogReading):
                 self._medium.drop(frame)
             del self._frames[1:place]
             self._first = self._frames[1].head.first
+            self._positions.drop_before(self._first)
         return self._first
+
+    def position(self, machine: Machine) -> bytes | None:
+        """Return the position of the machine after the last event, for `keep_position`.
+
+        A log is read from there as from a checkpoint, but it is not a part of the log, and its
+        encoding changes nothing: a copy of the process can do it after a `flush` of the writer.
+
+        Parameters
+        ----------
+        machine : Machine
+
+        Returns
+        -------
+        bytes or None
+            None if the machine has pending work, or a plugin has state, that cannot be saved.
+        """
+        if not machine.can_snapshot or machine.unrestorable:
+            return None
+        self.flush()
+        with gc_paused():
+            made = encode_position(
+                machine, self.rows.objects, index=self._flushed, compression=self._compression
+            )
+        return made.encode()
+
+    def keep_position(self, position: bytes) -> None:
+        """Keep a position of a log in memory, which is dropped with the events before it."""
+        assert isinstance(self._medium, Memory), "only logs in memory keep positions"
+        decoded = Position.decode(position)
+        if decoded.index < self._first:  # they were dropped while it was made
+            return
+        ends = (frame.end for frame in reversed(self._frames))
+        assert decoded.index in ends, f"no block ends before event {decoded.index}"
+        self._positions.add(decoded)
+
+    @property
+    def last_start(self) -> int:
+        """The number of the last event before which there is a checkpoint or a position."""
+        return max((0, *self.checkpoints, *self.positions))
 
     def checkpoint(self, machine: Machine, *, is_whole: bool = False) -> bool:
         """Write a checkpoint of the machine after the last event.

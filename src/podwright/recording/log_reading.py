@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from typing import Final, TypeVar
@@ -29,6 +30,7 @@ from podwright.recording.log_format import (
     decode_payload,
 )
 from podwright.recording.log_objects import decode_objects
+from podwright.recording.log_positions import Position, PositionObjects, Positions
 
 _T = TypeVar("_T")
 
@@ -51,6 +53,7 @@ class LogReading:
         self._medium = medium
         self._frames = frames
         self._first = 0
+        self._positions = Positions()
         self._flushed = frames[-1].end if frames else 0
 
     def __len__(self) -> int:
@@ -86,6 +89,11 @@ class LogReading:
         return tuple(f.head.first for f in self._frames if f.head.kind == CHECKPOINT)
 
     @property
+    def positions(self) -> tuple[int, ...]:
+        """The numbers of the events of the positions that are kept; see `log_positions`."""
+        return tuple(position.index for position in self._positions)
+
+    @property
     def unrestorable(self) -> tuple[str, ...]:
         """The names of the plugins whose state is missing in checkpoints."""
         frames = (frame for frame in self._frames if frame.head.kind == OBJECTS)
@@ -117,25 +125,64 @@ class LogReading:
 
     def _start(self, index: int | None, kinds: tuple[int, ...]) -> Start:
         self._flush_to_read()
-        for place in range(len(self._frames) - 1, -1, -1):
-            frame = self._frames[place]
-            is_before = index is None or frame.head.first <= index
+        place = self._checkpoint_place(index, kinds)
+        position = self._positions.before(index)
+        # A checkpoint at the same event numbers objects that later events have.
+        if position is not None and self._frames[place].head.first < position.index:
+            return self._start_at(position)
+        return self._start_after(place)
+
+    def _checkpoint_place(self, index: int | None, kinds: tuple[int, ...]) -> int:
+        """Return the place of the last checkpoint before an event; 0 is the header."""
+        for place in range(len(self._frames) - 1, 0, -1):
+            head = self._frames[place].head
+            is_before = index is None or head.first <= index
             # Nothing is known of the events that were dropped.
             is_first = self._first > 0 and place == 1
-            if frame.head.kind in kinds and (is_before or is_first):
-                is_whole = frame.head.kind == CHECKPOINT
-                snapshot = self._read(frame, MachineSnapshot, part=2) if is_whole else None
-                objects, chain = self._known_at(place)
-                return Start(
-                    frame.head.first,
-                    snapshot,
-                    objects,
-                    place + 1,
-                    known_count=len(objects),
-                    object_count=chain.object_count,
-                    chain=chain,
-                )
-        return Start(0, None, {}, 1)
+            if head.kind in kinds and (is_before or is_first):
+                return place
+        return 0
+
+    def _start_after(self, place: int) -> Start:
+        """Return the checkpoint at a place as a start, or that of the log."""
+        if not place:
+            return Start(0, None, {}, 1)
+        frame = self._frames[place]
+        is_whole = frame.head.kind == CHECKPOINT
+        snapshot = self._read(frame, MachineSnapshot, part=2) if is_whole else None
+        objects, chain = self._known_at(place)
+        return Start(
+            frame.head.first,
+            snapshot,
+            objects,
+            place + 1,
+            known_count=len(objects),
+            object_count=chain.object_count,
+            chain=chain,
+        )
+
+    def _start_at(self, position: Position) -> Start:
+        """Return a position as a start."""
+        head, payload = position.head, position.payload
+        source = self._medium.source
+        index = decode_payload(payload, head, CheckpointIndex, source=source)
+        block = decode_payload(payload, head, CheckpointObjects, part=1, source=source)
+
+        def read_others() -> dict[int, KubernetesObject]:
+            start = self._start_after(self._checkpoint_place(position.index, CHECKPOINTS))
+            for entry in self.entries_from(start):
+                if entry.index + 1 >= position.index:
+                    break
+            return start.objects
+
+        return Start(
+            position.index,
+            decode_payload(payload, head, MachineSnapshot, part=2, source=source),
+            PositionObjects(decode_objects(block.objects, {}), read_others),
+            bisect_right(self._frames, position.index, key=_end_of),
+            known_count=len(index.numbers),
+            object_count=block.chain.object_count,
+        )
 
     def _known_at(self, place: int) -> tuple[dict[int, KubernetesObject], Chain]:
         """Return the objects that a checkpoint refers to."""
@@ -257,3 +304,7 @@ class LogReading:
     def _read(self, frame: Frame, cls: type[_T], *, part: int = 0) -> _T:
         payload = self._medium.read(frame)
         return decode_payload(payload, frame.head, cls, part=part, source=self._medium.source)
+
+
+def _end_of(frame: Frame) -> int:
+    return frame.end

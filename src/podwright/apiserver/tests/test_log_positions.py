@@ -1,0 +1,110 @@
+"""Reader processes make positions of the decision log, and explanations begin at them."""
+
+import asyncio
+import contextlib
+
+import pytest
+import uvloop
+
+from podwright.apiserver import ClusterClock, TurnLoop, log_positions, served_scheduler
+from podwright.apiserver.log_positions import keep_positions, make_position
+from podwright.apiserver.readers import ReaderFailed, Readers
+from podwright.apiserver.tests.conftest import START_NS, cluster_of, pod, request
+from podwright.recording import DecisionLog, explain_cycle
+from podwright.recording.replay import Replay
+
+PODS = "/api/v1/namespaces/default/pods"
+
+
+def with_turns(use):
+    cluster = cluster_of(2)
+
+    async def main():
+        turns = TurnLoop(cluster, ClusterClock(start_ns=START_NS))
+        running = asyncio.create_task(turns.run())
+        try:
+            return await use(turns)
+        finally:
+            turns.stop()
+            await running
+
+    return uvloop.run(main())
+
+
+async def created(turns, name):
+    reply = await turns.execute(request("POST", PODS, pod(name)))
+    assert reply.status == 201
+    await turns.reach(turns.cluster.world.now_ns)
+
+
+def test_a_reader_makes_a_position_while_the_server_goes_on():
+    async def use(turns):
+        (scheduler,) = turns.cluster.schedulers
+        log = scheduler.world.log
+        await created(turns, "before")
+        # Not while a binding that plugins take part in is open.
+        while not log.positions:
+            await make_position(turns, scheduler)
+        await created(turns, "after")
+        for name in ("before", "after"):
+            bound = turns.cluster.world.machine.pod(f"default/{name}")
+            assert explain_cycle(log, f"default/{name}").decision.node == bound.spec.node_name
+        after = log.cycles_of("default/after")[0]
+        (position,) = log.positions
+        assert log.cycles_of("default/before")[0] < position <= after
+        assert Replay(log, until=after).index == position == log.last_start
+
+    with_turns(use)
+
+
+def test_positions_are_made_when_enough_has_happened_for_the_size_of_the_cluster(monkeypatch):
+    async def use(turns):
+        (scheduler,) = turns.cluster.schedulers
+        await created(turns, "web")
+        while not scheduler.world.machine.can_snapshot:
+            await turns.call(lambda _: None)
+        count = len(scheduler.world.log)
+        monkeypatch.setattr(served_scheduler, "POSITION_EVENTS", count + 1)
+        assert not scheduler.is_position_due
+        monkeypatch.setattr(served_scheduler, "POSITION_EVENTS", 1)
+        assert scheduler.is_position_due
+        # Two nodes and a pod.
+        monkeypatch.setattr(served_scheduler, "EVENTS_PER_OBJECT", count)
+        assert not scheduler.is_position_due
+
+    with_turns(use)
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["at once", "after a reader that crashed"])
+def test_positions_are_made_in_the_background(monkeypatch, fails):
+    monkeypatch.setattr(served_scheduler, "POSITION_EVENTS", 1)
+    monkeypatch.setattr(served_scheduler, "EVENTS_PER_OBJECT", 0)
+    monkeypatch.setattr(log_positions, "INTERVAL_SECONDS", 0.01)
+    call, failures = Readers.call, [ReaderFailed("it was killed")] if fails else []
+
+    async def call_or_fail(readers, function, **options):
+        if failures:
+            raise failures.pop()
+        return await call(readers, function, **options)
+
+    monkeypatch.setattr(Readers, "call", call_or_fail)
+    is_kept = asyncio.Event()
+    keep = DecisionLog.keep_position
+
+    def keep_and_tell(log, position):
+        keep(log, position)
+        is_kept.set()
+
+    monkeypatch.setattr(DecisionLog, "keep_position", keep_and_tell)
+
+    async def use(turns):
+        await created(turns, "web")
+        keeping = asyncio.create_task(keep_positions(turns))
+        await is_kept.wait()
+        keeping.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await keeping
+        assert turns.cluster.world.log.positions
+        assert not failures
+
+    with_turns(use)
