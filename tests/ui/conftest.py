@@ -35,8 +35,12 @@ def pytest_terminal_summary(terminalreporter):
         )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
+    """Chromium for one module: its event loop counts as running as long as it is open.
+
+    A process that goes on with tests of other modules could call `asyncio.run` in none of them.
+    """
     with sync_playwright() as playwright:
         # Chromium has no sandbox for root, and tests show their own pages only.
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
