@@ -237,10 +237,13 @@ class V116Assembly:
         """Report whether a cluster has the objects that the rules read."""
         return isinstance(cluster, MirroredCluster)
 
-    def runner(self, profile: Profile, cluster: Cluster) -> Runner:
-        """Return the runner of a scheduler name."""
+    def runners(self, cluster: Cluster) -> dict[str, Runner]:
+        """Return the runner of every scheduler name."""
         assert isinstance(cluster, MirroredCluster), "the cluster is not that of these rules"
-        return self._setup.runner(profile, cluster, seed=self._options.seed)
+        return {
+            name: self._setup.runner(profile, cluster, seed=self._options.seed)
+            for name, profile in self.profiles.items()
+        }
 
     def machine(self) -> Machine:
         """Return a machine that runs every profile."""

@@ -13,7 +13,14 @@ from podwright.assembly.registry import Registry
 from podwright.classic import ParallelizeUntil, in_order
 from podwright.columns import Cluster
 from podwright.config import EffectiveConfiguration
-from podwright.framework import CalledExtender, PluginRunner, Profile, Runner, extenders_of
+from podwright.framework import (
+    CalledExtender,
+    PluginRunner,
+    Profile,
+    Runner,
+    SearchPosition,
+    extenders_of,
+)
 from podwright.machine import DEFAULT_OPTIONS, Machine, SchedulerOptions
 from podwright.queueing import QueueSettings
 
@@ -38,8 +45,8 @@ class Assembly(Protocol):
     def reads(self, cluster: Cluster) -> bool:
         """Report whether a cluster has the form that the rules read."""
 
-    def runner(self, profile: Profile, cluster: Cluster) -> Runner:
-        """Return the runner of a profile over such a cluster."""
+    def runners(self, cluster: Cluster) -> dict[str, Runner]:
+        """Return the runner of every profile over such a cluster, by scheduler name."""
 
     def machine(self) -> Machine:
         """Return a machine that runs every profile."""
@@ -74,9 +81,19 @@ class V136Assembly:
         """Report that every cluster can be read."""
         return True
 
-    def runner(self, profile: Profile, cluster: Cluster) -> Runner:
-        """Return the runner of a profile."""
-        return PluginRunner(profile, cluster, seed=self._options.seed, extenders=self.extenders)
+    def runners(self, cluster: Cluster) -> dict[str, Runner]:
+        """Return the runner of every profile, by scheduler name."""
+        position = SearchPosition()
+        return {
+            name: PluginRunner(
+                profile,
+                cluster,
+                seed=self._options.seed,
+                extenders=self.extenders,
+                position=position,
+            )
+            for name, profile in self.profiles.items()
+        }
 
     def machine(self) -> Machine:
         """Return a machine that runs every profile."""

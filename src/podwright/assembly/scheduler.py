@@ -151,9 +151,7 @@ class Scheduler:
         self.cluster: Cluster = parts.new_cluster()
         self._call_extender = call_extender
         self._extenders = parts.extenders
-        self._runners: dict[str, Runner] = {
-            name: parts.runner(profile, self.cluster) for name, profile in parts.profiles.items()
-        }
+        self._runners: dict[str, Runner] = parts.runners(self.cluster)
         self._running = {name: RunningProfile(runner) for name, runner in self._runners.items()}
         self._order = sort_order(next(iter(self.profiles.values())))
         if self._extenders and call_extender is None:

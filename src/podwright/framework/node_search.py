@@ -35,6 +35,25 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
     target_count: int
 
 
+class SearchPosition:
+    """Where the next search for nodes begins; the profiles of a scheduler share it.
+
+    Attributes
+    ----------
+    next_start : int
+        Position in the visiting order.
+
+    Notes
+    -----
+    Upstream: pkg/scheduler/scheduler.go, `Scheduler.nextStartNodeIndex`
+    """
+
+    __slots__ = ("next_start",)
+
+    def __init__(self) -> None:
+        self.next_start = 0
+
+
 class NodeSearch:
     """Searches the nodes of a cluster for the pods of one profile, one search after the other.
 
@@ -45,22 +64,37 @@ class NodeSearch:
         Read.
     extenders : tuple of CalledExtender
         All extenders of the configuration.
+    position : SearchPosition, optional
+        That of all profiles of a scheduler; by default the search's own.
 
     Attributes
     ----------
     next_start : int
-        Position in the visiting order at which the next search begins.
+        Position in the visiting order at which the next search begins; of `position`.
     stops_at_one : bool
         Whether the first feasible node ends the search.
     """
 
     def __init__(
-        self, profile: Profile, cluster: Cluster, extenders: tuple[CalledExtender, ...]
+        self,
+        profile: Profile,
+        cluster: Cluster,
+        extenders: tuple[CalledExtender, ...],
+        position: SearchPosition | None = None,
     ) -> None:
         self._profile = profile
         self._cluster = cluster
-        self.next_start = 0
+        self._position = position or SearchPosition()
         self.stops_at_one = not _has_scoring(profile, extenders)
+
+    @property
+    def next_start(self) -> int:
+        """Return where the next search begins."""
+        return self._position.next_start
+
+    @next_start.setter
+    def next_start(self, next_start: int) -> None:
+        self._position.next_start = next_start
 
     def run(self, totals: I64Array, outcome: PreFilterOutcome) -> Search:
         """Walk the nodes as upstream does, and return the evaluated ones.

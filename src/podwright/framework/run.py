@@ -22,7 +22,7 @@ from podwright.framework.decision import Decision, Diagnosis, PostFilterResult, 
 from podwright.framework.explain import Explanation, explain
 from podwright.framework.extender_cycle import ExtenderCycle, ExtenderRun
 from podwright.framework.extenders import CalledExtender, CallExtender, Steps, interested_in
-from podwright.framework.node_search import NodeSearch, Search
+from podwright.framework.node_search import NodeSearch, Search, SearchPosition
 from podwright.framework.nominated import NominatedCheck
 from podwright.framework.post_filter import FailedCycle, post_filter_steps, run_post_filters
 from podwright.framework.prepare import PreFilterOutcome
@@ -58,6 +58,8 @@ class PluginRunner:
         In call order; see `steps`.
     keeps_totals : bool
         Whether `scored` is needed.
+    position : SearchPosition, optional
+        That of all profiles of a scheduler; by default the runner's own.
 
     Attributes
     ----------
@@ -80,6 +82,7 @@ class PluginRunner:
         seed: int = 0,
         extenders: tuple[CalledExtender, ...] = (),
         keeps_totals: bool = False,
+        position: SearchPosition | None = None,
     ) -> None:
         self.profile = profile
         self.cluster = cluster
@@ -89,7 +92,7 @@ class PluginRunner:
         self.keeps_totals = keeps_totals
         self.scored: tuple[I64Array, I32Array] | None = None
         self.on_scored: OnScored | None = None
-        self.node_search = NodeSearch(profile, cluster, extenders)
+        self.node_search = NodeSearch(profile, cluster, extenders, position)
         self._rankings = RankingCache(profile, cluster)
         self._found: I64Array = np.zeros(3, dtype=np.int64)
         self._failed: FailedCycle | None = None

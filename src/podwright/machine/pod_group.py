@@ -191,7 +191,7 @@ class PodGroupCycles:
             if name != first:
                 status = Status.error(
                     "all pods in a single pod group should have the same .spec.schedulerName "
-                    f'set, got: "{first}" and "{name}"'
+                    f'set, got: "{name}" and "{first}"'
                 )
                 for failing in members:
                     handle_failure(state, failing, failing.pod, failed(status))

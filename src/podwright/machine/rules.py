@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 from podwright.columns import Cluster
-from podwright.framework import PluginRunner, Profile
+from podwright.framework import PluginRunner, Profile, SearchPosition
 from podwright.machine.batching import Batch
 from podwright.machine.binding_cycles import BindingCycles
 from podwright.machine.event_handlers import EventHandlers
@@ -98,10 +98,15 @@ class V136RuleSet:
             mirror=cluster,
             start_ns=options.start_ns,
         )
-        running = {name: self._running(profile, cluster) for name, profile in profiles.items()}
+        position = SearchPosition()
+        running = {
+            name: self._running(profile, cluster, position) for name, profile in profiles.items()
+        }
         return RuleParts(cluster, queue, running)
 
-    def _running(self, profile: Profile, cluster: Cluster) -> RunningProfile:
+    def _running(
+        self, profile: Profile, cluster: Cluster, position: SearchPosition
+    ) -> RunningProfile:
         options = self._options
         # Extenders may change their replies at any time, so results are not reused with extenders.
         is_batching = options.batching and not options.extenders
@@ -111,6 +116,7 @@ class V136RuleSet:
             seed=options.seed,
             extenders=options.extenders,
             keeps_totals=is_batching,
+            position=position,
         )
         return RunningProfile(runner, Batch(runner) if is_batching else None)
 

@@ -256,6 +256,11 @@ class TraceReplay:
         """Return the nodes with the greatest total in a decision of this step."""
         return self._winners[decision.pod.spec.scheduler_name].of(decision)
 
+    def search_position_of(self, decision: Decision) -> object:
+        """Return where the search begins that follows the decision of this step."""
+        runner = self.machine.runner(decision.pod.spec.scheduler_name)
+        return None if runner is None else runner.search_position()
+
     def _decide_fully(self) -> tuple[Decision, list[str]]:
         """Return the decision for the next pod without batching."""
         pod = _next_queued(self.machine).pod
@@ -371,7 +376,7 @@ _ALWAYS = frozenset({"now", "active", "backoff", "in_flight", "unschedulable"})
 """What `expect` gives even if it is empty."""
 
 _OF_ATTEMPTS = frozenset({
-    "batch", "chosen", "error", "feasible", "max_score", "pod", "winners",
+    "batch", "chosen", "error", "feasible", "max_score", "next_start", "pod", "winners",
 })  # fmt: skip
 
 
@@ -404,6 +409,12 @@ def _compare_attempts(attempts: list[dict[str, Any]], replay: TraceReplay) -> Ch
         batch = _batch_of(decision)
         if "batch" in expect or "hint" in batch or replay.shows_all_batches:
             yield equal("attempts.batch", expect.get("batch", {}), batch)
+        if "next_start" in expect:
+            # A share of the nodes was evaluated.
+            yield equal("attempts.feasible", expect["feasible"], decision.feasible_count)
+            position = replay.search_position_of(decision)
+            yield equal("attempts.next_start", expect["next_start"], position)
+            continue
         # What follows is about a full evaluation of the pod at this moment.
         full, winners = decision, replay.winners_of(decision)
         if _has_hint(expect) and replay.full is not None:

@@ -159,7 +159,7 @@ def _runner(
             "this run was recorded with the v1.36 rules and lacks state that the v1.16 rules"
             " read; to compare both rule sets, use podwright compare-rules"
         )
-    runner = parts.runner(parts.profiles[name], cluster)
+    runner = parts.runners(cluster)[name]
     position = past.runner.search_position()
     # Each rule set has its own order of nodes, so a position is valid for the same rules only.
     if type(runner) is type(past.runner):

@@ -12,6 +12,8 @@
 //     nanoseconds.
 //   - {"family": "quantities", ...}, {"family": "pod_requests", ...}: `expect` of that family.
 //   - {"family": "config", "file"}: the fields that a case of that family has beside these.
+//   - {"family": "cycle" | "batching" | "gang", ...}: a trace of the whole scheduler, answered with the
+//     list of each `expect`, in nanoseconds. It runs in a bubble of virtual time (testing/synctest).
 //
 // The scheduler is the one of k8s.io/kubernetes/pkg/scheduler with a client in memory; its steps
 // run one after the other, over the nodes by name.
@@ -25,10 +27,17 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"sync"
+	"testing"
 
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/klog/v2"
 )
+
+// traceFamilies are traces of the whole scheduler.
+var traceFamilies = []string{"batching", "cycle", "gang"}
 
 type answer struct {
 	Expect any    `json:"expect,omitempty"`
@@ -37,12 +46,33 @@ type answer struct {
 
 func main() {
 	parallel := flag.Int("parallel", 16, "cases decided at the same time; most of a case is waiting")
+	gates := flag.String("feature-gates", "", "feature gates of the process, as the scheduler's flag")
+	testing.Init()
 	flag.Parse()
+	if err := utilfeature.DefaultMutableFeatureGate.Set(*gates); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
 	klog.SetOutput(io.Discard)
 	klog.LogToStderr(false)
+	// The handlers of errors sleep by a clock that bubbles of virtual time do not share.
+	utilruntime.ErrorHandlers = nil
+	// A bubble of virtual time needs a test: the program is one, which ends the process.
+	always := func(string, string) (bool, error) { return true, nil }
+	testing.Main(always, []testing.InternalTest{{Name: "answers", F: func(t *testing.T) {
+		program = t
+		answerAll(*parallel)
+	}}}, nil, nil)
+}
+
+// program is the test that the program runs as.
+var program *testing.T
+
+// answerAll answers the lines of the standard input.
+func answerAll(parallel int) {
 	lines := bufio.NewReaderSize(os.Stdin, 1<<20)
 	output := bufio.NewWriter(os.Stdout)
-	pending := make(chan chan []byte, *parallel)
+	pending := make(chan chan []byte, parallel)
 	var written sync.WaitGroup
 	written.Add(1)
 	go func() {
@@ -94,6 +124,8 @@ func decide(line []byte) []byte {
 			reply.Expect, err = parseQuantities(line)
 		case kind.Family == "pod_requests":
 			reply.Expect, err = sumRequests(line)
+		case slices.Contains(traceFamilies, kind.Family):
+			reply.Expect, err = replayTrace(line)
 		case kind.Family == "config":
 			reply.Expect, err = readConfiguration(line)
 		default:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 Document = dict[str, Any]
@@ -24,11 +24,18 @@ class UpstreamDecisions:
     ----------
     binary : Path
         The built program.
+    gates : dict of str to bool
+        Feature gates other than by default.
     """
 
-    def __init__(self, binary: Path) -> None:
+    def __init__(self, binary: Path, gates: Mapping[str, bool] = MappingProxyType({})) -> None:
+        text = ",".join(f"{name}={str(is_on).lower()}" for name, is_on in gates.items())
         self._process = subprocess.Popen(
-            [binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+            [binary, "-feature-gates", text],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None

@@ -1,6 +1,7 @@
 package main
 
 import (
+	containerheap "container/heap"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -76,6 +77,8 @@ type queueReplay struct {
 	queue  *internalqueue.PriorityQueue
 	less   fwk.LessFunc
 	popped map[string]*framework.QueuedPodInfo
+	// names of pods, by UID.
+	names map[types.UID]string
 }
 
 // replayQueue answers the steps of family queue with the field `expect` of each, in a list.
@@ -190,7 +193,7 @@ func (r *queueReplay) step(step *queueStep) (document, error) {
 	if err != nil {
 		return nil, err
 	}
-	state := r.state()
+	state := r.state(r.clock.Now())
 	if popped != nil {
 		state["pop"] = popped
 	}
@@ -291,19 +294,7 @@ func (r *queueReplay) pop(logger klog.Logger) (document, error) {
 		return document{"name": nil}, nil
 	}
 	r.popped[info.Pod.Name] = info
-	found := document{"name": info.Pod.Name}
-	for field, count := range map[string]int{
-		"attempts": info.Attempts, "unschedulable_count": info.UnschedulableCount,
-		"consecutive_errors": info.ConsecutiveErrorsCount,
-	} {
-		if count != 0 {
-			found[field] = count
-		}
-	}
-	if info.WasFlushedFromUnschedulable {
-		found["was_flushed"] = true
-	}
-	return found, nil
+	return poppedDocument(info), nil
 }
 
 // fail brings a pod back as Scheduler.handleSchedulingFailure does.
@@ -356,11 +347,10 @@ func podOf(raw json.RawMessage) (*v1.Pod, error) {
 	return object.(*v1.Pod), nil
 }
 
-func (r *queueReplay) state() document {
+func (r *queueReplay) state(now time.Time) document {
 	queue := reflect.ValueOf(r.queue).Elem()
 	active := field(field(queue, "activeQ").Elem().Elem(), "queue").Interface().(*heap.Heap[*framework.QueuedPodInfo])
-	infos := active.List()
-	sort.SliceStable(infos, func(i, j int) bool { return r.less(infos[i], infos[j]) })
+	infos := popOrderOf(active)
 	inActive := []string{}
 	for _, info := range infos {
 		inActive = append(inActive, info.Pod.Name)
@@ -389,7 +379,7 @@ func (r *queueReplay) state() document {
 		return errors[i][0].(string) < errors[j][0].(string)
 	})
 	return document{
-		"now": r.clock.Now().Sub(r.start).Nanoseconds(), "active": inActive, "backoff": r.ends("podBackoffQ"),
+		"now": now.Sub(r.start).Nanoseconds(), "active": inActive, "backoff": r.ends("podBackoffQ"),
 		"error_backoff": errors, "unschedulable": unschedulable, "gated": gated, "in_flight": inFlight,
 		"nominated": r.nominated(),
 	}
@@ -402,19 +392,43 @@ func (r *queueReplay) backoff(name string) *heap.Heap[*framework.QueuedPodInfo] 
 
 // ends returns names and ends of backoff in nanoseconds since the start, in the order of pops.
 func (r *queueReplay) ends(name string) [][2]any {
-	infos := r.backoff(name).List()
 	end := func(info *framework.QueuedPodInfo) time.Time {
 		return backoffTime(backoffOf(r.queue), info)
 	}
-	sort.SliceStable(infos, func(i, j int) bool {
-		if !end(infos[i]).Equal(end(infos[j])) {
-			return end(infos[i]).Before(end(infos[j]))
-		}
-		return r.less(infos[i], infos[j])
-	})
 	found := [][2]any{}
-	for _, info := range infos {
+	for _, info := range popOrderOf(r.backoff(name)) {
 		found = append(found, [2]any{info.Pod.Name, end(info).Sub(r.start).Nanoseconds()})
+	}
+	return found
+}
+
+// popOrder is a copy of a heap of pods, in the same arrangement.
+type popOrder struct {
+	infos []*framework.QueuedPodInfo
+	less  heap.LessFunc[*framework.QueuedPodInfo]
+}
+
+func (o *popOrder) Len() int           { return len(o.infos) }
+func (o *popOrder) Less(i, j int) bool { return o.less(o.infos[i], o.infos[j]) }
+func (o *popOrder) Swap(i, j int)      { o.infos[i], o.infos[j] = o.infos[j], o.infos[i] }
+func (o *popOrder) Push(any)           { panic("nothing is added") }
+func (o *popOrder) Pop() any {
+	last := o.infos[len(o.infos)-1]
+	o.infos = o.infos[:len(o.infos)-1]
+	return last
+}
+
+// popOrderOf returns the pods in the order of pops, which follows from the heap if some are equal.
+func popOrderOf(pods *heap.Heap[*framework.QueuedPodInfo]) []*framework.QueuedPodInfo {
+	data := field(reflect.ValueOf(pods).Elem(), "data").Elem()
+	order := &popOrder{less: field(data, "lessFunc").Interface().(heap.LessFunc[*framework.QueuedPodInfo])}
+	for _, key := range field(data, "queue").Interface().([]string) {
+		info, _ := pods.GetByKey(key)
+		order.infos = append(order.infos, info)
+	}
+	found := []*framework.QueuedPodInfo{}
+	for order.Len() > 0 {
+		found = append(found, containerheap.Pop(order).(*framework.QueuedPodInfo))
 	}
 	return found
 }
@@ -425,7 +439,11 @@ func (r *queueReplay) nominated() map[string][]string {
 	nodes := field(nominator, "nominatedPodToNode").Interface().(map[types.UID]string)
 	for uid, node := range nodes {
 		if node != "" {
-			found[node] = append(found[node], strings.TrimPrefix(string(uid), "u-"))
+			name, ok := r.names[uid]
+			if !ok {
+				name = strings.TrimPrefix(string(uid), "u-")
+			}
+			found[node] = append(found[node], name)
 		}
 	}
 	for node := range found {

@@ -27,6 +27,20 @@ def test_what_fits_nowhere_stays_pending_with_upstreams_message(scheduler):
     assert list(scheduler.pending) == ["default/batch"]
 
 
+def test_profiles_share_the_position_from_which_nodes_are_searched():
+    # Upstream: pkg/scheduler/schedule_one.go, findNodesThatFitPod: Scheduler.nextStartNodeIndex
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "percentageOfNodesToScore": 1,
+        "profiles": [{"schedulerName": "default-scheduler"}, {"schedulerName": "other"}],
+    }
+    scheduler = pw.Scheduler(pw.read_configuration(config, source="test"))
+    scheduler.add(*[make_node(f"n{index}") for index in range(130)])
+    scheduler.schedule(make_pod("a", scheduler="other"))
+    assert scheduler.visiting() == {"default-scheduler": 100, "other": 100}
+
+
 def test_the_queue_goes_by_priority_then_age(scheduler):
     scheduler.add(make_pod("a"), make_pod("b", priority=10), make_pod("c", priority=10))
     assert [pod.name for pod in scheduler.in_queue_order()] == ["b", "c", "a"]

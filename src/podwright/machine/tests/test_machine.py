@@ -82,6 +82,26 @@ def test_each_profile_takes_its_own_pods():
     assert driver.machine.waiting() == {"default/b": ("Gate",)}
 
 
+def test_profiles_share_the_position_from_which_nodes_are_searched():
+    # Upstream: pkg/scheduler/schedule_one.go, findNodesThatFitPod: Scheduler.nextStartNodeIndex
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "percentageOfNodesToScore": 1,
+        "profiles": [{"schedulerName": "default-scheduler"}, {"schedulerName": "other"}],
+    }
+    driver = Driver(config=config)
+    driver.put(*[make_node(f"n{index}") for index in range(130)])
+    driver.put(pending("a"), make_pod("b", scheduler="other"))
+    # The least number of nodes that are searched is 100.
+    for next_start in (100, 70):
+        driver.cycle()
+        for name in ("default-scheduler", "other"):
+            runner = driver.machine.runner(name)
+            assert runner is not None
+            assert runner.search_position() == next_start
+
+
 # -------------------------------------------------------------------- late, twice, out of order
 
 

@@ -57,6 +57,7 @@ def test_without_the_gates_members_are_pods_like_any_other():
 
 
 def test_members_with_different_schedulers_are_an_error_for_all():
+    # Upstream: pkg/scheduler/schedule_one_podgroup.go, frameworkForPodGroup
     profiles = [{"schedulerName": "default-scheduler"}, {"schedulerName": "other"}]
     driver = driver_of({**HEAD, "profiles": profiles})
     driver.put(make_node("n1"), gang("g", 2), member("a"), member("b", scheduler="other"))
@@ -66,7 +67,7 @@ def test_members_with_different_schedulers_are_an_error_for_all():
         assert reason == "SchedulerError"
         assert message == (
             "all pods in a single pod group should have the same .spec.schedulerName set, "
-            'got: "default-scheduler" and "other"'
+            'got: "other" and "default-scheduler"'
         )
         assert driver.place_of(name) == "error_backoff"
 

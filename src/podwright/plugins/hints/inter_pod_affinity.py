@@ -27,7 +27,7 @@ def after_pod_change(pod: Pod, old: object | None, new: object | None) -> Hint:
     after = None if new is None else only(Pod, new)
     if after is not None and before is not None and after.metadata.uid == pod.metadata.uid:
         return Hint.QUEUE
-    if any(other is not None and not other.spec.node_name for other in (before, after)):
+    if any(other is not None and not _has_node(other) for other in (before, after)):
         return Hint.SKIP
     affinity, anti_affinity = _required(pod)
     if after is None:
@@ -61,6 +61,11 @@ def after_node_change(pod: Pod, old: object | None, new: object | None) -> Hint:
         for term in anti_affinity
     )
     return queue_if(joined or left)
+
+
+def _has_node(other: Pod) -> bool:
+    # Upstream, isSchedulableAfterPodChange: a nominated pod counts on its node as a placed one.
+    return bool(other.spec.node_name or other.status.nominated_node_name)
 
 
 def _required(pod: Pod) -> tuple[tuple[PodAffinityTerm, ...], tuple[PodAffinityTerm, ...]]:

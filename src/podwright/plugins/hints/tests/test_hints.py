@@ -15,6 +15,7 @@ from podwright.plugins.hints import (
     default_preemption,
     dynamic_resources,
     gang_scheduling,
+    inter_pod_affinity,
     node_affinity,
     node_declared_features,
     node_resources_fit,
@@ -293,3 +294,21 @@ def test_the_preemptor_is_never_queued_by_a_hint():
 def test_a_hint_given_another_kind_of_object_raises():
     with pytest.raises(TypeError, match="expected a Pod, got Node"):
         gang_scheduling.after_pod_added(pod(), None, node())
+
+
+@pytest.mark.parametrize(
+    ("placement", "answer"),
+    [
+        pytest.param({"nodeName": "n1"}, QUEUE, id="a placed pod"),
+        pytest.param({"status": {"nominatedNodeName": "n1"}}, QUEUE, id="a nominated pod"),
+        pytest.param({}, SKIP, id="a pending pod was on no node"),
+    ],
+)
+def test_a_pod_that_is_no_longer_near_helps_if_it_counted_on_a_node(placement, answer):
+    # Upstream: pkg/scheduler/framework/plugins/interpodaffinity/plugin.go,
+    # isSchedulableAfterPodChange
+    selector = {"labelSelector": {}, "topologyKey": "kubernetes.io/hostname"}
+    away = {"requiredDuringSchedulingIgnoredDuringExecution": [selector]}
+    waiting = pod(affinity={"podAntiAffinity": away})
+    gone = pod("gone", **placement)
+    assert inter_pod_affinity.after_pod_change(waiting, gone, None) is answer
