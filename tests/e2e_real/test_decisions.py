@@ -38,6 +38,7 @@ def program() -> Path:
         ("pod_requests", range(120), {"summed"}),
         ("hints", range(150), {"Queue", "Skip"}),
         ("sequence", range(8), {"delete", "placed", "schedule"}),
+        ("extenders", range(200), {"error", "feasible", "preemption", "unschedulable"}),
         ("cycle", range(60), {"bind", "delete", "placed", "preempting", "waiting"}),
         ("batching", range(60), {"hint", "placed", "unschedulable"}),
         ("gang", range(20), {"bind", "patch_podgroup_status", "placed"}),

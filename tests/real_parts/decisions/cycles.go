@@ -34,6 +34,8 @@ type cycleCase struct {
 	Pod     json.RawMessage   `json:"pod"`
 	Config  json.RawMessage   `json:"config"`
 	Family  string            `json:"family"`
+	// Rules are by extender and verb.
+	Rules []map[string]extenderRule `json:"extenders_behaviour"`
 }
 
 // cluster is a scheduler of its own with the objects of one case.
@@ -63,6 +65,13 @@ func decideCase(line []byte) (any, error) {
 	}
 	if c.framework == nil {
 		return nil, fmt.Errorf("no profile is called %q", c.pod.Spec.SchedulerName)
+	}
+	if given.Family == "extenders" {
+		servers, err := c.intercept(given.Config, given.Rules)
+		if err != nil {
+			return nil, err
+		}
+		return c.decideExtended(ctx, servers)
 	}
 	return c.decide(ctx)
 }
@@ -120,7 +129,9 @@ func optionsOf(raw json.RawMessage) ([]scheduler.Option, error) {
 	if err := runtime.DecodeInto(configscheme.Codecs.UniversalDecoder(), raw, &config); err != nil {
 		return nil, err
 	}
-	return []scheduler.Option{scheduler.WithProfiles(config.Profiles...)}, nil
+	return []scheduler.Option{
+		scheduler.WithProfiles(config.Profiles...), scheduler.WithExtenders(config.Extenders...),
+	}, nil
 }
 
 // attempt is one scheduling cycle up to its filters.

@@ -12,6 +12,7 @@
 //     nanoseconds.
 //   - {"family": "quantities", ...}, {"family": "pod_requests", ...}: `expect` of that family.
 //   - {"family": "config", "file"}: the fields that a case of that family has beside these.
+//   - {"family": "extenders", ...}: `expect` of that family, without the candidates of preemption.
 //   - {"family": "cycle" | "batching" | "gang", ...}: a trace of the whole scheduler, answered with the
 //     list of each `expect`, in nanoseconds. It runs in a bubble of virtual time (testing/synctest).
 //
@@ -24,13 +25,13 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"testing"
 
+	"github.com/go-logr/logr"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/klog/v2"
@@ -53,8 +54,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
-	klog.SetOutput(io.Discard)
-	klog.LogToStderr(false)
+	klog.SetLogger(logr.Discard())
 	// The handlers of errors sleep by a clock that bubbles of virtual time do not share.
 	utilruntime.ErrorHandlers = nil
 	// A bubble of virtual time needs a test: the program is one, which ends the process.

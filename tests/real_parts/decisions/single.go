@@ -103,6 +103,10 @@ func rejectedDocument(statuses map[string]*fwk.Status) document {
 	found := document{}
 	for name, status := range statuses {
 		given := statusDocument(status, status.Plugin())
+		if status.Plugin() == "" {
+			// An extender has rejected the node.
+			delete(given, "plugin")
+		}
 		if status.Plugin() == names.NodeResourcesFit {
 			reasons := slices.Sorted(slices.Values(status.Reasons()))
 			fixed := slices.DeleteFunc(slices.Clone(fixedReasons), func(each string) bool {
