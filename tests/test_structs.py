@@ -22,7 +22,7 @@ CHANGED_IN_PLACE = {
     "apiserver.event_correlation._Allowance",
     "apiserver.event_correlation._Similar",
     "cel.declarations.Function",
-    "cel.schema_rules.RuleNode",
+    "cel.rule_nodes.RuleNode",
     "cel.schema_types.DeclaredType",
     "classic.preemption.Preemption",
     "classic.resources.Resources",

@@ -39,13 +39,8 @@ from podwright.cel.environment import KUBERNETES_BASE, Compiled, Environment
 from podwright.cel.errors import CompileError, ProgramError
 from podwright.cel.policy_types import MatchedKind, type_warnings
 from podwright.cel.regular_expressions import PatternError, compile_pattern
-from podwright.cel.schema_rules import (
-    OBJECT_COST_BUDGET,
-    RuleError,
-    SchemaRules,
-    compile_rules,
-    has_rules,
-)
+from podwright.cel.rule_nodes import RuleError, has_rules
+from podwright.cel.schema_rules import OBJECT_COST_BUDGET, SchemaRules, compile_rules
 from podwright.cel.stage_expressions import (
     StageExpression,
     StageExpressionError,

@@ -10,28 +10,14 @@ pkg/apis/apiextensions/validation/validation.go
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, Literal, TypeAlias
+from collections.abc import Iterator
+from typing import Final
 
-import msgspec
-
-from podwright.cel.environment import KUBERNETES_BASE, Compiled, Environment
-from podwright.cel.errors import CompileError, ProgramError
-from podwright.cel.estimate import UNBOUNDED, Path, Range
-from podwright.cel.expressions import Identifier, children
-from podwright.cel.program import Program
-from podwright.cel.schema_types import (
-    MAX_REQUEST_SIZE,
-    DeclaredType,
-    Schema,
-    declared_type,
-    escape,
-    schema_value,
-    structs_of,
-)
-from podwright.cel.types import BOOL, STRING, Type, optional_of
-from podwright.cel.values import NONE, ErrorValue, Value, present
+from podwright.cel.estimate import UNBOUNDED
+from podwright.cel.rule_evaluation import Evaluation, Unchanged
+from podwright.cel.rule_nodes import FIELD, Reason, Rule, RuleError, RuleNode, compile_nodes
+from podwright.cel.schema_types import MAX_REQUEST_SIZE, Schema
+from podwright.cel.values import Value
 
 RULE_COST_LIMIT: Final = 10_000_000
 """The estimate at which a rule is refused."""
@@ -39,312 +25,14 @@ RULE_COST_LIMIT: Final = 10_000_000
 SCHEMA_COST_LIMIT: Final = 100_000_000
 """The sum of the estimates at which a schema is refused."""
 
-CALL_COST_LIMIT: Final = 1_000_000
-"""The cost at which the evaluation of one rule ends."""
-
 OBJECT_COST_BUDGET: Final = 10_000_000
 """The cost of all rules of one object."""
-
-MAX_MESSAGE_LENGTH: Final = 5 * 1024
-"""The most bytes of a message that an expression gives."""
-
-Reason: TypeAlias = Literal[
-    "FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"
-]
-_REASONS: Final[tuple[Reason, ...]] = (
-    "FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate",
-)  # fmt: skip
-_FIELD = "x-kubernetes-validations"
-_OVER_LIMIT = "operation cancelled: actual cost limit exceeded"
-
-
-class RuleError(msgspec.Struct, frozen=True):
-    """A problem of a rule, or of an object that a rule refuses.
-
-    Attributes
-    ----------
-    path : str
-        The field, such as `spec.size`; in a schema the path within it, such as
-        `properties[spec].x-kubernetes-validations[0].rule`.
-    reason : str
-        As causes of a Status have it.
-    value : Any
-        The value that the error shows; UNSET if it shows none, as of an object or array.
-    detail : str
-        The message.
-    """
-
-    path: str
-    reason: Reason
-    value: Any
-    detail: str
-
-
-class Rule(msgspec.Struct, frozen=True):
-    """A compiled rule.
-
-    Attributes
-    ----------
-    source : mapping
-        As it is written: `rule`, `message`, `messageExpression`, `reason`, `fieldPath`,
-        `optionalOldSelf`.
-    error : str
-        Why it does not compile; then there is no program.
-    cost : int
-        The worst case of one evaluation.
-    """
-
-    source: Mapping[str, Any]
-    program: Program | None
-    error: str
-    uses_old_self: bool
-    cost: int
-    message: Program | None = None
-    message_error: str = ""
-    message_cost: int = 0
-
-    @property
-    def text(self) -> str:
-        """The message, or else the rule, as errors of the evaluation name it."""
-        return str(self.source.get("message") or self.source.get("rule", "")).strip()
-
-
-class RuleNode(msgspec.Struct):
-    """The rules of a schema and of the schemas below it.
-
-    Attributes
-    ----------
-    path : str
-        The place of the schema in the whole one.
-    cardinality : int or None
-        How many values of one object the schema can have; None if that is not bounded.
-    uncorrelatable : str or None
-        The schema around it whose parts have no counterparts in the stored object.
-    """
-
-    schema: Schema
-    is_root: bool
-    path: str
-    rules: tuple[Rule, ...]
-    declared: DeclaredType
-    cardinality: int | None
-    uncorrelatable: str | None
-    properties: dict[str, RuleNode]
-    items: RuleNode | None = None
-    values: RuleNode | None = None
-    all_of: tuple[RuleNode, ...] = ()
-
-    @property
-    def has_rules(self) -> bool:
-        """Whether the schema or one below it has rules."""
-        return bool(
-            self.rules
-            or self.properties
-            or self.items is not None
-            or self.values is not None
-            or self.all_of
-        )
-
-
-# --------------------------------------------------------------------------- compilation
-
-
-class _Bounds:
-    """The sizes of `self` and what is below it.
-
-    Upstream does not look at the first step of a path: `oldSelf`, the name of a type, and what
-    has no other path, like the elements of a computed list, get the size of `self`.
-    """
-
-    def __init__(self, declared: DeclaredType) -> None:
-        self._declared = declared
-
-    def size(self, path: Path) -> Range | None:
-        return self._declared.size(path[1:])
 
 
 def compile_rules(schema: Schema) -> SchemaRules | None:
     """Compile the rules of the schema of a whole object; None if it has none."""
-    if not has_rules(schema):
-        return None
-    declared = declared_type(schema, "selfType", is_root=True)
-    if declared is None:
-        return None
-    root = _node(schema, schema, declared, "", cardinality=1, is_root=True)
-    return SchemaRules(root)
-
-
-def has_rules(schema: Schema) -> bool:
-    """Return whether a schema or one below it has rules."""
-    if schema.get(_FIELD):
-        return True
-    parts = [*(schema.get("properties") or {}).values(), *(schema.get("allOf") or ())]
-    parts += [schema.get("items"), schema.get("additionalProperties")]
-    return any(has_rules(part) for part in parts if isinstance(part, Mapping))
-
-
-def _node(
-    rules: Schema,
-    schema: Schema,
-    declared: DeclaredType,
-    path: str,
-    *,
-    cardinality: int | None,
-    is_root: bool = False,
-    uncorrelatable: str | None = None,
-) -> RuleNode:
-    """Compile the rules of a schema; those of an `allOf` are evaluated on the schema around it."""
-    compiled = tuple(_compile_rule(rule, declared) for rule in rules.get(_FIELD) or ())
-    node = RuleNode(schema, is_root, path, compiled, declared, cardinality, uncorrelatable, {})
-    granular = schema.get("x-kubernetes-map-type") in (None, "granular", "atomic")
-    for name, part in (rules.get("properties") or {}).items():
-        field_schema = (schema.get("properties") or {}).get(name)
-        field = _field_type(declared, name, field_schema)
-        if field_schema is None or field is None:
-            continue
-        child = _node(
-            part, field_schema, field, f"{path}.properties[{name}]".removeprefix("."),
-            cardinality=cardinality, is_root=_is_embedded(field_schema),
-            uncorrelatable=uncorrelatable if granular else _first(uncorrelatable, path),
-        )  # fmt: skip
-        if child.has_rules:
-            node.properties[name] = child
-    for name, limit in (("items", "maxItems"), ("additionalProperties", "maxProperties")):
-        part, nested = rules.get(name), schema.get(name)
-        if not isinstance(part, Mapping) or not isinstance(nested, Mapping):
-            continue
-        if declared.element is None:
-            continue
-        is_map_list = schema.get("x-kubernetes-list-type") == "map"
-        child = _node(
-            part, nested, declared.element, f"{path}.{name}".removeprefix("."),
-            cardinality=_times(cardinality, schema.get(limit)), is_root=_is_embedded(nested),
-            uncorrelatable=uncorrelatable
-            if (is_map_list if name == "items" else granular)
-            else _first(uncorrelatable, path),
-        )  # fmt: skip
-        if child.has_rules:
-            if name == "items":
-                node.items = child
-            else:
-                node.values = child
-    for index, part in enumerate(rules.get("allOf") or ()):
-        child = _node(
-            part,
-            schema,
-            declared,
-            f"{path}.allOf[{index}]".removeprefix("."),
-            cardinality=cardinality,
-            is_root=is_root,
-            uncorrelatable=uncorrelatable,
-        )
-        if child.has_rules:
-            node.all_of = (*node.all_of, child)
-    return node
-
-
-def _first(uncorrelatable: str | None, path: str) -> str:
-    return path if uncorrelatable is None else uncorrelatable
-
-
-def _field_type(declared: DeclaredType, name: str, schema: Schema | None) -> DeclaredType | None:
-    escaped = escape(name)
-    if escaped is not None:
-        return (declared.fields or {}).get(escaped)
-    if schema is None:
-        return None
-    # Such a field cannot be named, but rules of its own schema apply to it.
-    return declared_type(schema, f"selfType.{name}", is_root=_is_embedded(schema))
-
-
-def _is_embedded(schema: Schema) -> bool:
-    return bool(schema.get("x-kubernetes-embedded-resource"))
-
-
-def _times(cardinality: int | None, limit: int | None) -> int | None:
-    if cardinality is None or limit is None:
-        return None
-    return min(cardinality * max(limit, 0), UNBOUNDED)
-
-
-def _environment(declared: DeclaredType, *, optional_old_self: bool) -> Environment:
-    old: Type = optional_of(declared.type) if optional_old_self else declared.type
-    return KUBERNETES_BASE.extended(
-        variables={"self": declared.type, "oldSelf": old},
-        structs=structs_of(declared),
-        bounds=_Bounds(declared),
-    )
-
-
-def _compile_rule(source: Mapping[str, Any], declared: DeclaredType) -> Rule:
-    text = str(source.get("rule", ""))
-    if not text.strip():
-        return Rule(source, None, "rule is not specified", uses_old_self=False, cost=0)
-    environment = _environment(
-        declared, optional_old_self=source.get("optionalOldSelf") is not None
-    )
-    try:
-        compiled = environment.compile(text)
-        if compiled.output_type != BOOL:
-            return _failed(source, "cel expression must evaluate to a bool")
-        program = compiled.program()
-    except CompileError as error:
-        return _failed(source, f"compilation failed: {error}")
-    except ProgramError as error:
-        return _failed(source, f"program instantiation failed: {error}")
-    message, message_error, message_cost = _compile_message(source, environment)
-    return Rule(
-        source, program, "", uses_name(compiled, "oldSelf"), compiled.cost().high,
-        message, message_error, message_cost,
-    )  # fmt: skip
-
-
-def _failed(source: Mapping[str, Any], error: str) -> Rule:
-    return Rule(source, None, error, uses_old_self=False, cost=0)
-
-
-def _compile_message(
-    source: Mapping[str, Any], environment: Environment
-) -> tuple[Program | None, str, int]:
-    text = str(source.get("messageExpression") or "")
-    if not text:
-        return None, "", 0
-    try:
-        compiled = environment.compile(text)
-        if compiled.output_type != STRING:
-            return None, "messageExpression must evaluate to a string", 0
-        return compiled.program(), "", compiled.cost().high
-    except CompileError as error:
-        return None, f"messageExpression compilation failed: {error}", 0
-    except ProgramError as error:
-        return None, f"messageExpression instantiation failed: {error}", 0
-
-
-def uses_name(compiled: Compiled, name: str) -> bool:
-    """Return whether an expression names a variable."""
-    pending = [compiled.expression]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, Identifier) and node.name == name:
-            return True
-        pending += children(node)
-    return False
-
-
-def cost_message(what: str, cost: int, limit: int) -> str:
-    """Return the message for an estimate that exceeds its limit."""
-    factor = cost / limit
-    if factor > 100:
-        shown = "more than 100x"
-    else:
-        shown = f"{factor:f}x" if factor < 1.5 else f"{factor:.1f}x"
-    return (
-        f"{what} exceeds budget by factor of {shown} (try simplifying the rule, or adding "
-        "maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)"
-    )
-
-
-# --------------------------------------------------------------------------- the whole schema
+    root = compile_nodes(schema)
+    return None if root is None else SchemaRules(root)
 
 
 class SchemaRules:
@@ -366,7 +54,7 @@ class SchemaRules:
         costs: list[tuple[int, str]] = []
         for node in _nodes(self._root):
             for index, rule in enumerate(node.rules):
-                errors += _rule_problems(node, rule, f"{node.path}.{_FIELD}[{index}]", costs, base)
+                errors += _rule_problems(node, rule, f"{node.path}.{FIELD}[{index}]", costs, base)
         total = min(sum(cost for cost, _ in costs), UNBOUNDED)
         if total > SCHEMA_COST_LIMIT:
             # Upstream names the most expensive rules up to four.
@@ -400,9 +88,9 @@ class SchemaRules:
         tuple of lists
             The errors, and those of unchanged parts of the object, which are warnings.
         """
-        evaluation = _Evaluation(budget)
+        evaluation = Evaluation(budget)
         evaluation.visit(
-            self._root, value, old, "", _Unchanged(value, old, is_known=old is not None)
+            self._root, value, old, "", Unchanged(value, old, is_known=old is not None)
         )
         return evaluation.errors, evaluation.warnings
 
@@ -455,200 +143,14 @@ def _total_cost(node: RuleNode, cost: int) -> int:
     return min(cost * cardinality, UNBOUNDED)
 
 
-# --------------------------------------------------------------------------- evaluation
-
-
-class _Unchanged:
-    """Whether a part of an object is as it was: then errors about it are warnings."""
-
-    def __init__(self, value: Value, old: Value, *, is_known: bool) -> None:
-        self._is_known = is_known
-        self._value = value
-        self._old = old
-        self._parent: _Unchanged | None = None
-
-    def __bool__(self) -> bool:
-        if self._is_known:
-            return bool(self._value == self._old)
-        return self._parent is not None and bool(self._parent)
-
-    def child(self, value: Value, old: Value) -> _Unchanged:
-        """Return the state of a part; without a counterpart its container decides."""
-        if not self._is_known:
-            return self
-        part = _Unchanged(value, old, is_known=old is not None)
-        part._parent = self
-        return part
-
-
-class _Evaluation:
-    """One validation of an object: what is left of its budget, and what was found."""
-
-    def __init__(self, budget: int) -> None:
-        self.errors: list[RuleError] = []
-        self.warnings: list[RuleError] = []
-        self._budget = budget
-
-    def visit(
-        self, node: RuleNode, value: Value, old: Value, path: str, unchanged: _Unchanged
-    ) -> bool:
-        """Evaluate the rules of a node and below; return whether the budget lasts."""
-        if value is None:
-            return True
-        if node.rules and not self._evaluate(node, value, old, path, unchanged):
-            return False
-        for each in node.all_of:
-            if not self.visit(each, value, old, path, unchanged):
-                return False
-        return all(
-            self.visit(child, part, old_part, part_path, unchanged.child(part, same))
-            for child, part, old_part, same, part_path in _parts(node, value, old, path)
-        )
-
-    def _evaluate(
-        self, node: RuleNode, value: Value, old: Value, path: str, unchanged: _Unchanged
-    ) -> bool:
-        kind = str(node.schema.get("type", ""))
-        if self._budget <= 0:
-            return self._exhausted(path, kind)
-        current = schema_value(value, node.schema, is_root=node.is_root)
-        before = None if old is None else schema_value(old, node.schema, is_root=node.is_root)
-        for rule in node.rules:
-            if rule.error:
-                detail = f"rule compile error: {rule.error}"
-                self.errors.append(RuleError(path, "FieldValueInvalid", kind, detail))
-                continue
-            variables = {"self": current}
-            if rule.source.get("optionalOldSelf"):
-                variables["oldSelf"] = NONE if before is None else present(before)
-            elif before is not None:
-                variables["oldSelf"] = before
-            elif rule.uses_old_self:
-                # A rule about a change is not evaluated for a new value.
-                continue
-            if not self._run(rule, variables, path, value, kind, unchanged):
-                return False
-        return True
-
-    def _run(
-        self,
-        rule: Rule,
-        variables: dict[str, Value],
-        path: str,
-        value: Value,
-        kind: str,
-        unchanged: _Unchanged,
-    ) -> bool:
-        assert rule.program is not None
-        result, cost = rule.program.run(variables, CALL_COST_LIMIT)
-        if cost > self._budget:
-            return self._exhausted(path, kind)
-        self._budget -= cost
-        if isinstance(result, ErrorValue):
-            detail, goes_on = _failure(result.message, rule.text)
-            self.errors.append(RuleError(path, "FieldValueInvalid", kind, detail))
-            return goes_on
-        if result is True:
-            return True
-        field = _field_path(str(rule.source.get("fieldPath") or ""))
-        at = f"{path}{field}".removeprefix(".")
-        detail, goes_on = self._message(rule, variables)
-        shown = value
-        if not goes_on:
-            shown = kind
-        elif kind in ("object", "array"):
-            shown = msgspec.UNSET
-        reason = _reason_of(rule) if goes_on else "FieldValueInvalid"
-        error = RuleError(at, reason, shown, detail)
-        if not rule.uses_old_self and unchanged:
-            self.warnings.append(error)
-        else:
-            self.errors.append(error)
-        return goes_on
-
-    def _message(self, rule: Rule, variables: dict[str, Value]) -> tuple[str, bool]:
-        """Return the message of a rule that refuses a value, and whether the limits last."""
-        default = str(rule.source.get("message") or "").strip() or f"failed rule: {rule.text}"
-        if rule.message is None:
-            return default, True
-        result, cost = rule.message.run(variables, CALL_COST_LIMIT)
-        if cost > self._budget:
-            return (
-                "messageExpression evaluation failed due to running out of cost budget, no "
-                "further validation rules will be run"
-            ), False
-        self._budget -= cost
-        if isinstance(result, ErrorValue) and result.message.startswith(_OVER_LIMIT):
-            source = json.dumps(str(rule.source.get("messageExpression")), ensure_ascii=False)
-            return (
-                "no further validation rules will be run due to call cost exceeds limit for "
-                f"messageExpression: {source}"
-            ), False
-        text = result.strip() if isinstance(result, str) else ""
-        is_usable = text and "\n" not in text and len(text.encode()) <= MAX_MESSAGE_LENGTH
-        return (text if is_usable else default), True
-
-    def _exhausted(self, path: str, kind: str) -> bool:
-        detail = (
-            "validation failed due to running out of cost budget, no further validation rules "
-            "will be run"
-        )
-        self.errors.append(RuleError(path, "FieldValueInvalid", kind, detail))
-        return False
-
-
-def _failure(message: str, text: str) -> tuple[str, bool]:
-    """Return the text for an evaluation that failed, and whether further rules are evaluated."""
-    if message.startswith("no such overload"):
-        return (
-            f"'{message}': call arguments did not match a supported operator, function or macro "
-            f"signature for rule: {text}"
-        ), True
-    if message.startswith(_OVER_LIMIT):
-        return (
-            f"'{message}': no further validation rules will be run due to call cost exceeds "
-            f"limit for rule: {text}"
-        ), False
-    return f"{message} evaluating rule: {text}", True
-
-
-def _reason_of(rule: Rule) -> Reason:
-    given = rule.source.get("reason")
-    return next((reason for reason in _REASONS if reason == given), "FieldValueInvalid")
-
-
-def _field_path(text: str) -> str:
-    """Return a path as errors write it: `.spec['a.b']` as `.spec[a.b]`."""
-    return text.replace("['", "[").replace("']", "]")
-
-
-def _parts(
-    node: RuleNode, value: Value, old: Value, path: str
-) -> Iterator[tuple[RuleNode, Value, Value, Value, str]]:
-    """Yield the parts with rules: node, value, old value for `oldSelf`, its counterpart, path."""
-    if isinstance(value, list):
-        if node.items is None:
-            return
-        before = _by_keys(node.schema, old)
-        for index, element in enumerate(value):
-            same = before.get(_keys_of(node.schema, element)) if before else None
-            yield node.items, element, same, same, f"{path}[{index}]"
-    elif isinstance(value, dict):
-        old = old if isinstance(old, dict) else {}
-        for key, part in value.items():
-            if node.values is not None:
-                yield node.values, part, old.get(key), old.get(key), f"{path}[{key}]"
-            child = node.properties.get(key)
-            if child is not None:
-                yield child, part, old.get(key), old.get(key), f"{path}.{key}".removeprefix(".")
-
-
-def _by_keys(schema: Schema, old: Value) -> dict[tuple[str, ...], Value]:
-    if schema.get("x-kubernetes-list-type") != "map" or not isinstance(old, list):
-        return {}
-    return {_keys_of(schema, element): element for element in old}
-
-
-def _keys_of(schema: Schema, element: Value) -> tuple[str, ...]:
-    keys = schema.get("x-kubernetes-list-map-keys") or ()
-    return tuple(repr(element.get(key)) if isinstance(element, dict) else "" for key in keys)
+def cost_message(what: str, cost: int, limit: int) -> str:
+    """Return the message for an estimate that exceeds its limit."""
+    factor = cost / limit
+    if factor > 100:
+        shown = "more than 100x"
+    else:
+        shown = f"{factor:f}x" if factor < 1.5 else f"{factor:.1f}x"
+    return (
+        f"{what} exceeds budget by factor of {shown} (try simplifying the rule, or adding "
+        "maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)"
+    )

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
+from podwright.cel.rule_nodes import RuleError
 from podwright.cel.schema_rules import (
     OBJECT_COST_BUDGET,
-    RuleError,
     SchemaRules,
     compile_rules,
     cost_message,
