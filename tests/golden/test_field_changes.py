@@ -44,7 +44,6 @@ KNOWN = {
     "Pod spec.volumes.13.image": "optional in templates, whose specs are validated likewise",
     "Pod spec.volumes.5.projected.sources": "cluster trust bundles are dropped, with the gate off",
     "ReplicationController metadata.name": "the label with the name is set before the validation",
-    "Secret stringData..dockerconfigjson": "the content of a value is not read",
     "Service spec.ports": "ports of nodes are allocated before the validation",
 }
 """Where errors differ, and why."""

@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from podwright.api.endpoints.decoded_body import Decoded
+from podwright.objects import go_json_error
 
 NESTING_MAX: Final = 200
 """The deepest nesting of objects and lists."""
@@ -38,7 +39,7 @@ def read_json(body: bytes) -> Decoded:
     try:
         document = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise JsonError(_json_error(body, error)) from None
+        raise JsonError(go_json_error(body, error)) from None
     duplicates, order = _duplicates(body, document)
     return Decoded(document, duplicates, order=order)
 
@@ -103,35 +104,3 @@ def nesting_depth(body: bytes) -> int:
         elif byte in b"]}":
             depth -= 1
     return deepest
-
-
-def _json_error(body: bytes, error: Exception) -> str:
-    """Return the message of Go's decoder for a text that is not JSON."""
-    try:
-        json.loads(body)
-    except json.JSONDecodeError as found:
-        text, position = found.doc, found.pos
-        rest = text[position:].lstrip()
-        if not rest or found.msg.startswith("Unterminated"):
-            return "unexpected end of JSON input"
-        for literal in ("null", "true", "false"):
-            if rest[0] == literal[0]:
-                for index, letter in enumerate(literal):
-                    if index >= len(rest):
-                        return "unexpected end of JSON input"
-                    if rest[index] != letter:
-                        return (
-                            f"invalid character {rest[index]!r} in literal {literal}"
-                            f" (expecting {letter!r})"
-                        )
-        places = {
-            "Expecting value": "looking for beginning of value",
-            "Extra data": "after top-level value",
-            "Expecting ',' delimiter": "after object key:value pair",
-            "Expecting ':' delimiter": "after object key",
-        }
-        place = places.get(found.msg, "looking for beginning of object key string")
-        return f"invalid character {rest[0]!r} {place}"
-    except (UnicodeDecodeError, RecursionError, ValueError):
-        pass
-    return str(error)

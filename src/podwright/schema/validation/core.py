@@ -10,6 +10,7 @@ import base64
 from typing import Any, Final
 
 from podwright.objects import Document, Quantity, format_quantity
+from podwright.schema.validation.docker_configs import validate_docker_config
 from podwright.schema.validation.field_errors import FieldErrors
 from podwright.schema.validation.metadata import validate_labels, validate_qualified_finalizer
 from podwright.schema.validation.names import (
@@ -311,9 +312,6 @@ def _validate_immutable_data(
 
 
 _SECRET_KEYS: Final[dict[str, tuple[str, ...]]] = {
-    "kubernetes.io/dockercfg": (".dockercfg",),
-    "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
-    "kubernetes.io/ssh-auth": ("ssh-privatekey",),
     "kubernetes.io/tls": ("tls.crt", "tls.key"),
 }
 
@@ -329,6 +327,9 @@ def validate_secret(errors: FieldErrors, secret: Document) -> None:
     for key in _SECRET_KEYS.get(kind, ()):
         if key not in data:
             errors.required(f"data[{key}]")
+    if kind == "kubernetes.io/ssh-auth" and not data.get("ssh-privatekey"):
+        errors.required("data[ssh-privatekey]")
+    validate_docker_config(errors, secret)
     if kind == "kubernetes.io/basic-auth" and not data.keys() & {"username", "password"}:
         errors.required("data[username]")
         errors.required("data[password]")
