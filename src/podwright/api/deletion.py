@@ -104,10 +104,9 @@ def deletion(
 
 
 def _is_deleted_without_grace(current: KubernetesObject) -> bool:
+    """Whether the object is terminating, and waits for its finalizers only."""
     metadata = current.metadata
-    return (
-        metadata.deletion_timestamp is not None and metadata.deletion_grace_period_seconds is None
-    )
+    return metadata.deletion_timestamp is not None and not metadata.deletion_grace_period_seconds
 
 
 def _graceful(

@@ -20,7 +20,7 @@ def qos_class(spec: Document) -> str:
         *(spec.get("containers") or []),
         *(spec.get("initContainers") or []),
     ]
-    if spec.get("resources"):
+    if spec.get("resources") is not None:
         # Resources of the pod as a whole take the place of those of its containers.
         containers = [spec]
     is_guaranteed = bool(containers)

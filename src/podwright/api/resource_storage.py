@@ -9,7 +9,7 @@ Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias, cast
+from typing import Literal, TypeAlias, cast
 
 from podwright.api.binding import NO_LABELS, binding_error, bound
 from podwright.api.create_update import Scope, created, updated
@@ -327,6 +327,9 @@ class ResourceStorage:
             changes.append(change_of(version, kind, key, last, None))
         if not changes:
             return Stored(current, int(current.metadata.resource_version), "unchanged")
-        if not is_dry_run:
-            self.store.commit(*changes)
-        return Stored(changes[-1].object, version, "deleted" if effect.is_removed else "updated")
+        outcome: Literal["deleted", "updated"] = "deleted" if effect.is_removed else "updated"
+        if is_dry_run:
+            last = at_version(last, int(current.metadata.resource_version))
+            return Stored(last, version, outcome)
+        self.store.commit(*changes)
+        return Stored(changes[-1].object, version, outcome)

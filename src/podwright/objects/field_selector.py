@@ -66,20 +66,19 @@ def parse_field_selector(text: str) -> FieldSelector:
         operator = _FIELD_OPERATOR.search(term)
         if operator is None:
             raise SelectorError(f"invalid selector: '{text}'; can't understand '{term}'")
-        requirements.append(
-            FieldRequirement(
-                term[: operator.start()],
-                _ESCAPE.sub(_unescape, term[operator.end() :]),
-                operator[0] == "!=",
-            )
-        )
+        name = term[: operator.start()]
+        value = _ESCAPE.sub(_unescape, term[operator.end() :])
+        if name or value:  # Upstream: Transform selects everything by a term without both.
+            requirements.append(FieldRequirement(name, value, operator[0] == "!="))
     return FieldSelector(tuple(requirements))
 
 
 def _unescape(match: re.Match[str]) -> str:
     escaped: str | None = match[1]
     if escaped is None:
-        raise SelectorError(f"invalid field selector: unescaped character in value: {match[2]}")
+        raise SelectorError(
+            f"invalid field selector: unescaped character in value: {ord(match[2])}"
+        )
     if escaped not in {"\\", ",", "="}:
         raise SelectorError(f"invalid field selector: invalid escape sequence: {match[0]}")
     return escaped

@@ -33,7 +33,9 @@ _CONSTANTS: dict[str, Any] = (
 )
 _LETTERS = {"y": True, "Y": True, "n": False, "N": False}
 _INTEGER = re.compile(r"[-+]?(0x[0-9a-fA-F]+|0b[01]+|0o?[0-7]*|[1-9][0-9]*)", re.ASCII)
-_FLOAT = re.compile(r"[-+]?[0-9]*\.?[0-9]+([eE][-+][0-9]+)?|[-+]?[0-9]+\.", re.ASCII)
+_FRACTIONLESS_MAX = 1e21
+"""Where Go's JSON begins to write numbers with an exponent."""
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
 _TAG = "tag:yaml.org,2002:"
 _MERGE = "<<"
 _NO_KEY: Any = object()
@@ -348,7 +350,8 @@ def _plain(text: str) -> Any:
         magnitude = int(digits, 8) if is_octal else int(digits, 0)
         return -magnitude if number[0] == "-" else magnitude
     if _FLOAT.fullmatch(number) and not isinf(value := float(number)):
-        return value
+        # Upstream makes JSON of it, and Go writes a whole number without fraction.
+        return int(value) if value.is_integer() and abs(value) < _FRACTIONLESS_MAX else value
     return text
 
 

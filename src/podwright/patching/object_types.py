@@ -110,8 +110,10 @@ class ObjectType:
     def _resets(self, subresource: str) -> FieldSet:
         if subresource != "status":
             return {"f:status": LEAF} if self.has_status else LEAF
-        group = api_group(self.api_version)
-        extra = LEAF if self.is_custom else _STATUS_RESETS.get((group, self.kind), LEAF)
+        if self.is_custom:
+            # Upstream: apiextensions-apiserver pkg/registry/customresource/status_strategy.go
+            return {"f:metadata": LEAF, "f:spec": LEAF}
+        extra = _STATUS_RESETS.get((api_group(self.api_version), self.kind), LEAF)
         return {"f:spec": LEAF, **extra}
 
     # ------------------------------------------------------------------------ field sets

@@ -23,6 +23,7 @@ from podwright.schema.go_types import (
     NULL_LISTS,
     QUANTITY_VALUES,
     STRING_POINTERS,
+    TIME_FIELDS,
     TIME_VALUES,
     VALUES,
 )
@@ -174,7 +175,8 @@ class GoForms:
         if ref.is_struct:
             return (lambda: self.convert({}, ref.name)) if field.is_zero else _ABSENT
         if ref.name in ("time", "micro-time"):
-            return None if name in TIME_VALUES else _ABSENT
+            is_value = name in TIME_VALUES or (struct, name) in TIME_FIELDS
+            return None if is_value else _ABSENT
         if ref.name == "quantity":
             return "0" if (struct, name) in QUANTITY_VALUES else _ABSENT
         if ref.name == "int-or-string":

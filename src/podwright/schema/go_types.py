@@ -206,6 +206,9 @@ TIME_VALUES: Final = frozenset(
 )  # fmt: skip
 """The names of times that are not pointers; Go writes `null` for the zero time."""
 
+TIME_FIELDS: Final = frozenset({("storage.v1.VolumeError", "time")})
+"""Further times that are not pointers, whose names are those of pointers in other structs."""
+
 QUANTITY_VALUES: Final = frozenset(
     {("core.v1.ResourceFieldSelector", "divisor"), ("resource.v1.Counter", "value"),
      ("resource.v1.DeviceCapacity", "value")}

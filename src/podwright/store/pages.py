@@ -58,9 +58,9 @@ class Page(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Token(msgspec.Struct, frozen=True):
-    v: str
-    rv: int
-    start: str
+    v: str = ""
+    rv: int = 0
+    start: str = ""
 
 
 def token_for(version: int, last: NamespacedName) -> str:
@@ -83,7 +83,10 @@ def read_token(text: str) -> tuple[int, NamespacedName]:
         token = msgspec.json.decode(urlsafe_b64decode(padded), type=_Token)
     except (ValueError, binascii.Error, msgspec.MsgspecError) as error:
         raise InvalidContinue(f"continue key is not valid: {error}") from None
-    if token.v != _TOKEN_VERSION or not token.start.endswith("\0") or token.rv < NEWEST:
+    if token.v != _TOKEN_VERSION:
+        text = "continue key is not valid: server does not recognize this encoded version"
+        raise InvalidContinue(f"{text} {token.v}")
+    if not token.start.endswith("\0") or token.rv < NEWEST:
         raise InvalidContinue("continue key is not valid: not made by a list of this store")
     return token.rv, token.start[:-1]
 

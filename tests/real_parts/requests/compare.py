@@ -15,9 +15,11 @@ import json
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
+from urllib.parse import quote
 
 import msgspec
 import yaml
@@ -28,10 +30,12 @@ from tests.real_parts.control_plane import running
 from tests.real_parts.requests.mistakes import changed
 from tests.real_parts.requests.sequences import Sequence
 from tests.real_parts.requests.steps import Step
+from tests.real_parts.requests.topics import topic_steps, topics
 from tests.real_parts.wire import Answer, Connection
 from tests.waiting import until
 
 from podwright.api.endpoints import HttpRequest
+from podwright.api.endpoints.bare import RECORDED_POLICY
 
 _CHECKED_HEADERS = ("content-type", "warning", "retry-after")
 HEADERS = {
@@ -42,6 +46,7 @@ HEADERS = {
 _SHOWN = 700
 _CONFLICT = "FieldManagerConflict"
 _GENERATED = re.compile(r"\bgen-[a-z0-9]{5}\b")
+_AGE = re.compile(r"^(\d+[smhdy])+$|^<age>$")
 _DRAWN = re.compile(r"\b(10\.0\.0\.\d+|3[0-2]\d{3})\b")
 """Addresses and ports of services."""
 _PRINTED = re.compile(r"Invalid value: [\[{].*?[\]}]: (?=[a-z`])")
@@ -64,7 +69,8 @@ class RealServer:
     def send(self, request: HttpRequest) -> Answer:
         """Send a request and return the parsed answer."""
         try:
-            return self._connection.send(request, watch="watch=true" in request.query)
+            is_watch = "watch=" in request.query or "/watch/" in request.path
+            return self._connection.send(request, watch=is_watch)
         except http.client.RemoteDisconnected:
             # Its handler has panicked.
             return Answer(0, {}, None)
@@ -136,11 +142,11 @@ class Pair:
                 continue
             if _reads_from_cache(step):
                 # Such a list waits until the cache of the server has the last write.
-                self._real.send(msgspec.structs.replace(one, query=""))
-            real[step.id], own[step.id] = expected, found = (
-                self._real.send(one),
-                self._own.send(other),
-            )
+                path = one.path.replace("/watch/", "/")
+                self._real.send(msgspec.structs.replace(one, path=path, query=""))
+            expected = self._real_answer(one, step.until)
+            found = self._own.send(other)
+            real[step.id], own[step.id] = expected, found
             if not expected.status:
                 break
             if counts:
@@ -149,6 +155,20 @@ class Pair:
                 paths.append(one.path)
             yield step, _differences(marks, expected, found, one, step)
         self._clear(namespace, paths)
+
+    def _real_answer(self, request: HttpRequest, status: int) -> Answer:
+        """Return the answer of kube-apiserver; with a status, the first that has it."""
+        if not status:
+            return self._real.send(request)
+        # Its policies and definitions take effect after a while.
+        found: list[Answer] = []
+
+        def has_status() -> bool:
+            found.append(self._real.send(request))
+            return found[-1].status == status
+
+        until(has_status)
+        return found[-1]
 
     def _clear(self, namespace: str, paths: list[str]) -> None:
         """Delete the objects of a sequence outside its namespace."""
@@ -172,7 +192,9 @@ class Pair:
     def reduced(self, steps: list[Step], step: Step, cause: str) -> list[Step]:
         """Return the earlier steps without which a step's answers no longer differ in this way."""
         kept = steps[: steps.index(step)]
-        for each in kept[:0:-1]:  # not the namespace
+        # Not the namespace, nor what a step waits for.
+        first = max((index for index, each in enumerate(kept) if each.until), default=0)
+        for each in kept[:first:-1]:
             fewer = [other for other in kept if other is not each]
             for last, found in self.run([*fewer, step]):
                 if last is step and found and Different(step, found, []).cause == cause:
@@ -193,22 +215,31 @@ def _request(step: Step, namespace: str, answers: dict[str, Answer]) -> HttpRequ
             return None
         body = changed(base, [(tuple(path), value) for path, value in step.changes])
     text = "" if body is None else body if isinstance(body, str) else _json(body)
-    version = next((found for found in map(_version, reversed(answers.values())) if found), "0")
-    return HttpRequest(
-        step.method, step.path.replace("{ns}", namespace),
-        step.query.replace("%7Bns%7D", namespace).replace("%7Brv%7D", version), step.headers,
-        text.replace("{ns}", namespace).encode(),
-    )  # fmt: skip
+    values = {"ns": namespace} | _answered(answers)
+    query = step.query
+    for name, value in values.items():
+        query = query.replace(f"%7B{name}%7D", quote(value))
+        text = text.replace(f"{{{name}}}", value)
+    path = step.path.replace("{ns}", namespace)
+    headers = {name: text.replace("{ns}", namespace) for name, text in step.headers.items()}
+    return HttpRequest(step.method, path, query, headers, text.encode())
+
+
+def _answered(answers: dict[str, Answer]) -> dict[str, str]:
+    """Return the values of earlier answers that a request can have."""
+    found = {"rv": "0", "first": "0", "uid": "", "continue": ""}
+    for answer in answers.values():
+        metadata = answer.body.get("metadata") if isinstance(answer.body, dict) else None
+        for name, field in (("rv", "resourceVersion"), ("uid", "uid"), ("continue", "continue")):
+            found[name] = str((metadata or {}).get(field) or found[name])
+        if found["first"] == "0":
+            found["first"] = found["rv"]
+    return found
 
 
 def _json(body: Any) -> str:
     # Upstream keeps the bytes of free parts of an object: its own writing of them is compact.
     return json.dumps(body, separators=(",", ":"), sort_keys=True)
-
-
-def _version(answer: Answer) -> str:
-    metadata = answer.body.get("metadata") if isinstance(answer.body, dict) else None
-    return str((metadata or {}).get("resourceVersion") or "")
 
 
 def _is_object(body: Any) -> bool:
@@ -235,6 +266,12 @@ def _differences(
 def _neutral(value: Any, sent: str) -> Any:
     """Return an answer without what each server draws, and without printed objects."""
     if isinstance(value, dict):
+        if "cells" in value:
+            # A watch has the names of the columns in its first event only.
+            value = value | {"cells": [_AGE.sub("<age>", str(each)) for each in value["cells"]]}
+        if "resourceVersion" in value and "managedFields" not in value:
+            # A recording without managed fields is compared without them.
+            value = value | {"managedFields": []}
         return {name: _neutral(part, sent) for name, part in value.items()}
     if isinstance(value, list):
         parts = [_neutral(part, sent) for part in value]
@@ -248,6 +285,15 @@ def _neutral(value: Any, sent: str) -> Any:
     return _DRAWN.sub(lambda found: found[0] if found[0] in sent else "<drawn>", value)
 
 
+StepsOf: TypeAlias = Callable[[int], list[Step]]
+"""Draws the requests of a seed."""
+
+
+def object_steps(seed: int) -> list[Step]:
+    """Return the requests of one seed about objects of all kinds."""
+    return Sequence(seed).steps
+
+
 class Summary:
     """The figures of a comparison."""
 
@@ -256,11 +302,13 @@ class Summary:
         self.different: dict[str, list[tuple[int, Different]]] = defaultdict(list)
 
 
-def compare_seeds(pair: Pair, seeds: range, *, reduces: bool = True) -> Summary:
-    """Compare the sequences of seeds."""
+def compare_seeds(
+    pair: Pair, seeds: range, steps_of: StepsOf | None = None, *, reduces: bool = True
+) -> Summary:
+    """Compare the sequences of seeds, by default those of objects with mistakes."""
     summary = Summary()
     for seed in seeds:
-        steps = Sequence(seed).steps
+        steps = (steps_of or object_steps)(seed)
         broken = False
         for step, found in list(pair.run(steps, counts=True)):
             summary.requests += 1
@@ -290,6 +338,11 @@ def servers() -> Iterator[Pair]:
             )
             assert answer.status == http.HTTPStatus.CREATED, answer.body
         until(lambda: _serves_crates(real))
+        for kind in ("clusterroles", "clusterrolebindings"):
+            # Of the server that was recorded for tests/conformance.
+            name = RECORDED_POLICY[0]["metadata"]["name"]
+            path = f"/apis/rbac.authorization.k8s.io/v1/{kind}/{name}"
+            own.send(HttpRequest("DELETE", path, "", HEADERS, b""))
         yield pair
 
 
@@ -320,11 +373,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.real_parts.requests.compare")
     parser.add_argument("--seeds", default="0:100", metavar="FIRST:END")
     parser.add_argument("--causes", type=int, default=60, help="how many to show")
+    parser.add_argument("--topic", choices=("objects", "all", *topics()), default="objects")
     parser.add_argument("--whole", action="store_true", help="do not look for the steps needed")
     given = parser.parse_args(arguments)
     first, _, end = given.seeds.partition(":")
+    topic = "" if given.topic == "all" else given.topic
+    steps_of = object_steps if topic == "objects" else partial(topic_steps, name=topic)
     with servers() as pair:
-        summary = compare_seeds(pair, range(int(first), int(end)), reduces=not given.whole)
+        seeds = range(int(first), int(end))
+        summary = compare_seeds(pair, seeds, steps_of, reduces=not given.whole)
     show(summary, given.causes)
     count = sum(map(len, summary.different.values()))
     outcomes = ", ".join(f"{number} x {status}" for status, number in sorted(pair.outcomes.items()))

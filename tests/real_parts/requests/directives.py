@@ -13,8 +13,9 @@ def with_directive(body: Any, document: Document, random: Random) -> Any:
     if document["kind"] == "Pod":
         spec: Any = body.setdefault("spec", {})
     elif isinstance(document.get("spec"), dict) and "template" in document["spec"]:
-        spec = body.setdefault("spec", {}).setdefault("template", {})
-        spec = spec.setdefault("spec", {}) if isinstance(spec, dict) else {}
+        spec = body
+        for name in ("spec", "template", "spec"):
+            spec = spec.setdefault(name, {}) if isinstance(spec, dict) else {}
     else:
         spec = None
     labels = body.setdefault("metadata", {})

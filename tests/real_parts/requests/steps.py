@@ -20,6 +20,8 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True):
     base : list of str
         Steps; the last answer of them that is an object is the body, with `changes`.
     changes : list of (path, value)
+    until : int
+        The request is repeated until kube-apiserver answers with this status; 0 for once.
     """
 
     id: str
@@ -31,3 +33,4 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True):
     body: Any = None
     base: list[str] = []
     changes: list[tuple[list[str | int], Any]] = []
+    until: int = 0

@@ -39,6 +39,7 @@ from podwright.api.endpoints.status_errors import (
     bad_request,
     forbidden,
     invalid,
+    no_unique_name,
 )
 from podwright.api.endpoints.write_steps import (
     add_warnings,
@@ -294,7 +295,9 @@ def _store_new(backend: Backend, call: Call, document: Document, *, is_dry_run: 
             is_dry_run=is_dry_run,
         )
     except AlreadyExists as error:
-        raise already_exists(
+        has_prefix = bool((document.get("metadata") or {}).get("generateName"))
+        taken = no_unique_name if has_prefix else already_exists
+        raise taken(
             resource.group, resource.plural, obj.name, is_terminating=error.is_terminating
         ) from None
 

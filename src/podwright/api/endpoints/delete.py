@@ -27,7 +27,7 @@ from podwright.api.endpoints.custom_resources import (
 from podwright.api.endpoints.long_requests import Steps
 from podwright.api.endpoints.options import DeleteOptions, delete_options, list_options
 from podwright.api.endpoints.query import is_true
-from podwright.api.endpoints.read import is_whole_list, page_of, reader_of
+from podwright.api.endpoints.read import is_whole_list, list_metadata, page_of, reader_of
 from podwright.api.endpoints.request import HttpReply
 from podwright.api.endpoints.resources import Resource
 from podwright.api.endpoints.responses import (
@@ -38,7 +38,7 @@ from podwright.api.endpoints.responses import (
     parts_of,
 )
 from podwright.api.endpoints.status_errors import bad_request, conflict, forbidden, success
-from podwright.objects import KubernetesObject
+from podwright.objects import Document, KubernetesObject
 from podwright.schema import decode
 from podwright.store import Stored
 
@@ -46,6 +46,9 @@ _PRESERVED: Final = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background"
     " to remove them or set propagationPolicy=Orphan to suppress this warning"
 )
+
+_WITHOUT_DEPENDENTS: Final = frozenset({("", "Event"), ("events.k8s.io", "Event")})
+"""Kinds whose deletion ignores the propagation policy; upstream: `rest.Unsupported`."""
 
 
 def delete(backend: Backend, call: Call) -> HttpReply:
@@ -141,6 +144,8 @@ def _propagation(
 
     Upstream: pkg/registry/generic/registry/store.go, shouldOrphanDependents
     """
+    if strategies.key_of(call.resource) in _WITHOUT_DEPENDENTS:
+        return None
     if options.propagation is not None:
         return cast(Propagation, options.propagation)
     if options.orphans is not None:
@@ -221,10 +226,11 @@ def delete_collection(backend: Backend, call: Call) -> Steps:
     found: Iterable[KubernetesObject]
     if is_whole_list(options):
         reader = reader_of(backend, call, options)
-        found, version = chain.from_iterable(reader.parts(PART_OBJECTS)), reader.version
+        found = chain.from_iterable(reader.parts(PART_OBJECTS))
+        metadata: Document = {"resourceVersion": str(reader.version)}
     else:
         page = page_of(backend, call, options)
-        found, version = page.objects, page.resource_version
+        found, metadata = page.objects, list_metadata(page)
     items: list[KubernetesObject] = []
     for obj in found:
         current = backend.store.get(resource.storage, obj.key)
@@ -233,7 +239,6 @@ def delete_collection(backend: Backend, call: Call) -> Steps:
         delete_object(backend, call, current, deleting)
         items.append(obj)
         yield
-    metadata = {"resourceVersion": str(version)}
     if backend.sends_lists_in_parts and len(items) > PART_OBJECTS:
         return list_in_parts(call, parts_of(items), metadata)
     return list_reply(call, [resource.served(obj.raw) for obj in items], metadata)

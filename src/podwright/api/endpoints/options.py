@@ -90,16 +90,16 @@ class WriteOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def integer(request: HttpRequest, name: str) -> int | None:
-    """Return an integer parameter; None if it is absent or empty.
+    """Return an integer parameter; None if it is absent.
 
     Raises
     ------
     ApiError
         The value is not an integer.
     """
-    text = request.parameter(name)
-    if not text:
+    if name not in request.parameters:
         return None
+    text = request.parameter(name)
     number = parse_int64(text)
     if number is None:
         kind = "value out of range" if text.lstrip("+-").isdigit() else "invalid syntax"
@@ -192,17 +192,20 @@ def _list_problems(options: ListOptions) -> Iterable[Problem]:
 
 
 def _watch_problems(options: ListOptions) -> Iterable[Problem]:
-    path = "resourceVersionMatch"
-    if options.sends_initial_events is not None:
-        if options.version_match != "NotOlderThan":
-            text = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-            yield path, f"Forbidden: {text}", None
-        if options.continue_token:
-            text = "sendInitialEvents is forbidden with continue"
-            yield "continue", f"Forbidden: {text}", None
+    path, match = "resourceVersionMatch", options.version_match
+    if options.sends_initial_events is not None and match != "NotOlderThan":
+        text = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+        yield path, f"Forbidden: {text}", None
+    if not match:
         return
-    if options.version_match:
+    if options.sends_initial_events is None:
         text = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        yield path, f"Forbidden: {text}", None
+    if match != "NotOlderThan":
+        text = f'Unsupported value: "{match}": supported values: "NotOlderThan"'
+        yield path, text, match
+    if options.continue_token:
+        text = "resourceVersionMatch is forbidden when continue is provided"
         yield path, f"Forbidden: {text}", None
 
 

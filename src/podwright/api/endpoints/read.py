@@ -24,7 +24,7 @@ from podwright.api.endpoints.responses import (
 )
 from podwright.api.endpoints.selectable import stored_fields
 from podwright.api.endpoints.status_errors import ApiError, bad_request, expired, version_too_large
-from podwright.objects import Document, KubernetesObject, SelectorError
+from podwright.objects import Document, FieldSelector, KubernetesObject, SelectorError
 from podwright.store import Expired, FutureVersion, InvalidContinue, ObjectReader, Page
 
 _CONTINUE_EXPIRED: Final = (
@@ -136,6 +136,8 @@ def page_of(backend: Backend, call: Call, options: ListOptions) -> Page:
             raise version_too_large(version, store.resource_version)
         if options.resource_version == "0" and options.version_match != "Exact":
             limit = 0
+        if _is_of_one_object(call, fields):
+            limit = 0
         is_exact = options.version_match == "Exact" or (
             not options.version_match and bool(version) and bool(limit)
         )
@@ -158,6 +160,19 @@ def page_of(backend: Backend, call: Call, options: ListOptions) -> Page:
         raise bad_request(f"invalid continue token: {error}") from None
     except Expired as error:
         raise _expired(error) from None
+
+
+def _is_of_one_object(call: Call, fields: FieldSelector) -> bool:
+    """Whether a list is that of one key, which upstream reads without pages.
+
+    Upstream: pkg/registry/generic/registry/store.go, ListPredicate
+    """
+    if call.resource.namespaced and not call.info.namespace:
+        return False
+    return any(
+        each.field == "metadata.name" and each.value and not each.is_negated
+        for each in fields.requirements
+    )
 
 
 def _list_version(text: str) -> int:

@@ -13,6 +13,7 @@ import yaml
 
 from podwright.api.endpoints.body_kinds import internal_package
 from podwright.api.endpoints.calls import Call
+from podwright.api.endpoints.conversions import TEMPLATE_GENERATION
 from podwright.api.endpoints.negotiation import JSON, MediaType
 from podwright.api.endpoints.protobuf.encoding import encoded_metadata_list
 from podwright.api.endpoints.request import HttpReply
@@ -271,10 +272,21 @@ def internal_type(resource: Resource, *, is_list: bool = False) -> str:
 
 def partial(document: Document, version: str) -> Document:
     """Return the metadata of an object as PartialObjectMetadata."""
+    metadata: Document = document.get("metadata") or {}
+    if document.get("kind") == "DaemonSet" and TEMPLATE_GENERATION in (
+        metadata.get("annotations") or ()
+    ):
+        # Upstream has it in the spec, and writes it as an annotation of the whole object only.
+        kept = {k: v for k, v in metadata["annotations"].items() if k != TEMPLATE_GENERATION}
+        metadata = {
+            name: kept if name == "annotations" else value
+            for name, value in metadata.items()
+            if name != "annotations" or kept
+        }
     return {
         "kind": "PartialObjectMetadata",
         "apiVersion": f"meta.k8s.io/{version}",
-        "metadata": document.get("metadata") or {},
+        "metadata": metadata,
     }
 
 

@@ -48,6 +48,7 @@ def body_of(backend: Backend, call: Call, validation: FieldValidation) -> Docume
         document = check_custom_kind(decoded.document, resource.kind, call.request.body)
     else:
         document = check_kind(decoded.document, resource.kind, call.request.body)
+        document = _with_reset_owners(document)
     call.sent = document
     call.has_new_spec = decoded.has_new_spec
     if decoded.shares_spec and (made := backend.specs.made_before(resource, document)):
@@ -79,9 +80,24 @@ def body_of(backend: Backend, call: Call, validation: FieldValidation) -> Docume
 def completed(resource: Resource, document: Document) -> Document:
     """Return a document whose types are right in Go's form and with defaults."""
     kind = resource.kind
+    document = document if resource.is_custom else _with_reset_owners(document)
     made = kind.go_form(kind.with_defaults(kind.go_form(document)))
     fix = ROUND_TRIPS.get((resource.group, resource.name))
     return made if fix is None else fix(made)
+
+
+def _with_reset_owners(document: Document) -> Document:
+    """Return an object in which empty `managedFields`, which Go's form omits, are one empty entry.
+
+    Both remove the managed fields, except that a custom resource keeps them with an empty list.
+
+    Upstream: staging/src/k8s.io/apimachinery/pkg/util/managedfields/internal/fieldmanager.go,
+    isResetManagedFields
+    """
+    metadata = document.get("metadata")
+    if not isinstance(metadata, dict) or metadata.get("managedFields") != []:
+        return document
+    return document | {"metadata": metadata | {"managedFields": [{}]}}
 
 
 def in_namespace(call: Call, document: Document) -> Document:

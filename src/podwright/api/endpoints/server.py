@@ -312,6 +312,7 @@ class ApiServer:
     def _reply(
         self, request: HttpRequest, user: User, now_ns: int
     ) -> HttpReply | Watch | LongRequest:
+        warnings: list[str] = []
         try:
             info = request_info(request)
             check_timeout(request, info)
@@ -323,6 +324,9 @@ class ApiServer:
             if not info.is_resource:
                 return self._plain(request, now_ns)
             resource, handler = self._route(info)
+            if resource.is_custom:
+                # Errors of other kinds are those of upstream's routes, which know no warnings.
+                warnings += resource.warnings
             if request.method == "HEAD" and not resource.is_custom:
                 raise method_not_allowed()
             if info.verb == "patch":
@@ -349,11 +353,11 @@ class ApiServer:
             )
         except (ApiError, PlainError) as error:
             media = error_media(request.header("accept"))
-            return _without_body(request, error_reply(error, media))
+            return _without_body(request, error_reply(error, media, warnings))
         try:
             found = handler(self._backend, call)
         except (Rejected, ApiError, PlainError) as error:
-            return _failed(call, error)
+            return _without_body(request, _failed(call, error))
         if isinstance(found, HttpReply):
             return _without_body(request, found)
         return found if isinstance(found, Watch) else LongRequest(_steps_of(call, found))

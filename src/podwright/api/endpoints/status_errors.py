@@ -185,6 +185,21 @@ def already_exists(group: str, resource: str, name: str, *, is_terminating: bool
     return ApiError(409, "AlreadyExists", message, _details(group, resource, name))
 
 
+def no_unique_name(group: str, resource: str, name: str, *, is_terminating: bool) -> ApiError:
+    """Return the error of a name in use, of an object that has a prefix for names as well.
+
+    Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/create.go, CheckGeneratedNameError
+    """
+    message = (
+        f'{qualified(group, resource)} "{name}" already exists, the server was not able to generate'
+        " a unique name for the object"
+    )
+    if is_terminating:
+        message = f"object is being deleted: {message}"
+    details = _details(group, resource, name) | {"retryAfterSeconds": 1}
+    return ApiError(409, "AlreadyExists", message, details)
+
+
 def expired(message: str, continue_token: str = "") -> ApiError:
     """Return the error of a version whose history was discarded."""
     metadata = {"continue": continue_token} if continue_token else {}

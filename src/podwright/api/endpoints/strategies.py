@@ -9,7 +9,7 @@ Upstream: pkg/registry/*/*/strategy.go; staging/src/k8s.io/apiserver/pkg/registr
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -86,6 +86,7 @@ def has_status(resource: Resource) -> bool:
 
 def prepared_for_create(resource: Resource, document: Document, now_ns: int) -> Document:
     """Return a new object as it is stored, except its metadata."""
+    document = _with_template_without_stop_signals(resource, document)
     prepare = KIND_PREPARATIONS.get(key_of(resource), _GENERAL).create
     if prepare is not None:
         return prepare(document, now_ns)
@@ -98,6 +99,7 @@ def prepared_for_update(
     resource: Resource, new: Document, old: Document, now_ns: int, subresource: str = ""
 ) -> Document:
     """Return a changed object as it is stored, with its generation."""
+    new = _with_template_without_stop_signals(resource, new)
     preparation = KIND_PREPARATIONS.get(key_of(resource), _GENERAL)
     if subresource == "status":
         if preparation.update_status is not None:
@@ -176,6 +178,27 @@ def _node(new: Document, old: Document, now_ns: int) -> Document:
     return with_part(new, "status", old.get("status"))
 
 
+def _with_template_without_stop_signals(resource: Resource, document: Document) -> Document:
+    """Return a new or changed object whose template of pods has no stop signals."""
+    path = resource.kind.row.pod_template
+    return (
+        _with_changed_part(document, path.split("."), _without_stop_signals) if path else document
+    )
+
+
+def _with_changed_part(
+    document: Document, path: Sequence[str], change: Callable[[Document], Document]
+) -> Document:
+    """Return a document with a part changed; the same document if nothing changes."""
+    if not path:
+        return change(document)
+    part = document.get(path[0])
+    if not isinstance(part, dict):
+        return document
+    changed = _with_changed_part(part, path[1:], change)
+    return document if changed is part else document | {path[0]: changed}
+
+
 def _without_stop_signals(pod: Document) -> Document:
     """Return a new pod without stop signals, which a feature gate enables that is off.
 
@@ -243,19 +266,40 @@ def _new_claim(claim: Document, now_ns: int) -> Document:
     return made | {"spec": _with_data_sources(made["spec"])} if made.get("spec") else made
 
 
-def _with_data_sources(spec: Document) -> Document:
-    """Return the spec of a new claim with its source in both fields.
+def _claim(new: Document, old: Document, now_ns: int) -> Document:
+    """Return a changed claim; older clients leave out the source that the server has added."""
+    del now_ns
+    new = with_part(new, "status", old.get("status"))
+    spec = new.get("spec")
+    if not spec:
+        return new
+    stored = old.get("spec") or {}
+    if stored.get("dataSource") is not None or stored.get("dataSourceRef") is not None:
+        return new | {"spec": _with_both_sources(spec)}
+    return new | {"spec": _with_data_sources(spec)}
 
-    Upstream: pkg/api/persistentvolumeclaim/util.go, EnforceDataSourceBackwardsCompatibility,
-    NormalizeDataSources
+
+def _with_data_sources(spec: Document) -> Document:
+    """Return the spec of a claim with its source, if it is a known one, in both fields.
+
+    Upstream: pkg/api/persistentvolumeclaim/util.go, EnforceDataSourceBackwardsCompatibility
+    """
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if reference is None and source is not None:
+        kind = source.get("apiGroup") or "", source.get("kind")
+        if kind not in _DATA_SOURCES:
+            return _without(spec, "dataSource")
+    return _with_both_sources(spec)
+
+
+def _with_both_sources(spec: Document) -> Document:
+    """Return the spec of a claim with its source in both fields.
+
+    Upstream: pkg/api/persistentvolumeclaim/util.go, NormalizeDataSources
     """
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     if reference is None:
-        if source is None:
-            return spec
-        if (source.get("apiGroup") or "", source.get("kind")) not in _DATA_SOURCES:
-            return _without(spec, "dataSource")
-        return spec | {"dataSourceRef": source}
+        return spec if source is None else spec | {"dataSourceRef": source}
     if source is None and not reference.get("namespace"):
         return spec | {"dataSource": _without(reference, "namespace")}
     return spec
@@ -270,9 +314,25 @@ def _volume_status(new: Document, old: Document, now_ns: int) -> Document:
     status = dict(new.get("status") or {})
     before = old.get("status") or {}
     time = "lastPhaseTransitionTime"
-    if status.get("phase") != before.get("phase") and status.get(time) == before.get(time):
-        status[time] = timestamp_text(now_ns)
+    if status.get("phase") != before.get("phase"):
+        if status.get(time) in (None, before.get(time)):
+            status[time] = timestamp_text(now_ns)
+    elif status.get(time) is None and before.get(time) is not None:
+        status[time] = before[time]
     return old | {"metadata": new.get("metadata") or {}, "status": status}
+
+
+def _driver(new: Document, old: Document, now_ns: int) -> Document:
+    """Return a changed driver, whose generation counts changes, but not the creation.
+
+    Upstream: pkg/registry/storage/csidriver/strategy.go
+    """
+    del now_ns
+    if new.get("spec") == old.get("spec"):
+        return new
+    metadata: Document = new.get("metadata") or {}
+    generation = int((old.get("metadata") or {}).get("generation") or 0) + 1
+    return new | {"metadata": metadata | {"generation": generation}}
 
 
 def _new_namespace(namespace: Document, now_ns: int) -> Document:
@@ -559,7 +619,7 @@ KIND_PREPARATIONS: Final[dict[tuple[str, str], Preparation]] = {
     ),
     ("", "Node"): Preparation(create=_new_node, update=_node),
     ("", "Pod"): Preparation(create=_new_pod, update_status=_pod_status),
-    ("", "PersistentVolumeClaim"): Preparation(create=_new_claim),
+    ("", "PersistentVolumeClaim"): Preparation(create=_new_claim, update=_claim),
     ("", "PersistentVolume"): Preparation(create=_new_volume, update_status=_volume_status),
     ("", "Namespace"): Preparation(create=_new_namespace, update=_namespace),
     ("certificates.k8s.io", "CertificateSigningRequest"): Preparation(
@@ -571,6 +631,7 @@ KIND_PREPARATIONS: Final[dict[tuple[str, str], Preparation]] = {
     ("", "ServiceAccount"): Preparation(create=_new_service_account, update=_service_account),
     ("apps", "StatefulSet"): Preparation(create=_new_stateful_set, update=_stateful_set),
     ("batch", "Job"): Preparation(create=_new_job),
+    ("storage.k8s.io", "CSIDriver"): Preparation(update=_driver),
     ("resource.k8s.io", "DeviceTaintRule"): Preparation(create=_new_taint_rule, update=_taint_rule),
     ("resource.k8s.io", "ResourceSlice"): Preparation(create=_new_slice, update=_slice),
 }

@@ -88,4 +88,6 @@ COLLECTION_HANDLERS: Final[dict[tuple[str, str], Handler]] = {
 def has_tables(info: RequestInfo) -> bool:
     """Whether the objects of a path can be shown as a Table."""
     is_virtual = (info.group, info.resource) in COLLECTION_HANDLERS
+    if (info.group, info.resource) == ("apiextensions.k8s.io", "customresourcedefinitions"):
+        return not info.subresource
     return not is_virtual and info.subresource not in _WITHOUT_TABLES

@@ -27,7 +27,7 @@ apiVersion: v1
 kind: Pod
 metadata:
   name: p
-  annotations: &notes {octal: "0777", date: 2026-01-01, exponent: 1e3}
+  annotations: &notes {octal: "0777", date: 2026-01-01, exponent: 1e}
   labels:
     <<: *notes
     octal: "0"
@@ -110,9 +110,9 @@ def test_yaml_scalars_have_kubectls_meaning():
     node, pod = (entry.object for entry in read_manifest(YAML, source="f").objects)
     assert isinstance(node, Node)
     assert isinstance(pod, Pod)
-    assert pod.metadata.labels == {"octal": "0", "date": "2026-01-01", "exponent": "1e3"}
+    assert pod.metadata.labels == {"octal": "0", "date": "2026-01-01", "exponent": "1e"}
     assert pod.metadata.annotations["date"] == "2026-01-01"
-    assert pod.metadata.annotations["exponent"] == "1e3"
+    assert pod.metadata.annotations["exponent"] == "1e"
     assert pod.spec.priority == 8
 
 

@@ -32,6 +32,8 @@ def values(text: str) -> list[Any]:
         pytest.param("{1: a, true: b, null: c, 0x10: d}",
                      {"1": "a", "true": "b", "null": "c", "16": "d"}, id="keys are text"),
         pytest.param("[[1, [2]], {a: []}, 3]", [[1, [2]], {"a": []}, 3], id="collections"),
+        pytest.param("[1e3, 1.5E-1, .5, 2., -1., ., e1, 1e]",
+                     [1000.0, 0.15, 0.5, 2.0, -1.0, ".", "e1", "1e"], id="fractions"),
         pytest.param("a: 1.0e+400", {"a": "1.0e+400"}, id="too large for a float"),
         pytest.param(f"a: {'9' * 5000}", {"a": "9" * 5000}, id="an integer of too many digits"),
         pytest.param("a: &n 5\nb: *n\n", {"a": 5, "b": 5}, id="an alias of a scalar"),
@@ -87,3 +89,9 @@ def test_every_duplicate_key_is_reported_with_its_line() -> None:
     (document,) = read_yaml("a: 1\na: 2\nb:\n  c: 1\n  1: 2\n  '1': 3\n", allow_duplicates=True)
     assert document.duplicates == ((2, "a"), (6, "1"))
     assert document.value == {"a": 2, "b": {"c": 1, "1": 3}}
+
+
+def test_a_whole_number_is_an_integer_however_it_is_written() -> None:
+    (found,) = values("[1.0, 1e3, 2., -5e0, 1e21, 0.5]")
+    assert found == [1, 1000, 2, -5, 1e21, 0.5]
+    assert [type(each) for each in found] == [int, int, int, int, float, float]

@@ -211,11 +211,9 @@ def _validate_change(errors: FieldErrors, new: Document, old: Document) -> None:
             )
     for name in ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp"):
         errors.immutable(f"metadata.{name}", new.get(name), old.get(name))
-    errors.immutable(
-        "metadata.deletionGracePeriodSeconds",
-        new.get("deletionGracePeriodSeconds"),
-        old.get("deletionGracePeriodSeconds"),
-    )
+    seconds = new.get("deletionGracePeriodSeconds")
+    if seconds != old.get("deletionGracePeriodSeconds"):  # 0 and none differ.
+        errors.invalid("metadata.deletionGracePeriodSeconds", seconds, "field is immutable")
     _validate_common(errors, new)
 
 

@@ -95,6 +95,8 @@ def _validate_resources(errors: FieldErrors, field: str, new: Document, old: Doc
             if was.keys() - present.keys():
                 errors.forbidden(f"{at}.{part}", f"resource {part} cannot be removed")
             changed = {name for name in present.keys() | was if present.get(name) != was.get(name)}
-            if changed - _RESIZABLE:
+            # Upstream compares the resources without their claims to the stored ones with them.
+            has_claims = part == "limits" and bool(stored.get("claims"))
+            if changed - _RESIZABLE or has_claims:
                 which = " for sidecar containers" if field == "initContainers" else ""
                 errors.forbidden("spec", f"only cpu and memory resources{which} are mutable")

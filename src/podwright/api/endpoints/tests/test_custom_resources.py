@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from podwright.api.endpoints import HttpReply
 from podwright.api.endpoints.tests.conftest import Server
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -203,7 +204,42 @@ def test_requests_to_a_deprecated_version_are_warned(server: Server) -> None:
     assert found.header("warning") == f'299 - "{text}"'  # type: ignore[union-attr]
 
 
+def test_a_patch_type_that_a_deprecated_version_does_not_have_is_warned_about(
+    server: Server,
+) -> None:
+    define(server, version("v1beta1", deprecated=True), version())
+    headers = {"content-type": "application/strategic-merge-patch+json"}
+    path = f"{TRAINS.replace('v1', 'v1beta1')}/t"
+    found = server.send("PATCH", path, {}, headers=headers)
+    assert isinstance(found, HttpReply)
+    assert (found.status, "deprecated" in (found.header("warning") or "")) == (415, True)
+
+
+def test_the_error_of_a_head_request_has_no_body(server: Server) -> None:
+    define(server, version())
+    found = server.send("HEAD", f"{TRAINS}/nosuch")
+    assert isinstance(found, HttpReply)
+    assert (found.status, found.body) == (404, b"")
+
+
+def test_the_status_of_a_definition_has_no_table(server: Server) -> None:
+    define(server, version())
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/trains.example.com"
+    accept = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+    assert server.reply("GET", path, headers=accept)[0] == 200
+    assert server.reply("GET", f"{path}/status", headers=accept)[0] == 406
+
+
 # ----------------------------------------------------------------------------- objects
+
+
+def test_a_write_of_the_status_owns_no_metadata(server: Server) -> None:
+    define(server, version(subresources={"status": {}}))
+    server.reply("POST", TRAINS, train())
+    patch = {"metadata": {"labels": {"a": "b"}}, "status": {"phase": "Ready"}}
+    _, found = server.patch(f"{TRAINS}/t1/status", patch)
+    owned = [each["fieldsV1"] for each in found["metadata"]["managedFields"]]
+    assert owned[-1].keys() == {"f:status"}
 
 
 @pytest.mark.parametrize(

@@ -227,3 +227,113 @@ def test_finalizers_of_a_namespace_are_checked(server: Server) -> None:
     assert (status, [each for each, _ in causes(found)]) == (422, ["spec.finalizers[0]"])
     body["spec"]["finalizers"] = ["kubernetes", "x.io/a"]
     assert server.reply("PUT", "/api/v1/namespaces/n/finalize", body)[0] == 200
+
+
+def test_a_changed_claim_without_the_newer_field_keeps_its_source(server: Server) -> None:
+    source = {"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": "s"}
+    amounts = {"requests": {"storage": "1Gi"}}
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": amounts, "dataSource": source}
+    body: Any = {"metadata": {"name": "c"}, "spec": spec}
+    server.reply("POST", CLAIMS, body)
+    body["metadata"]["labels"] = {"a": "b"}
+    status, found = server.reply("PUT", f"{CLAIMS}/c", body)
+    assert (status, found["spec"]["dataSourceRef"]) == (200, source)
+
+
+def test_an_unknown_source_is_dropped_from_a_changed_claim_without_one(server: Server) -> None:
+    amounts = {"requests": {"storage": "1Gi"}}
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": amounts}
+    server.reply("POST", CLAIMS, {"metadata": {"name": "c"}, "spec": spec})
+    patch = {"spec": {"dataSource": {"kind": "Other", "name": "o"}}}
+    status, found = server.patch(f"{CLAIMS}/c", patch)
+    assert (status, "dataSource" in found["spec"]) == (200, False)
+
+
+def test_a_status_of_a_volume_keeps_the_time_of_its_phase(server: Server) -> None:
+    path = "/api/v1/persistentvolumes"
+    spec: Any = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]}
+    spec["hostPath"] = {"path": "/x"}
+    _, made = server.reply("POST", path, {"metadata": {"name": "v"}, "spec": spec})
+    time = made["status"]["lastPhaseTransitionTime"]
+    patch: Any = {"status": {"lastPhaseTransitionTime": None}}
+    _, found = server.patch(f"{path}/v/status", patch)
+    assert found["status"]["lastPhaseTransitionTime"] == time
+    patch["status"]["phase"] = "Available"
+    _, found = server.patch(f"{path}/v/status", patch)
+    assert found["status"]["lastPhaseTransitionTime"] > time
+
+
+def test_the_generation_of_a_driver_counts_its_changes_only(server: Server) -> None:
+    path = "/apis/storage.k8s.io/v1/csidrivers"
+    _, found = server.reply("POST", path, {"metadata": {"name": "d"}, "spec": {}})
+    assert "generation" not in found["metadata"]
+    for expected in (1, 2):
+        patch = {"spec": {"requiresRepublish": expected == 1}}
+        _, found = server.patch(f"{path}/d", patch)
+        assert found["metadata"]["generation"] == expected
+    _, found = server.patch(f"{path}/d", {"metadata": {"labels": {"a": "b"}}})
+    assert found["metadata"]["generation"] == 2
+
+
+def test_a_name_in_use_beside_a_prefix_is_reported_as_drawn(server: Server) -> None:
+    body = config_map("a")
+    body["metadata"]["generateName"] = "b-"
+    server.reply("POST", CONFIG_MAPS, body)
+    reply = server.send("POST", CONFIG_MAPS, body)
+    assert isinstance(reply, HttpReply)
+    text = b"already exists, the server was not able to generate a unique name for the object"
+    assert (reply.status, text in reply.body) == (409, True)
+    assert reply.header("retry-after") == "1"
+
+
+def test_templates_of_pods_have_no_stop_signals(server: Server) -> None:
+    containers = [{"name": "c", "image": "i", "lifecycle": {"stopSignal": "SIGUSR1"}}]
+    labels = {"a": "b"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": containers}}
+    spec = {"selector": {"matchLabels": labels}, "template": template}
+    path = "/apis/apps/v1/namespaces/default/deployments"
+    status, found = server.reply("POST", path, {"metadata": {"name": "d"}, "spec": spec})
+    assert status == 201, found
+    assert "lifecycle" not in found["spec"]["template"]["spec"]["containers"][0]
+    patch = {"spec": {"template": {"spec": {"containers": containers}}}}
+    status, found = server.patch(f"{path}/d", patch)
+    assert (status, found["metadata"]["generation"]) == (200, 1)
+
+
+def test_empty_resources_of_a_whole_pod_take_the_place_of_those_of_containers(
+    server: Server,
+) -> None:
+    containers = [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]
+    _, found = server.reply("POST", PODS, pod("p", containers=containers, resources={}))
+    assert found["status"]["qosClass"] == "BestEffort"
+
+
+def test_a_container_with_claims_is_not_resized(server: Server) -> None:
+    resources = {"requests": {"cpu": "1"}, "claims": [{"name": "g"}]}
+    containers = [{"name": "c", "image": "i", "resources": resources}]
+    claims = [{"name": "g", "resourceClaimName": "x"}]
+    server.reply("POST", PODS, pod("p", containers=containers, resourceClaims=claims))
+    patch = {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "2"}}}]}}
+    status, found = server.patch(f"{PODS}/p/resize", patch, "strategic-merge-patch+json")
+    expected = ("spec", "Forbidden: only cpu and memory resources are mutable")
+    assert (status, causes(found)) == (422, [expected])
+
+
+def test_the_error_of_an_attachment_has_a_time(server: Server) -> None:
+    path = "/apis/storage.k8s.io/v1/volumeattachments"
+    spec = {"attacher": "a", "nodeName": "n", "source": {"persistentVolumeName": "v"}}
+    server.reply("POST", path, {"metadata": {"name": "a"}, "spec": spec})
+    patch = {"status": {"attached": False, "attachError": {"message": "m"}}}
+    _, found = server.patch(f"{path}/a/status", patch)
+    assert found["status"]["attachError"] == {"time": None, "message": "m"}
+
+
+@pytest.mark.parametrize("entries", [[], [{}]])
+def test_empty_managed_fields_remove_them(server: Server, entries: Any) -> None:
+    server.reply("POST", CONFIG_MAPS, config_map("a", k="v"))
+    patch = {"metadata": {"managedFields": entries}}
+    assert "managedFields" not in server.patch(f"{CONFIG_MAPS}/a", patch)[1]["metadata"]
+    server.patch(f"{CONFIG_MAPS}/a", {"data": {"k": "w"}})
+    body = config_map("a", k="w")
+    body["metadata"]["managedFields"] = entries
+    assert "managedFields" not in server.reply("PUT", f"{CONFIG_MAPS}/a", body)[1]["metadata"]
