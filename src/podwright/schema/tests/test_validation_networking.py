@@ -258,7 +258,7 @@ def test_an_address_keeps_its_parent_and_is_its_name() -> None:
             'spec.cidrs[0]: Invalid value: "10.0.0.1/16": must not have bits set beyond the prefix'
             " length"], id="bits beyond the prefix"),
         pytest.param(["::ffff:10.0.0.0/112"], [
-            'spec.cidrs[0]: Invalid value: "::ffff:10.0.0.0/112": must not be an IPv4-mapped IPv6'
+            'spec.cidrs[0]: Invalid value: "::ffff:10.0.0.0/112": must not have an IPv4-mapped IPv6'
             " address"], id="a mapped address"),
     ],
 )  # fmt: skip
@@ -276,3 +276,72 @@ def test_a_range_of_addresses_may_get_the_other_family() -> None:
     assert update_problems("ServiceCIDR", {"cidrs": []}, old) == [
         "spec.cidrs: Invalid value: []: field is immutable"
     ]
+
+
+_BLOCK_PATH = "spec.ingress[0].from[0].ipBlock.cidr"
+
+
+def _policy(cidr: str) -> Document:
+    return {"spec": {"podSelector": {}, "ingress": [{"from": [{"ipBlock": {"cidr": cidr}}]}]}}
+
+
+@pytest.mark.parametrize(
+    ("cidr", "expected"),
+    [
+        ("10.0.0.0/8", None),
+        ("fe80::/64", None),
+        ("10.0.0.1/8", "must not have bits set beyond the prefix length"),
+        ("010.0.0.0/8", "must not have leading 0s in IP or prefix length"),
+        ("10.0.0.0/08", "must not have leading 0s in IP or prefix length"),
+        ("::ffff:1.2.3.0/120", "must not have an IPv4-mapped IPv6 address"),
+        ("10.0.0.0/33", "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"),
+    ],
+)
+def test_new_networks_of_a_policy_are_strict_and_former_ones_stay(
+    cidr: str, expected: str | None
+) -> None:
+    kind = built_in().find("networking.k8s.io/v1", "NetworkPolicy")
+    assert kind is not None
+    texts = [] if expected is None else [(_BLOCK_PATH, f'Invalid value: "{cidr}": {expected}')]
+    new = {"metadata": {"name": "a"}} | _policy(cidr)
+    assert [each[:2] for each in kind.validation_problems(new)] == texts
+    old = {"metadata": {"name": "a"}} | _policy("10.0.0.0/8")
+    assert [each[:2] for each in kind.update_problems(new, old)] == texts
+    assert kind.update_problems(new, new) == []
+
+
+def test_the_status_of_an_ingress_is_checked() -> None:
+    kind = built_in().find("networking.k8s.io/v1", "Ingress")
+    assert kind is not None
+    bad = {"loadBalancer": {"ingress": [{"ip": "01.2.3.4"}, {"hostname": "1.2.3.4"}]}}
+    old: Document = {"metadata": {"name": "a"}}
+    assert [each[0] for each in kind.status_problems(old | {"status": bad}, old)] == [
+        "status.loadBalancer.ingress[0].ip",
+        "status.loadBalancer.ingress[1].hostname",
+    ]
+    known = {"loadBalancer": {"ingress": [{"ip": "01.2.3.4"}]}}
+    assert not kind.status_problems(old | {"status": known}, old | {"status": known})
+
+
+def test_new_networks_of_a_node_are_strict() -> None:
+    kind = built_in().find("v1", "Node")
+    assert kind is not None
+    node: Document = {"metadata": {"name": "n"}, "spec": {"podCIDRs": ["10.0.0.1/24"]}}
+    assert [each[0] for each in kind.validation_problems(node)] == ["spec.podCIDRs[0]"]
+    assert kind.update_problems(node, node) == []
+
+
+def test_new_source_ranges_of_a_service_are_strict_and_may_have_spaces() -> None:
+    kind = built_in().find("v1", "Service")
+    assert kind is not None
+
+    def service(*ranges: str) -> Document:
+        spec = {"type": "LoadBalancer", "loadBalancerSourceRanges": list(ranges)}
+        return {"metadata": {"name": "s"}, "spec": spec | {"ports": [{"port": 80}]}}
+
+    def found(new: Document, old: Document) -> list[str]:
+        return [path for path, *_ in kind.update_problems(new, old) if "Source" in path]
+
+    new = service(" 10.0.0.0/8 ", "10.0.0.1/8")
+    assert found(new, service()) == ["spec.LoadBalancerSourceRanges[1]"]
+    assert found(new, service("10.0.0.1/8 ")) == []

@@ -239,7 +239,7 @@ def decimal_integer(text: str) -> Details:
 def ip_address(text: str) -> Details:
     """Return the errors of an IP address."""
     try:
-        address = ipaddress.ip_address(text)
+        address = ipaddress.ip_address(text if "%" not in text else "")
     except ValueError:
         if re.fullmatch(r"\d+\.\d+\.\d+\.\d+", text) and all(
             int(part) < 256 for part in text.split(".")
@@ -251,25 +251,42 @@ def ip_address(text: str) -> Details:
     return []
 
 
+_LEADING_ZEROS: Final = re.compile(r"(^|[./])0+(?=[0-9]+(?:[./]|$))")
+"""Zeros before a decimal number of an IPv4 address, or before a prefix length."""
+
+
 def cidr(text: str) -> Details:
     """Return the errors of an IP network."""
     invalid = ["must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"]
     if "/" not in text:
         return invalid
     try:
-        ipaddress.ip_network(text, strict=False)
+        network(text)
     except ValueError:
         return invalid
     return []
+
+
+def network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    """Return the network of a text; numbers may have leading zeros, as older servers accept.
+
+    Raises
+    ------
+    ValueError
+        The text is not one of a network.
+    """
+    return ipaddress.ip_network(_LEADING_ZEROS.sub(r"\1", text), strict=False)
 
 
 def strict_cidr(text: str) -> Details:
     """Return the errors of an IP network in canonical form."""
     if errors := cidr(text):
         return errors
+    if _LEADING_ZEROS.search(text):
+        return ["must not have leading 0s in IP or prefix length"]
     interface = ipaddress.ip_interface(text)
     if isinstance(interface, ipaddress.IPv6Interface) and interface.ip.ipv4_mapped is not None:
-        return ["must not be an IPv4-mapped IPv6 address"]
+        return ["must not have an IPv4-mapped IPv6 address"]
     if interface.ip != interface.network.network_address:
         return ["must not have bits set beyond the prefix length"]
     return []

@@ -6,7 +6,7 @@ Upstream: pkg/apis/networking/validation/validation.go
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from podwright.objects import Document
@@ -18,6 +18,7 @@ from podwright.schema.validation.names import (
     dns_label,
     dns_subdomain,
     domain_prefixed_path,
+    network,
     path_segment,
     port_name,
     port_number,
@@ -233,6 +234,11 @@ def _validate_parameters(errors: FieldErrors, parameters: Document) -> None:
 
 def validate_network_policy(errors: FieldErrors, policy: Document) -> None:
     """Check a new network policy."""
+    _validate_policy(errors, policy, frozenset())
+
+
+def _validate_policy(errors: FieldErrors, policy: Document, former: frozenset[str]) -> None:
+    """Check a network policy; the networks that it had before are valid anywhere in it."""
     spec = policy.get("spec") or {}
     validate_label_selector(errors, "spec.podSelector", spec.get("podSelector"))
     for direction, peers in (("ingress", "from"), ("egress", "to")):
@@ -241,7 +247,7 @@ def validate_network_policy(errors: FieldErrors, policy: Document) -> None:
             for at, port in enumerate(rule.get("ports") or ()):
                 _validate_policy_port(errors, f"{path}.ports[{at}]", port)
             for at, peer in enumerate(rule.get(peers) or ()):
-                _validate_peer(errors, f"{path}.{peers}[{at}]", peer)
+                _validate_peer(errors, f"{path}.{peers}[{at}]", peer, former)
     types = spec.get("policyTypes") or []
     if len(types) > len(_POLICY_TYPES):
         text = "may not specify more than two policyTypes"
@@ -252,9 +258,19 @@ def validate_network_policy(errors: FieldErrors, policy: Document) -> None:
             errors.unsupported(f"spec.policyTypes[{index}]", each, _POLICY_TYPES)
 
 
-def validate_network_policy_update(errors: FieldErrors, new: Document, _old: Document) -> None:
+def validate_network_policy_update(errors: FieldErrors, new: Document, old: Document) -> None:
     """Check a changed network policy."""
-    validate_network_policy(errors, new)
+    _validate_policy(errors, new, frozenset(_networks_of(old)))
+
+
+def _networks_of(policy: Document) -> Iterator[str]:
+    spec = policy.get("spec") or {}
+    for direction, peers in (("ingress", "from"), ("egress", "to")):
+        for rule in spec.get(direction) or ():
+            for peer in rule.get(peers) or ():
+                block = peer.get("ipBlock") or {}
+                yield block.get("cidr") or ""
+                yield from block.get("except") or ()
 
 
 def _validate_policy_port(errors: FieldErrors, path: str, port: Document) -> None:
@@ -280,7 +296,7 @@ def _validate_policy_port(errors: FieldErrors, path: str, port: Document) -> Non
             errors.each(f"{path}.endPort", end, port_number(end))
 
 
-def _validate_peer(errors: FieldErrors, path: str, peer: Document) -> None:
+def _validate_peer(errors: FieldErrors, path: str, peer: Document, former: frozenset[str]) -> None:
     selectors = [
         name for name in ("podSelector", "namespaceSelector") if peer.get(name) is not None
     ]
@@ -288,28 +304,30 @@ def _validate_peer(errors: FieldErrors, path: str, peer: Document) -> None:
         validate_label_selector(errors, f"{path}.{name}", peer[name])
     block = peer.get("ipBlock")
     if block is not None:
-        _validate_block(errors, f"{path}.ipBlock", block)
+        _validate_block(errors, f"{path}.ipBlock", block, former)
     if not selectors and block is None:
         errors.required(path, "must specify a peer")
     elif selectors and block is not None:
         errors.forbidden(path, "may not specify both ipBlock and another peer")
 
 
-def _validate_block(errors: FieldErrors, path: str, block: Document) -> None:
+def _validate_block(
+    errors: FieldErrors, path: str, block: Document, former: frozenset[str]
+) -> None:
     text = block.get("cidr") or ""
     if not text:
         errors.required(f"{path}.cidr")
         return
-    errors.each(f"{path}.cidr", text, cidr(text))
+    errors.each(f"{path}.cidr", text, () if text in former else strict_cidr(text))
     if cidr(text):
         return
-    whole = ipaddress.ip_network(text, strict=False)
+    whole = network(text)
     for index, each in enumerate(block.get("except") or ()):
         at = f"{path}.except[{index}]"
-        errors.each(at, each, cidr(each))
+        errors.each(at, each, () if each in former else strict_cidr(each))
         if cidr(each):
             continue
-        part = ipaddress.ip_network(each, strict=False)
+        part = network(each)
         if part == whole or part.version != whole.version or not _is_part(part, whole):
             errors.invalid(at, each, "must be a strict subset of `cidr`")
 
@@ -356,9 +374,7 @@ def validate_service_cidr(errors: FieldErrors, service_cidr: Document) -> None:
         return
     for index, each in enumerate(ranges):
         errors.each(f"{path}[{index}]", each, strict_cidr(each))
-    versions = [
-        ipaddress.ip_network(each, strict=False).version for each in ranges if not cidr(each)
-    ]
+    versions = [network(each).version for each in ranges if not cidr(each)]
     if len(versions) == _MOST_CIDRS and versions[0] == versions[1]:
         text = (
             "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and"

@@ -5,14 +5,20 @@ Upstream: pkg/apis/core/validation/validation.go, ValidateNode, ValidateNodeUpda
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from podwright.objects import Document
 from podwright.schema.validation.field_errors import FieldErrors
-from podwright.schema.validation.names import cidr, label_value, qualified_name
+from podwright.schema.validation.names import (
+    cidr,
+    label_value,
+    network,
+    qualified_name,
+    strict_cidr,
+)
 from podwright.schema.validation.resources import validate_amounts
 from podwright.schema.validation.scheduling import validate_taint_effect
 
@@ -22,12 +28,18 @@ _FEATURE: Final = re.compile(r"[A-Z][a-zA-Z0-9]*(/[a-zA-Z][a-zA-Z0-9]*)*")
 
 def validate_node(errors: FieldErrors, node: Document) -> None:
     """Check a new node."""
+    _validate_new(errors, node, ())
+
+
+def _validate_new(errors: FieldErrors, node: Document, former: Sequence[str]) -> None:
+    """Check a node as a new one; the networks that it had are not checked again."""
     _validate_common(errors, node)
     networks = (node.get("spec") or {}).get("podCIDRs") or []
-    for index, network in enumerate(networks):
-        errors.each(f"spec.podCIDRs[{index}]", network, cidr(network))
+    for index, each in enumerate(networks):
+        if each not in former:
+            errors.each(f"spec.podCIDRs[{index}]", each, strict_cidr(each))
     if len(networks) > 1 and not any(map(cidr, networks)):
-        versions = {ipaddress.ip_network(each, strict=False).version for each in networks}
+        versions = {network(each).version for each in networks}
         if len(versions) < 2 or len(networks) > 2:
             text = "may specify no more than one CIDR for each IP family"
             errors.invalid("spec.podCIDRs", networks, text)
@@ -38,7 +50,7 @@ def validate_node_update(errors: FieldErrors, new: Document, old: Document) -> N
 
     Upstream: pkg/registry/core/node/strategy.go, which checks it as a new one, too
     """
-    validate_node(errors, new)
+    _validate_new(errors, new, (old.get("spec") or {}).get("podCIDRs") or ())
     validate_node_status(errors, new, old)
 
 

@@ -6,6 +6,7 @@ Upstream: pkg/apis/core/validation/validation.go, validateService
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Collection
 from typing import Any, Final
 
 from podwright.objects import Document
@@ -14,13 +15,13 @@ from podwright.schema.validation.endpoints import validate_not_special
 from podwright.schema.validation.field_errors import FieldErrors
 from podwright.schema.validation.metadata import validate_labels
 from podwright.schema.validation.names import (
-    cidr,
     dns_label,
     dns_subdomain,
     ip_address,
     port_number,
     port_number_or_name,
     qualified_name,
+    strict_cidr,
 )
 
 _TYPES: Final = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
@@ -31,7 +32,7 @@ _BALANCED: Final = "may only be used when `type` is 'LoadBalancer'"
 
 def validate_service(errors: FieldErrors, service: Document) -> None:
     """Check a new service."""
-    _validate_spec(errors, service.get("spec") or {})
+    _validate_spec(errors, service.get("spec") or {}, ())
 
 
 def validate_service_update(errors: FieldErrors, new: Document, old: Document) -> None:
@@ -43,7 +44,8 @@ def validate_service_update(errors: FieldErrors, new: Document, old: Document) -
     name = "loadBalancerClass"
     if balanced and spec.get(name) != before.get(name):
         errors.invalid(f"spec.{name}", spec.get(name), "may not change once set")
-    _validate_spec(errors, spec)
+    ranges = before.get("loadBalancerSourceRanges") or ()
+    _validate_spec(errors, spec, [each.strip() for each in ranges])
 
 
 def _addresses(spec: Document) -> list[str]:
@@ -66,7 +68,8 @@ def _validate_kept_addresses(errors: FieldErrors, spec: Document, before: Docume
             errors.invalid(f"spec.clusterIPs[{index}]", addresses, text)
 
 
-def _validate_spec(errors: FieldErrors, spec: Document) -> None:
+def _validate_spec(errors: FieldErrors, spec: Document, former: Collection[str]) -> None:
+    """Check a spec; the source ranges that it had before are not checked again."""
     kind, ports = spec.get("type") or "ClusterIP", spec.get("ports") or []
     is_headless = _is_headless(spec)
     if not ports and not is_headless and kind != "ExternalName":
@@ -91,7 +94,7 @@ def _validate_spec(errors: FieldErrors, spec: Document) -> None:
     if kind not in _TYPES:
         errors.unsupported("spec.type", kind, _TYPES)
     _validate_unique_ports(errors, kind, ports)
-    _validate_balancer(errors, kind, spec)
+    _validate_balancer(errors, kind, spec, former)
     _validate_traffic(errors, kind, spec)
 
 
@@ -214,14 +217,18 @@ def _validate_unique_ports(errors: FieldErrors, kind: str, ports: list[Document]
         seen.add((protocol, number))
 
 
-def _validate_balancer(errors: FieldErrors, kind: str, spec: Document) -> None:
+def _validate_balancer(
+    errors: FieldErrors, kind: str, spec: Document, former: Collection[str]
+) -> None:
     is_balanced = kind == "LoadBalancer"
     if ranges := spec.get("loadBalancerSourceRanges"):
         at = "spec.LoadBalancerSourceRanges"
         if not is_balanced:
             errors.forbidden(at, _BALANCED)
         for index, text in enumerate(ranges):
-            errors.each(f"{at}[{index}]", text.strip(), cidr(text.strip()))
+            # Spaces around a network are a part of the API.
+            if (value := text.strip()) not in former:
+                errors.each(f"{at}[{index}]", value, strict_cidr(value))
     if spec.get("allocateLoadBalancerNodePorts") is not None and not is_balanced:
         errors.forbidden("spec.allocateLoadBalancerNodePorts", _BALANCED)
     if (name := spec.get("loadBalancerClass")) is not None:

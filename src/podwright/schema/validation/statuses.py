@@ -412,11 +412,30 @@ def validate_service_status(errors: FieldErrors, new: Document, old: Document) -
             errors.forbidden(f"{at}.ipMode", "may not be specified when `ip` is not set")
         elif mode is not None and mode not in ("Proxy", "VIP"):
             errors.unsupported(f"{at}.ipMode", mode, ("Proxy", "VIP"))
-        if hostname := each.get("hostname"):
-            errors.each(f"{at}.hostname", hostname, dns_subdomain(hostname))
-            if not ip_address(hostname):
-                text = "must be a DNS name, not an IP address"
-                errors.invalid(f"{at}.hostname", hostname, text)
+        _validate_hostname(errors, at, each)
+
+
+def validate_ingress_status(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check the changed status of an ingress.
+
+    Upstream: pkg/apis/networking/validation/validation.go, ValidateIngressLoadBalancerStatus
+    """
+    before = (_status(old).get("loadBalancer") or {}).get("ingress") or ()
+    known = {each.get("ip") for each in before}
+    ingress = (_status(new).get("loadBalancer") or {}).get("ingress") or ()
+    for index, each in enumerate(ingress):
+        at, address = f"status.loadBalancer.ingress[{index}]", each.get("ip") or ""
+        if address and address not in known:
+            errors.each(f"{at}.ip", address, ip_address(address))
+        _validate_hostname(errors, at, each)
+
+
+def _validate_hostname(errors: FieldErrors, path: str, ingress: Document) -> None:
+    if hostname := ingress.get("hostname"):
+        errors.each(f"{path}.hostname", hostname, dns_subdomain(hostname))
+        if not ip_address(hostname):
+            text = "must be a DNS name, not an IP address"
+            errors.invalid(f"{path}.hostname", hostname, text)
 
 
 def _addresses(errors: FieldErrors, name: str, status: Document, was: Document) -> None:
