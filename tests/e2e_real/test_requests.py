@@ -11,7 +11,7 @@ pytestmark = pytest.mark.e2e
 SEEDS = range(9, 37)
 """None of them has a difference that docs/explanation/conformance.md lists as known."""
 
-TOPIC_SEEDS = range(49, 55)
+TOPIC_SEEDS = range(56, 63)
 """One of each topic but watches, which take their time; without known differences as well."""
 
 
@@ -22,7 +22,7 @@ def test_generated_requests_get_the_answers_of_kube_apiserver(capsys):
         about_topics = compare_seeds(pair, TOPIC_SEEDS, topic_steps, reduces=False)
     for each in (summary, about_topics):
         show(each, most=10)
-    assert not summary.different and not about_topics.different, capsys.readouterr().out
+    assert not summary.different | about_topics.different, capsys.readouterr().out
     # The requests are as varied as they were: most of the usual answers are there.
     assert summary.requests > 250
     assert about_topics.requests > 80
