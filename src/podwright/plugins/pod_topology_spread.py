@@ -521,7 +521,8 @@ class PodTopologySpread(Plugin):
         selector = label_selector(constraint.label_selector)
         keys = constraint.match_label_keys if self._reads_label_keys else ()
         merged = {key: labels[key] for key in keys if key in labels}
-        if not merged:
+        # Upstream, mergeLabelSetWithSelector: an absent selector selects nothing, also with keys.
+        if not merged or constraint.label_selector is None:
             return selector
         return conjunction(selector, labels_as_selector(merged).requirements)
 

@@ -139,6 +139,16 @@ def test_nodes_with_taints_count_unless_the_policy_excludes_them():
     assert verdicts(honoring, *nodes, web("1", "a"))["a"] == ""
 
 
+def test_a_constraint_without_a_selector_counts_no_pods_even_with_label_keys():
+    # Upstream: pkg/scheduler/framework/plugins/podtopologyspread/common.go,
+    # mergeLabelSetWithSelector
+    spread = constraint(matchLabelKeys=["app"])
+    del spread["labelSelector"]
+    nodes = in_zone("n1", "a"), in_zone("n2", "b")
+    placed = [web(f"p{index}", "n1") for index in range(3)]
+    assert verdicts(spreading(spread), *nodes, *placed) == {"n1": "", "n2": ""}
+
+
 def test_a_node_counts_only_if_it_has_all_keys():
     pod = spreading(constraint(), constraint(HOST))
     nodes = (in_zone("a", "x"), node("b", labels={ZONE: "y"}))
