@@ -158,7 +158,7 @@ def test_a_source_that_cannot_be_followed_is_one_line(options, message, status, 
 
 def test_two_configurations_differ_as_the_tutorial_shows():
     command = [sys.executable, str(EXAMPLE / "demo.py"), "--no-ui", "--once"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=400)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1_200)
     assert done.returncode == 0, done.stderr
     shown = next(
         block["text"].splitlines()
