@@ -227,15 +227,14 @@ def test_a_claim_without_a_class_is_bound(tmp_path):
         assert found["status"]["phase"] == "Bound"
 
 
-def test_custom_objects_of_files_are_served_where_a_definition_is(tmp_path):
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+def definition_of_widgets(schema):
     version = {
         "name": "v1",
         "served": True,
         "storage": True,
         "schema": {"openAPIV3Schema": schema},
     }
-    definition = {
+    return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {"name": "widgets.example.com"},
@@ -246,10 +245,31 @@ def test_custom_objects_of_files_are_served_where_a_definition_is(tmp_path):
             "versions": [version],
         },
     }
+
+
+def test_custom_objects_of_files_are_checked_by_their_definition(tmp_path):
+    path = tmp_path / "objects.json"
+    integer = {"type": "integer"}
+    objects = [
+        definition_of_widgets({"type": "object", "properties": {"size": integer}}),
+        {
+            "apiVersion": "example.com/v1",
+            "kind": "Widget",
+            "metadata": {"name": "one"},
+            "size": "large",
+        },
+    ]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    refused = run(f"up --no-ui --port 0 --kubeconfig {tmp_path}/kubeconfig {path}", status=2)
+    assert 'size: Invalid value: "string": size in body must be of type integer' in refused.stderr
+    assert not (tmp_path / "kubeconfig").exists()
+
+
+def test_custom_objects_of_files_are_served_where_a_definition_is(tmp_path):
     path = tmp_path / "objects.json"
     metadata = {"name": "one", "namespace": "default"}
     objects = [
-        definition,
+        definition_of_widgets({"type": "object", "x-kubernetes-preserve-unknown-fields": True}),
         {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": metadata},
         {"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": metadata},
     ]

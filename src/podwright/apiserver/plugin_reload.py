@@ -1,8 +1,7 @@
 """Reloads plugin files that change on disk: `podwright up --reload`.
 
-The scheduler is restarted with the changed plugins, as a scheduler that is restarted does. A
-file with an error changes nothing. Decisions of before can still be explained: their logs keep the
-classes that made them.
+The scheduler restarts with the changed plugins. A file with an error changes nothing. Decisions of
+before can still be explained: their logs keep the classes that made them.
 """
 
 from __future__ import annotations

@@ -11,11 +11,11 @@ import msgspec
 
 from podwright.apiserver import Cluster, device_cards_kind, generated_nodes, standard_storage_class
 from podwright.cli.console import print_message, print_warnings
-from podwright.cli.inputs import OWN_KINDS
+from podwright.cli.custom_objects import invalid_custom_objects
 from podwright.cli.inputs import Inputs as ReadInputs
-from podwright.cli.options import Setup
+from podwright.cli.options import Setup, ValidationName
 from podwright.devices import is_cards
-from podwright.files import LoadedObjects, Sourced, numbered_lines, read_paths
+from podwright.files import Sourced, numbered_lines, read_paths
 from podwright.objects import FieldError, InputError, PodwrightError, api_group
 from podwright.simulation import (
     Drain,
@@ -32,7 +32,6 @@ DEMO = str(files("podwright.cli").joinpath("demo.yaml"))
 """The manifests of `--demo`."""
 
 _STAGE = (api_group(API_VERSION), "Stage")
-_DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
 _STORAGE_CLASS = ("storage.k8s.io", "StorageClass")
 
 
@@ -101,6 +100,12 @@ def inputs_of(
         )
         if is_new or store.get(kind_of(entry.object), entry.object.key) is None
     ]
+    if setup.validate is not ValidationName.ignore:
+        found = invalid_custom_objects(sourced, store)
+        if setup.validate is ValidationName.warn:
+            print_warnings(map(str, found))
+        elif found:
+            raise InputError(found)
     return Inputs(
         msgspec.structs.replace(loaded, sourced=tuple(sourced)),
         events,
@@ -160,25 +165,6 @@ def add_inputs(cluster: Cluster, inputs: Inputs, start_ns: int) -> None:
                 break
             cluster.do(operation)
     cluster.add_inputs(later, _report_rejected)
-
-
-def warn_of_undefined_kinds(loaded: LoadedObjects, store: ObjectStore) -> None:
-    """Warn of custom kinds among the files that no CustomResourceDefinition of the store defines.
-
-    Their objects are stored, and served when a definition follows.
-    """
-    defined = {
-        (f"{spec['group']}/{version['name']}", spec["names"]["kind"])
-        for spec in (definition.raw["spec"] for definition in store.list(_DEFINITION).objects)
-        for version in spec["versions"]
-    }
-    for entry in loaded.of_custom_kinds():
-        obj = entry.object
-        if kind_of(obj) not in OWN_KINDS and (obj.api_version, obj.kind) not in defined:
-            print_message(
-                f"warning: {entry.source}: {obj.kind} ({obj.api_version}) is not served, because"
-                " no CustomResourceDefinition defines it"
-            )
 
 
 def _report_rejected(operation: Operation, error: PodwrightError) -> None:

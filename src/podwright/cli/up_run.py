@@ -42,7 +42,13 @@ from podwright.apiserver import (
     serve,
     write_kubeconfig,
 )
-from podwright.cli.console import announce_compilation, print_message, write_at_once
+from podwright.cli.console import (
+    announce_compilation,
+    print_message,
+    print_warnings,
+    write_at_once,
+)
+from podwright.cli.custom_objects import undefined_kinds
 from podwright.cli.inputs import extender_caller, load_plugins, read_inputs, scheduler_options
 from podwright.cli.more_schedulers import more_schedulers
 from podwright.cli.options import Setup
@@ -53,7 +59,6 @@ from podwright.cli.up_inputs import (
     event_files,
     inputs_of,
     stages_of,
-    warn_of_undefined_kinds,
 )
 from podwright.cli.up_page import PageOptions, open_page, page_of
 from podwright.cli.up_serving_options import ServingOptions
@@ -198,7 +203,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
             announce_compilation()
             warm_up()
         add_inputs(cluster, timed, start_ns)
-        warn_of_undefined_kinds(inputs.loaded, store)
+        print_warnings(undefined_kinds(inputs.loaded, store))
         filling = background_of(options.filling, options.kubeconfig, speed=options.speed)
         # Last, so that a start that fails leaves the kubeconfig of the last cluster as it was.
         write_kubeconfig(options.kubeconfig, kubeconfig(address, token, endpoint.tls))

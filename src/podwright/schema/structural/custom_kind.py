@@ -76,6 +76,33 @@ class CustomVersion(msgspec.Struct, frozen=True, kw_only=True):
     selectable: tuple[str, ...] = ()
     preserves_unknown: bool = False
 
+    @classmethod
+    def of(cls, spec: Document, version: Document, names: Document) -> CustomVersion:
+        """Return the facts of a version.
+
+        Parameters
+        ----------
+        spec : dict
+            That of the definition.
+        version : dict
+            One of its `versions`.
+        names : dict
+            The accepted names.
+        """
+        return cls(
+            group=spec["group"],
+            version=version["name"],
+            names=names,
+            namespaced=spec.get("scope") == "Namespaced",
+            schema=(version.get("schema") or {}).get("openAPIV3Schema"),
+            subresources=version.get("subresources") or {},
+            columns=version.get("additionalPrinterColumns") or [],
+            selectable=tuple(
+                each["jsonPath"].removeprefix(".") for each in version.get("selectableFields") or ()
+            ),
+            preserves_unknown=bool(spec.get("preserveUnknownFields")),
+        )
+
 
 class CustomKind:
     """The kind of the objects of a custom resource in one version.

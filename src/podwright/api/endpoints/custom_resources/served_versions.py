@@ -44,7 +44,10 @@ def served_resources(definition: Document) -> list[Resource]:
     if not all(names.get(each) for each in ("plural", "singular", "kind", "listKind")):
         return []
     spec = definition["spec"]
-    kinds = {each["name"]: _kind(definition, each) for each in spec.get("versions") or ()}
+    kinds = {
+        each["name"]: CustomKind(CustomVersion.of(spec, each, names))
+        for each in spec.get("versions") or ()
+    }
     stored = next(each["name"] for each in spec["versions"] if each.get("storage"))
     made: list[Resource] = []
     for version in spec["versions"]:
@@ -76,25 +79,6 @@ def served_resources(definition: Document) -> list[Resource]:
             )
         )
     return made
-
-
-def _kind(definition: Document, version: Document) -> CustomKind:
-    spec = definition["spec"]
-    return CustomKind(
-        CustomVersion(
-            group=spec["group"],
-            version=version["name"],
-            names=_names(definition),
-            namespaced=spec.get("scope") == "Namespaced",
-            schema=(version.get("schema") or {}).get("openAPIV3Schema"),
-            subresources=version.get("subresources") or {},
-            columns=version.get("additionalPrinterColumns") or [],
-            selectable=tuple(
-                each["jsonPath"].removeprefix(".") for each in version.get("selectableFields") or ()
-            ),
-            preserves_unknown=bool(spec.get("preserveUnknownFields")),
-        )
-    )
 
 
 def _to_storage(definition: Document, kind: CustomKind, storage: CustomKind) -> Conversion:
