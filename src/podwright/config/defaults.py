@@ -256,6 +256,8 @@ def effective(
         _expand_profile(profile, ready, implements, path=f"profiles[{index}]", errors=errors)
         for index, profile in enumerate(ready.profiles)
     )
+    if not errors:
+        errors += _queue_sort_errors(ready.profiles, profiles)
     raise_errors([*earlier_errors, *_outside(earlier_errors, errors)], source=source)
     # Ignorable extenders are called last; the stable sort keeps the configured order otherwise.
     order = sorted(range(len(ready.extenders)), key=lambda i: ready.extenders[i].ignorable)
@@ -271,6 +273,30 @@ def effective(
         extenders=tuple(ready.extenders[index] for index in order),
         extender_indexes=tuple(order),
     )
+
+
+def _queue_sort_errors(
+    configured: Sequence[KubeSchedulerProfile], expanded: Sequence[EffectiveProfile]
+) -> Iterator[FieldError]:
+    """Yield the profiles that would sort the queue, which all share, otherwise than the first one.
+
+    Arguments that are given to one of them only differ, even if they are empty. Upstream:
+    pkg/scheduler/profile/profile.go, `cfgValidator.validate`
+    """
+    found = []
+    for profile, result in zip(configured, expanded, strict=True):
+        ((name, _),) = result.plugins["queueSort"]
+        found.append((name, [e.args for e in profile.plugin_config if e.name == name][:1]))
+    first, first_args = found[0]
+    for index, (name, args) in enumerate(found):
+        of_profile = f'for profile "{expanded[index].scheduler_name}"'
+        if name != first:
+            message = f'different queue sort plugins {of_profile}: "{name}", first: "{first}"'
+        elif args != first_args:
+            message = f"different queue sort plugin args {of_profile}"
+        else:
+            continue
+        yield problem(f"profiles[{index}]", f"initializing profiles: {message}")
 
 
 def _outside(

@@ -15,6 +15,7 @@ from podwright.config import (
     VolumeBindingArgs,
     default_plugins,
     effective,
+    in_tree_points,
     merge_plugin_set,
     parse_gates,
     read_configuration,
@@ -272,6 +273,33 @@ def test_arguments_of_fit_are_refused_when_the_plugin_is_built():
         '"MostAllocated", "RequestedToCapacityRatio", scoringStrategy.resources[0].weight: '
         "Invalid value: 101: resource weight of a not in valid range (0, 100]]"
     ]
+
+
+@pytest.mark.parametrize(
+    ("profiles", "error"),
+    [
+        pytest.param(
+            "{schedulerName: a, pluginConfig: [{name: PrioritySort, args: {}}]},"
+            " {schedulerName: b}",
+            'different queue sort plugin args for profile "b"',
+            id="empty arguments and none",
+        ),
+        pytest.param(
+            "{schedulerName: a}, {schedulerName: b, plugins: {multiPoint:"
+            " {enabled: [{name: Own}], disabled: [{name: PrioritySort}]}}}",
+            'different queue sort plugins for profile "b": "Own", first: "PrioritySort"',
+            id="another plugin of all points",
+        ),
+    ],
+)
+def test_all_profiles_sort_the_queue_alike(profiles, error):
+    # Upstream: pkg/scheduler/profile/profile.go, cfgValidator.validate
+    def implements(name):
+        return frozenset({"queueSort"}) if name == "Own" else in_tree_points(name)
+
+    with pytest.raises(InputError) as caught:
+        effective(read(f"profiles: [{profiles}]"), implements=implements, source="c.yaml")
+    assert str(caught.value) == f"c.yaml: profiles[1]: initializing profiles: {error}"
 
 
 def test_arguments_of_plugins_that_do_not_run_are_left_out():
