@@ -216,6 +216,17 @@ def test_another_version_is_a_warning(command, version, effect, folder):
     assert effect in done.stderr
 
 
+def test_a_record_of_a_cluster_that_is_never_listed_ends_and_says_so(folder):
+    with serving(_Cluster) as server:  # it ends each watch before it has listed the objects
+        path = kubeconfig(folder, server)
+        done = run(f"record --path record.jsonl --duration 1ms --kubeconfig {path}")
+    assert (
+        "namespaces: the watch ended before it had listed all objects; the next attempt follows"
+        in done.stderr
+    )
+    assert "record.jsonl is incomplete: it ended before all objects were listed" in done.stderr
+
+
 @pytest.mark.parametrize("command", OF_SIMULATED)
 def test_commands_of_simulated_clusters(command, folder):
     absent = failure(f"{command} --kubeconfig absent", 2)

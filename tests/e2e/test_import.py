@@ -170,7 +170,7 @@ def test_a_record_that_is_interrupted_before_it_has_all_objects_says_so(source, 
     assert process.returncode == 0
     warning, last = stderr.splitlines()
     assert warning == (
-        "warning: record.jsonl is incomplete: interrupted before all objects were listed"
+        "warning: record.jsonl is incomplete: it ended before all objects were listed"
     )
     assert last.startswith("recorded ")
 

@@ -33,6 +33,7 @@ def run_record(address: ClusterAddress, options: RecordOptions) -> None:
     """Record until the duration is over, or the process is interrupted.
 
     The duration begins when the record has all objects: until then it is no record of the cluster.
+    It begins with the first request that fails, too, because a kind may never be listed.
 
     Raises
     ------
@@ -58,13 +59,18 @@ def run_record(address: ClusterAddress, options: RecordOptions) -> None:
                 kept_files=options.kept_files,
             )
             with closing(record):
-                source = Source(connection, scope, on_failure=_report)
-                is_complete = asyncio.Event()
-                work = _record(source, record, options.path, is_complete)
-                await until_interrupted(work, options.duration_seconds, since=is_complete)
+                begun = asyncio.Event()
+
+                def failed(resource: str, error: Exception) -> None:
+                    begun.set()
+                    print_message(f"{resource}: {error}; the next attempt follows")
+
+                source = Source(connection, scope, on_failure=failed)
+                work = _record(source, record, options.path, begun)
+                await until_interrupted(work, options.duration_seconds, since=begun)
                 record.append(source.rest(), time.time_ns())
-            if not is_complete.is_set():
-                text = f"{options.path} is incomplete: interrupted before all objects were listed"
+            if not source.is_synced:
+                text = f"{options.path} is incomplete: it ended before all objects were listed"
                 print_warnings([text])
             return record
 
@@ -73,20 +79,14 @@ def run_record(address: ClusterAddress, options: RecordOptions) -> None:
     print_message(f"recorded {record.lines} changes in {files}")
 
 
-async def _record(
-    source: Source, record: ClusterRecord, path: Path, is_complete: asyncio.Event
-) -> None:
+async def _record(source: Source, record: ClusterRecord, path: Path, begun: asyncio.Event) -> None:
     async for changes in source.changes():
         now_ns = time.time_ns()
         if changes:
             record.append(changes, now_ns)
         elif source.is_synced:
             record.synced(now_ns)
-            is_complete.set()
+            begun.set()
             print_warnings(source.warnings)
             print_message(f"recording to {path}; {record.lines} changes so far")
     raise AssertionError("a source has no end")
-
-
-def _report(resource: str, error: Exception) -> None:
-    print_message(f"{resource}: {error}; the next attempt follows")

@@ -127,7 +127,10 @@ class Reflector:
                         async for each in self._watch(request):
                             has_replied = True
                             yield each
-                        state.ended()
+                        if state.is_synced:
+                            state.ended()
+                        else:
+                            self._failed(WatchFailed(0, _CUT_LIST), 0)
             except WatchFailed as error:
                 self._failed(error, error.status)
             except RejectedRequest as error:
@@ -193,6 +196,8 @@ class Reflector:
                 if changes or self.state.is_synced != was_synced:
                     yield Batch(changes, received_ns, is_synced=self.state.is_synced)
 
+
+_CUT_LIST: Final = "the watch ended before it had listed all objects"
 
 _FINAL: Final = frozenset({400, 401, 403, 404, 405})
 """Statuses that no later attempt changes."""
