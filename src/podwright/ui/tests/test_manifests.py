@@ -63,7 +63,7 @@ def test_what_is_no_object_has_a_line(text, line):
 
 def test_texts_mean_what_they_mean_to_kubectl():
     found = read_documents("a: yes\nb: 2026-01-01\nc: 1e3\n")[0].value
-    assert found == {"a": True, "b": "2026-01-01", "c": "1e3"}
+    assert found == {"a": True, "b": "2026-01-01", "c": 1_000}
 
 
 def test_copies_are_numbered():
