@@ -2,8 +2,7 @@
 
 At once: four clients create pods, one lists all pods, one watches them from the beginning, others
 take nothing of their lists and watches or leave in their middle, a namespace with 5,000 pods is
-deleted, the decision log writes checkpoints, reader processes begin, positions of the log are made,
-and an extender hangs.
+deleted, the decision log writes checkpoints, reader processes begin, and an extender hangs.
 Each callback of the event loop is measured: turns, the encoding of long lists, the sending.
 """
 
@@ -39,7 +38,6 @@ from podwright.apiserver import (
 from podwright.apiserver.cluster import ClusterOptions, new_cluster
 from podwright.apiserver.hosts import AllowedHosts
 from podwright.apiserver.huge_pages import collapse_memory, keep_huge_pages
-from podwright.apiserver.log_positions import make_position
 from podwright.apiserver.short_collections import short_collections
 from podwright.config import ExtenderCall, ExtenderReply, read_configuration
 from podwright.machine import SchedulerOptions
@@ -69,7 +67,6 @@ DISTURBANCES = (
     "deleted pods",
     "extender calls",
     "readers",
-    "positions",
     "stuck clients",
     "clients that left",
 )
@@ -287,7 +284,6 @@ async def _measure(of_turns: _Durations, of_callbacks: _Durations) -> Counter[st
                     _reading(application, WATCH, is_over, counts, "watches"),
                     _hanging(turns, is_over),
                     _forking(turns, is_over, counts),
-                    _making_positions(turns, is_over, counts),
                     *(_stuck(application, query, is_over, counts) for query in STUCK),
                     *(_leaving(application, query, is_over, counts) for query in ("", WATCH)),
                 )
@@ -343,15 +339,6 @@ async def _forking(turns: TurnLoop, is_over: asyncio.Event, counts: Counter[str]
     while not is_over.is_set():
         assert await called.call(lambda _: store.count(POD)) > 0
         counts["readers"] += 1
-        await asyncio.sleep(4)
-
-
-async def _making_positions(turns: TurnLoop, is_over: asyncio.Event, counts: Counter[str]) -> None:
-    """Make positions of the log again and again, more often than as they become due."""
-    (scheduler,) = turns.cluster.schedulers
-    while not is_over.is_set():
-        await make_position(turns, scheduler)
-        counts["positions"] = len(scheduler.world.log.positions)
         await asyncio.sleep(4)
 
 

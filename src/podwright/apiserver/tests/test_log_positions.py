@@ -67,6 +67,9 @@ def test_positions_are_made_when_enough_has_happened_for_the_size_of_the_cluster
         monkeypatch.setattr(served_scheduler, "POSITION_EVENTS", count + 1)
         assert not scheduler.is_position_due
         monkeypatch.setattr(served_scheduler, "POSITION_EVENTS", 1)
+        with monkeypatch.context() as patched:
+            patched.setattr(served_scheduler, "POSITION_OBJECTS_MAX", 2)
+            assert not scheduler.is_position_due
         assert scheduler.is_position_due
         # Two nodes and a pod.
         monkeypatch.setattr(served_scheduler, "EVENTS_PER_OBJECT", count)
