@@ -121,8 +121,13 @@ class Readers:
         self, function: Callable[[Report], Any], prepare: Callable[[], object] = lambda: None
     ) -> AsyncIterator[int]:
         """Begin a reader, and return the end of its pipe; the reader ends with the block."""
+
+        def begin(_: object) -> tuple[int, int]:
+            prepare()
+            return _fork(function)
+
         async with self._free:
-            process, pipe = await self._turns.call(lambda _: (prepare(), _fork(function))[1])
+            process, pipe = await self._turns.call(begin)
             try:
                 yield pipe
             finally:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 from podwright.cli.inputs import OWN_KINDS
 from podwright.files import LoadedObjects, Sourced
-from podwright.objects import Document, FieldError
+from podwright.objects import FieldError, KubernetesObject
 from podwright.schema.structural import CustomKind, CustomVersion
 from podwright.store import ObjectStore, kind_of
+
+GroupVersionKind: TypeAlias = tuple[str, str]
+"""`apiVersion` and `kind` of an object."""
 
 _DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
@@ -27,12 +31,15 @@ def invalid_custom_objects(sourced: Iterable[Sourced], store: ObjectStore) -> li
     """
     entries = list(sourced)
     of_files = (each.object for each in entries if kind_of(each.object) == _DEFINITION)
-    kinds = _kinds(each.raw for each in (*of_files, *store.list(_DEFINITION).objects))
+    versions = _versions((*of_files, *store.list(_DEFINITION).objects))
+    kinds: dict[GroupVersionKind, CustomKind] = {}
     found: list[FieldError] = []
     for entry in entries:
-        kind = kinds.get((entry.object.api_version, entry.object.kind))
-        if kind is not None and not entry.object.uid:
-            found += _errors(entry, kind)
+        version = entry.object.api_version, entry.object.kind
+        if version in versions and not entry.object.uid:
+            if version not in kinds:
+                kinds[version] = CustomKind(versions[version])
+            found += _errors(entry, kinds[version])
     return found
 
 
@@ -41,7 +48,7 @@ def undefined_kinds(loaded: LoadedObjects, store: ObjectStore) -> Iterator[str]:
 
     Its objects are stored, and served when a definition follows.
     """
-    defined = _kinds(each.raw for each in store.list(_DEFINITION).objects)
+    defined = _versions(store.list(_DEFINITION).objects)
     for entry in loaded.of_custom_kinds():
         obj = entry.object
         if kind_of(obj) not in OWN_KINDS and (obj.api_version, obj.kind) not in defined:
@@ -51,14 +58,15 @@ def undefined_kinds(loaded: LoadedObjects, store: ObjectStore) -> Iterator[str]:
             )
 
 
-def _kinds(definitions: Iterable[Document]) -> dict[tuple[str, str], CustomKind]:
-    """Return the kinds of definitions by `apiVersion` and `kind`."""
-    kinds = (
-        CustomKind(CustomVersion.of(spec, version, spec["names"]))
-        for spec in (definition["spec"] for definition in definitions)
+def _versions(definitions: Iterable[KubernetesObject]) -> dict[GroupVersionKind, CustomVersion]:
+    """Return the versions of definitions by the `apiVersion` and the `kind` of their objects."""
+    return {
+        (f"{spec['group']}/{version['name']}", spec["names"]["kind"]): CustomVersion.of(
+            spec, version, spec["names"]
+        )
+        for spec in (definition.raw["spec"] for definition in definitions)
         for version in spec["versions"]
-    )
-    return {(kind.api_version, kind.row.kind): kind for kind in kinds}
+    }
 
 
 def _errors(entry: Sourced, kind: CustomKind) -> Iterator[FieldError]:

@@ -7,6 +7,7 @@ import json
 import threading
 
 import pytest
+import uvloop
 from tests.waiting import SECONDS_MAX, until
 
 from podwright.api.endpoints import HttpRequest, ServerOptions, User, static_tokens
@@ -44,6 +45,29 @@ def cluster_of(nodes=2, *, store=None, **options) -> Cluster:
     )
     cluster.world.add(*generated_nodes(nodes))
     return cluster
+
+
+def with_turns(use, *, nodes=2):
+    """Return what `use` returns of the turn loop of a new cluster."""
+    cluster = cluster_of(nodes)
+
+    async def main():
+        turns = TurnLoop(cluster, ClusterClock(start_ns=START_NS))
+        running = asyncio.create_task(turns.run())
+        try:
+            return await use(turns)
+        finally:
+            turns.stop()
+            await running
+
+    return uvloop.run(main())
+
+
+async def pod_created(turns, name):
+    """Create a pod, and wait until the world has caught up."""
+    reply = await turns.execute(request("POST", "/api/v1/namespaces/default/pods", pod(name)))
+    assert reply.status == 201
+    await turns.reach(turns.cluster.world.now_ns)
 
 
 class Served:

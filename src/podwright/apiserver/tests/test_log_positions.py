@@ -4,48 +4,24 @@ import asyncio
 import contextlib
 
 import pytest
-import uvloop
 
-from podwright.apiserver import ClusterClock, TurnLoop, log_positions, served_scheduler
+from podwright.apiserver import log_positions, served_scheduler
 from podwright.apiserver.log_positions import keep_positions, make_position
 from podwright.apiserver.readers import ReaderFailed, Readers
-from podwright.apiserver.tests.conftest import START_NS, cluster_of, pod, request
+from podwright.apiserver.tests.conftest import pod_created, with_turns
 from podwright.recording import DecisionLog, explain_cycle
 from podwright.recording.replay import Replay
-
-PODS = "/api/v1/namespaces/default/pods"
-
-
-def with_turns(use):
-    cluster = cluster_of(2)
-
-    async def main():
-        turns = TurnLoop(cluster, ClusterClock(start_ns=START_NS))
-        running = asyncio.create_task(turns.run())
-        try:
-            return await use(turns)
-        finally:
-            turns.stop()
-            await running
-
-    return uvloop.run(main())
-
-
-async def created(turns, name):
-    reply = await turns.execute(request("POST", PODS, pod(name)))
-    assert reply.status == 201
-    await turns.reach(turns.cluster.world.now_ns)
 
 
 def test_a_reader_makes_a_position_while_the_server_goes_on():
     async def use(turns):
         (scheduler,) = turns.cluster.schedulers
         log = scheduler.world.log
-        await created(turns, "before")
+        await pod_created(turns, "before")
         # Not while a binding that plugins take part in is open.
         while not log.positions:
             await make_position(turns, scheduler)
-        await created(turns, "after")
+        await pod_created(turns, "after")
         for name in ("before", "after"):
             bound = turns.cluster.world.machine.pod(f"default/{name}")
             assert explain_cycle(log, f"default/{name}").decision.node == bound.spec.node_name
@@ -60,7 +36,7 @@ def test_a_reader_makes_a_position_while_the_server_goes_on():
 def test_positions_are_made_when_enough_has_happened_for_the_size_of_the_cluster(monkeypatch):
     async def use(turns):
         (scheduler,) = turns.cluster.schedulers
-        await created(turns, "web")
+        await pod_created(turns, "web")
         while not scheduler.world.machine.can_snapshot:
             await turns.call(lambda _: None)
         count = len(scheduler.world.log)
@@ -101,7 +77,7 @@ def test_positions_are_made_in_the_background(monkeypatch, fails):
     monkeypatch.setattr(DecisionLog, "keep_position", keep_and_tell)
 
     async def use(turns):
-        await created(turns, "web")
+        await pod_created(turns, "web")
         keeping = asyncio.create_task(keep_positions(turns))
         await is_kept.wait()
         keeping.cancel()

@@ -8,7 +8,6 @@ import time
 import pytest
 import uvloop
 
-from podwright.apiserver import ClusterClock, TurnLoop
 from podwright.apiserver.readers import (
     _RESULT,
     READERS_MAX,
@@ -18,7 +17,7 @@ from podwright.apiserver.readers import (
     _send,
     begun,
 )
-from podwright.apiserver.tests.conftest import START_NS, cluster_of, pod, request
+from podwright.apiserver.tests.conftest import pod_created, with_turns
 from podwright.recording import explain_cycle
 from podwright.recording.explain import UnknownCycle
 
@@ -26,31 +25,14 @@ PODS = "/api/v1/namespaces/default/pods"
 
 
 def with_readers(use, *, nodes=2):
-    cluster = cluster_of(nodes)
-
-    async def main():
-        turns = TurnLoop(cluster, ClusterClock(start_ns=START_NS))
-        running = asyncio.create_task(turns.run())
-        try:
-            return await use(turns, Readers(turns))
-        finally:
-            turns.stop()
-            await running
-
-    return uvloop.run(main())
-
-
-async def created(turns, name):
-    reply = await turns.execute(request("POST", PODS, pod(name)))
-    assert reply.status == 201
-    await turns.reach(turns.cluster.world.now_ns)
+    return with_turns(lambda turns: use(turns, Readers(turns)), nodes=nodes)
 
 
 def test_a_decision_of_the_past_is_explained_in_another_process():
     async def use(turns, readers):
-        await created(turns, "web")
+        await pod_created(turns, "web")
         log = turns.cluster.world.log
-        await created(turns, "other")
+        await pod_created(turns, "other")
 
         def explained(_):
             return os.getpid(), explain_cycle(log, "default/web").decision.node
@@ -66,7 +48,7 @@ def test_the_server_goes_on_and_the_reader_sees_the_past(tmp_path):
     release = tmp_path / "release"
 
     async def use(turns, readers):
-        await created(turns, "before")
+        await pod_created(turns, "before")
 
         def count(report):
             report("begun")
@@ -77,7 +59,7 @@ def test_the_server_goes_on_and_the_reader_sees_the_past(tmp_path):
         begun = asyncio.Event()
         reading = asyncio.create_task(readers.call(count, progressed=lambda _: begun.set()))
         await begun.wait()
-        await created(turns, "after")
+        await pod_created(turns, "after")
         assert not reading.done()
         release.touch()
         return await reading
@@ -117,7 +99,7 @@ def test_a_reader_that_crashes_fails_its_request_only():
     async def use(turns, readers):
         with pytest.raises(ReaderFailed, match="without a result"):
             await readers.call(lambda _: os._exit(7))
-        await created(turns, "web")
+        await pod_created(turns, "web")
         return await readers.call(lambda _: 42)
 
     assert with_readers(use) == 42
