@@ -103,8 +103,9 @@ e2e-conformance: $(VENV)/.installed  ## Upstream's end-to-end suite on podwright
 	$(PYTHON) -m tests.real_parts.binaries kubectl e2e.test
 	$(BIN)/python -m tests.e2e_real.conformance $(ARGS)
 
-against-real: $(VENV)/.installed  ## Compare with the real kube-apiserver (AREA="errors apply"; needs make real-parts)
-	$(BIN)/python -m tests.conformance.against_real $(AREA:%=--area %) $(ARGS)
+against-real: SEEDS = 0-19
+against-real: $(VENV)/.installed  ## Compare with the real kube-apiserver (AREA="errors apply"), or run on one with faults (CHAOS=scheduler SEEDS=0-19); needs make real-parts
+	$(BIN)/python -m $(if $(CHAOS),tests.real_parts.chaos $(CHAOS) --seeds $(SEEDS),tests.conformance.against_real $(AREA:%=--area %)) $(ARGS)
 
 bench: $(VENV)/.installed  ## Benchmarks beside the last release's (BENCH_ONLY=a,b BENCH_JSON=file)
 	$(BIN)/python -m tests.perf.bench --only "$(BENCH_ONLY)" --json "$(BENCH_JSON)" $(ARGS)

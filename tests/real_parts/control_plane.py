@@ -53,7 +53,7 @@ class ControlPlane:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.port = 0
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._etcd = ""
 
     @property
@@ -91,8 +91,8 @@ class ControlPlane:
                 return
 
     def _start(self, flags: Sequence[str], port: int, *, has_service_accounts: bool) -> None:
-        client, peer = _free_port(), _free_port()
-        self.port = port or _free_port()
+        client, peer = free_port(), free_port()
+        self.port = port or free_port()
         etcd = self._etcd = f"http://127.0.0.1:{client}"
         self._run("etcd", f"--data-dir={self.folder / 'etcd-data'}", "--unsafe-no-fsync",
                   "--log-level=error", f"--listen-client-urls={etcd}",
@@ -113,13 +113,14 @@ class ControlPlane:
                   "--service-account-issuer=https://kubernetes.default.svc",
                   f"--service-account-key-file={key}", f"--service-account-signing-key-file={key}",
                   "--endpoint-reconciler-type=none", "--v=0", *flags)  # fmt: skip
-        self._wait_until_ready()
+        self.wait_until_ready()
 
     def stop(self) -> None:
         """End the processes."""
-        for process in reversed(self._processes):
+        running = list(reversed(self._processes.values()))
+        for process in running:
             process.send_signal(signal.SIGTERM)
-        for process in reversed(self._processes):
+        for process in running:
             try:
                 process.wait(_STOP_SECONDS_MAX)
             except subprocess.TimeoutExpired:
@@ -129,13 +130,19 @@ class ControlPlane:
 
     def restart_server(self) -> None:
         """Kill kube-apiserver, start it again, and wait until it is ready."""
-        ended = self._processes.pop()
-        # A graceful end would wait for open watches.
-        ended.kill()
-        ended.wait()
-        words = list(map(str, ended.args))  # type: ignore[arg-type]  # a list of words
-        self._run("kube-apiserver", *words[1:])
-        self._wait_until_ready()
+        self.kill("kube-apiserver")
+        self.start_again("kube-apiserver")
+        self.wait_until_ready()
+
+    def kill(self, name: str) -> None:
+        """Kill a component, as a lost machine does: a graceful end would wait for open watches."""
+        self._processes[name].kill()
+        self._processes[name].wait()
+
+    def start_again(self, name: str) -> None:
+        """Start a killed component with its data and its flags, without waiting for it."""
+        words = list(map(str, self._processes[name].args))  # type: ignore[arg-type]  # a list of words
+        self._run(name, *words[1:])
 
     def compact(self) -> None:
         """Remove all versions but the present ones from etcd: older watches cannot resume."""
@@ -157,18 +164,24 @@ class ControlPlane:
         return (self.folder / f"{name}.log").read_text(errors="replace")
 
     def _run(self, name: str, *flags: str) -> None:
-        with (self.folder / f"{name}.log").open("wb") as log:
+        with (self.folder / f"{name}.log").open("ab") as log:
             process = subprocess.Popen(
                 [str(find(name)), *flags], stdout=log, stderr=log, cwd=self.folder
             )
-        self._processes.append(process)
+        self._processes[name] = process
 
-    def _wait_until_ready(self) -> None:
+    def wait_until_ready(self) -> None:
+        """Wait until kube-apiserver says that it is ready.
+
+        Raises
+        ------
+        FailedStartError
+            A component has ended, or the wait takes too long.
+        """
         deadline = time.monotonic() + _START_SECONDS_MAX
         while time.monotonic() < deadline:
-            for process in self._processes:
+            for name, process in self._processes.items():
                 if process.poll() is not None:
-                    name = Path(str(process.args[0])).name  # type: ignore[index]  # a list of words
                     raise FailedStartError(f"{name} ended:\n{self.log(name)[-2000:]}")
             with suppress(OSError, http.client.HTTPException):
                 connection = http.client.HTTPSConnection(
@@ -203,7 +216,8 @@ def running(
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of 127.0.0.1 on which nothing listens."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
