@@ -5,8 +5,9 @@ pod's spreading (its node affinity or its tolerations exclude them, or they lack
 constraint's key): pods there are not counted, and a domain with only such nodes does not affect
 the minimum.
 
-`Domains` catches up with the node journal when it is read. New nodes are appended; any other
-change renumbers all nodes, and the counters over these domains are rebuilt.
+`Domains` catches up with the topology journal when it is read. New nodes are appended. A changed
+node is compared with its row; only if it differs, all nodes are renumbered, and the counters over
+these domains are rebuilt. So updates of what domains do not read, such as status, cost nothing.
 """
 
 from __future__ import annotations
@@ -147,25 +148,57 @@ class Domains:
 
     @property
     def is_current(self) -> bool:
-        """Whether no node changed since the last `catch_up`."""
-        return self._version == self._nodes.node_journal.version
+        """Whether no node came, went or moved since the last `catch_up`."""
+        return self._version == self._nodes.topology_journal.version
 
     def catch_up(self) -> None:
         """Add the nodes that were added or changed since the last call."""
         nodes = self._nodes
         if self.is_current:
             return
-        changed = nodes.node_journal.since(self._version) if self._version >= 0 else None
-        self._version = nodes.node_journal.version
-        if changed is not None and (not len(changed) or int(changed.min()) >= self.n_slots):
-            fresh = range(self.n_slots, nodes.n_slots)
-            if len(fresh) <= _MOST_APPENDED and self._append(fresh):
-                for follower in self.followers:
-                    follower.make_room()
-                return
+        journal = nodes.topology_journal
+        changed = journal.since(self._version) if self._version >= 0 else None
+        self._version = journal.version
+        if changed is not None and self._follow(changed):
+            return
         self._renumber()
         for follower in self.followers:
             follower.start_over()
+
+    def _follow(self, changed: I32Array) -> bool:
+        """Handle changed slots one by one; False if all nodes must be numbered again."""
+        nodes = self._nodes
+        known = changed[changed < self.n_slots]
+        if len(known) and (
+            4 * len(known) > nodes.n_slots + 64 or not self._are_as_numbered(np.unique(known))
+        ):
+            return False
+        fresh = range(self.n_slots, nodes.n_slots)
+        if not fresh:
+            return True
+        if len(fresh) > _MOST_APPENDED or not self._append(fresh):
+            return False
+        for follower in self.followers:
+            follower.make_room()
+        return True
+
+    def _are_as_numbered(self, rows: I32Array) -> bool:
+        """Return whether the slots `rows` still have their domains."""
+        rule, nodes = self.rule, self._nodes
+        ids = self._value_ids(rows)
+        counted = rule.counted(nodes, rows) & (ids >= 0)
+        readable = rule.readable(nodes, rows)
+        # Values that are not in the table yet, and absent ones, select its last entry, -1.
+        table = self._domain_of_value
+        domains = table[np.minimum(ids, len(table) - 1)]
+        # With an empty domain every value has a domain, whether or not it is read or counted.
+        named = (ids >= 0) if rule.absent_is_empty else (counted | readable) & (ids >= 0)
+        return bool(
+            nodes.alive[rows].all()
+            and np.array_equal(self._counting_rows[rows], np.where(counted, domains, -1))
+            and np.array_equal(self._reading_rows[rows], np.where(readable, domains, -1))
+            and (domains[named] >= 0).all()
+        )
 
     def forget(self) -> None:
         """Start from nothing at the next `catch_up`: slots were renumbered."""

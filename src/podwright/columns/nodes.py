@@ -56,6 +56,8 @@ class NodeColumns:
         Positions in `taint_sets.values` and `feature_sets.values`.
     node_journal, pods_journal : Journal
         Slots whose Node object changed; slots whose pods changed.
+    topology_journal : Journal
+        Slots whose node came, went, or has other labels or taints: what topology domains read.
     condition_journal : Journal
         Slots whose Node object changed only in what scheduling does not read: its conditions.
     """
@@ -73,6 +75,7 @@ class NodeColumns:
         self.label_values: Interner[str] = Interner()
         self.node_journal = Journal()
         self.pods_journal = Journal()
+        self.topology_journal = Journal()
         self.condition_journal = Journal()
         self.has_huge_amounts = False
         self._tree = NodeTree()
@@ -187,6 +190,8 @@ class NodeColumns:
         if self._tree.put(name, node.metadata.labels):
             self._order = None
         self.node_journal.record(slot)
+        if old is None or _has_moved(old, node):
+            self.topology_journal.record(slot)
         return slot, True
 
     def remove(self, name: str) -> int:
@@ -198,6 +203,7 @@ class NodeColumns:
         self._tree.remove(name)
         self._order = None
         self.node_journal.record(slot)
+        self.topology_journal.record(slot)
         return slot
 
     def renumber(self) -> None:
@@ -214,6 +220,7 @@ class NodeColumns:
         self._set_views()
         self.node_journal.forget()
         self.pods_journal.forget()
+        self.topology_journal.forget()
         self.condition_journal.forget()
 
     def note_amounts(self, amounts: Iterable[int]) -> None:
@@ -262,6 +269,7 @@ class NodeColumns:
         self._set_views()
         self.node_journal.keep(self.n_slots // 4)
         self.pods_journal.keep(self.n_slots // 4)
+        self.topology_journal.keep(self.n_slots // 4)
         self.condition_journal.keep(self.n_slots // 4)
         return slot
 
@@ -328,3 +336,8 @@ def _is_equivalent(old: Node, new: Node) -> bool:
         and old.status.images == new.status.images
         and old.status.declared_features == new.status.declared_features
     )
+
+
+def _has_moved(old: Node, new: Node) -> bool:
+    """Return whether two versions of a node may belong to different topology domains."""
+    return old.metadata.labels != new.metadata.labels or old.spec.taints != new.spec.taints

@@ -1,5 +1,6 @@
 import itertools
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -372,6 +373,49 @@ def test_a_counter_grows_with_new_zones():
         cluster.put(pod(f"p{i}", f"n{i}"))
         cluster.put(pod(f"q{i}", f"n{i - 1}"))
         assert by_zone(cluster, counter) == {f"z{j}": (j > 0) + (j < i) for j in range(i + 1)}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param({"status": {"allocatable": {"cpu": "3"}}}, id="allocatable"),
+        pytest.param({"status": {"images": [{"names": ["app:v1"]}]}}, id="a pulled image"),
+        pytest.param({"metadata": {"annotations": {"beat": "1"}}}, id="an annotation"),
+        pytest.param({"spec": {"unschedulable": True}}, id="cordoned"),
+        pytest.param({"metadata": {"labels": {"color": "red"}}}, id="a label of no rule"),
+        pytest.param({"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}]}}, id="a taint"),
+    ],
+)
+def test_an_update_that_moves_no_node_recounts_nothing(changed):
+    cluster = Cluster()
+    for name, zone in (("n1", "x"), ("n2", "y")):
+        cluster.put(node(name, zone))
+    counter = counter_of(cluster)
+    presence = cluster.selectors.presence(ZONE, (((selecting("a"),), 1),))
+    cluster.put(pod("a", "n1"))
+    before, version = counter.current(), cluster.selectors.terms_version
+    update = msgspec.to_builtins(node("n1", "x").raw)
+    for part, fields in changed.items():
+        for field, value in fields.items():
+            at = update.setdefault(part, {})
+            at[field] = {**at[field], **value} if isinstance(at.get(field), dict) else value
+    cluster.put(decode_node(update))
+    assert counter.current() is before
+    assert presence.count == 1
+    assert cluster.selectors.terms_version == version
+
+
+def test_a_taint_matters_to_the_domains_that_honor_it():
+    cluster = Cluster()
+    cluster.put(node("n1", "x"))
+    rule = DomainRule(topology_key=ZONE, read_keys=(ZONE,), counted_keys=(ZONE,), tolerations=())
+    counter = counter_of(cluster, rule=rule)
+    cluster.put(pod("a", "n1"))
+    assert by_zone(cluster, counter) == {"x": 1}
+    tainted = msgspec.to_builtins(node("n1", "x").raw)
+    tainted["spec"] = {"taints": [{"key": "a", "effect": "NoSchedule"}]}
+    cluster.put(decode_node(tainted))
+    assert by_zone(cluster, counter) == {"x": 0}
 
 
 def test_a_node_that_moves_to_another_zone_takes_its_pods_along():
