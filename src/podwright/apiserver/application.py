@@ -18,7 +18,7 @@ from podwright.api.endpoints import (
     Watch,
     error_reply,
 )
-from podwright.apiserver.hosts import AllowedHosts, forbidden
+from podwright.apiserver.hosts import AllowedHosts
 from podwright.apiserver.latency import ApiLatency
 from podwright.apiserver.run_collection import RunCollection
 from podwright.apiserver.running_scheduler import RunningScheduler
@@ -66,7 +66,7 @@ class Application:
     turns : TurnLoop
         Executes the requests.
     hosts : AllowedHosts
-        Which Host and Origin headers are served.
+        Which requests of browsers are served.
     stall_seconds : float
         How long a client may take none of what is sent, or send nothing of a body.
     latency : ApiLatency, optional
@@ -104,15 +104,15 @@ class Application:
         """Serve one request."""
         assert scope["type"] == "http", f"{scope['type']} is not served"
         headers = _headers(scope["headers"])
-        rejection = self._hosts.rejection(headers)
+        rejection = self._hosts.rejection(scope["method"], headers, scope["scheme"])
         if f"{scope['path']}/".startswith(_CONTROLLED):
-            if rejection:
-                await _send_problem(403, rejection, scope, receive, send)
-            else:
+            if rejection is None:
                 await self._control(scope, receive, send)
+            else:
+                await _send_problem(rejection.code, str(rejection), scope, receive, send)
             return
-        if rejection:
-            await _send_reply(send, forbidden(rejection))
+        if rejection is not None:
+            await _send_reply(send, error_reply(rejection, MediaType()))
             return
         try:
             async with asyncio.timeout(self._stall_seconds):

@@ -1,10 +1,11 @@
-"""The check of Host and Origin in front of the API of kube-scheduler-simulator."""
+"""The check of where requests come from, in front of the API of kube-scheduler-simulator."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from podwright.apiserver.hosts import AllowedHosts, forbidden
+from podwright.api.endpoints import MediaType, error_reply
+from podwright.apiserver.hosts import AllowedHosts
 
 
 class CheckedHosts:
@@ -25,11 +26,11 @@ class CheckedHosts:
         headers = {
             name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
         }
-        message = self._hosts.rejection(headers)
-        if not message:
+        rejection = self._hosts.rejection(scope["method"], headers, scope["scheme"])
+        if rejection is None:
             await self._application(scope, receive, send)
             return
-        reply = forbidden(message)
+        reply = error_reply(rejection, MediaType())
         encoded = [(n.encode("latin-1"), v.encode("latin-1")) for n, v in reply.headers]
         await send({"type": "http.response.start", "status": reply.status, "headers": encoded})
         await send({"type": "http.response.body", "body": reply.body})

@@ -162,7 +162,7 @@ def serve(
     tls : SSLContext, optional
         The context of TLS; HTTP without TLS if left out.
     hosts : AllowedHosts, optional
-        Which Host and Origin headers are served; those of loopback if left out.
+        Which requests of browsers are served; those to loopback if left out.
     parts : ControlledParts, optional
         The default ones if left out.
     sites : callable, optional

@@ -34,7 +34,7 @@ class Endpoint:
     host : str
         The address in URLs of this machine.
     hosts : AllowedHosts
-        Which Host and Origin headers are served.
+        Which requests of browsers are served.
     context : SSLContext, optional
         None without TLS.
     tls : TlsData, optional

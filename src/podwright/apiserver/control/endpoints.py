@@ -83,13 +83,15 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
         found = {
             400: "the query has unknown or repeated parameters",
             401: "the user is not authenticated",
-            403: "the user may not access the path, or the Host or Origin is not allowed",
+            403: "the user may not access the path, or the Host or the page is not allowed",
             404: "the path has another form",
             405: "the method is another one",
             413: "the body is too long, or its length is not given",
             500: "the server failed; its log has the reason",
             503: "the server is stopping",
         }
+        if self.method != "GET":
+            found[415] = "the request has an Origin, and no Content-Type but that of an HTML form"
         if self.body is not None:
             found[400] = "the body is not JSON, or the query has unknown or repeated parameters"
             found[415] = "the content type of the body is not JSON"

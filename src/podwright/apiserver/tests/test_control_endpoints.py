@@ -278,7 +278,12 @@ def test_users_without_access_see_nothing(serve):
 
 
 @pytest.mark.parametrize(
-    "headers", [{"Origin": "http://other.example"}, {"Host": "rebound.example"}]
+    "headers",
+    [
+        {"Origin": "http://other.example"},
+        {"Origin": "http://localhost:3000"},
+        {"Host": "rebound.example"},
+    ],
 )
 def test_a_rejected_host_or_origin_is_a_problem(serve, headers):
     status, found = serve(cluster_of()).send("GET", f"{V1}/clock", headers=headers)

@@ -361,3 +361,8 @@ def test_pages_of_the_allowed_origins_only(simulator):
     evil = {"Origin": "https://evil.example"}
     assert served.request("GET", "/api/v1/export", headers=evil)[0] == 403
     assert served.request("GET", "/api/v1/export", headers={"Host": "evil.example"})[0] == 403
+    neighbor = {"Origin": "http://localhost:3001", "Content-Type": "application/json"}
+    for method, path in (("POST", "import"), ("PUT", "reset"), ("POST", "schedulerconfiguration")):
+        assert served.request(method, f"/api/v1/{path}", {}, headers=neighbor)[0] == 403
+        form = {"Origin": ORIGIN, "Content-Type": "text/plain"}
+        assert served.request(method, f"/api/v1/{path}", {}, headers=form)[0] == 415
