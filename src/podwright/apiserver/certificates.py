@@ -29,6 +29,7 @@ from cryptography.hazmat.primitives.asymmetric.types import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from podwright._private_files import make_private_folder
 from podwright.objects import PodwrightError
 
 SERVICE_NAMES: Final = (
@@ -276,7 +277,7 @@ def _is_usable(authority: Authority, certificate: Path, key: Path, names: Iterab
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Keep other processes from making certificates in a folder."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_folder(folder)
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -93,8 +93,10 @@ class AllowedHosts:
         if method in _READING:
             return None
         media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if media_type not in _OF_FORMS:
+            return None
         # Other methods than POST are preflighted, so without a body they need no Content-Type.
-        if media_type not in _OF_FORMS or not (media_type or method == "POST" or _has_body(headers)):
+        if not media_type and method != "POST" and not _has_body(headers):
             return None
         found = f'"{media_type}"' if media_type else "none"
         return ApiError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +10,7 @@ from typing import Any, Final
 import msgspec
 import yaml
 
+from podwright._private_files import make_private_folder, write_private
 from podwright.objects import PodwrightError
 
 CONTEXT: Final = "podwright"
@@ -128,11 +128,10 @@ def write_kubeconfig(path: Path, document: dict[str, Any]) -> None:
     check_kubeconfig(path)
     partial = path.with_name(f".{path.name}.partial")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         partial.unlink(missing_ok=True)
-        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(_COMMENT + yaml.safe_dump(document, sort_keys=False))
+        text = _COMMENT + yaml.safe_dump(document, sort_keys=False)
+        write_private(partial, text.encode())
         partial.replace(path)
     except OSError as error:
         with suppress(OSError):

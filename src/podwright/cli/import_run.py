@@ -9,6 +9,7 @@ from time import monotonic
 import msgspec
 from rich.status import Status
 
+from podwright._private_files import exposures, write_private
 from podwright.cli.cluster_options import run_remote, warn_of_version
 from podwright.cli.console import print_document, print_message, print_warnings, stderr, write
 from podwright.client.cluster import ClusterAddress, ReadConnection
@@ -72,8 +73,9 @@ def run_import(
         _write(found, output)
         return
     data = {"json": list_of, "kss": _snapshot, "name": _names, "yaml": _yaml}[output](found)
+    print_warnings(exposures(out))
     try:
-        out.write_bytes(data)
+        write_private(out, data)
     except OSError as error:
         message = f"cannot be written: {error.strerror or error}"
         raise InputError([FieldError(source=str(out), path="", message=message)]) from error

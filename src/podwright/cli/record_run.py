@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from podwright._private_files import exposures
 from podwright.cli.cluster_options import run_remote, until_interrupted, warn_of_version
 from podwright.cli.console import print_message, print_warnings
 from podwright.client.cluster import ClusterAddress, ReadConnection
@@ -51,6 +52,7 @@ def run_record(address: ClusterAddress, options: RecordOptions) -> None:
     async def run() -> ClusterRecord:
         async with ReadConnection(address) as connection:
             await warn_of_version(connection)
+            print_warnings(exposures(options.path))
             record = ClusterRecord(
                 options.path,
                 resumes=options.resumes,

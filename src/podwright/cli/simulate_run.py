@@ -15,6 +15,7 @@ import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from podwright._interrupts import PendingSignal, deferred_signals
+from podwright._private_files import exposures
 from podwright.cli.cluster_inputs import read_named
 from podwright.cli.console import (
     announce_compilation,
@@ -239,6 +240,7 @@ def _run(options: SimulateOptions, folder: Path | None, *, is_resumed: bool, out
     with_tables = options.with_tables and folder is not None
     if with_tables:
         require_arrow()
+    _warn(exposures(folder))
     rules, inputs, manifest = _read(options)
     for place in inputs.unterminated:
         print_message(f"{place} is incomplete and was ignored")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from podwright._private_files import exposures
 from podwright.api.endpoints import (
     HISTORY,
     ServerOptions,
@@ -52,7 +53,7 @@ from podwright.cli.custom_objects import undefined_kinds
 from podwright.cli.inputs import extender_caller, load_plugins, read_inputs, scheduler_options
 from podwright.cli.more_schedulers import more_schedulers
 from podwright.cli.options import Setup
-from podwright.cli.up_address import Endpoint, endpoint_of
+from podwright.cli.up_address import Endpoint, certificate_folder, endpoint_of
 from podwright.cli.up_inputs import (
     add_inputs,
     check_parts,
@@ -141,6 +142,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
     # Before the files are read, so that no change is missed.
     reload = _plugin_reload(setup) if options.has_reload else None
     check_kubeconfig(options.kubeconfig)
+    print_warnings(_exposures(options))
     inputs = read_inputs(options.files, setup, is_served=True)
     others = more_schedulers(options.more_configs, inputs, setup)
     events = event_files(options.events)
@@ -247,6 +249,11 @@ def run_up(options: UpOptions, setup: Setup) -> None:
     if shadow is not None and options.shadow is not None:
         write_agreement(options.shadow, shadow)
     print_message("stopped" if options.db is None else f"stopped; {options.db} has all objects")
+
+
+def _exposures(options: UpOptions) -> Iterable[str]:
+    certificates = certificate_folder(options.db) if options.serving.has_tls else None
+    return exposures(options.db, options.record, options.runs, options.shadow, certificates)
 
 
 def _plugin_reload(setup: Setup) -> PluginReload:

@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from podwright._private_files import make_private_folder, write_private
 from podwright.apiserver import ShadowFeed, UnwritableRecord
 from podwright.cli.console import print_message
 from podwright.cli.inputs import Inputs
@@ -28,7 +29,7 @@ def record_in(folder: Path) -> Path:
         If the folder cannot be created, or has a record.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
     except OSError as error:
         raise UnwritableRecord(f"{folder}: cannot be created: {error.strerror or error}") from error
     path = folder / RECORD
@@ -66,7 +67,7 @@ def write_agreement(folder: Path, feed: ShadowFeed) -> None:
     print_agreement(report)
     path = folder / AGREEMENT
     try:
-        path.write_bytes(msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
+        write_private(path, msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
     except OSError as error:
         raise UnwritableRecord(f"{path}: cannot be written: {error.strerror or error}") from error
     print_message(f"{path} has the agreement; podwright shadow {folder} compares it again")

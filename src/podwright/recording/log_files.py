@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
 
+from podwright._private_files import make_private_folder, open_private
 from podwright.recording.log_format import (
     FRAME_HEAD_BYTES,
     HEADER,
@@ -134,7 +135,7 @@ class Folder:
             If there is one, or the folder cannot be written.
         """
         try:
-            self._path.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self._path)
             if self._files():
                 raise LogError(
                     f"{self.source} already holds a decision log; choose another folder, or open"
@@ -266,7 +267,7 @@ class Folder:
             self.sync()
             self._file.close()
         # A segment whose creation failed has no acknowledged frame.
-        self._file = self._file_of(number).open("wb" if number else "xb", buffering=0)
+        self._file = open_private(self._file_of(number), "wb" if number else "xb", buffering=0)
         self._segment, self._size_bytes = number, 0
         self._write(segment_head(number))
         self._size_bytes = SEGMENT_HEAD_BYTES

@@ -29,6 +29,7 @@ from typing import Any, BinaryIO, Final, Self, TypeAlias, TypeVar
 
 import msgspec
 
+from podwright._private_files import make_private_folder, open_private
 from podwright._version import __version__
 from podwright.objects import KubernetesObject, Pod, decode_pod, encode
 from podwright.recording.arrow_tables import arrow_table, require_arrow
@@ -112,7 +113,7 @@ class RunFolder:
                 if (folder / "manifest.json").exists():
                     hint += f", or resume the run in it: podwright simulate --resume {folder}"
                 raise RunError(f"{folder} is not empty: {hint}")
-            folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(folder)
             made = cls(folder, manifest)
             made.lock()
             made._write_manifest("running")
@@ -222,7 +223,7 @@ class RunFolder:
         RunError
             Another process writes to it.
         """
-        file = (self.path / ".lock").open("ab")
+        file = open_private(self.path / ".lock", "ab")
         try:
             _lock(file)
         except BlockingIOError as error:
@@ -414,8 +415,8 @@ class RunFolder:
         place = self.path / name
         beside = place.with_name(f".{place.name}.new")
         try:
-            place.parent.mkdir(exist_ok=True)
-            with beside.open("wb") as file:
+            make_private_folder(place.parent)
+            with open_private(beside, "wb") as file:
                 for data in parts:
                     file.write(data)
                 # On disk before the rename: a power failure must not leave a name without content.

@@ -26,6 +26,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from podwright._private_files import write_private
 from podwright.objects import InvalidObject, KubernetesObject, NamespacedName, decode_json
 from podwright.schema import decode
 from podwright.store.encodings import Encodings
@@ -329,6 +330,8 @@ def _create(path: Path, seed: int) -> None:
     draft = path.with_name(f"{path.name}.new")
     try:
         draft.unlink(missing_ok=True)
+        # SQLite gives the log and the shared memory beside a file the mode of the file.
+        write_private(draft, b"")
         with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
             connection.executescript(_SCHEMA.format(seed=seed, times=_TIMES))
             connection.execute("PRAGMA journal_mode = WAL")

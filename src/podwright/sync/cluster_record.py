@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
+from podwright._private_files import open_private
 from podwright.client.cluster import Meta
 from podwright.files import file_lines
 from podwright.objects import Document, PodwrightError, timestamp_text_nano
@@ -199,7 +200,7 @@ class ClusterRecord:
 
     def _open(self, path: Path, *, appends: bool = False) -> BinaryIO:
         try:
-            return path.open("ab") if appends else path.open("xb")
+            return open_private(path, "ab" if appends else "xb")
         except OSError as error:
             raise self._unwritable(path, error) from error
 

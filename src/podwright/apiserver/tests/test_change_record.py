@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 
 import pytest
 
@@ -57,9 +58,9 @@ def test_a_record_has_no_confidential_objects_events_leases_and_field_managers(t
     record.append(SECOND_NS)
     record.close()
     (line,) = (tmp_path / "record.jsonl").read_text().splitlines()
-    resource = json.loads(line)["resource"]
-    assert resource["kind"] == "Node"
-    assert "managedFields" not in resource["metadata"]
+    written = json.loads(line)["resource"]
+    assert written["kind"] == "Node"
+    assert "managedFields" not in written["metadata"]
 
 
 def test_an_existing_file_is_not_overwritten(tmp_path):
@@ -73,3 +74,31 @@ def test_an_existing_file_is_not_overwritten(tmp_path):
 def test_a_folder_that_does_not_exist_is_an_error(tmp_path):
     with pytest.raises(UnwritableRecord, match="No such file"):
         ChangeRecord(tmp_path / "absent" / "record.jsonl")
+
+
+def test_a_full_disk_ends_the_record_and_nothing_else(tmp_path, caplog):
+    store = ObjectStore()
+    store.put(an_object("Node", "n1"))
+    path = tmp_path / "record.jsonl"
+    record = ChangeRecord(path)
+    record.begin(store, SECOND_NS)
+    before = path.read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 20, limits[1]))
+    try:
+        for name in ("n2", "n3"):
+            store.put(an_object("Node", name))
+            record.append(SECOND_NS)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    store.put(an_object("Node", "n4"))
+    record.append(SECOND_NS)
+    record.close()
+    assert path.read_bytes() == before
+    (line,) = caplog.messages
+    assert line.startswith(f"{path}: cannot be written: File too large; ")
+
+
+def test_only_its_owner_reads_a_record(tmp_path):
+    ChangeRecord(tmp_path / "record.jsonl").close()
+    assert (tmp_path / "record.jsonl").stat().st_mode & 0o777 == 0o600

@@ -52,6 +52,7 @@ def test_own_and_allowed_origins_are_served(headers):
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_other_names_and_pages_are_not(headers, method):
     error = AllowedHosts().rejection(method, headers | JSON)
+    assert error is not None
     assert (error.code, error.status["reason"]) == (403, "Forbidden")
     named = [headers.get(name) for name in ("host", "origin")]
     assert any(f'"{name}"' in str(error) for name in named) or "other origins" in str(error)

@@ -1,0 +1,82 @@
+"""Files that only their owner can read: states and records of clusters hold Secrets."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, Final, cast
+
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+
+
+def open_private(path: Path, mode: str, buffering: int = -1) -> BinaryIO:
+    """Open a file as bytes; one that is created gets the mode 0600.
+
+    Parameters
+    ----------
+    path : Path
+    mode : str
+        With "b".
+    buffering : int
+        As for `open`.
+    """
+    opened = open(path, mode, buffering, opener=_private)  # noqa: SIM115 - has an opener
+    return cast(BinaryIO, opened)
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write a file; one that is created gets the mode 0600."""
+    with open_private(path, "wb") as file:
+        file.write(data)
+
+
+def make_private_folder(folder: Path) -> None:
+    """Create a folder and its missing parents with the mode 0700; existing ones keep theirs."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    for each in reversed(missing):
+        each.mkdir(mode=0o700, exist_ok=True)
+    folder.mkdir(exist_ok=True)  # an error if it is a file
+
+
+def exposures(*paths: Path | None) -> Iterator[str]:
+    """Yield how other users can read or replace what is in files and folders.
+
+    Parameters
+    ----------
+    *paths : Path, optional
+        Files and folders that exist, or files that will be created; None is skipped.
+    """
+    for path in paths:
+        if path is None:
+            continue
+        mode, _ = _mode(path)
+        if mode & _OTHERS:
+            closed = "700" if stat.S_ISDIR(mode) else "600"
+            yield (
+                f"{path} can hold Secrets and is open to other users (mode"
+                f" {stat.S_IMODE(mode):04o}); close it with: chmod {closed} {path}"
+            )
+        folder = path.parent
+        mode, has_own_group = _mode(folder)
+        writers = stat.S_IWOTH if has_own_group else stat.S_IWOTH | stat.S_IWGRP
+        # Nobody replaces files of others in a folder with the sticky bit, such as /tmp.
+        if mode & writers and not mode & stat.S_ISVTX:
+            yield (
+                f"other users can replace {path}: they can write to its folder (mode"
+                f" {stat.S_IMODE(mode):04o}); close it with: chmod go-w {folder}"
+            )
+
+
+def _mode(path: Path) -> tuple[int, bool]:
+    """Return the mode, and whether the group is that of one user, which has the user's number."""
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, False
+    return found.st_mode, found.st_gid == found.st_uid
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
