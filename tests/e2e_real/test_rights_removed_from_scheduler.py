@@ -12,7 +12,6 @@ from pathlib import Path
 import msgspec
 import pytest
 import yaml
-from tests.e2e.forgetful_proxy import forgetful
 from tests.e2e_real.audit import Requests, Right, audited, own_kubeconfig
 from tests.e2e_real.cluster_processes import kubectl
 from tests.e2e_real.test_removed_rules import rights_in_force
@@ -204,7 +203,6 @@ def needs_lease(admin: Path) -> Iterator[object]:
 
 
 NEEDED: dict[Right, Callable[[Path], Iterator[object]]] = {
-    ("", "pods", "get"): fits,
     ("", "pods", "delete"): preempts,
     ("", "pods/binding", "create"): fits,
     ("", "pods/status", "patch"): fits_nowhere,
@@ -251,11 +249,8 @@ def test_each_right_is_removed_in_one_of_the_tests():
 def test_a_request_without_its_right_names_it(cluster, tmp_path, right):
     with without(cluster, right), ExitStack() as stack:
         before = len(cluster.requests.rejected())
-        own = cluster.own
-        if right == ("", "pods", "get"):
-            own = stack.enter_context(losing_replies(cluster, tmp_path))
         apply(cluster.admin, *NEEDED[right](cluster.admin))
-        command = ("scheduler", "--kubeconfig", str(own), *with_groups(tmp_path))
+        command = ("scheduler", "--kubeconfig", str(cluster.own), *with_groups(tmp_path))
         output = stack.enter_context(running(tmp_path, "scheduler", *command))
         if right == ("events.k8s.io", "events", "patch"):
             describe = ("describe", "pod", "again")
@@ -269,14 +264,6 @@ def test_a_request_without_its_right_names_it(cluster, tmp_path, right):
 
 def is_missed(output: Path, right: Right) -> bool:
     return right in lacking(output.read_text())
-
-
-@contextmanager
-def losing_replies(cluster: Cluster, folder: Path) -> Iterator[Path]:
-    """Cut the replies to bindings: the scheduler reads the pod. Yields a kubeconfig."""
-    server = yaml.safe_load(cluster.admin.read_text())["clusters"][0]["cluster"]["server"]
-    with forgetful(server) as (address, _):
-        yield own_kubeconfig(cluster.admin, folder, ACCOUNT, server=address)
 
 
 @pytest.mark.parametrize(

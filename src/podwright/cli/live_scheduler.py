@@ -15,7 +15,7 @@ import msgspec
 from podwright.cli.console import print_message, print_warnings
 from podwright.client.cluster import ReadConnection, RejectedRequest, UnreachableCluster
 from podwright.framework import CallExtender
-from podwright.live import Executor, LeaseElection, LiveDriver
+from podwright.live import Executor, LeaseThread, LiveDriver, LostLease
 from podwright.machine import Action, Event, Machine, render_text, resource_snapshot
 from podwright.objects import PodwrightError
 from podwright.sync import Scope, Source, SourceChange, scheduler_kinds
@@ -84,7 +84,7 @@ class LiveScheduler:
             return b""
         return render_text(resource_snapshot(self._driver.pods())).encode()
 
-    async def run(self, election: LeaseElection | None, on_lead: Callable[[], None]) -> None:
+    async def run(self, election: LeaseThread | None, on_lead: Callable[[bool], None]) -> None:
         """Schedule, until cancelled or the lease is lost.
 
         A replica without the lease follows the cluster, too, unless that is delayed: it takes over
@@ -92,10 +92,10 @@ class LiveScheduler:
 
         Parameters
         ----------
-        election : LeaseElection, optional
+        election : LeaseThread, optional
             None if every replica schedules.
         on_lead : callable
-            Called when this replica is the leader.
+            Called with whether this replica is the leader, when that changes.
         """
         work = [*self._others, self._follow(), self._schedule(), self._elect(election, on_lead)]
         tasks = [asyncio.ensure_future(each) for each in work]
@@ -110,8 +110,11 @@ class LiveScheduler:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def end(self, election: LeaseElection | None) -> None:
-        """Let requests that are under way end, and give the lease away."""
+    async def end(self, election: LeaseThread | None) -> None:
+        """Let requests that are under way end, and give the lease away.
+
+        The lease is renewed until then. If it is lost, only Events are still written.
+        """
         await self._driver.finish(_END_SECONDS)
         if election is not None:
             with suppress(RejectedRequest, UnreachableCluster):
@@ -119,7 +122,7 @@ class LiveScheduler:
         if self._listed.is_set():
             print_message(f"stopped; {self._driver.bindings} pods were bound")
 
-    async def _elect(self, election: LeaseElection | None, on_lead: Callable[[], None]) -> None:
+    async def _elect(self, election: LeaseThread | None, on_lead: Callable[[bool], None]) -> None:
         if election is None:
             self._leads.set()
             await asyncio.Event().wait()  # until cancelled
@@ -128,8 +131,12 @@ class LiveScheduler:
         await election.acquire()
         print_message("this replica is the leader")
         self._leads.set()
-        on_lead()
-        await election.renew()
+        on_lead(True)
+        try:
+            await election.wait_until_lost()
+        except LostLease:
+            on_lead(False)
+            raise
 
     async def _follow(self) -> None:
         if self._is_delayed:

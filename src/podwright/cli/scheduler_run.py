@@ -30,6 +30,7 @@ from podwright.live import (
     HealthServer,
     LeaseElection,
     LeaseState,
+    LeaseThread,
     ProcessMetrics,
     Writes,
     health_checks,
@@ -107,12 +108,19 @@ def run_scheduler(address: ClusterAddress, options: LiveOptions, setup: Setup) -
                     for _ in range(2)
                 )
                 for_lease = WriteConnection(address, on_reply=counts.replied)
-                for each in (connection, for_events, for_lease):
+                for each in (connection, for_events):
                     await stack.enter_async_context(each)
-                events = EventWriter(f"podwright-{socket.gethostname()}")
-                executor = Writes(connection, for_events, events, report=print_message)
                 if lease:
-                    election = _election(for_lease, configuration, lease)
+                    election = await stack.enter_async_context(
+                        LeaseThread(for_lease, _election(for_lease, configuration, lease))
+                    )
+                executor = Writes(
+                    connection,
+                    for_events,
+                    EventWriter(f"podwright-{socket.gethostname()}"),
+                    report=print_message,
+                    check_leads=None if election is None else election.check_held,
+                )
             await warn_of_version(connection)
             served = ""
             live = LiveScheduler(
@@ -151,12 +159,12 @@ def run_scheduler(address: ClusterAddress, options: LiveOptions, setup: Setup) -
 
 
 async def _schedule(
-    live: LiveScheduler, election: LeaseElection | None, counts: ProcessMetrics, served: str
+    live: LiveScheduler, election: LeaseThread | None, counts: ProcessMetrics, served: str
 ) -> None:
     # Who reads this line may interrupt the process: signals are handled by now.
     if served:
         print_message(f"serving metrics at {served}")
-    await live.run(election, counts.lead)
+    await live.run(election, lambda leads: counts.lead(leads=leads))
 
 
 def _recorder(

@@ -40,6 +40,11 @@ class EventWriter:
         self._series.begin(event, f"{collection}/{own}", now_ns)
         return ApiRequest("POST", collection, self._document(event, own, now_ns))
 
+    def creation(self, event: EmitEvent, patch: ApiRequest, now_ns: int) -> ApiRequest:
+        """Return the request that creates the object of a series that is absent."""
+        path, _, own = patch.path.rpartition("/")
+        return ApiRequest("POST", path, self._document(event, own, now_ns) | patch.body)
+
     def failed(self, event: EmitEvent) -> None:
         """Take note that an Event was not written: the next one is no series."""
         self._series.forget(event)

@@ -1,9 +1,23 @@
 """Who executes the calls of the machine: an API server, or a dry run.
 
-A request to bind whose reply is lost is not repeated: the pod is read, and its node is the answer.
-So no pod is bound twice, and none is forgotten.
+Theory of operation
+-------------------
+A request to bind has three outcomes: the pod is bound, it is not, or that is not known, since the
+reply was lost or the server failed while it wrote. The machine gets the first two. Until the third
+is resolved, the call is not answered, so the pod stays assumed and keeps its room: the pod is read
+until the server says which node it has, however long that takes. A pod without a node is bound by
+another request, to the same node.
 
-Upstream: pkg/scheduler/framework/plugins/defaultbinder/default_binder.go
+A request that the server refuses because it has just started, or is overloaded, is repeated for a
+while, with waits that double. All other calls may be executed twice without harm: patches and
+deletions name the uid, updates the version. The
+exception is a claim whose name the server generates.
+
+An Event is repeated as long as client-go does. Its object has a name of its own, so an Event that
+exists already was written by an attempt whose reply was lost.
+
+Upstream: pkg/scheduler/framework/plugins/defaultbinder/default_binder.go,
+staging/src/k8s.io/client-go/tools/events/event_broadcaster.go, `attemptRecording`
 """
 
 from __future__ import annotations
@@ -12,6 +26,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
+from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
@@ -27,6 +42,14 @@ from podwright.live.api_calls import (
     pod_path,
     request_of,
 )
+from podwright.live.attempts import (
+    Attempts,
+    FailedRequest,
+    RetryTimes,
+    call_error,
+    is_passing,
+    may_be_executed,
+)
 from podwright.live.event_writer import EventWriter
 from podwright.machine import (
     Bind,
@@ -39,13 +62,15 @@ from podwright.machine import (
     UpdateVolume,
     WriteResourceClaim,
 )
-from podwright.objects import KubernetesObject, Pod, encode, with_node_name
+from podwright.objects import Document, KubernetesObject, Pod, encode, with_node_name
 from podwright.schema import decode
 
 _PARALLEL: Final = 64
 _PARALLEL_EVENTS: Final = 16
-_WAITING_EVENTS_MAX: Final = 1_000
-"""Upstream: staging/src/k8s.io/client-go/tools/events/interfaces.go, maxQueuedEvents"""
+_WAITING_EVENTS_MAX: Final = 50_000
+"""Upstream bounds only those that are not attempted yet: each attempt is a goroutine."""
+_EVENT_ATTEMPTS_MAX: Final = 12
+"""Upstream: event_broadcaster.go, maxTriesPerEvent"""
 _FINALIZER: Final = "resource.kubernetes.io/delete-protection"
 
 
@@ -124,6 +149,9 @@ class Writes(Executor):
     events : EventWriter
     report : callable, optional
         Called with what was rejected for want of rights: a line for an operator, once per right.
+    check_leads : callable, optional
+        Called before each call is sent; raises if another replica may schedule.
+    times : RetryTimes
 
     Attributes
     ----------
@@ -138,52 +166,82 @@ class Writes(Executor):
         events: EventWriter,
         *,
         report: Callable[[str], None] | None = None,
+        check_leads: Callable[[], None] | None = None,
+        times: RetryTimes = RetryTimes(),  # noqa: B008 - it is frozen
     ) -> None:
         self.failures: Counter[str] = Counter()
         self._report = report
         self._reported: set[str] = set()
+        self._check_leads = check_leads
         self._connection = connection
         self._event_connection = event_connection
         self._events = events
+        self._times = times
         self._limit = asyncio.Semaphore(_PARALLEL)
         self._event_limit = asyncio.Semaphore(_PARALLEL_EVENTS)
         self._waiting_events = 0
+        self._attempted = 0
 
     async def call(self, call: ApiCall) -> Sequence[Event]:
         """Execute a call."""
         async with self._limit:
-            try:
-                if isinstance(call, WriteResourceClaim):
-                    return [CallDone(call.call, obj=await self._write_claim(call))]
-                return [await self._send(call, request_of(call))]
-            except RejectedRequest as error:
-                self._failed(call, error)
-                reason = error.reason or str(error.status)
-                return [CallDone(call.call, CallError(str(error), reason))]
-            except UnreachableCluster as error:
-                self._failed(call, error)
-                if isinstance(call, Bind):
-                    return [await self._looked_up(call, error)]
-                return [CallDone(call.call, CallError(str(error)))]
+            if isinstance(call, Bind):
+                return [await self._bind(call)]
+            attempts = self._attempts(self._times.call_ns)
+            while True:
+                try:
+                    return [await self._once(call)]
+                except (RejectedRequest, UnreachableCluster) as error:
+                    self._failed(call, error)
+                    is_final = not is_passing(error) or _creates_twice(call, error)
+                    if is_final or not await attempts.wait(error):
+                        return [CallDone(call.call, call_error(error))]
 
     async def emit(self, event: EmitEvent, now_ns: int) -> None:
-        """Write an Event; one that is rejected, or waits behind too many, is lost."""
+        """Write an Event; one that waits behind too many, or fails too often, is lost."""
         if self._waiting_events >= _WAITING_EVENTS_MAX:
             self.failures["EmitEvent"] += 1
             return
         self._waiting_events += 1
         try:
-            async with self._event_limit:
-                await _write(self._event_connection, self._events.request(event, now_ns))
-        except (RejectedRequest, UnreachableCluster) as error:
-            self._failed(event, error)
-            self._events.failed(event)
+            await self._emit(event, now_ns)
         finally:
             self._waiting_events -= 1
 
-    def _failed(
-        self, call: ApiCall | EmitEvent, error: RejectedRequest | UnreachableCluster
-    ) -> None:
+    async def _emit(self, event: EmitEvent, now_ns: int) -> None:
+        """Write an Event, in at most as many attempts as client-go makes."""
+        times = self._times
+        attempts = self._attempts(0, times.event_first_ns, times.event_longest_ns)
+        request = self._events.request(event, now_ns)
+        for left in reversed(range(_EVENT_ATTEMPTS_MAX)):
+            try:
+                async with self._event_limit:
+                    await _write(self._event_connection, request)
+            except (RejectedRequest, UnreachableCluster) as error:
+                if _has_status(error, HTTPStatus.CONFLICT) and request.verb == "POST":
+                    return  # an earlier attempt has written it
+                if _has_status(error, HTTPStatus.NOT_FOUND) and request.verb == "PATCH":
+                    # The object of the series has expired, or is not written yet.
+                    request = self._events.creation(event, request, now_ns)
+                    continue
+                self._failed(event, error)
+                if not is_passing(error) or not left:
+                    break
+                await attempts.wait(error)
+            else:
+                return
+        self._events.failed(event)
+
+    def _attempts(self, limit_ns: int, first_ns: int = 0, longest_ns: int = 0) -> Attempts:
+        self._attempted += 1
+        return Attempts(
+            self._attempted,
+            first_ns=first_ns or self._times.first_ns,
+            longest_ns=longest_ns or self._times.longest_ns,
+            limit_ns=limit_ns,
+        )
+
+    def _failed(self, call: ApiCall | EmitEvent, error: FailedRequest) -> None:
         self.failures[type(call).__name__] += 1
         right = error.missing_right if isinstance(error, RejectedRequest) else ""
         # Each pod that needs an absent right would repeat the line.
@@ -191,30 +249,55 @@ class Writes(Executor):
             self._reported.add(right)
             self._report(str(error))
 
-    async def _send(self, call: ApiCall, request: ApiRequest) -> CallDone:
+    async def _once(self, call: ApiCall) -> CallDone:
+        if self._check_leads is not None:
+            self._check_leads()
+        if isinstance(call, WriteResourceClaim):
+            return CallDone(call.call, obj=await self._write_claim(call))
+        request = request_of(call)
         body = await _write(self._connection, request)
         if not request.has_object:
             return CallDone(call.call)
         obj: Any = decode(msgspec.json.decode(body))
         return CallDone(call.call, obj=obj)
 
-    async def _looked_up(self, call: Bind, error: UnreachableCluster) -> CallDone:
-        """Return the result of a binding whose reply was lost."""
-        for attempt in range(6):
+    async def _bind(self, call: Bind) -> CallDone:
+        """Bind a pod; return as soon as it is known which node it has."""
+        attempts = self._attempts(self._times.call_ns)
+        while True:
             try:
-                body = await self._connection.get(pod_path(call.pod))
-            except UnreachableCluster:
-                await asyncio.sleep(0.2 * 2**attempt)
+                return await self._once(call)
+            except (RejectedRequest, UnreachableCluster) as error:
+                self._failed(call, error)
+                failure: FailedRequest = error
+            if may_be_executed(failure) or _has_status(failure, HTTPStatus.CONFLICT):
+                # A conflict: the pod has a node, perhaps by an earlier attempt.
+                pod = await self._read_pod(call)
+                if pod is None:
+                    return CallDone(call.call, CallError(f"pod {call.pod} is gone", "NotFound"))
+                node = (pod.get("spec") or {}).get("nodeName") or ""
+                if node == call.node:
+                    return CallDone(call.call)
+                if node:
+                    error_text = f"pod {call.pod} is already assigned to node {node}"
+                    return CallDone(call.call, CallError(error_text, "Conflict"))
+            if not is_passing(failure) or not await attempts.wait(failure):
+                return CallDone(call.call, call_error(failure))
+
+    async def _read_pod(self, call: Bind) -> Document | None:
+        """Return a pod as soon as the server answers; None if it is gone, or was replaced."""
+        collection, _, name = pod_path(call.pod).rpartition("/")
+        query = {"fieldSelector": f"metadata.name={name}"}
+        attempts = self._attempts(0)
+        while True:
+            try:
+                body = await self._connection.get(collection, query)
+            except (RejectedRequest, UnreachableCluster) as error:
+                self._failed(call, error)
+                await attempts.wait(error)
                 continue
-            except RejectedRequest as rejected:
-                self._failed(call, rejected)
-                return CallDone(call.call, CallError(str(rejected), rejected.reason))
-            pod = msgspec.json.decode(body)
-            is_same = pod["metadata"].get("uid") == call.uid
-            if is_same and (pod.get("spec") or {}).get("nodeName") == call.node:
-                return CallDone(call.call)
-            break
-        return CallDone(call.call, CallError(str(error)))
+            found: list[Document] = msgspec.json.decode(body).get("items") or []
+            return next((pod for pod in found if pod["metadata"].get("uid") == call.uid), None)
 
     async def _write_claim(self, call: WriteResourceClaim) -> Any:
         claim = call.claim
@@ -250,6 +333,19 @@ class Writes(Executor):
             freed = {**present, "metadata": {**metadata, "finalizers": kept}}
             await _write(self._connection, ApiRequest("PUT", path, freed))
         await _write(self._connection, ApiRequest("DELETE", path, {"preconditions": {"uid": uid}}))
+
+
+def _creates_twice(call: ApiCall, error: FailedRequest) -> bool:
+    """Whether a repeated call may create a second object: the server generates the name.
+
+    The next attempt to schedule the pod finds the claim, if it is there.
+    """
+    is_creation = isinstance(call, WriteResourceClaim) and call.operation == "create"
+    return is_creation and may_be_executed(error)
+
+
+def _has_status(error: FailedRequest, status: HTTPStatus) -> bool:
+    return isinstance(error, RejectedRequest) and error.status == status
 
 
 async def _write(connection: WriteConnection, request: ApiRequest) -> bytes:

@@ -22,6 +22,7 @@ import msgspec
 
 from podwright.client.cluster import RejectedRequest, UnreachableCluster
 from podwright.client.cluster.write_connection import WriteConnection
+from podwright.live.attempts import is_passing
 from podwright.objects import Document, PodwrightError, timestamp_text_micro
 
 _RELEASED_SECONDS: Final = 1
@@ -150,6 +151,17 @@ class LeaseElection:
             return True
         return time.monotonic_ns() - since <= self._state.times.lease_duration_ns + _TOLERANCE_NS
 
+    def check_held(self) -> None:
+        """Check that the Lease was renewed within the renew deadline: no other replica has it.
+
+        Raises
+        ------
+        LostLease
+        """
+        since = self._renewed_ns
+        if since is None or time.monotonic_ns() - since > self._state.times.renew_deadline_ns:
+            raise self._lost()
+
     async def acquire(self) -> None:
         """Wait until this replica holds the Lease.
 
@@ -158,20 +170,22 @@ class LeaseElection:
         RejectedRequest
             It may not be read or written.
         UnreachableCluster
-            The first request has no reply. Later ones are repeated, as a replica may wait for days.
+            The first request has no reply. Later ones are repeated, as a replica may wait for days,
+            and a server that has started again refuses requests for a while.
         """
         has_replied = False
         while True:
+            began_ns = time.monotonic_ns()
             try:
                 if await self._try():
-                    self._renewed_ns = time.monotonic_ns()
+                    self._renewed_ns = began_ns
                     return
                 has_replied = True
             except UnreachableCluster:
                 if not has_replied:
                     raise
             except RejectedRequest as error:
-                if not error.is_passing:
+                if not (is_passing(error) if has_replied else error.is_passing):
                     raise
             await asyncio.sleep(self._state.times.retry_period_ns / 1e9)
 
@@ -186,27 +200,42 @@ class LeaseElection:
         times = self._state.times
         # A request that hangs leaves time for another one, as in kube-scheduler.
         timeout_seconds = times.renew_deadline_ns / 2e9
-        renewed_ns = time.monotonic_ns()
         while True:
             await asyncio.sleep(times.retry_period_ns / 1e9)
+            began_ns = time.monotonic_ns()
             try:
                 if await asyncio.wait_for(self._try(), timeout_seconds):
-                    renewed_ns = self._renewed_ns = time.monotonic_ns()
+                    # Another replica counts from when the server has the renewal, which is later.
+                    self._renewed_ns = began_ns
             except (RejectedRequest, UnreachableCluster, TimeoutError):
                 pass  # the deadline decides
-            if time.monotonic_ns() - renewed_ns > times.renew_deadline_ns:
-                raise LostLease(
-                    f"the lease {self._namespace}/{self.name} was not renewed for "
-                    f"{times.renew_deadline_ns / 1e9:g} s; the process ends, so that another "
-                    "replica can schedule"
-                )
+            self.check_held()
+
+    def _lost(self) -> LostLease:
+        return LostLease(
+            f"the lease {self._namespace}/{self.name} was not renewed for "
+            f"{self._state.times.renew_deadline_ns / 1e9:g} s; the process ends, so that another "
+            "replica can schedule"
+        )
 
     async def release(self) -> None:
         """Give the Lease away, so that another replica need not wait for its end."""
+        path = f"{self._collection}/{self.name}"
         lease = self._state.released()
-        if lease is not None:
-            body = msgspec.json.encode(lease)
-            await self._connection.write("PUT", f"{self._collection}/{self.name}", body)
+        if lease is None:
+            return
+        try:
+            await self._connection.write("PUT", path, msgspec.json.encode(lease))
+        except RejectedRequest as error:
+            if error.status != HTTPStatus.CONFLICT:
+                raise
+            # The reply to the last renewal was not waited for.
+            self._state.observe(
+                msgspec.json.decode(await self._connection.get(path)), time.monotonic_ns()
+            )
+            lease = self._state.released()
+            if lease is not None:
+                await self._connection.write("PUT", path, msgspec.json.encode(lease))
 
     async def _try(self) -> bool:
         path = f"{self._collection}/{self.name}"

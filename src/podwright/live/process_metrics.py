@@ -78,10 +78,10 @@ class ProcessMetrics:
         self._requests.labels(str(status), verb, host).inc()
         self._durations.labels(verb, host).observe(seconds)
 
-    def lead(self) -> None:
-        """Take note that this process is the leader."""
+    def lead(self, *, leads: bool) -> None:
+        """Take note that this process is the leader, or is no longer."""
         if self._leads is not None:
-            self._leads.set(1)
+            self._leads.set(int(leads))
 
     def text(self) -> bytes:
         """Return the metrics in the text format of Prometheus."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -11,6 +12,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
+from types import FrameType
 from typing import Final, TypeAlias
 
 from tests.real_parts.binaries import AbsentBinaryError
@@ -39,6 +41,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seeds", type=seeds_of, default="0-19", help="such as 0-19 or 3,7")
     parser.add_argument("--keep", action="store_true", help="keep the files of all runs")
     parsed = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, _interrupt)  # so that the processes of a run end, too
     failed = 0
     try:
         for name in parsed.scenarios:
@@ -73,6 +76,10 @@ def _results(
         yield seed, problems
         if not problems and not keeps:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

@@ -4,8 +4,9 @@ More pods are created than fit, and groups of them are deleted, so that many wai
 together when room is made. Then: no node was ever over-committed, no pod is lost (each has a node,
 or fits nowhere), each bound pod has its Scheduled Event, and there were never two leaders.
 
-A replica that is killed takes with it the Events that it has not written, as kube-scheduler does:
-those of pods that were bound shortly before are not required.
+A replica that is killed, or ends since it could not renew its Lease, takes with it the Events that
+it has not written, as kube-scheduler does: those of pods that were bound shortly before are not
+required.
 """
 
 from __future__ import annotations
@@ -40,13 +41,14 @@ _NODES: Final = "/api/v1/nodes"
 _EVENTS: Final = "/apis/events.k8s.io/v1/namespaces/default/events"
 _GPU: Final = "example.com/gpu"
 _SETTLE_SECONDS: Final = 90
+_WAVE_SECONDS: Final = 3
 _LOST_WITH_REPLICA_SECONDS: Final = 20
 _CONFIGURATION: Final = {
     "apiVersion": "kubescheduler.config.k8s.io/v1",
     "kind": "KubeSchedulerConfiguration",
     "profiles": [{"schedulerName": "podwright"}],
     "clientConnection": {"qps": 1000, "burst": 1000},
-    "leaderElection": {"leaseDuration": "8s", "renewDeadline": "6s", "retryPeriod": "1s"},
+    "leaderElection": {"leaseDuration": "15s", "renewDeadline": "12s", "retryPeriod": "1s"},
 }
 Amounts = dict[str, int]
 """Milli-CPU, GPUs and pods."""
@@ -143,8 +145,17 @@ def _kill_in_wave(cluster: ChaosCluster) -> Any:
     client = cluster.client()
 
     def inject(drawn: random.Random) -> None:
-        _delete_group(client, drawn)
-        time.sleep(drawn.uniform(0.0, 0.5))  # when in the wave
+        for _ in range(GROUPS // 2):
+            _delete_group(client, drawn)
+        before = {each["metadata"]["uid"] for each in filter(_has_node, client.items(_PODS) or ())}
+        count = drawn.randrange(40)
+
+        def is_in_wave() -> bool:
+            bound = filter(_has_node, client.items(_PODS) or ())
+            return sum(each["metadata"]["uid"] not in before for each in bound) > count
+
+        with suppress(AssertionError):  # fewer may wait
+            until(is_in_wave, _WAVE_SECONDS, pause_seconds=0.01)
         cluster.plane.kill("kube-apiserver")
         cluster.plane.start_again("kube-apiserver")
         cluster.plane.wait_until_ready()
@@ -231,8 +242,8 @@ class _Checks:
         self._ports = ports
         self._problems: dict[str, str] = {}
         self._bound_at: dict[str, float] = {}
-        self._kills: list[float] = []
-        self._deadlines = 0
+        self._ends: list[float] = []
+        self._kill_count = self._deadlines = 0
         self.lost_with_replica = 0
 
     @property
@@ -243,7 +254,7 @@ class _Checks:
     def summary(self) -> str:
         """Return figures of the run."""
         return (
-            f"{len(self._bound_at)} pods were seen bound, {len(self._kills)} kills of replicas, "
+            f"{len(self._bound_at)} pods were seen bound, {self._kill_count} kills of replicas, "
             f"{self._deadlines} replicas ended, {self.lost_with_replica} Events were lost with one"
         )
 
@@ -253,7 +264,8 @@ class _Checks:
             return fault
 
         def inject(drawn: random.Random) -> None:
-            self._kills.append(time.monotonic())
+            self._kill_count += 1
+            self._ends.append(time.monotonic())
             fault.inject(drawn)
 
         return Fault(fault.name, fault.weight, inject)
@@ -267,6 +279,7 @@ class _Checks:
             for replica in self._replicas:
                 if not replica.is_running:
                     self._deadlines += 1
+                    self._ends.append(time.monotonic())
                     replica.start()
 
     def _check_leaders(self) -> None:
@@ -311,19 +324,17 @@ class _Checks:
         ]
         lost = [each for each in absent if self._is_lost_with_replica(each["metadata"]["uid"])]
         self.lost_with_replica = len(lost)
-        found += [
-            f"pod {each['metadata']['name']} is bound and has no Event"
-            for each in absent
-            if each not in lost
-        ]
+        names = [each["metadata"]["name"] for each in absent if each not in lost]
+        if names:
+            found.append(f"{len(names)} pods are bound and have no Event: {', '.join(names[:9])}")
         return found
 
     def _is_lost_with_replica(self, uid: str) -> bool:
         bound_at = self._bound_at.get(uid)
         return bound_at is not None and any(
             # It may be seen a little later than it was bound, for as long as the server is away.
-            -_LOST_WITH_REPLICA_SECONDS < killed - bound_at < _LOST_WITH_REPLICA_SECONDS
-            for killed in self._kills
+            -_LOST_WITH_REPLICA_SECONDS < end - bound_at < _LOST_WITH_REPLICA_SECONDS
+            for end in self._ends
         )
 
 

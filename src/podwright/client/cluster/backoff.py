@@ -21,15 +21,21 @@ class Backoff:
     ----------
     seed : int
         Of the jitter: clients with different seeds do not return at the same time.
+    first_ns, longest_ns : int
+        The first and the longest wait, without jitter.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(
+        self, seed: int, *, first_ns: int = FIRST_NS, longest_ns: int = LONGEST_NS
+    ) -> None:
         self._draw = Random(seed)
+        self._first_ns = first_ns
+        self._longest_ns = longest_ns
         self._attempts = 0
 
     def next_ns(self) -> int:
         """Return the next wait, in nanoseconds: once to twice the doubled one."""
-        doubled = min(FIRST_NS << min(self._attempts, 10), LONGEST_NS)
+        doubled = min(self._first_ns << min(self._attempts, 10), self._longest_ns)
         self._attempts += 1
         return int(doubled * (1.0 + self._draw.random()))
 

@@ -25,9 +25,19 @@ class ConnectionSettingsError(PodwrightError):
 
 
 class UnreachableCluster(PodwrightError):  # noqa: N818 - named for what it is
-    """A cluster that does not answer; the text says why and what to do."""
+    """A cluster that does not answer; the text says why and what to do.
+
+    Attributes
+    ----------
+    cause : str
+        Why, without what to do.
+    """
 
     is_remote = True
+
+    def __init__(self, cause: str, advice: str = "") -> None:
+        super().__init__(f"{cause}; {advice}" if advice else cause)
+        self.cause = cause
 
 
 class RejectedRequest(PodwrightError):  # noqa: N818 - named for what it is
@@ -44,16 +54,25 @@ class RejectedRequest(PodwrightError):  # noqa: N818 - named for what it is
     missing_right : str
         The verb, the resource and the API group that RBAC does not grant; "" for other reasons,
         such as admission.
+    cause : str
+        What the server says, without the name of the cluster and what to do.
     """
 
     is_remote = True
 
     def __init__(
-        self, message: str, *, status: int, reason: str = "", retry_after_seconds: float = 0.0
+        self,
+        message: str,
+        *,
+        status: int,
+        reason: str = "",
+        retry_after_seconds: float = 0.0,
+        cause: str = "",
     ) -> None:
         super().__init__(message)
         self.status = status
         self.reason = reason
+        self.cause = cause or message
         self.retry_after_seconds = retry_after_seconds
         found = _MISSING_RIGHT.search(message)
         self.missing_right = "" if found is None else found[0]
@@ -115,6 +134,7 @@ def rejection(
         status=status,
         reason=found.reason,
         retry_after_seconds=seconds,
+        cause=found.message or _phrase(status),
     )
 
 
@@ -164,19 +184,19 @@ def connection_failure(error: Exception, server: str) -> UnreachableCluster:
     cause = getattr(error, "certificate_error", None) or getattr(error, "os_error", None) or error
     if isinstance(cause, ssl.SSLCertVerificationError):
         return UnreachableCluster(
-            f"{server}: the server's certificate cannot be verified: {cause.verify_message}; set "
-            "certificate-authority-data or tls-server-name in the kubeconfig"
+            f"{server}: the server's certificate cannot be verified: {cause.verify_message}",
+            "set certificate-authority-data or tls-server-name in the kubeconfig",
         )
     if isinstance(cause, aiohttp.ClientPayloadError | aiohttp.ServerDisconnectedError):
         return UnreachableCluster(f"{server}: the connection was cut")
     if isinstance(cause, TimeoutError):
-        return UnreachableCluster(f"{server}: no reply in time; check the network and the proxy")
+        return UnreachableCluster(f"{server}: no reply in time", "check the network and the proxy")
     number = getattr(cause, "errno", None)
     if isinstance(number, int) and number in errno.errorcode:
         text = os.strerror(number)
     else:
         text = str(cause) or type(cause).__name__
     return UnreachableCluster(
-        f"{server} cannot be reached: {text}; check the address in the kubeconfig, and that the "
-        "cluster runs"
+        f"{server} cannot be reached: {text}",
+        "check the address in the kubeconfig, and that the cluster runs",
     )

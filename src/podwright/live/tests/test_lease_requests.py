@@ -6,49 +6,30 @@ import asyncio
 from contextlib import asynccontextmanager
 
 import pytest
-from aiohttp import web
 
-from podwright.client.cluster import ClusterAddress, RejectedRequest, UnreachableCluster
+from podwright.client.cluster import RejectedRequest, UnreachableCluster
 from podwright.client.cluster.write_connection import WriteConnection
-from podwright.live import ElectionTimes, LeaseElection, LeaseState
+from podwright.live import ElectionTimes, LeaseElection, LeaseState, LostLease
+from podwright.live.tests.fake_server import CUT, FakeServer, forbidden, serving
 
 TIMES = ElectionTimes(
     lease_duration_ns=15_000_000_000, renew_deadline_ns=10_000_000_000, retry_period_ns=1_000_000
 )
 HELD = {"metadata": {"name": "l"}, "spec": {"holderIdentity": "b", "leaseDurationSeconds": 3600}}
-CUT = None
-"""A connection that is cut instead of a reply."""
+OWN = {"metadata": {"name": "l"}, "spec": {"holderIdentity": "a", "leaseDurationSeconds": 15}}
 FREE = {"metadata": {"name": "l"}, "spec": {"holderIdentity": ""}}
 
 
 @asynccontextmanager
-async def electing(replies):
+async def connected(server, times=TIMES):
+    """Serve for the time of a block; yields an election."""
+    async with serving(server) as address, WriteConnection(address) as connection:
+        yield LeaseElection(connection, "kube-system", "l", LeaseState("a", times))
+
+
+def electing(replies):
     """Serve replies to reads of the Lease, the last one without end; yields an election."""
-    rest = list(replies)
-
-    async def read(request):
-        reply = rest.pop(0) if len(rest) > 1 else rest[0]
-        if reply is CUT:
-            request.transport.abort()
-            return web.Response()
-        status, body = reply
-        return web.json_response(body, status=status)
-
-    async def write(request):
-        return web.json_response(await request.json())
-
-    application = web.Application()
-    application.router.add_get("/{path:.*}", read)
-    application.router.add_put("/{path:.*}", write)
-    runner = web.AppRunner(application)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        address = ClusterAddress(server=f"http://127.0.0.1:{runner.addresses[0][1]}")
-        async with WriteConnection(address) as connection:
-            yield LeaseElection(connection, "kube-system", "l", LeaseState("a", TIMES))
-    finally:
-        await runner.cleanup()
+    return connected(FakeServer(GET=replies, PUT=[(200, OWN)]))
 
 
 def test_a_waiting_replica_survives_failures_of_the_server():
@@ -59,6 +40,18 @@ def test_a_waiting_replica_survives_failures_of_the_server():
             await election.acquire()
             assert election.is_leader
             assert election.is_renewed()
+
+    asyncio.run(run())
+
+
+def test_a_waiting_replica_survives_a_server_that_starts_again():
+    """Its RBAC has no roles yet, and it verifies no tokens."""
+
+    async def run():
+        refusals = [forbidden("get", "leases"), (401, {}), (401, {})]
+        async with electing([(200, HELD), *refusals, (200, FREE)]) as election:
+            await election.acquire()
+            assert election.is_leader
 
     asyncio.run(run())
 
@@ -82,5 +75,50 @@ def test_only_the_first_request_must_be_answered():
         async with electing([(200, HELD), CUT, CUT, CUT, CUT, (200, FREE)]) as election:
             await election.acquire()
             assert election.is_leader
+
+    asyncio.run(run())
+
+
+def test_a_lease_whose_last_renewal_was_not_waited_for_is_released():
+    server = FakeServer(GET=[(200, FREE), (200, OWN)], PUT=[(200, OWN), (409, {}), (200, FREE)])
+
+    async def run():
+        async with connected(server) as election:
+            await election.acquire()
+            await election.release()
+
+    asyncio.run(run())
+    assert server.verbs() == ["GET", "PUT", "PUT", "GET", "PUT"]
+    assert server.requests[-1][2]["spec"]["holderIdentity"] == ""
+
+
+def test_a_lease_that_another_replica_has_taken_is_not_released():
+    server = FakeServer(GET=[(200, FREE), (200, HELD)], PUT=[(200, OWN), (409, {})])
+
+    async def run():
+        async with connected(server) as election:
+            await election.acquire()
+            await election.release()
+
+    asyncio.run(run())
+    assert server.verbs() == ["GET", "PUT", "PUT", "GET"]
+
+
+def test_a_lease_that_is_not_renewed_within_the_deadline_is_lost():
+    times = ElectionTimes(
+        lease_duration_ns=3_000_000_000, renew_deadline_ns=1_000_000, retry_period_ns=2_000_000
+    )
+
+    async def run():
+        async with connected(
+            FakeServer(GET=[(200, FREE), CUT], PUT=[(200, OWN)]), times
+        ) as election:
+            with pytest.raises(LostLease):
+                election.check_held()  # it is not acquired
+            await election.acquire()
+            with pytest.raises(LostLease):
+                await election.renew()
+            with pytest.raises(LostLease):
+                election.check_held()
 
     asyncio.run(run())
