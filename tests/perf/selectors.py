@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import random
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

@@ -5,8 +5,6 @@ Upstream: staging/src/k8s.io/client-go/tools/clientcmd/api/v1/types.go
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 import ssl
 from collections.abc import Mapping
@@ -17,9 +15,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
-import yaml
 
-from podwright.objects import PodwrightError, nearest, quoted
+from podwright.objects import PodwrightError, YamlError, nearest, quoted, read_yaml
 
 
 class ClusterError(PodwrightError):
@@ -50,6 +47,18 @@ class ClusterAccess(msgspec.Struct, frozen=True, kw_only=True):
     is_unverified: bool = False
 
 
+def kubeconfig_document(path: Path) -> Any:
+    """Return what a file of YAML contains; its first document.
+
+    Raises
+    ------
+    OSError, UnicodeDecodeError, YamlError
+        The file cannot be read.
+    """
+    documents = read_yaml(path.read_text(encoding="utf-8"), allow_duplicates=True)
+    return next((each.value for each in documents), None)
+
+
 def read_access(path: Path, context_name: str = "") -> ClusterAccess:
     """Return the access that a context of a kubeconfig gives.
 
@@ -66,13 +75,13 @@ def read_access(path: Path, context_name: str = "") -> ClusterAccess:
         The file cannot be read, or has no such context.
     """
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        document = kubeconfig_document(path)
     except FileNotFoundError as error:
         raise ClusterError(f"{path}: there is no such kubeconfig; check --kubeconfig") from error
     except OSError as error:
         message = f"{path}: the kubeconfig cannot be read: {error.strerror or error}"
         raise ClusterError(message) from error
-    except (UnicodeDecodeError, yaml.YAMLError) as error:
+    except (UnicodeDecodeError, YamlError) as error:
         raise ClusterError(f"{path}: this is not a kubeconfig: {error}") from error
     try:
         name = context_name or document["current-context"]
@@ -80,14 +89,15 @@ def read_access(path: Path, context_name: str = "") -> ClusterAccess:
         cluster = _named(document, "clusters", context["cluster"])["cluster"]
         user = _named(document, "users", context["user"])["user"]
         data = cluster.get("certificate-authority-data") or ""
-        return ClusterAccess(
-            server=cluster["server"],
-            token=user.get("token") or "",
-            authority=base64.b64decode(data, validate=True),
-            server_name=cluster.get("tls-server-name") or "",
-            is_unverified=bool(cluster.get("insecure-skip-tls-verify")),
-        )
-    except (KeyError, TypeError, AttributeError, binascii.Error) as error:
+        fields = {
+            "server": cluster["server"],
+            "token": user.get("token") or "",
+            "authority": data,
+            "server_name": cluster.get("tls-server-name") or "",
+            "is_unverified": bool(cluster.get("insecure-skip-tls-verify")),
+        }
+        return msgspec.convert(fields, ClusterAccess)
+    except (KeyError, TypeError, AttributeError, msgspec.ValidationError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise ClusterError(
             f"{path}: the kubeconfig has no usable {_title(context_name)}: {reason}"

@@ -20,7 +20,7 @@ import msgspec
 from podwright.api.endpoints import HttpRequest
 from podwright.files import is_in_every_cluster
 from podwright.kss.snapshot_kinds import FIELD_MANAGER, SnapshotKind, snapshot_kinds
-from podwright.objects import Document, PodwrightError
+from podwright.objects import UNDECODABLE, Document, PodwrightError
 
 _APPLY: Final = (("fieldManager", FIELD_MANAGER), ("force", "true"))
 _NAMESPACES, _VOLUMES, _CLAIMS = "namespaces", "pvs", "pvcs"
@@ -143,7 +143,7 @@ def _importable(kind: SnapshotKind, obj: Document) -> Document:
 def _decoded(body: bytes) -> Any:
     try:
         return msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except UNDECODABLE as error:
         raise UndecodableSnapshot(f"the snapshot is not JSON: {error}") from error
 
 

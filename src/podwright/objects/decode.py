@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import (
     Annotated,
     Any,
+    Final,
     Literal,
     TypeAlias,
     TypeVar,
@@ -153,6 +154,10 @@ def decode_node(document: Document | bytes | str, *, source: str = "") -> Node:
     return decode_as(parsed, Node, source=source)
 
 
+UNDECODABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises for invalid bytes, also for text that is not UTF-8 and for deep nesting."""
+
+
 def decode_json(text: bytes | str, *, source: str = "") -> Any:
     """Read JSON text.
 
@@ -163,10 +168,10 @@ def decode_json(text: bytes | str, *, source: str = "") -> Any:
     """
     try:
         return msgspec.json.decode(text)
-    except msgspec.DecodeError as error:
-        raise InvalidObject([_whole(source, f"not JSON: {error}")]) from None
     except RecursionError:
         raise InvalidObject([_whole(source, "nested too deeply")]) from None
+    except UNDECODABLE as error:
+        raise InvalidObject([_whole(source, f"not JSON: {error}")]) from None
 
 
 def _whole(source: str, message: str) -> FieldError:

@@ -27,7 +27,7 @@ import msgspec
 
 from podwright._version import __version__
 from podwright.machine import Action, Event
-from podwright.objects import ObjectMeta, PodSpec, PodStatus, PodwrightError
+from podwright.objects import UNDECODABLE, ObjectMeta, PodSpec, PodStatus, PodwrightError
 from podwright.recording.encoding_parts import encoded_parts
 
 FORMAT: Final = 6
@@ -206,7 +206,7 @@ def decode_payload(
                 before.decompress(payload)
                 payload = before.unused_data
             return decoder_of(cls).decode(zlib.decompressobj().decompress(payload))
-        except (zlib.error, msgspec.MsgspecError) as error:
+        except (zlib.error, *UNDECODABLE) as error:
             raise LogError(
                 f"{source}: the block of event {head.first} cannot be read: {error};"
                 " it was left as it is"

@@ -31,7 +31,7 @@ import msgspec
 
 from podwright._private_files import make_private_folder, open_private
 from podwright._version import __version__
-from podwright.objects import KubernetesObject, Pod, decode_pod, encode
+from podwright.objects import UNDECODABLE, KubernetesObject, Pod, decode_pod, encode
 from podwright.recording.arrow_tables import arrow_table, require_arrow
 from podwright.recording.field_names import with_written_names
 from podwright.recording.run_manifest import (
@@ -277,7 +277,7 @@ class RunFolder:
             return None
         try:
             return msgspec.msgpack.decode(file.read_bytes(), type=Checkpoint)
-        except msgspec.MsgspecError as error:
+        except UNDECODABLE as error:
             raise RunError(f"{file} cannot be read: {error}; it was left as it is") from error
 
     def _parts(self) -> list[Path]:
@@ -286,7 +286,10 @@ class RunFolder:
     def parts(self) -> Iterable[Rows]:
         """Yield the rows of tables that were written at checkpoints, in order."""
         for part in self._parts()[: self._part_count]:
-            yield msgspec.msgpack.decode(part.read_bytes())
+            try:
+                yield msgspec.msgpack.decode(part.read_bytes())
+            except UNDECODABLE as error:
+                raise RunError(f"{part} cannot be read: {error}; it was left as it is") from error
 
     def write_tables(self, types: ColumnTypes, rows: Rows) -> None:
         """Write a Parquet file per table.
@@ -399,7 +402,7 @@ class RunFolder:
             return msgspec.json.decode(file.read_bytes())
         except OSError as error:
             raise _cannot("read", file, error) from error
-        except msgspec.MsgspecError as error:
+        except UNDECODABLE as error:
             raise RunError(f"{file} cannot be read: {error}; it was left as it is") from error
 
     def _write_manifest(self, status: Status, warnings: Sequence[str] = ()) -> None:

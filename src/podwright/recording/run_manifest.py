@@ -14,7 +14,7 @@ import msgspec
 
 from podwright._version import __version__
 from podwright.files import STDIN_SOURCE
-from podwright.objects import PodwrightError
+from podwright.objects import UNDECODABLE, PodwrightError
 from podwright.recording.field_names import camel_case, with_written_names
 
 FORMAT: Final = 4
@@ -123,7 +123,7 @@ def read_manifest(data: bytes, file: Path) -> Manifest:
                 " It was left as it is"
             )
         return _manifest_of(data, found.format)
-    except msgspec.MsgspecError as error:
+    except UNDECODABLE as error:
         raise RunError(f"{file} cannot be read: {error}; it was left as it is") from error
 
 

@@ -18,7 +18,7 @@ import msgspec
 from podwright._private_files import open_private
 from podwright.client.cluster import Meta
 from podwright.files import file_lines
-from podwright.objects import Document, PodwrightError, timestamp_text_nano
+from podwright.objects import UNDECODABLE, Document, PodwrightError, timestamp_text_nano
 from podwright.sync.change_merge import SourceChange
 from podwright.sync.redaction import redacted
 from podwright.sync.source_kinds import SourceKind
@@ -222,7 +222,7 @@ class ClusterRecord:
                 continue
             try:
                 line = _LINES.decode(text)
-            except msgspec.DecodeError as error:
+            except UNDECODABLE as error:
                 raise UnwritableClusterRecord(
                     f"{path}: line {number}: this is no record that can be resumed: {error}"
                 ) from error

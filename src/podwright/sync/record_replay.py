@@ -13,7 +13,7 @@ import msgspec
 
 from podwright.client.cluster import ChangedObject, Meta
 from podwright.files import file_lines
-from podwright.objects import FieldError, InputError, timestamp_ns
+from podwright.objects import UNDECODABLE, FieldError, InputError, timestamp_ns
 from podwright.sync.change_merge import SourceChange
 from podwright.sync.source_kinds import SourceKind, source_kinds
 
@@ -74,7 +74,7 @@ def recorded_changes(path: Path) -> Iterator[RecordedChange]:
         try:
             line = _LINES.decode(text)
             resource = _RESOURCES.decode(line.resource)
-        except msgspec.DecodeError as error:
+        except UNDECODABLE as error:
             message = f"this is no change of an object: {error}"
             raise _error(path, number, message) from error
         time_ns = timestamp_ns(line.time)

@@ -10,7 +10,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from podwright.objects import InputError, PodwrightError, nearest
+from podwright.objects import UNDECODABLE, InputError, PodwrightError, nearest
 
 Body = TypeVar("Body", bound=msgspec.Struct)
 
@@ -138,7 +138,7 @@ async def read_body(request: Request, cls: type[Body]) -> Body:
         raise Problem(400, "the body is nested too deeply") from error
     except msgspec.ValidationError as error:
         raise _field_problem(error, cls) from error
-    except msgspec.DecodeError as error:
+    except UNDECODABLE as error:
         raise Problem(400, f"the body is not JSON: {error}") from error
 
 
@@ -171,7 +171,7 @@ async def read_json_object(request: Request) -> bytes:
         found = msgspec.json.decode(body)
     except RecursionError as error:
         raise Problem(400, "the body is nested too deeply") from error
-    except msgspec.DecodeError as error:
+    except UNDECODABLE as error:
         raise Problem(400, f"the body is not JSON: {error}") from error
     if not isinstance(found, dict):
         raise Problem(422, "the body must be a JSON object")

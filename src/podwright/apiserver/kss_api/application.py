@@ -21,7 +21,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from podwright.apiserver.checked_hosts import CheckedHosts
-from podwright.apiserver.cluster_client import ClusterClient
+from podwright.apiserver.cluster_client import ClusterClient, RequestFailed
 from podwright.apiserver.cors import with_cors
 from podwright.apiserver.hosts import AllowedHosts
 from podwright.apiserver.kss_api.scheduler_results import SchedulerResults
@@ -30,7 +30,7 @@ from podwright.apiserver.readers import begun
 from podwright.apiserver.running_scheduler import ExternalScheduler, RunningScheduler
 from podwright.apiserver.snapshots import Snapshots
 from podwright.kss import VERBS, SnapshotImport, UndecodableSnapshot, UnknownExtender
-from podwright.objects import Document, PodwrightError
+from podwright.objects import UNDECODABLE, Document, InputError, PodwrightError
 
 LOG: Final = logging.getLogger("podwright.kss")
 BASE: Final = "/api/v1"
@@ -97,7 +97,12 @@ class _Routes:
             given = SnapshotImport(await request.body())
         except UndecodableSnapshot as error:
             return _failure(HTTPStatus.BAD_REQUEST, error, request)
-        await self._snapshots.load(self._client, given)
+        try:
+            await self._snapshots.load(self._client, given)
+        except (InputError, RequestFailed) as error:
+            # The original answers 500 without a reason, as if the server had failed.
+            LOG.warning("%s %s: %s", request.method, request.url.path, error)
+            return _json(HTTPStatus.BAD_REQUEST, {"message": str(error)})
         return Response(status_code=HTTPStatus.OK)
 
     async def stream(self, request: Request) -> Response:
@@ -118,7 +123,7 @@ class _Routes:
 def _decoded(body: bytes) -> Document:
     try:
         return msgspec.json.decode(body, type=dict[str, Any])
-    except (msgspec.DecodeError, RecursionError) as error:
+    except UNDECODABLE as error:
         raise PodwrightError(f"the configuration is not a JSON object: {error}") from error
 
 

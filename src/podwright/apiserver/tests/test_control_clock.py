@@ -91,6 +91,23 @@ def test_what_is_wrong_is_a_problem_document(serve, action, body, status, field)
     assert served.send("GET", CLOCK)[1]["time"].startswith(START)
 
 
+@pytest.mark.parametrize("body", [b'{"\xff": 1}', b"[" * 100_000, b"{", b"\xff"])
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("POST", "clock/step"), ("PUT", "configuration"), ("POST", "snapshot"), ("POST", "writes")],
+)
+def test_a_body_that_is_not_json_is_a_bad_request(serve, method, path, body):
+    served = paused(serve)
+    connection = served.connection()
+    headers = {"content-type": "application/json"}
+    connection.request(method, f"/podwright/v1/{path}", body, headers)
+    response = connection.getresponse()
+    found = json.loads(response.read())
+    connection.close()
+    assert (response.status, found["status"]) in {(400, 400), (422, 422)}
+    assert "defect" not in found["detail"]
+
+
 def test_forms_of_other_sites_are_not_bodies(serve):
     served = paused(serve)
     form = {"content-type": "text/plain"}

@@ -87,8 +87,9 @@ def test_a_run_that_is_written_is_neither_downloaded_nor_deleted(serve, folder):
     assert served.send("DELETE", f"{V1}/runs/first")[0] == 200
 
 
-def test_a_run_that_cannot_be_read_is_listed_with_the_reason(serve, folder):
-    (folder / "first/manifest.json").write_text("{}")
+@pytest.mark.parametrize("manifest", [b"{}", b'{"format": 1, "podwright": "\xff"}', b"[" * 100_000])
+def test_a_run_that_cannot_be_read_is_listed_with_the_reason(serve, folder, manifest):
+    (folder / "first/manifest.json").write_bytes(manifest)
     served = serve(cluster_of(0), runs=RunCollection(folder))
     (run,) = served.send("GET", f"{V1}/runs")[1]["runs"]
     assert run["problem"]

@@ -8,7 +8,6 @@ never written.
 
 from __future__ import annotations
 
-import binascii
 import logging
 import os
 from collections.abc import Mapping
@@ -16,11 +15,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-import yaml
 from kubernetes_asyncio import client, config
 
 from podwright.client.cluster.errors import ConnectionSettingsError
-from podwright.objects import nearest, quoted
+from podwright.client.cluster_connection import kubeconfig_document
+from podwright.objects import YamlError, nearest, quoted
 
 # The library logs what it raises; the error says it once.
 logging.getLogger("kubernetes_asyncio").setLevel(logging.CRITICAL)
@@ -159,9 +158,11 @@ async def _load(address: ClusterAddress, configuration: Any) -> str:
             f"{files}: context {quoted(context)}: {error.strerror or error}: {error.filename}; "
             "install the credential plugin, or correct the path in the kubeconfig"
         ) from error
-    except (KeyError, TypeError, AttributeError, ValueError, binascii.Error) as error:
+    # The library asserts types, and YAML tags such as !!timestamp make it fail otherwise.
+    except (AssertionError, KeyError, TypeError, AttributeError, ValueError) as error:
+        reason = str(error) or "a field has a wrong type"
         raise ConnectionSettingsError(
-            f"{files}: context {quoted(context)} is not usable: {error}"
+            f"{files}: context {quoted(context)} is not usable: {reason}"
         ) from error
     return f"context {quoted(context)}"
 
@@ -225,8 +226,8 @@ def _contexts(files: str) -> tuple[str, list[str]]:
 
 def _document(path: Path) -> dict[str, Any]:
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        document = kubeconfig_document(path)
+    except (OSError, UnicodeDecodeError, YamlError) as error:
         text = " ".join(str(error).split())
         raise ConnectionSettingsError(f"{path}: the kubeconfig cannot be read: {text}") from error
     if not isinstance(document, dict) or not isinstance(document.get("contexts") or [], list):

@@ -14,7 +14,7 @@ from typing import Final
 import aiohttp
 import msgspec
 
-from podwright.objects import PodwrightError, timestamp_text
+from podwright.objects import UNDECODABLE, PodwrightError, timestamp_text
 
 _MISSING_RIGHT: Final = re.compile(r'cannot \w+ (resource|path) "[^"]*"( in API group "[^"]*")?')
 """Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/errors.go"""
@@ -103,7 +103,7 @@ def status_of(body: bytes) -> StatusObject:
     """Read a Status object; an empty one if the body is something else."""
     try:
         return msgspec.json.decode(body, type=StatusObject)
-    except msgspec.DecodeError:
+    except UNDECODABLE:
         return StatusObject()
 
 

@@ -184,7 +184,7 @@ def test_an_imported_volume_refers_to_the_imported_claim(simulator):
     assert disk["spec"]["claimRef"]["uid"] == found["metadata"]["uid"]
 
 
-@pytest.mark.parametrize("wrong", [b"{", b"[]", {"pods": 1}, {"pods": [{}]}])
+@pytest.mark.parametrize("wrong", [b"{", b"[]", b'{"\xff":1}', {"pods": 1}, {"pods": [{}]}])
 def test_an_undecodable_snapshot_is_a_bad_request(simulator, wrong):
     status, _, body = simulator().request("POST", "/api/v1/import", wrong)
     assert (status, json.loads(body)) == (400, {"message": "Bad Request"})
@@ -193,7 +193,16 @@ def test_an_undecodable_snapshot_is_a_bad_request(simulator, wrong):
 def test_a_snapshot_with_an_invalid_object_is_an_error(simulator):
     snapshot = {"pods": [{"metadata": {"name": "No Name"}, "spec": {"containers": []}}]}
     status, _, body = simulator().request("POST", "/api/v1/import", snapshot)
-    assert (status, json.loads(body)) == (500, {"message": "Internal Server Error"})
+    assert status == 400
+    assert 'Invalid value: "No Name"' in json.loads(body)["message"]
+
+
+def test_a_snapshot_with_a_refused_extender_says_what_allows_it(simulator):
+    extender = {"urlPrefix": "http://10.0.0.1:80", "filterVerb": "filter"}
+    snapshot = {"schedulerConfig": configuration() | {"extenders": [extender]}}
+    status, _, body = simulator().request("POST", "/api/v1/import", snapshot)
+    assert status == 400
+    assert "--allow-extender 10.0.0.1:80" in json.loads(body)["message"]
 
 
 def test_reset_restores_objects_and_configuration_of_the_start(simulator):
