@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias, get_args
 
+import msgspec
+
 from podwright.api.api import Api
 from podwright.api.requests import BindPod, CreateObject, DeleteObject, UpdateObject, WriteRequest
 from podwright.framework import CallError
@@ -22,7 +24,6 @@ from podwright.machine import (
     WriteResourceClaim,
 )
 from podwright.objects import (
-    Condition,
     Document,
     KubernetesObject,
     Object,
@@ -189,16 +190,5 @@ def _patched_group(store: ObjectStore, call: PatchPodGroupStatus) -> KubernetesO
     others = [
         each for each in status.get("conditions") or () if each["type"] != call.condition.type
     ]
-    status["conditions"] = [*others, _plain(call.condition)]
+    status["conditions"] = [*others, msgspec.to_builtins(call.condition)]
     return decode(document | {"status": status})
-
-
-def _plain(condition: Condition) -> Document:
-    fields = {
-        "type": condition.type,
-        "status": condition.status,
-        "reason": condition.reason,
-        "message": condition.message,
-        "lastTransitionTime": condition.last_transition_time,
-    }
-    return {name: value for name, value in fields.items() if value}

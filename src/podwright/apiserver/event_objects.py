@@ -98,19 +98,22 @@ class EventObjects:
         self, server: ApiServer, store: ObjectStore, event: KubernetesEvent, now_ns: int
     ) -> None:
         """Write an Event of a scheduler."""
+        for series in self._series.due(now_ns):
+            _is_patched(server, event, series.path, series.series, now_ns)
+        # What upstream's `getKey` takes, without the note.
         signature = (
             event.source,
-            event.object_kind,
             event.key,
             event.uid,
+            event.resource_version,
             event.type,
             event.reason,
-            event.note,
             event.action,
-            event.field_path,
         )
         recent = self._series.repeated(signature, now_ns)
-        if recent is not None and _is_patched(server, event, recent.path, recent.series, now_ns):
+        if recent is not None and (
+            recent.count > 2 or _is_patched(server, event, recent.path, recent.series, now_ns)
+        ):
             return
         path = self._created(server, store, event, now_ns)
         if path is not None:
@@ -150,9 +153,11 @@ class EventObjects:
         suffix: str,
     ) -> str | None:
         """Create the object of an Event, and return its path; None if it is rejected."""
-        obj = store.get((event.group, event.object_kind), event.key)
-        if obj is not None and obj.metadata.uid != event.uid:
-            obj = None
+        obj = None
+        if not event.action:
+            obj = store.get((event.group, event.object_kind), event.key)
+            if obj is not None and obj.metadata.uid != event.uid:
+                obj = None
         place, _, referenced = event.key.rpartition("/")
         name = f"{referenced[:_REFERENCED_MAX]}.{suffix}"
         group = "apis/events.k8s.io/v1" if event.action else "api/v1"
@@ -209,7 +214,7 @@ def _document(
     metadata = {"name": name, "namespace": namespace}
     document: Document = {"metadata": metadata, "type": event.type, "reason": event.reason}
     if event.action:
-        document |= {
+        return document | {
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
             "eventTime": timestamp_text_micro(now_ns),
@@ -219,9 +224,6 @@ def _document(
             "note": event.note,
             "regarding": regarding,
         }
-        if event.related:
-            document["related"] = _pod_reference(event.related)
-        return document
     time = timestamp_text(now_ns)
     source = {"component": event.source} | ({"host": event.host} if event.host else {})
     return document | {
@@ -262,14 +264,21 @@ def _reference(event: KubernetesEvent, obj: KubernetesObject | None) -> dict[str
     }
     if namespace:
         reference["namespace"] = namespace
-    if obj is not None:
-        reference["apiVersion"] = _api_version_of(obj)
-        reference["resourceVersion"] = obj.metadata.resource_version
+    if api_version := _api_version_of(event, obj):
+        reference["apiVersion"] = api_version
+        reference["resourceVersion"] = _version_of(event, obj)
     return {name: value for name, value in reference.items() if value}
 
 
-def _api_version_of(obj: KubernetesObject) -> str:
+def _api_version_of(event: KubernetesEvent, obj: KubernetesObject | None) -> str:
+    if obj is None:
+        # The scheduler has the pods of its Events.
+        return "v1" if event.action else ""
     return str(obj.raw.get("apiVersion") or "v1")
+
+
+def _version_of(event: KubernetesEvent, obj: KubernetesObject | None) -> str:
+    return event.resource_version if obj is None else obj.metadata.resource_version
 
 
 def _form_of(event: KubernetesEvent, place: str, obj: KubernetesObject | None) -> tuple[str, ...]:
@@ -281,12 +290,12 @@ def _form_of(event: KubernetesEvent, place: str, obj: KubernetesObject | None) -
         event.type,
         event.reason,
         event.action,
-        event.related,
         event.field_path,
-        "" if obj is None else _api_version_of(obj),
+        _api_version_of(event, obj),
         # What an empty value stands for is left out.
         "host" if event.host else "",
         "uid" if event.uid else "",
+        "version" if _version_of(event, obj) else "",
     )
 
 
@@ -316,14 +325,9 @@ def _values(
         name,
         referenced,
         event.uid,
-        "" if obj is None else obj.metadata.resource_version,
+        _version_of(event, obj),
         event.note,
         _micro_text(now_ns) if event.action else timestamp_text(now_ns),
         _instance_of(event),
         event.host,
     )
-
-
-def _pod_reference(key: str) -> Document:
-    namespace, _, name = key.rpartition("/")
-    return {"kind": "Pod", "apiVersion": "v1", "namespace": namespace, "name": name}

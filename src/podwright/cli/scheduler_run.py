@@ -117,7 +117,7 @@ def run_scheduler(address: ClusterAddress, options: LiveOptions, setup: Setup) -
                 executor = Writes(
                     connection,
                     for_events,
-                    EventWriter(f"podwright-{socket.gethostname()}"),
+                    EventWriter(socket.gethostname()),
                     report=print_message,
                     check_leads=None if election is None else election.check_held,
                 )

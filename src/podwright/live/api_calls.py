@@ -21,7 +21,6 @@ from podwright.machine import (
     WriteResourceClaim,
 )
 from podwright.objects import (
-    Condition,
     Document,
     KubernetesObject,
     NamespacedName,
@@ -88,7 +87,7 @@ def request_of(call: SimpleCall) -> ApiRequest:
         case PatchPodGroupStatus(pod_group=group, condition=condition):
             namespace, _, name = group.rpartition("/")
             path = f"/apis/{PodGroup.api_version}/namespaces/{namespace}/podgroups/{name}/status"
-            conditions: Document = {"conditions": [condition_document(condition)]}
+            conditions: Document = {"conditions": [msgspec.to_builtins(condition)]}
             return ApiRequest("PATCH", path, {"status": conditions}, STRATEGIC)
         case DeletePod(pod=pod, uid=uid):
             return ApiRequest("DELETE", pod_path(pod), {"preconditions": {"uid": uid}})
@@ -127,19 +126,7 @@ def _status_patch(call: PatchPodStatus) -> Document:
     """Return a patch that fails for another pod of the same name."""
     status: Document = {}
     if call.condition is not None:
-        status["conditions"] = [condition_document(call.condition)]
+        status["conditions"] = [msgspec.to_builtins(call.condition)]
     if call.nominated_node is not None:
         status["nominatedNodeName"] = call.nominated_node or None
     return {"metadata": {"uid": call.uid}, "status": status}
-
-
-def condition_document(condition: Condition) -> Document:
-    """Return a condition without its empty fields."""
-    fields = {
-        "type": condition.type,
-        "status": condition.status,
-        "reason": condition.reason,
-        "message": condition.message,
-        "lastTransitionTime": condition.last_transition_time,
-    }
-    return {name: value for name, value in fields.items() if value}

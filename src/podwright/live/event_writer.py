@@ -1,15 +1,21 @@
 """Events of the scheduler as objects; a repeated one is a series.
 
-Upstream: staging/src/k8s.io/client-go/tools/events/event_broadcaster.go
+A preempted pod's Event has no `related`: upstream passes a wrapper of the preemptor to its
+recorder, which makes no reference of it.
+
+Upstream: staging/src/k8s.io/client-go/tools/events/event_broadcaster.go, event_recorder.go;
+pkg/scheduler/framework/preemption/executor.go, podExecutorPreemptor
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+import msgspec
+
 from podwright.live.api_calls import MERGE, ApiRequest
 from podwright.machine import EmitEvent
-from podwright.objects import Document, EventSeries, timestamp_text_micro
+from podwright.objects import Document, EventSeries, RecentEvent, timestamp_text_micro
 
 _NOTE_BYTES_MAX: Final = 1_024
 
@@ -19,25 +25,30 @@ class EventWriter:
 
     Parameters
     ----------
-    instance : str
-        The reportingInstance.
+    host : str
+        The name of the computer, which ends the reportingInstance.
     """
 
-    def __init__(self, instance: str) -> None:
-        self._instance = instance
+    def __init__(self, host: str) -> None:
+        self._host = host
         self._series: EventSeries[EmitEvent] = EventSeries()
         self._count = 0
 
-    def request(self, event: EmitEvent, now_ns: int) -> ApiRequest:
-        """Return the request that writes an Event."""
-        recent = self._series.repeated(event, now_ns)
+    def counts_due(self, now_ns: int) -> list[ApiRequest]:
+        """Return the requests that write the counts of series that are due."""
+        return [_counted(series) for series in self._series.due(now_ns)]
+
+    def request(self, event: EmitEvent, now_ns: int) -> ApiRequest | None:
+        """Return the request that writes an Event; None if it is only counted."""
+        signature = _signature(event)
+        recent = self._series.repeated(signature, now_ns)
         if recent is not None:
-            return ApiRequest("PATCH", recent.path, recent.series, MERGE)
+            return _counted(recent) if recent.count == 2 else None
         namespace, _, name = event.pod.rpartition("/")
         self._count += 1
         own = f"{name[:200]}.{now_ns + self._count:x}"
         collection = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"
-        self._series.begin(event, f"{collection}/{own}", now_ns)
+        self._series.begin(signature, f"{collection}/{own}", now_ns)
         return ApiRequest("POST", collection, self._document(event, own, now_ns))
 
     def creation(self, event: EmitEvent, patch: ApiRequest, now_ns: int) -> ApiRequest:
@@ -47,31 +58,40 @@ class EventWriter:
 
     def failed(self, event: EmitEvent) -> None:
         """Take note that an Event was not written: the next one is no series."""
-        self._series.forget(event)
+        self._series.forget(_signature(event))
 
     def _document(self, event: EmitEvent, own: str, now_ns: int) -> Document:
-        namespace = event.pod.rpartition("/")[0]
-        document: Document = {
+        namespace, _, name = event.pod.rpartition("/")
+        regarding = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "namespace": namespace,
+            "name": name,
+            "uid": event.uid,
+            "resourceVersion": event.resource_version,
+        }
+        return {
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
             "metadata": {"name": own, "namespace": namespace},
             "eventTime": timestamp_text_micro(now_ns),
             "reportingController": event.controller,
-            "reportingInstance": self._instance,
+            "reportingInstance": f"{event.controller}-{self._host}",
             "action": event.action,
             "reason": event.reason,
             "type": event.type,
             "note": _cut(event.note),
-            "regarding": _reference(event.pod) | {"uid": event.uid},
+            "regarding": regarding,
         }
-        if event.related:
-            document["related"] = _reference(event.related)
-        return document
 
 
-def _reference(key: str) -> Document:
-    namespace, _, name = key.rpartition("/")
-    return {"apiVersion": "v1", "kind": "Pod", "namespace": namespace, "name": name}
+def _counted(series: RecentEvent) -> ApiRequest:
+    return ApiRequest("PATCH", series.path, series.series, MERGE)
+
+
+def _signature(event: EmitEvent) -> EmitEvent:
+    """Return what equal Events have in common: all but the note (upstream: `getKey`)."""
+    return msgspec.structs.replace(event, note="", related="")
 
 
 def _cut(note: str) -> str:

@@ -26,6 +26,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -212,7 +213,14 @@ class Writes(Executor):
         """Write an Event, in at most as many attempts as client-go makes."""
         times = self._times
         attempts = self._attempts(0, times.event_first_ns, times.event_longest_ns)
-        request = self._events.request(event, now_ns)
+        # Both before anything is awaited: the Events of a pod are in their order.
+        counts, request = self._events.counts_due(now_ns), self._events.request(event, now_ns)
+        for each in counts:
+            with suppress(RejectedRequest, UnreachableCluster):
+                async with self._event_limit:
+                    await _write(self._event_connection, each)
+        if request is None:
+            return
         for left in reversed(range(_EVENT_ATTEMPTS_MAX)):
             try:
                 async with self._event_limit:

@@ -152,6 +152,8 @@ class EmitEvent(msgspec.Struct, frozen=True, tag=True, tag_field="kind", array_l
         The schedulerName of the profile that reports.
     related : str
         `namespace/name` of the other pod that is involved; "" if there is none.
+    resource_version : str
+        Of the pod as the scheduler knew it.
     """
 
     pod: NamespacedName
@@ -162,6 +164,7 @@ class EmitEvent(msgspec.Struct, frozen=True, tag=True, tag_field="kind", array_l
     note: str
     controller: str
     related: NamespacedName = ""
+    resource_version: str = ""
 
 
 class WakeAt(msgspec.Struct, frozen=True, tag=True, tag_field="kind", array_like=True, gc=False):

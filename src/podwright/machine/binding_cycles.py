@@ -405,11 +405,14 @@ class BindingCycles:
         is_plain = binding.waits_since_ns < 0 and not binding.is_cancellable
         path = BOUND if is_plain else self._path(binding, "PostBind", Code.SUCCESS)
         profile, key = pod.spec.scheduler_name, binding.queued.key
+        version = pod.metadata.resource_version
         state.metrics.scheduled(profile, binding.queued, binding.started_ns, state.now_ns, path)
         note = shorten(f"Successfully assigned {key} to {binding.node}")
         # As `emit` does, but with the key at hand: reading it from the pod costs time.
         state.actions.append(
-            EmitEvent(key, binding.uid, "Normal", "Scheduled", "Binding", note, profile)
+            EmitEvent(
+                key, binding.uid, "Normal", "Scheduled", "Binding", note, profile, "", version
+            )
         )
         for plugin in binding.plugins.post_bind:
             notify_plugin(plugin, "post_bind", binding.cycle, binding.node)

@@ -51,12 +51,13 @@ def handle_failure(
     if state.on_failure is not None:
         state.on_failure(pod, failure, now_ns)
     newest = state.pods.get(pod.key)
-    if newest is not None and newest.metadata.uid != queued.uid:
-        # A new pod of that name, which this failure does not affect.
-        newest = None
     if newest is None or newest.spec.node_name:
         # Deleted in the meantime, or bound by another scheduler: nothing to retry.
         queue.done(queued, now_ns)
+    elif newest.metadata.uid != queued.uid:
+        # A new pod of that name, which this failure does not affect.
+        queue.done(queued, now_ns)
+        return
     else:
         queue.park(
             queued,
@@ -67,11 +68,12 @@ def handle_failure(
             # Members of a group are retried together, whatever events came in between.
             always_backoff=state.groups.group_of(GANG_SCHEDULING, pod) is not None,
         )
-    queue.nominate(newest or pod, failure.nominated_node)
+        pod = newest
+    queue.nominate(pod, failure.nominated_node)
     emit_failed(state, pod, failure.message)
     patch_status(
         state,
-        newest or pod,
+        pod,
         condition=Condition(
             type="PodScheduled",
             status="False",

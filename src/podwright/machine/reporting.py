@@ -39,6 +39,7 @@ def emit(
             shorten(note),
             controller,
             related,
+            pod.metadata.resource_version,
         )
     )
 
@@ -80,7 +81,7 @@ def patch_status(
     pod : Pod
         The version to compare with.
     condition : Condition, optional
-        Without a transition time; that is filled in.
+        Without a transition time and a generation; they are filled in.
     nominated_node : str, optional
         "" clears it; None leaves it.
 
@@ -101,7 +102,7 @@ def patch_status(
 
 
 def _changed(pod: Pod, condition: Condition, now_ns: int) -> Condition | None:
-    """Return the condition with its transition time; None if the pod has it already."""
+    """Return the condition with what depends on the pod; None if the pod has it already."""
     changed_at: str | None = timestamp_text(now_ns)
     for present in pod.status.conditions:
         if present.type == condition.type:
@@ -116,4 +117,6 @@ def _changed(pod: Pod, condition: Condition, now_ns: int) -> Condition | None:
         reason=condition.reason,
         message=condition.message,
         last_transition_time=changed_at,
+        # CalculatePodConditionObservedGeneration: only a written condition has the new one.
+        observed_generation=pod.metadata.generation or None,
     )

@@ -19,7 +19,10 @@ RECENT_MAX: Final = 4096
 """The number of recent Events with which new ones are compared."""
 
 SERIES_NS: Final = 360_000_000_000
-"""How long after its last occurrence an Event of the scheduler begins a new object."""
+"""How long after its last occurrence an Event of the scheduler has ended (`finishTime`)."""
+
+REFRESH_NS: Final = 1_800_000_000_000
+"""How often the counts of series are written (`refreshTime`)."""
 
 Signature = TypeVar("Signature", bound=Hashable)
 Value = TypeVar("Value")
@@ -69,18 +72,49 @@ class RecentEvent(msgspec.Struct):
 
 
 class EventSeries(Generic[Signature]):
-    """The recent Events, by what equal ones have in common."""
+    """The recent Events, by what equal ones have in common.
+
+    The first repetition of an Event makes its object a series of two. Further ones are only
+    counted: the count is written each half hour, and when the series has ended. An Event that was
+    not repeated, and a series, end six minutes after their last occurrence; upstream looks for
+    them every six minutes.
+    """
 
     def __init__(self) -> None:
         self._recent: Recent[Signature, RecentEvent] = Recent()
+        self._finished_ns = self._refreshed_ns = -1
+
+    def due(self, now_ns: int) -> list[RecentEvent]:
+        """Return the series whose count is to be written; forget those that have ended.
+
+        To be called before an Event is taken.
+        """
+        if self._finished_ns < 0:
+            self._finished_ns = self._refreshed_ns = now_ns
+        finishes = now_ns - self._finished_ns >= SERIES_NS
+        refreshes = now_ns - self._refreshed_ns >= REFRESH_NS
+        if not (finishes or refreshes):
+            return []
+        self._finished_ns += (now_ns - self._finished_ns) // SERIES_NS * SERIES_NS
+        self._refreshed_ns += (now_ns - self._refreshed_ns) // REFRESH_NS * REFRESH_NS
+        ended = [
+            signature
+            for signature, recent in self._recent.items()
+            if self._finished_ns - recent.last_ns > SERIES_NS
+        ]
+        over = [self._recent.pop(signature) for signature in ended]
+        found = [*over, *self._recent.values()] if refreshes else over
+        return [recent for recent in found if recent.count > 1]
 
     def repeated(self, signature: Signature, now_ns: int) -> RecentEvent | None:
-        """Return the recent Event that an Event repeats, counted once more; None for a new one."""
+        """Return the recent Event that an Event repeats, counted once more; None for a new one.
+
+        Its object is to be patched if the count is 2.
+        """
         recent = self._recent.used(signature)
-        if recent is None or now_ns - recent.last_ns >= SERIES_NS:
-            return None
-        recent.count += 1
-        recent.last_ns = now_ns
+        if recent is not None:
+            recent.count += 1
+            recent.last_ns = now_ns
         return recent
 
     def begin(self, signature: Signature, path: str, now_ns: int) -> None:

@@ -37,6 +37,8 @@ class KubernetesEvent(msgspec.Struct, frozen=True, gc=False):
         What the reporting component did, for Events of the scheduler.
     related : str
         `namespace/name` of the other pod that is involved; "" if there is none.
+    resource_version : str
+        Of the object as the reporting component knew it; "" if it is not known.
     host : str
         The node of the reporting component; "" for a component of the control plane.
     field_path : str
@@ -53,6 +55,7 @@ class KubernetesEvent(msgspec.Struct, frozen=True, gc=False):
     uid: str = ""
     action: str = ""
     related: str = ""
+    resource_version: str = ""
     host: str = ""
     field_path: str = ""
 
@@ -70,6 +73,7 @@ def event_of(event: EmitEvent | RecordEvent) -> KubernetesEvent:
             uid=event.uid,
             action=event.action,
             related=event.related,
+            resource_version=event.resource_version,
         )
     return KubernetesEvent(
         event.object_kind,

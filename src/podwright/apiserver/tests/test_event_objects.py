@@ -47,13 +47,36 @@ def test_an_equal_event_increases_the_count():
     assert found["lastTimestamp"] == "2027-01-15T08:00:05Z"
 
 
-def test_an_equal_event_of_the_scheduler_is_a_series():
+def failed(note="no node", *, version="7", at_ns=START_NS):
+    """An Event of the scheduler about a version of a pod."""
+    fields = {"action": "Scheduling", "uid": "u", "resource_version": version}
+    return event(note, type="Warning", **fields), at_ns
+
+
+def test_the_scheduler_s_events_about_a_version_of_a_pod_are_a_series():
     cluster, events = cluster_of(0), EventObjects()
-    scheduled = event(action="Scheduling")
-    write(cluster, events, (scheduled, START_NS), (scheduled, START_NS + 1))
+    write(cluster, events, failed(), failed("one node", at_ns=START_NS + 1))
     (found,) = recorded(cluster)
     assert found["series"]["count"] == 2
-    assert found["action"] == "Scheduling"
+    assert (found["action"], found["message"]) == ("Scheduling", "no node")
+    # Further ones are only counted; another version is another Event.
+    write(cluster, events, failed(at_ns=START_NS + 2), failed(version="8", at_ns=START_NS + 3))
+    found, other = sorted(recorded(cluster), key=lambda each: each["eventTime"])
+    assert found["series"]["count"] == 2
+    assert found["involvedObject"]["resourceVersion"] == "7"
+    assert other["involvedObject"]["resourceVersion"] == "8"
+    # The count is written when the series has ended.
+    write(cluster, events, failed(version="9", at_ns=START_NS + 2 * SERIES_NS))
+    counts = [each.get("series", {}).get("count") for each in recorded(cluster)]
+    assert sorted(counts, key=str) == [3, None, None]
+
+
+def test_a_preempted_pod_s_event_does_not_name_the_preemptor_as_related():
+    cluster, events = cluster_of(0), EventObjects()
+    preempted = event(action="Preempting", related="default/other")
+    write(cluster, events, (preempted, START_NS))
+    (found,) = recorded(cluster)
+    assert "related" not in found
 
 
 def test_another_note_is_another_object():
@@ -64,8 +87,7 @@ def test_another_note_is_another_object():
 
 def test_an_event_of_the_scheduler_after_a_long_time_is_another_object():
     cluster, events = cluster_of(0), EventObjects()
-    scheduled = event(action="Scheduling")
-    write(cluster, events, (scheduled, START_NS), (scheduled, START_NS + SERIES_NS))
+    write(cluster, events, failed(), failed(at_ns=START_NS + 2 * SERIES_NS))
     assert len(recorded(cluster)) == 2
 
 
@@ -99,8 +121,8 @@ def test_many_similar_events_are_combined():
 def test_similar_events_of_other_hosts_and_of_the_scheduler_are_not_combined():
     cluster, events = cluster_of(0), EventObjects()
     some = [event(f"{number}", host=f"node-{number % 2}") for number in range(18)]
-    scheduled = [event(f"{number}", action="Scheduling") for number in range(BURST + 1)]
-    write(cluster, events, *((each, START_NS) for each in (*some, *scheduled)))
+    scheduled = [failed(version=str(number)) for number in range(BURST + 1)]
+    write(cluster, events, *((each, START_NS) for each in some), *scheduled)
     assert len(recorded(cluster)) == len(some) + len(scheduled)
 
 
@@ -145,7 +167,7 @@ def test_an_event_refers_to_its_object():
     "fields",
     [
         pytest.param({"action": "Binding"}, id="scheduler"),
-        pytest.param({"action": "Preempting", "related": "default/other"}, id="related"),
+        pytest.param({"action": "Binding", "resource_version": "7"}, id="version"),
         pytest.param({"host": "node-0"}, id="kubelet"),
         pytest.param({}, id="controller"),
         pytest.param({"field_path": "spec.containers{main}"}, id="container"),
@@ -197,11 +219,12 @@ def test_events_of_a_template_are_rejected_in_a_terminating_namespace():
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}}
     create(cluster, "/api/v1/namespaces", namespace)
 
-    def about(note):
-        return KubernetesEvent("Pod", "other/web", "Normal", "R", note, "s", action="Binding")
+    def about(version):
+        fields = {"action": "Binding", "resource_version": version}
+        return KubernetesEvent("Pod", "other/web", "Normal", "R", "note", "s", **fields)
 
     for number in range(6):
-        write(cluster, events, (about(f"note {number}"), START_NS + number))
+        write(cluster, events, (about(str(number)), START_NS + number))
     assert cluster.server._prepared.executed_count > 0
     assert events.dropped == 0
     cluster.handle(request("DELETE", "/api/v1/namespaces/other"), START_NS)
