@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,6 +57,7 @@ class Replay:
         self.has_stopped = False
         self._options = options
         self._unknown = 0
+        self._left_out: Counter[str] = Counter()
         self._applied = 0
         self._entered = EnteredLines()
 
@@ -65,6 +67,9 @@ class Replay:
         first_ns: int | None = None
         begun = time.monotonic()
         for recorded in recorded_changes(path):
+            if not recorded.is_replayed:
+                self._left_out[recorded.kind] += 1
+                continue
             first_ns = recorded.time_ns if first_ns is None else first_ns
             if not await self._is_due(recorded, begun, first_ns):
                 print_message(f"line {recorded.line}: the input has ended; the rest is not applied")
@@ -92,6 +97,9 @@ class Replay:
             f"{done['updated']}, deleted {done['deleted']}; {self._unknown} of unknown objects, "
             f"{target.errors.total()} were rejected"
         )
+        if self._left_out:
+            kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(self._left_out.items()))
+            print_message(f"changes of other kinds are not applied: {kinds}")
 
     def _stops(self) -> bool:
         self.has_stopped = self._options.is_strict

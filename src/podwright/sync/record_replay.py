@@ -27,16 +27,22 @@ class RecordedChange(msgspec.Struct, frozen=True):
         Its number in the file, from 1.
     time_ns : int
         Since 1970.
+    kind : str
+        Of the object.
     change : SourceChange or None
         None for an object that the record has not added before, and for a kind that is not
         replayed.
+    is_replayed : bool
+        Whether the kind is replayed: what decisions depend on is.
     text : str
         The change in messages, such as `Update Pod default/web`.
     """
 
     line: int
     time_ns: int
+    kind: str
     change: SourceChange | None
+    is_replayed: bool
     text: str
 
 
@@ -66,7 +72,9 @@ def recorded_changes(path: Path) -> Iterator[RecordedChange]:
     InputError
         The file cannot be read, or a line is no change.
     """
-    kinds = {(kind.api_version, kind.kind): kind for kind in source_kinds()}
+    # The mirror takes Services and owners of pods for the selectors that they imply.
+    followed = source_kinds(has_workloads=True)
+    kinds = {(kind.api_version, kind.kind): kind for kind in followed}
     known: dict[tuple[str, str], str] = {}
     for number, text, is_terminated in file_lines(path):
         if not is_terminated or not text.strip():
@@ -83,7 +91,8 @@ def recorded_changes(path: Path) -> Iterator[RecordedChange]:
         kind = kinds.get((resource.api_version, resource.kind))
         name = f"{line.event} {resource.kind} {resource.metadata.key}"
         change = None if kind is None else _change(kind, line, resource.metadata, known)
-        yield RecordedChange(number, time_ns, change, name)
+        is_replayed = kind is not None
+        yield RecordedChange(number, time_ns, resource.kind, change, is_replayed, name)
 
 
 def _change(
