@@ -98,7 +98,10 @@ def test_an_approval(new, old, expected):
         (request([condition("Approved")]), request(), [
             'status.conditions: Forbidden: updates may not add a condition of type "Approved"']),
         (request([condition("Denied", reason="a")]), request([condition("Denied", reason="b")]), [
-            'status.conditions: Forbidden: updates may not modify a condition of type "Denied"']),
+            'status.conditions: Forbidden: updates may not modify a condition of type "Denied"\n'
+            '@@ -2,7 +2,7 @@\n  {\n   "Type": "Denied",\n   "Status": "True",\n-  "Reason": "b",\n'
+            '+  "Reason": "a",\n   "Message": "",\n   "LastUpdateTime": null,\n'
+            '   "LastTransitionTime": null\n']),
         (request([condition("Failed")]), request(), []),
     ],
 )  # fmt: skip

@@ -12,6 +12,7 @@ from typing import Final
 
 from podwright.objects import Document
 from podwright.schema.decoding import Problem
+from podwright.schema.validation.differences import difference
 from podwright.schema.validation.field_errors import FieldErrors
 from podwright.schema.validation.metadata import validate_metadata_update
 from podwright.schema.validation.names import dns_label, dns_subdomain
@@ -167,7 +168,9 @@ def _validate_update(
         if len(now) > len(before):
             errors.forbidden(_CONDITIONS, f'updates may not add a condition of type "{kind}"')
         elif len(now) == len(before) and now != before:
-            errors.forbidden(_CONDITIONS, f'updates may not modify a condition of type "{kind}"')
+            text = f'updates may not modify a condition of type "{kind}"'
+            found = difference(before, now, "[CertificateSigningRequestCondition]")
+            errors.forbidden(_CONDITIONS, f"{text}\n{found}")
     certificate, stored = _certificate(new), _certificate(old)
     if certificate != stored:
         if not sets_certificate:

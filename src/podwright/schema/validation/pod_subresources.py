@@ -10,6 +10,7 @@ from typing import Final
 
 from podwright.objects import Document
 from podwright.schema.decoding import Problem
+from podwright.schema.validation.differences import difference
 from podwright.schema.validation.ephemeral_containers import validate_ephemeral_containers
 from podwright.schema.validation.field_errors import FieldErrors
 from podwright.schema.validation.pod import validate_pod_parts
@@ -33,8 +34,9 @@ def ephemeral_container_problems(new: Document, old: Document) -> list[Problem]:
             text = f'existing ephemeral containers "{name}" may not be removed\n'
             errors.forbidden(path, text)
         elif present[name] != container:
-            text = f'existing ephemeral containers "{name}" may not be changed\n'
-            errors.forbidden(path, text)
+            text = f'existing ephemeral containers "{name}" may not be changed'
+            found = difference(container, present[name], "EphemeralContainer")
+            errors.forbidden(path, f"{text}\n{found}")
     return errors.problems
 
 

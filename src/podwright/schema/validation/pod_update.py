@@ -48,7 +48,8 @@ def validate_pod_update(errors: FieldErrors, new: Document, old: Document) -> No
     comparable = _comparable(errors, spec, before)
     if not same(comparable, before):
         text = f"pod updates may not change fields other than {_UPDATABLE}"
-        errors.forbidden("spec", f"{text}\n{difference(before, comparable)}")
+        found = difference(before, comparable, "PodSpec")
+        errors.forbidden("spec", f"{text}\n{found}")
 
 
 def _validate_image(errors: FieldErrors, path: str, image: str) -> None:

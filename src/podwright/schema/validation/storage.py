@@ -58,8 +58,8 @@ def validate_persistent_volume_update(errors: FieldErrors, new: Document, old: D
         sources["csi"] = csi | {"controllerExpandSecretRef": None}
     if not same(sources, old_sources):
         text = "spec.persistentvolumesource is immutable after creation"
-        text = f"{text}\n{difference(old_sources, sources)}"
-        errors.forbidden("spec.persistentvolumesource", text)
+        found = difference(old_sources, sources, "PersistentVolumeSource")
+        errors.forbidden("spec.persistentvolumesource", f"{text}\n{found}")
     errors.immutable("volumeMode", spec.get("volumeMode"), before.get("volumeMode"))
     affinity, old_affinity = spec.get("nodeAffinity"), before.get("nodeAffinity")
     if old_affinity is not None and not same(affinity, old_affinity):
@@ -227,9 +227,10 @@ def validate_claim_update(errors: FieldErrors, new: Document, old: Document) -> 
     if not same(spec, before):
         text = (
             "spec is immutable after creation except resources.requests and"
-            f" volumeAttributesClassName for bound claims\n{difference(before, spec)}"
+            " volumeAttributesClassName for bound claims"
         )
-        errors.forbidden("spec", text)
+        found = difference(before, spec, "PersistentVolumeClaimSpec")
+        errors.forbidden("spec", f"{text}\n{found}")
     if requested < old_requested and requested <= _size_of(old.get("status") or {}, ""):
         text = "field can not be less than status.capacity"
         errors.forbidden("spec.resources.requests.storage", text)
