@@ -29,6 +29,8 @@ _SPREAD_HARD: dict[str, Any] = {
     "topologyKey": _ZONE,
     "whenUnsatisfiable": "DoNotSchedule",
 }
+_CONSTRAINTS = 3
+"""Topology spread constraints, or preferred affinity terms, of one pod; few have more."""
 _NODES = 130
 """More than 100: with fewer nodes, percentageOfNodesToScore has no effect."""
 
@@ -49,7 +51,7 @@ def run_warm_up() -> None:
 
 def warm_up() -> int:
     """Make decisions that call every kernel; return their number."""
-    decisions = _warm_up_alike() + _warm_up_preemption()
+    decisions = _warm_up_alike() + _warm_up_replicas() + _warm_up_preemption()
     _warm_up_rest()
     for tie_rule, configuration in _configurations():
         scheduler = Scheduler(configuration, tie_rule=tie_rule)
@@ -67,6 +69,34 @@ def _warm_up_alike() -> int:
     """Schedule identical pods on identical nodes: cached results apply to all of them."""
     scheduler = Scheduler()
     scheduler.add(*(_node(i) for i in (1, 2, 4)), *(decode(_pod(f"alike-{i}")) for i in range(4)))
+    return sum(1 for _ in scheduler.schedule_all())
+
+
+def _warm_up_replicas() -> int:
+    """Schedule replicas of a Service: spread by default, by own constraints, and by affinity.
+
+    Kernels that take one array for each constraint or term are compiled for each number of them.
+    """
+    scheduler = Scheduler()
+    # Without taints: a score that is normalized, too, prevents totals per group.
+    scheduler.add(_service(), *(_node(i) for i in (1, 2, 4, 5, 7)))
+    selector = {"labelSelector": {"matchLabels": {"app": "web"}}}
+    soft = _SPREAD_HARD | {"whenUnsatisfiable": "ScheduleAnyway"}
+    keys = [(_ZONE, _HOST, "disk")[:count] for count in range(_CONSTRAINTS, 0, -1)]
+    specs: dict[str, dict[str, Any]] = {}
+    # Most constraints first: there are few groups while few pods are on each node.
+    for each in keys:
+        constraints = [soft | {"topologyKey": key} for key in each]
+        specs[f"spread-{len(each)}"] = {"topologySpreadConstraints": constraints}
+    specs["default"] = {}
+    # Last: their terms give all later pods a score of their own.
+    for each in keys:
+        terms = [{"weight": 5, "podAffinityTerm": selector | {"topologyKey": key}} for key in each]
+        preferred = {"preferredDuringSchedulingIgnoredDuringExecution": terms}
+        specs[f"near-{len(each)}"] = {"affinity": {"podAffinity": preferred}}
+    for name, spec in specs.items():
+        # The first ones of a key are evaluated without what is kept of it.
+        scheduler.add(*(decode(_pod(f"{name}-{copy}-x", **spec)) for copy in range(8)))
     return sum(1 for _ in scheduler.schedule_all())
 
 
@@ -140,7 +170,16 @@ def _cluster() -> Iterator[Object]:
     for i in range(_NODES):
         yield _node(i)
     yield decode({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
-    yield decode(
+    yield _service()
+    for i in range(6):
+        yield decode(
+            _pod(f"placed-{i}", node=f"node-{i}", affinity=_affinity("podAntiAffinity", i))
+        )
+    yield from _pods("first")
+
+
+def _service() -> Object:
+    return decode(
         {
             "apiVersion": "v1",
             "kind": "Service",
@@ -148,11 +187,6 @@ def _cluster() -> Iterator[Object]:
             "spec": {"selector": {"app": "web"}},
         }
     )
-    for i in range(6):
-        yield decode(
-            _pod(f"placed-{i}", node=f"node-{i}", affinity=_affinity("podAntiAffinity", i))
-        )
-    yield from _pods("first")
 
 
 def _node(i: int, cpu: str = "8") -> Object:
