@@ -340,20 +340,36 @@ def with_managed_fields(
         fields = of.created_fields(with_entries(new, None), subresource)
         created = {updater: Owned(fields, of.api_version, now)} if fields else {}
         return with_entries(new, written_entries(created))
-    changes = _Changes(
-        of, with_entries(old or of.empty, None), with_entries(new, None), subresource, convert
-    )
-    after = _without_changed(managers, _SELF, changes, force=True)
-    fields = owned(changes.in_version(of.api_version).changed)
-    if fields:
-        previous = after.get(updater)
-        joined = fields if previous is None else union(fields, previous.fields)
-        after[updater] = Owned(joined, of.api_version, now)
+    before, written = of.empty if old is None else old, new
+    if given is not stored:
+        # Otherwise the comparison finds one and the same list.
+        before, written = with_entries(before, None), with_entries(new, None)
+    changes = _Changes(of, before, written, subresource, convert)
+    after = _after_update(managers, updater, changes, now)
     after = capped(after)
     if after == managers and given is stored:
         return new
     entries = written_entries(after)
     return with_entries(new, stored if entries == stored else entries)
+
+
+def _after_update(managers: Managers, updater: Manager, changes: _Changes, now: str) -> Managers:
+    """Return the managers after a write that makes its manager the owner of what it changes."""
+    changed, removed = changes.in_version(updater.api_version)
+    fields = owned(changed)
+    previous = managers.get(updater)
+    if previous is not None and not removed and contains(previous.fields, fields):
+        # The usual write of a component: its manager owned all that it changes.
+        others = {one: each for one, each in managers.items() if one != updater}
+        after = _without_changed(others, _SELF, changes, force=True)
+        after[updater] = previous._replace(time=now, entry=None) if fields else previous
+        return after
+    after = _without_changed(managers, _SELF, changes, force=True)
+    if fields:
+        previous = after.get(updater)
+        joined = fields if previous is None else union(fields, previous.fields)
+        after[updater] = Owned(joined, updater.api_version, now)
+    return after
 
 
 def _managers_of(given: Any, stored: Any, *, is_subresource: bool) -> Managers:

@@ -162,7 +162,7 @@ class Admission:
     def _has_quotas(self, namespace: str) -> bool:
         if not self._counts_quotas:
             return False
-        return bool(self._store.list(RESOURCE_QUOTA, namespace=namespace).objects)
+        return self._store.count(RESOURCE_QUOTA, namespace) > 0
 
     def _has_policies(self) -> bool:
         if self._policies is None:

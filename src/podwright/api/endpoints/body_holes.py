@@ -124,6 +124,13 @@ def text_of(value: bytes) -> str:
     return text.replace('\\"', '"') if "\\" in text else text
 
 
+def value_of(text: str) -> bytes:
+    """Return a text as it is written in JSON between quotes, if it is a plain value then."""
+    if '"' in text or "\\" in text:
+        text = text.replace("\\", "\\\\").replace('"', '\\"')
+    return text.encode()
+
+
 def joined(texts: Texts, values: Texts) -> bytes:
     """Return the body of texts and values."""
     parts = [texts[0]]
@@ -167,9 +174,9 @@ class BodyPattern:
         return values if self._are_short(values) else None
 
     def are_plain(self, values: Texts) -> bool:
-        """Whether values are plain and need no escapes."""
+        """Whether values are plain."""
         text = b"\n".join(values)
-        has_form = b"\\" not in text and self._plain.fullmatch(text) is not None
+        has_form = self._plain.fullmatch(text) is not None
         return has_form and (len(text) <= self._least_max or self._are_short(values))
 
     def _are_short(self, values: Texts) -> bool:

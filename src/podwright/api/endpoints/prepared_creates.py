@@ -45,6 +45,7 @@ from podwright.api.endpoints.body_holes import (
     paths_of,
     places,
     text_of,
+    value_of,
 )
 from podwright.api.endpoints.creation_trials import (
     NAME,
@@ -289,7 +290,7 @@ class PreparedCreates:
         template = known.template
         if known.discarded_count != self._discarded_count:
             return False
-        encoded = tuple([value.encode() for value in values])
+        encoded = tuple(map(value_of, values))
         if not template.bodies.are_plain(encoded) or not self._authorizers.allows(template.access):
             return False
         return self._create(template, values, encoded, now_ns) is not None
