@@ -17,6 +17,7 @@ The processor time of the server per pod is printed beside each figure.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import selectors
@@ -26,7 +27,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -43,8 +44,8 @@ _CLIENTS = 4
 _WARM_UP = 500
 _SERVING = re.compile(r"Serving the Kubernetes API at http://([\d.]+):(\d+)")
 _LENGTH = re.compile(rb"content-length: (\d+)")
-_BOUND = re.compile(rb'"metadata":\{"name":"([^"]+)".*"nodeName":"')
-_RUNNING = re.compile(rb'"metadata":\{"name":"([^"]+)".*"phase":"Running"')
+BOUND = re.compile(rb'"metadata":\{"name":"([^"]+)".*"nodeName":"')
+RUNNING = re.compile(rb'"metadata":\{"name":"([^"]+)".*"phase":"Running"')
 _TICKS = os.sysconf("SC_CLK_TCK")
 _WAIT_SECONDS = 120.0
 _IDLE_CORES = 0.1
@@ -94,12 +95,12 @@ class Server:
 
 
 @contextmanager
-def served(*options: str) -> Iterator[Server]:
-    """Run `podwright up` with 5,000 nodes in a process of its own."""
+def served(*options: str, nodes: int = _NODES) -> Iterator[Server]:
+    """Run `podwright up` with nodes, by default 5,000, in a separate process."""
     with tempfile.TemporaryDirectory() as folder:
         command = [
             *(sys.executable, "-c", _COMMAND, "up", "--no-ui", "--port", "0"),
-            *("--nodes", str(_NODES), "--kubeconfig", f"{folder}/kubeconfig"),
+            *("--nodes", str(nodes), "--kubeconfig", f"{folder}/kubeconfig"),
             *(option.format(folder=folder) for option in options),
         ]
         with subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True) as process:
@@ -155,10 +156,10 @@ class _Client:
 
 
 class _Watcher:
-    """A watch of all pods from now on; it records the names of the pods that match."""
+    """A watch of all pods; it removes the names of the pods that match from those it waits for."""
 
-    def __init__(self, server: Server, reached: re.Pattern[bytes]) -> None:
-        self.names: set[bytes] = set()
+    def __init__(self, server: Server, names: Iterable[str], reached: re.Pattern[bytes]) -> None:
+        self.missing = {name.encode() for name in names}
         self._reached = reached
         self.socket = socket.create_connection(server.address)
         self.socket.sendall(b"GET /api/v1/pods?watch=1 HTTP/1.1\r\nhost: localhost\r\n\r\n")
@@ -172,14 +173,15 @@ class _Watcher:
         for line in lines:
             found = self._reached.search(line)
             if found is not None:
-                self.names.add(found[1])
+                self.missing.discard(found[1])
 
 
-def _create(
-    server: Server, requests: Sequence[HttpRequest], reached: re.Pattern[bytes] = _BOUND
+def create_pods(
+    server: Server, requests: Sequence[HttpRequest], reached: re.Pattern[bytes] = BOUND
 ) -> float:
     """Create pods, and return how long it took until all were seen to match, in seconds."""
-    watcher = _Watcher(server, reached)
+    names = [json.loads(request.body)["metadata"]["name"] for request in requests]
+    watcher = _Watcher(server, names, reached)
     pending = iter([_bytes_of(each) for each in requests])
     clients = [_Client(server, pending) for _ in range(_CLIENTS)]
     with selectors.DefaultSelector() as selector:
@@ -189,9 +191,9 @@ def _create(
         start = time.perf_counter()
         for client in clients:
             client.send_next()
-        while len(watcher.names) < len(requests):
+        while watcher.missing:
             ready = selector.select(_WAIT_SECONDS)
-            assert ready, f"{len(watcher.names)} of {len(requests)} pods were seen"
+            assert ready, f"{len(watcher.missing)} of {len(requests)} pods were not seen"
             for key, _ in ready:
                 if key.data is None:
                     watcher.take()
@@ -208,10 +210,10 @@ def _pods_per_second(
 ) -> float:
     with served(*options) as server:
         server.settle()
-        _create(server, [make(number) for number in range(_WARM_UP)], reached)
+        create_pods(server, [make(number) for number in range(_WARM_UP)], reached)
         server.settle()
         before = server.cpu_seconds
-        seconds = _create(server, [make(_WARM_UP + number) for number in range(count)], reached)
+        seconds = create_pods(server, [make(_WARM_UP + number) for number in range(count)], reached)
         spent = server.cpu_seconds - before
     microseconds = spent / count * 1e6
     print(f"{name}: {microseconds:.0f} us of the server's CPU a pod", file=sys.stderr, flush=True)
@@ -270,7 +272,7 @@ def http_watchers() -> float:
 def http_memory() -> float:
     """The most memory of the server with 5,000 nodes and 50,000 pods, created over HTTP."""
     with served() as server:
-        _create(server, [template_pod(number) for number in range(50_000)])
+        create_pods(server, [template_pod(number) for number in range(50_000)])
         return server.peak_mib
 
 
@@ -278,7 +280,7 @@ def _case(
     name: str, make: Make, target: float | None, count: int, what: str, *options: str
 ) -> Case:
     has_kubelets = "--no-lifecycle" not in options
-    reached = _RUNNING if has_kubelets else _BOUND
+    reached = RUNNING if has_kubelets else BOUND
     measure = partial(_pods_per_second, name, make, count, reached, *options)
     end = "seen Running on" if has_kubelets else "bound to"
     measure.__doc__ = f"{what}, created over HTTP by 4 clients and {end} 5,000 nodes."

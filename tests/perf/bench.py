@@ -1,7 +1,7 @@
 """Runs benchmarks in separate processes, and prints the figures beside those of the last release.
 
     python -m tests.perf.bench                      all cases
-    python -m tests.perf.bench --only a,b           some cases
+    python -m tests.perf.bench --only a,b           some cases, or groups such as apps_up_5000
     python -m tests.perf.bench --json FILE          also write the figures
     python -m tests.perf.bench --list               print the names
 
@@ -27,6 +27,7 @@ from tests.perf import (
     api,
     api_cluster,
     api_http,
+    apps_up,
     classic,
     comparing,
     control_endpoints,
@@ -60,6 +61,7 @@ CASES: dict[str, Case] = {
         *api.CASES,
         *api_cluster.CASES,
         *api_http.CASES,
+        *apps_up.CASES,
         *server_turns.CASES,
         *control_endpoints.CASES,
     )
@@ -85,8 +87,9 @@ def main() -> int:
         for case in CASES.values():
             print(f"{case.name}  ({case.unit})  {(case.measure.__doc__ or '').splitlines()[0]}")
         return 0
-    names = [name for name in options.only.split(",") if name] or list(CASES)
-    unknown = [name for name in names if name not in CASES]
+    chosen = [name for name in options.only.split(",") if name]
+    names = [case for name in chosen for case in _named(name)] or list(CASES)
+    unknown = [name for name in chosen if not _named(name)]
     if unknown:
         print(f"no such benchmark: {', '.join(unknown)}; there are: {', '.join(CASES)}")
         return 2
@@ -104,6 +107,11 @@ def main() -> int:
         text = json.dumps({"cases": measured, "machine": machine}, indent=1)
         Path(options.json).write_text(text + "\n", encoding="utf-8")
     return 0
+
+
+def _named(name: str) -> list[str]:
+    """Return the case of a name, or the cases of a group, whose names begin with it."""
+    return [name] if name in CASES else [case for case in CASES if case.startswith(f"{name}_")]
 
 
 def _measure(case: Case, runs: int) -> list[float]:

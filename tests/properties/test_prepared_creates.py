@@ -417,6 +417,7 @@ class Session:
             authorization_modes=("Node", "RBAC"),
             admission=partial(default_plugins, enabled=("NodeRestriction", "ServiceAccount")),
             templates_max=templates_max,
+            learned_at=2,
         )
         self.server = ApiServer(self.store, options)
         self.now_ns = START_NS

@@ -225,7 +225,9 @@ def _document(
             "regarding": regarding,
         }
     time = timestamp_text(now_ns)
-    source = {"component": event.source} | ({"host": event.host} if event.host else {})
+    source = {"component": event.source}
+    if event.host:
+        source["host"] = document["reportingInstance"] = event.host
     return document | {
         "apiVersion": "v1",
         "kind": "Event",
@@ -236,7 +238,6 @@ def _document(
         "lastTimestamp": time,
         "count": 1,
         "reportingComponent": event.source,
-        "reportingInstance": _instance_of(event),
     }
 
 

@@ -22,7 +22,8 @@ certain, and the caller executes the request in full. Both ways give the same by
   (`decides_by_template`), and which kinds it read. A change of an object of these kinds discards
   the templates of its namespace, or all templates if it has none.
 
-Templates are learned when a request occurs again, so objects that all differ leave nothing behind.
+Templates are learned when a request has occurred `LEARNED_AT` times: workloads with few pods leave
+nothing behind.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ from podwright.api.endpoints.creation_trials import (
 )
 from podwright.api.endpoints.paths import RequestInfo
 from podwright.api.endpoints.request import Headers, HttpReply, HttpRequest
-from podwright.api.endpoints.seen_texts import SeenTexts
+from podwright.api.endpoints.seen_texts import LEARNED_AT, SeenTexts
 from podwright.api.endpoints.shared_values import SharedValues
 from podwright.api.endpoints.varied_creates import VariedCreates
 from podwright.api.identity import generated_name, uid_at
@@ -204,6 +205,8 @@ class PreparedCreates:
     authorizers : AuthorizerChain
     templates_max : int
         The most templates that are kept; 0 for a server that executes each request in full.
+    learned_at : int
+        How many requests of a template are executed in full.
 
     Attributes
     ----------
@@ -218,6 +221,7 @@ class PreparedCreates:
         authorizers: AuthorizerChain,
         *,
         templates_max: int = TEMPLATES_MAX,
+        learned_at: int = LEARNED_AT,
     ) -> None:
         self._store = store
         self._admission = admission
@@ -226,13 +230,15 @@ class PreparedCreates:
         self._templates: dict[Key, _Template | _NoTemplate] = {}
         # Of each path, those that were found last by their keys.
         self._recent: dict[str, list[_Template]] = {}
-        # What occurred once: most requests of a cluster without templates.
-        self._seen = SeenTexts()
+        # What has occurred a few times: most requests of a cluster without templates.
+        self._seen = SeenTexts(learned_at)
         kinds = sorted(admission.template_kinds)
         self._changes = store.follow(*kinds) if kinds else []
         self._templates_max = templates_max
         self._shared = SharedValues()
-        self._varied = VariedCreates(store, admission, authorizers, templates_max=templates_max)
+        self._varied = VariedCreates(
+            store, admission, authorizers, templates_max=templates_max, learned_at=learned_at
+        )
         self._discarded_count = 0
         self.executed_count = 0
 
@@ -404,7 +410,7 @@ class PreparedCreates:
         if parts is None or parts[0] in self._templates:
             return
         key, values = parts
-        if not self._seen.has(key[3]):
+        if not self._seen.are_frequent(key[3]):
             self._varied.learn(request, info, attributes, attempt)
             return
         if len(self._templates) >= self._templates_max:

@@ -56,6 +56,7 @@ from podwright.api.endpoints.prepared_creates import TEMPLATES_MAX, CreateTempla
 from podwright.api.endpoints.request import HttpReply, HttpRequest
 from podwright.api.endpoints.resources import DEFAULT_GROUP_VERSIONS, Resource, Resources
 from podwright.api.endpoints.responses import error_reply
+from podwright.api.endpoints.seen_texts import LEARNED_AT
 from podwright.api.endpoints.sent_objects import completed
 from podwright.api.endpoints.server_writes import ServerStatusWrites
 from podwright.api.endpoints.service_account_tokens import ServiceAccountTokens
@@ -124,6 +125,8 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
         Their user.
     templates_max : int
         How many templates of pods are kept, whose creations cost less; 0 for none.
+    learned_at : int
+        How many creations of a template are executed in full.
     disabled_gates : frozenset of str
         The feature gates that are off: writes lose the fields of these gates.
     sends_lists_in_parts : bool
@@ -139,6 +142,7 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     event_ttl_ns: int = DEFAULT_TTL_NS
     anonymous: User = ANONYMOUS
     templates_max: int = TEMPLATES_MAX
+    learned_at: int = LEARNED_AT
     disabled_gates: frozenset[str] = frozenset()
     sends_lists_in_parts: bool = False
 
@@ -196,7 +200,11 @@ class ApiServer:
         self.component_owners = ComponentOwners(self.resources, fields)
         admission = AdmissionChain(options.admission(context))
         self._prepared = PreparedCreates(
-            store, admission, self._authorizers, templates_max=options.templates_max
+            store,
+            admission,
+            self._authorizers,
+            templates_max=options.templates_max,
+            learned_at=options.learned_at,
         )
         self._backend = Backend(
             store=store,

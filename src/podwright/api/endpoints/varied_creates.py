@@ -2,8 +2,8 @@
 
 Pods that all differ still have much in common: usually their labels, requests and variables differ
 in their values, and everything that the server decides about them is the same. `varied_bodies`
-says which bodies are alike. After two bodies that are alike, what a further one leads to is made
-from the results of the earlier ones: the stored JSON with other values, which is decoded.
+says which bodies are alike. After `LEARNED_AT` bodies that are alike, what a further one leads
+to is made from the results of earlier ones: the stored JSON with other values, which is decoded.
 
 Pods that differ in their name only share their spec, which templates of names do better. A request
 whose other values occurred several times is executed in full, so that such a template is learned.
@@ -139,6 +139,8 @@ class VariedCreates:
     authorizers : AuthorizerChain
     templates_max : int
         The most templates that are kept; 0 for none.
+    learned_at : int
+        How many bodies of a shape, and then how many that are alike, are executed in full.
     """
 
     def __init__(
@@ -148,6 +150,7 @@ class VariedCreates:
         authorizers: AuthorizerChain,
         *,
         templates_max: int,
+        learned_at: int,
     ) -> None:
         self._store = store
         self._admission = admission
@@ -155,7 +158,7 @@ class VariedCreates:
         self._templates_max = templates_max
         self._shapes: dict[Key, _Known | None] = {}
         self._count = 0
-        self._seen = SeenTexts()
+        self._seen = SeenTexts(learned_at)
         # How often the values besides the name were executed, by their hash.
         self._repeats: dict[int, int] = {}
 
@@ -235,7 +238,7 @@ class VariedCreates:
         texts, values = split_body(request.body)
         whole = _key(request, texts)
         if whole not in self._shapes:
-            if not self._seen.has(texts):
+            if not self._seen.are_frequent(texts):
                 return
             if len(self._shapes) >= _SHAPES_MAX:
                 self._clear()
@@ -245,7 +248,7 @@ class VariedCreates:
         key = None if known is None else known.shape.key_of(values)
         if known is None or key is None or key in known.templates:
             return
-        if not self._seen.has((*texts, repr(key).encode())):
+        if not self._seen.are_frequent((*texts, repr(key).encode())):
             return
         if self._count >= self._templates_max:
             self._clear()

@@ -6,6 +6,7 @@ import pytest
 
 from podwright.api.endpoints import HttpReply, ServerOptions
 from podwright.api.endpoints.prepared_creates import TEMPLATES_MAX
+from podwright.api.endpoints.seen_texts import LEARNED_AT
 from podwright.apiserver.cluster import new_cluster
 from podwright.apiserver.event_correlation import BURST, COMBINED, REFILL_NS, SIMILAR_NS
 from podwright.apiserver.event_objects import EventObjects
@@ -187,7 +188,7 @@ def test_events_of_a_template_are_those_of_requests(fields):
     ]
     found = []
     for templates_max in (0, TEMPLATES_MAX):
-        options = ServerOptions(anonymous=ADMIN, templates_max=templates_max)
+        options = ServerOptions(anonymous=ADMIN, templates_max=templates_max, learned_at=2)
         cluster = new_cluster(SchedulerOptions(), now_ns=START_NS, server_options=options)
         events = EventObjects()
         for number, note in enumerate(["a", "b", "c", *notes]):
@@ -214,6 +215,21 @@ def test_events_of_a_template_are_those_of_requests(fields):
     assert len(found[0]) == 3 + len(notes)
 
 
+@pytest.mark.parametrize("host", ["", "node-1"])
+def test_quotes_in_a_message_are_of_the_template(host):
+    cluster, events = cluster_of(0), EventObjects()
+
+    def about(note):
+        return KubernetesEvent("Pod", "default/web", "Normal", "Pull", note, "source", host=host)
+
+    for number in range(2 * LEARNED_AT):
+        write(cluster, events, (about(f"note {number}"), START_NS + number * 10**12))
+    (known,) = events._templates.values()
+    write(cluster, events, (about('Pulling image "app:1"'), START_NS + 10**14))
+    assert [*events._templates.values()] == [known], "no request was made"
+    assert events.dropped == 0
+
+
 def test_events_of_a_template_are_rejected_in_a_terminating_namespace():
     cluster, events = cluster_of(0), EventObjects()
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}}
@@ -223,7 +239,7 @@ def test_events_of_a_template_are_rejected_in_a_terminating_namespace():
         fields = {"action": "Binding", "resource_version": version}
         return KubernetesEvent("Pod", "other/web", "Normal", "R", "note", "s", **fields)
 
-    for number in range(6):
+    for number in range(2 * LEARNED_AT):
         write(cluster, events, (about(str(number)), START_NS + number))
     assert cluster.server._prepared.executed_count > 0
     assert events.dropped == 0

@@ -9,11 +9,12 @@ import pytest
 
 from podwright.api.endpoints import BARE_TOKENS, HttpReply, HttpRequest, User
 from podwright.api.endpoints.prepared_creates import PreparedCreates
+from podwright.api.endpoints.seen_texts import LEARNED_AT
 from podwright.api.endpoints.tests.conftest import ADMIN, START_NS, Server, pod
 
 PODS = "/api/v1/namespaces/default/pods"
 ALICE = BARE_TOKENS["alice-token"]
-_LEARNING = 4
+_LEARNING = LEARNED_AT + 2
 
 
 def body(name: str, **metadata: Any) -> bytes:

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from podwright.api.endpoints import HttpReply, HttpRequest
+from podwright.api.endpoints.seen_texts import LEARNED_AT
 from podwright.api.endpoints.tests.conftest import ADMIN, START_NS, Server
 
 PODS = "/api/v1/namespaces/default/pods"
-_LEARNING = 4
+_LEARNING = 2 * LEARNED_AT + 2
 
 
 def body(
@@ -155,7 +156,7 @@ def test_a_limit_range_bounds_every_pod(server):
         "spec": {"limits": [{"type": "Container", "max": {"cpu": "200m"}}]},
     }
     server.reply("POST", "/api/v1/namespaces/default/limitranges", document)
-    for number in range(10, 20):
+    for number in range(30, 50):
         assert not is_prepared(server, body(number))
     assert send(server, body(101))[0] == 403
 
