@@ -229,6 +229,14 @@ NULL_LISTS: Final = frozenset(
      ("authorization.v1.SubjectRulesReviewStatus", "resourceRules"),
      ("authorization.v1.SubjectRulesReviewStatus", "nonResourceRules"),
      ("authorization.v1.ResourceRule", "verbs"), ("authorization.v1.NonResourceRule", "verbs"),
-     ("authentication.v1.TokenRequestSpec", "audiences")}
+     ("authentication.v1.TokenRequestSpec", "audiences"),
+     ("batch.v1.PodFailurePolicy", "rules"), ("core.v1.ContainerImage", "names"),
+     ("core.v1.PodExtendedResourceClaimStatus", "requestMappings"),
+     ("core.v1.ProjectedVolumeSource", "sources"),
+     ("flowcontrol.v1.ResourcePolicyRule", "namespaces"),
+     ("resource.v1.AllocatedDeviceStatus", "conditions"),
+     ("resource.v1beta1.AllocatedDeviceStatus", "conditions"),
+     ("resource.v1beta2.AllocatedDeviceStatus", "conditions"),
+     ("storage.v1.CSINodeDriver", "topologyKeys")}
 )  # fmt: skip
 """Lists without `omitempty`."""

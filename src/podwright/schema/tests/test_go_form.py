@@ -43,6 +43,34 @@ def test_mandatory_fields_are_written():
     assert found["spec"]["template"]["spec"] == {"containers": None}
 
 
+@pytest.mark.parametrize(
+    ("api_version", "kind", "document", "path"),
+    [
+        pytest.param(
+            "storage.k8s.io/v1", "CSINode", {"spec": {"drivers": [{"name": "d", "nodeID": "n"}]}},
+            ("spec", "drivers", 0, "topologyKeys"), id="the keys of a CSI driver",
+        ),
+        pytest.param(
+            "v1", "Node", {"status": {"images": [{"sizeBytes": 1}]}},
+            ("status", "images", 0, "names"), id="the names of an image",
+        ),
+        pytest.param(
+            "v1", "Pod", {"spec": {"volumes": [{"name": "v", "projected": {}}]}},
+            ("spec", "volumes", 0, "projected", "sources"), id="the sources of a volume",
+        ),
+        pytest.param(
+            "resource.k8s.io/v1", "ResourceClaim", {"status": {"devices": [{"driver": "d"}]}},
+            ("status", "devices", 0, "conditions"), id="the conditions of a device",
+        ),
+    ],
+)  # fmt: skip
+def test_mandatory_lists_are_null(api_version, kind, document, path):
+    found = go_form(api_version, kind, document)
+    for name in path[:-1]:
+        found = found[name]
+    assert found[path[-1]] is None
+
+
 def test_times_that_are_no_pointers_are_null():
     found = go_form("v1", "Event", {"metadata": {"name": "e"}})
     assert (found["firstTimestamp"], found["eventTime"]) == (None, None)
