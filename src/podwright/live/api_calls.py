@@ -127,6 +127,9 @@ def _status_patch(call: PatchPodStatus) -> Document:
     status: Document = {}
     if call.condition is not None:
         status["conditions"] = [msgspec.to_builtins(call.condition)]
+        # Without it, a new condition would precede those that the pod has.
+        order = [{"type": each} for each in call.condition_types]
+        status["$setElementOrder/conditions"] = order
     if call.nominated_node is not None:
         status["nominatedNodeName"] = call.nominated_node or None
     return {"metadata": {"uid": call.uid}, "status": status}

@@ -42,6 +42,8 @@ class PatchPodStatus(
         Replaces the one of the same type; None leaves the conditions alone.
     nominated_node : str, optional
         "" removes `status.nominatedNodeName`; None leaves it alone.
+    condition_types : tuple of str
+        All types that the pod's conditions then have, in their order.
     """
 
     call: int
@@ -49,6 +51,7 @@ class PatchPodStatus(
     uid: str
     condition: Condition | None = None
     nominated_node: str | None = None
+    condition_types: tuple[str, ...] = ()
 
 
 class PatchPodGroupStatus(

@@ -96,8 +96,18 @@ def patch_status(
         nominated_node = None
     if condition is None and nominated_node is None:
         return None
+    types = () if condition is None else (*(c.type for c in pod.status.conditions), condition.type)
     call = state.next_call()
-    state.actions.append(PatchPodStatus(call, pod.key, pod.metadata.uid, condition, nominated_node))
+    state.actions.append(
+        PatchPodStatus(
+            call,
+            pod.key,
+            pod.metadata.uid,
+            condition,
+            nominated_node,
+            tuple(dict.fromkeys(types)),
+        )
+    )
     return call
 
 

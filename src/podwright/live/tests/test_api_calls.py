@@ -22,7 +22,8 @@ def test_a_condition_is_a_patch_of_the_status_of_one_pod():
         type="PodScheduled", status="False", reason="Unschedulable", message="m",
         observed_generation=3,
     )  # fmt: skip
-    request = request_of(PatchPodStatus(1, "a/p", "u", condition))
+    types = ("DisruptionTarget", "PodScheduled")
+    request = request_of(PatchPodStatus(1, "a/p", "u", condition, condition_types=types))
     assert (request.path, request.content_type) == (f"{POD}/status", STRATEGIC)
     assert request.body == {
         "metadata": {"uid": "u"},
@@ -32,7 +33,8 @@ def test_a_condition_is_a_patch_of_the_status_of_one_pod():
                     "type": "PodScheduled", "status": "False", "reason": "Unschedulable",
                     "message": "m", "observedGeneration": 3,
                 }
-            ]
+            ],
+            "$setElementOrder/conditions": [{"type": "DisruptionTarget"}, {"type": "PodScheduled"}],
         },
     }  # fmt: skip
     cleared = request_of(PatchPodStatus(1, "a/p", "u", nominated_node=""))

@@ -11,7 +11,7 @@ from typing import Any
 from podwright.framework import Cycle, Plugin, Status
 from podwright.machine import EmitEvent, PatchPodStatus, PodRejected
 from podwright.machine.tests.driving import SECOND_NS, Driver, pending
-from podwright.objects import Pod, with_fields, with_node_name
+from podwright.objects import Condition, Pod, with_condition, with_fields, with_node_name
 from podwright.testing import make_node
 
 
@@ -38,6 +38,20 @@ def test_conditions_have_the_generation_of_the_pod_as_it_is_known():
         ("default/big", "PodScheduled", 3),
         ("default/victim", "DisruptionTarget", 2),
     ]
+
+
+def test_a_new_condition_follows_those_that_the_pod_has():
+    driver = Driver()
+    bound = with_node_name(pending("victim", cpu="1", priority=0), "n1")
+    scheduled = Condition(type="PodScheduled", status="True")
+    driver.put(make_node("n1", cpu="1"), with_condition(bound, scheduled))
+    driver.put(pending("big", cpu="1", priority=1))
+    driver.cycle()
+    patches = driver.all_of(PatchPodStatus)
+    assert {each.pod: each.condition_types for each in patches} == {
+        "default/big": ("PodScheduled",),
+        "default/victim": ("PodScheduled", "DisruptionTarget"),
+    }
 
 
 def test_a_condition_that_is_the_same_is_not_written_for_a_new_generation():
