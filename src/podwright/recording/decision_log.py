@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from podwright._version import __version__
-from podwright.machine import Action, Event, Machine
+from podwright.machine import Action, Event, Machine, ObjectDeleted
 from podwright.objects import KubernetesObject
 from podwright.recording.gc_pause import gc_paused
 from podwright.recording.log_checkpoints import (
@@ -214,13 +214,22 @@ class DecisionLog(LogReading):
         start = self._start(None, CHECKPOINTS)
         objects = start.objects
         self.rows.objects = writer = ObjectWriter(start.object_count, objects)
+        deleted: list[KubernetesObject] = []
+
+        def add_written() -> None:
+            writer.add_written(objects)
+            for each in deleted:
+                writer.forget(each)
+
         for entry in self.entries_from(start):
+            if isinstance(entry.event, ObjectDeleted):
+                deleted.append(entry.event.obj)
             # The unbroken writer counted the objects at this event (`_is_put_off`), so the
             # next checkpoint is due where it would have been.
             if start.chain is None and entry.index + 1 == self._checkpoint_events:
-                writer.add_written(objects)
+                add_written()
                 self._checkpoint_due = self._next_checkpoint(0, len(writer))
-        writer.add_written(objects)
+        add_written()
         self._chain = start.chain
         if start.chain is not None:
             self._checkpoint_due = self._next_checkpoint(start.index, start.known_count)

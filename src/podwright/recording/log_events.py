@@ -104,7 +104,7 @@ class EventRows:
         events: list[Any] = entries[0::3]
         times: list[int] = entries[1::3]
         counts: list[int] = entries[2::3]
-        known, add = self.objects.numbers, self.objects.add
+        known, add, forget = self.objects.numbers, self.objects.add, self.objects.forget
         kinds = bytes(map(_CODES.__getitem__, map(type, events)))
         numbers, calls = [], []
         rest: dict[int, dict[str, Any]] = {}
@@ -114,6 +114,8 @@ class EventRows:
                 obj = event.obj
                 number = known.get(id(obj))
                 numbers.append(add(obj) if number is None else number)
+                if cls is ObjectDeleted:
+                    forget(obj)
             elif cls is CallDone:
                 calls.append(event.call)
                 if event.error is not None or event.obj is not None:

@@ -80,9 +80,9 @@ class _Columns:
 class ObjectWriter:
     """Assigns numbers to objects, and encodes new ones into columns.
 
-    An object is *known* while it has a number: a pod until a newer version is added, another object
-    until a checkpoint. The writer keeps known objects alive, so that no other object gets their
-    address. A reference to an object that is no longer known encodes the object again.
+    An object is *known* while it has a number: until a newer version of it is added, or `forget` is
+    called because it was deleted. The writer keeps known objects alive, so that no other object
+    gets their address. A reference to an object that is no longer known encodes the object again.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class ObjectWriter:
         self._rows = PodRows()
         self._known: dict[int, KubernetesObject] = {}
         self._row_of: dict[int, PodRow] = {}
-        # The latest number by uid; the machine refers to an older version of some pods as well.
+        # The latest number by uid; the machine refers to an older version of some objects as well.
         self._latest: dict[str, int] = {}
         self._older: set[int] = set()
         self.keep_only(known or {})
@@ -124,8 +124,8 @@ class ObjectWriter:
         return self.add(obj) if number is None else number
 
     def replaced_by(self, obj: KubernetesObject) -> tuple[int, KubernetesObject] | None:
-        """Return the older version of a pod, which `add` would forget, and its number."""
-        number = self._latest.get(obj.metadata.uid) if isinstance(obj, Pod) else None
+        """Return the older version of an object, which `add` would forget, and its number."""
+        number = self._latest.get(obj.metadata.uid)
         return None if number is None else (number, self._known[number])
 
     def add(self, obj: KubernetesObject) -> int:
@@ -134,20 +134,22 @@ class ObjectWriter:
         self.count = number + 1
         self.numbers[id(obj)] = number
         self._known[number] = obj
-        if not isinstance(obj, Pod):
-            self._columns.add_other(self._as_written(obj))
-            return number
         uid, columns = obj.metadata.uid, self._columns
         replaced = self._latest.get(uid)
-        self._latest[uid] = number
+        if uid:
+            self._latest[uid] = number
+        if not isinstance(obj, Pod):
+            columns.add_other(self._as_written(obj))
+            if replaced is not None:
+                self._drop(replaced)
+            return number
         if replaced is None:
             if not columns.add_repeated(obj):
                 row = self._row_of[number] = self._rows.of(obj)
                 columns.add_pod(row)
             return number
-        old = self._known.pop(replaced)
-        del self.numbers[id(old)]
-        old_row = self._row_of.pop(replaced, None)
+        old_row = self._row_of.get(replaced)
+        old = self._drop(replaced)
         assert isinstance(old, Pod), f"object {replaced} is a {old.kind}, not a Pod"
         # In a world, binding a pod also changes its status: compare further only if it is the same.
         if obj.status is not old.status or not columns.add_bound(obj, old, replaced):
@@ -159,6 +161,22 @@ class ObjectWriter:
             if not row.status.addresses:
                 self._row_of[number] = row
         return number
+
+    def forget(self, obj: KubernetesObject) -> None:
+        """Release an object that was deleted."""
+        number = self.numbers.get(id(obj))
+        if number is None:
+            return
+        self._drop(number)
+        if self._latest.get(obj.metadata.uid) == number:
+            del self._latest[obj.metadata.uid]
+
+    def _drop(self, number: int) -> KubernetesObject:
+        """Release an object by its number, and return it."""
+        obj = self._known.pop(number)
+        del self.numbers[id(obj)]
+        self._row_of.pop(number, None)
+        return obj
 
     def _as_written(self, obj: KubernetesObject) -> KubernetesObject:
         """Return an object that is not a pod without what is left out."""
@@ -196,16 +214,14 @@ class ObjectWriter:
         self._columns = _Columns()
         known, latest = self._known, self._latest
         for number in known.keys() - objects.keys():
-            obj = known.pop(number)
-            del self.numbers[id(obj)]
-            self._row_of.pop(number, None)
-            if isinstance(obj, Pod) and latest.get(obj.metadata.uid) == number:
+            obj = self._drop(number)
+            if latest.get(obj.metadata.uid) == number:
                 del latest[obj.metadata.uid]
-        # Older versions of pods that the machine still refers to.
+        # Older versions of objects that the machine still refers to.
         for number in sorted(objects.keys() - known.keys()):
             known[number] = obj = objects[number]
             self.numbers[id(obj)] = number
-            if isinstance(obj, Pod):
+            if obj.metadata.uid:
                 self._older.add(number)
         # The newest of the remaining versions becomes the latest.
         older, self._older = self._older & known.keys(), set()
@@ -224,11 +240,12 @@ class ObjectWriter:
             self.count = number + 1
             self.numbers[id(obj)] = number
             self._known[number] = obj
-            if isinstance(obj, Pod):
-                replaced = self._latest.get(obj.metadata.uid)
-                self._latest[obj.metadata.uid] = number
-                if replaced is not None:
-                    del self.numbers[id(self._known.pop(replaced))]
+            uid = obj.metadata.uid
+            replaced = self._latest.get(uid)
+            if uid:
+                self._latest[uid] = number
+            if replaced is not None:
+                self._drop(replaced)
 
 
 class ReferenceNumbers:

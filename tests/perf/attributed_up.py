@@ -1,0 +1,139 @@
+"""Runs a command of podwright, and says on request what holds the memory of its server.
+
+    python tests/perf/attributed_up.py FILE up --nodes 5
+
+On SIGUSR1 a copy of the process follows all references from each structure of the server, and
+appends a line of JSON to the file: bytes and objects for each. An object is counted for the first
+structure that reaches it. The server itself only forks.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import resource
+import signal
+import sys
+import types
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from podwright._console import main
+from podwright.apiserver import TurnLoop
+
+_SHARED = (type, types.ModuleType, types.FunctionType, types.CodeType, types.BuiltinFunctionType)
+"""What belongs to the program and not to its state."""
+
+_TYPES = 6
+
+_loops: list[TurnLoop] = []
+
+
+def _structures(loop: TurnLoop) -> Iterator[tuple[str, Any]]:
+    """Yield the structures of a server by name; what several of them hold belongs to the first."""
+    cluster = loop.cluster
+    store, world = cluster.store, cluster.world
+    events = store._tables.get(("", "Event"))
+    yield "Events at rest", events
+    yield "other objects", store._tables
+    yield "history", store._history
+    yield "encodings", store.encodings
+    yield "store, rest", store
+    for served in cluster.schedulers:
+        yield "scheduler", served.world.machine
+        yield "in-memory checkpoints", served.world.log._positions
+        yield "decision log", served.world.log
+        yield "timeline", served.timeline
+    yield "recorders of Events", cluster.events
+    yield "API server", cluster.server
+    yield "controllers and kubelets", world
+    yield "record", loop._followers
+    yield "turn loop", loop
+
+
+def _size(root: Any, known: set[int]) -> tuple[int, int, Counter[str]]:
+    """Return the bytes, the objects and the bytes of each type that were not known before."""
+    size = count = 0
+    types_: Counter[str] = Counter()
+    pending = [root]
+    while pending:
+        one = pending.pop()
+        if id(one) in known or isinstance(one, _SHARED):
+            continue
+        known.add(id(one))
+        count += 1
+        bytes_ = sys.getsizeof(one)
+        size += bytes_
+        types_[type(one).__name__] += bytes_
+        pending.extend(_referents(one))
+    return size, count, types_
+
+
+def _referents(one: Any) -> Iterable[Any]:
+    if isinstance(one, msgspec.Struct) and not gc.is_tracked(one):
+        # `gc.get_referents` does not look into structs without garbage collection.
+        return [getattr(one, name, None) for name in one.__struct_fields__]
+    return gc.get_referents(one)
+
+
+def _attribute(file: str) -> None:
+    loop = _loops[-1]
+    # The module dictionaries hold tables of the program.
+    known = {id(vars(module)) for module in list(sys.modules.values())} | {id(_loops)}
+    found: dict[str, list[int]] = {}
+    types_: dict[str, dict[str, int]] = {}
+    for name, structure in _structures(loop):
+        size, count, of_types = _size(structure, known)
+        sizes = found.setdefault(name, [0, 0])
+        sizes[0] += size
+        sizes[1] += count
+        types_[name] = dict(of_types.most_common(_TYPES))
+    page = resource.getpagesize()
+    with open("/proc/self/statm") as statm:
+        resident = int(statm.read().split()[1]) * page
+    versions = loop.cluster.store
+    line = {
+        "structures": found,
+        "types": types_,
+        "resident": resident,
+        "events": versions.count(("", "Event")),
+        "changes": versions.resource_version - versions.oldest_version,
+        "log events": len(loop.cluster.world.log),
+    }
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.write(descriptor, json.dumps(line).encode() + b"\n")
+
+
+def _measure_on_signal(file: str) -> None:
+    begin = TurnLoop.__init__
+
+    def remembered(self: TurnLoop, *args: Any, **options: Any) -> None:
+        begin(self, *args, **options)
+        _loops.append(self)
+
+    TurnLoop.__init__ = remembered  # type: ignore[method-assign]
+
+    def attribute(*_: object) -> None:
+        child = os.fork()
+        if child:
+            os.waitpid(child, 0)
+            return
+        # A grandchild, so that the server need not wait for the result.
+        try:
+            if not os.fork():
+                gc.disable()
+                os.nice(10)
+                _attribute(file)
+        finally:
+            os._exit(0)
+
+    signal.signal(signal.SIGUSR1, attribute)
+
+
+if __name__ == "__main__":
+    _measure_on_signal(sys.argv.pop(1))
+    sys.exit(main())
