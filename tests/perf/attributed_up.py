@@ -18,6 +18,7 @@ import sys
 import types
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -93,8 +94,7 @@ def _attribute(file: str) -> None:
         sizes[1] += count
         types_[name] = dict(of_types.most_common(_TYPES))
     page = resource.getpagesize()
-    with open("/proc/self/statm") as statm:
-        resident = int(statm.read().split()[1]) * page
+    resident = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * page
     versions = loop.cluster.store
     line = {
         "structures": found,

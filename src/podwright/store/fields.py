@@ -11,7 +11,9 @@ from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
-from podwright.objects import FieldSelector, KubernetesObject, SelectorError
+import msgspec
+
+from podwright.objects import FieldSelector, KubernetesObject, SelectorError, Unknown
 from podwright.schema import built_in
 from podwright.store.kinds import POD, GroupKind
 
@@ -87,6 +89,16 @@ def indexed_fields(kind: GroupKind) -> tuple[str, ...]:
     """Return the indexed fields of a kind."""
     known = built_in().of(*kind)
     return () if known is None else known.row.indexed
+
+
+def indexed_values(kind: GroupKind, text: bytes) -> tuple[str, ...]:
+    """Return the values of the indexed fields of an object that is given as JSON."""
+    names = indexed_fields(kind)
+    if not names:
+        return ()
+    obj = Unknown(raw=msgspec.json.decode(text))
+    getters = fields_of(kind)
+    return tuple(getters[name](obj) for name in names)
 
 
 @lru_cache(maxsize=1_024)

@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from podwright.objects import KubernetesObject, NamespacedName
+from podwright.store.at_rest import ObjectsAtRest
 from podwright.store.errors import Expired, InvalidVersion
 from podwright.store.kinds import GroupKind
 from podwright.store.versions import at_version
@@ -48,10 +49,11 @@ class WatchEvent(msgspec.Struct, frozen=True, gc=False):
     ends_initial: bool = False
 
 
-class Change(msgspec.Struct, frozen=True, gc=False):
+class Change(msgspec.Struct, gc=False):
     """One version: an object was created, updated or deleted.
 
-    A change is created for every write, so it has only the parts that its event needs.
+    A change is created for every write, so it has only the parts that its event needs. An older
+    change may be at rest: then its objects are read from their JSON whenever they are used.
 
     Attributes
     ----------
@@ -61,26 +63,97 @@ class Change(msgspec.Struct, frozen=True, gc=False):
         Group and kind.
     key : NamespacedName
         The object's key.
-    old, new : KubernetesObject or None
-        The object before and after; None if it did not exist.
-    object : KubernetesObject
-        The object after the change; for a deletion its last state with the version of the change.
     """
 
     version: int
     kind: GroupKind
     key: NamespacedName
-    old: KubernetesObject | None
-    new: KubernetesObject | None
-    object: KubernetesObject
+    _old: KubernetesObject | None
+    _new: KubernetesObject | None
+    _object: KubernetesObject | None
+    _at_rest: ObjectsAtRest | None = None
+    _previous: int = 0
+    _is_removal: bool = False
+
+    @classmethod
+    def resting(
+        cls,
+        version: int,
+        kind: GroupKind,
+        key: NamespacedName,
+        at_rest: ObjectsAtRest,
+        *,
+        previous: int,
+        is_removal: bool,
+    ) -> Change:
+        """Return a change whose objects are at rest.
+
+        Parameters
+        ----------
+        at_rest : ObjectsAtRest
+            Has the objects of both versions.
+        previous : int
+            The version that it replaces; 0 for a new object.
+        is_removal : bool
+        """
+        return cls(version, kind, key, None, None, None, at_rest, previous, is_removal)
+
+    @property
+    def old(self) -> KubernetesObject | None:
+        """The object before; None if it did not exist."""
+        if self._at_rest is None:
+            return self._old
+        return self._at_rest.read(self._previous) if self._previous else None
+
+    @property
+    def new(self) -> KubernetesObject | None:
+        """The object after the change; None if it was deleted."""
+        if self._at_rest is None:
+            return self._new
+        return None if self._is_removal else self._at_rest.read(self.version)
+
+    @property
+    def object(self) -> KubernetesObject:
+        """The object after the change; for a deletion its last state with the change's version."""
+        if self._object is not None:
+            return self._object
+        new = self.new
+        if new is not None:
+            return new
+        old = self.old
+        assert old is not None, f"version {self.version} has neither a state before nor after"
+        return at_version(old, self.version)
+
+    @property
+    def previous(self) -> int:
+        """The version that the change replaces; 0 for a new object."""
+        if self._at_rest is not None:
+            return self._previous
+        return 0 if self._old is None else int(self._old.metadata.resource_version)
+
+    @property
+    def is_removal(self) -> bool:
+        """Whether the object was deleted."""
+        return self._is_removal if self._at_rest is not None else self._new is None
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether the objects are at rest."""
+        return self._at_rest is not None
+
+    def rest(self, at_rest: ObjectsAtRest) -> None:
+        """Release the objects, which are at rest now."""
+        self._previous, self._is_removal = self.previous, self.is_removal
+        self._at_rest = at_rest
+        self._old = self._new = self._object = None
 
     @property
     def event(self) -> WatchEvent:
         """The event of a watch without selectors."""
-        if self.new is None:
-            return WatchEvent("DELETED", self.version, self.object, self.old)
-        type_: EventType = "ADDED" if self.old is None else "MODIFIED"
-        return WatchEvent(type_, self.version, self.object, self.old)
+        old = self.old
+        if self.is_removal:
+            return WatchEvent("DELETED", self.version, self.object, old)
+        return WatchEvent("ADDED" if old is None else "MODIFIED", self.version, self.object, old)
 
 
 def change_of(
@@ -129,6 +202,7 @@ class History:
         self.size_bytes = 0
         self._of_kind: dict[GroupKind, list[Change]] = {}
         self._sorted_until = oldest
+        self._resting_until = oldest
 
     def __len__(self) -> int:
         return len(self._changes)
@@ -220,6 +294,23 @@ class History:
     def until(self, version: int) -> Sequence[Change]:
         """Return the changes up to a version."""
         return self._changes[: max(version - self.oldest, 0)]
+
+    def to_rest(self, kept_count: int, limit: int) -> Sequence[Change]:
+        """Return the next changes that may rest; the caller lets them.
+
+        Parameters
+        ----------
+        kept_count : int
+            How many of the last durable changes do not rest.
+        limit : int
+            The most changes to return.
+        """
+        begin = max(self._resting_until, self.oldest)
+        end = min(self.durable - kept_count, begin + limit)
+        if end <= begin:
+            return ()
+        self._resting_until = end
+        return self._changes[begin - self.oldest : end - self.oldest]
 
     def discard_before(self, version: int) -> None:
         """Make a version the oldest."""

@@ -5,20 +5,24 @@ An index is built from the current objects and then updated with every change.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from podwright.objects import KubernetesObject, NamespacedName
 from podwright.store.sorted_keys import SortedKeys
 
 Objects: TypeAlias = Mapping[NamespacedName, KubernetesObject]
-Keys: TypeAlias = set[NamespacedName]
+Keys: TypeAlias = Collection[NamespacedName]
+
+_SomeKeys: TypeAlias = tuple[NamespacedName, ...] | set[NamespacedName]
 
 Values: TypeAlias = Callable[[KubernetesObject], Collection[Hashable]]
 """Returns the values under which an object is indexed."""
 
-_NONE: Keys = set()
+_NONE: Keys = ()
+
+_FEW: Final = 8
+"""Up to so many keys are a tuple, which takes a fifth of a set's memory."""
 
 
 class Index:
@@ -49,26 +53,48 @@ class Index:
         if before == after:
             return
         for value in before:
-            keys = self._keys.get(value)
-            if keys is None:  # the object lists the same owner twice
-                continue
-            keys.discard(key)
-            if not keys:
-                del self._keys[value]
+            self._remove(value, key)
         for value in after:
-            self._keys[value].add(key)
+            _add(self._keys, value, key)
+
+    def add(self, value: Hashable, key: NamespacedName) -> None:
+        """Add the key of an object that has a value."""
+        _add(self._keys, value, key)
+
+    def _remove(self, value: Hashable, key: NamespacedName) -> None:
+        keys = self._keys.get(value)
+        if isinstance(keys, set):
+            keys.discard(key)
+        elif keys is not None:
+            keys = self._keys[value] = tuple(each for each in keys if each != key)
+        # None if the object lists the same owner twice.
+        if keys is not None and not keys:
+            del self._keys[value]
 
     def validate(self, objects: Objects) -> None:
         """Check the index against the objects."""
-        assert self._keys == _keys_by_value(self._values_of, objects), "an index is wrong"
+        expected = _keys_by_value(self._values_of, objects)
+        assert self._keys.keys() == expected.keys(), "an index is wrong"
+        for value, keys in self._keys.items():
+            assert set(keys) == set(expected[value]), f"the index of {value} is wrong"
 
 
-def _keys_by_value(values_of: Values, objects: Objects) -> defaultdict[Hashable, Keys]:
-    keys: defaultdict[Hashable, Keys] = defaultdict(set)
+def _keys_by_value(values_of: Values, objects: Objects) -> dict[Hashable, _SomeKeys]:
+    keys: dict[Hashable, _SomeKeys] = {}
     for key, obj in objects.items():
         for value in values_of(obj):
-            keys[value].add(key)
+            _add(keys, value, key)
     return keys
+
+
+def _add(keys_of: dict[Hashable, _SomeKeys], value: Hashable, key: NamespacedName) -> None:
+    keys = keys_of.get(value, ())
+    if isinstance(keys, set):
+        keys.add(key)
+    elif len(keys) == _FEW:
+        keys_of[value] = {*keys, key}
+    elif key not in keys:
+        keys_of[value] = (*keys, key)
 
 
 class Names:
@@ -82,8 +108,8 @@ class Names:
 
     def __init__(self, objects: Objects) -> None:
         keys: dict[str, list[NamespacedName]] = {}
-        for key, obj in objects.items():
-            keys.setdefault(obj.metadata.namespace, []).append(key)
+        for key in objects:
+            keys.setdefault(_namespace_of(key), []).append(key)
         self._of = {namespace: SortedKeys(each) for namespace, each in keys.items()}
 
     @property
@@ -91,23 +117,21 @@ class Names:
         """The namespaces that have objects."""
         return self._of.keys()
 
-    def move(
-        self, key: NamespacedName, old: KubernetesObject | None, new: KubernetesObject | None
-    ) -> None:
-        """Apply a change."""
-        if new is None:
-            assert old is not None, f"{key}: neither before nor after"
-            namespace = old.metadata.namespace
-            names = self._of[namespace]
-            names.remove(key)
-            if not len(names):
-                del self._of[namespace]
-        elif old is None:
-            namespace = new.metadata.namespace
-            known = self._of.get(namespace)
-            if known is None:
-                known = self._of[namespace] = SortedKeys()
-            known.add(key)
+    def add(self, key: NamespacedName) -> None:
+        """Add a key."""
+        namespace = _namespace_of(key)
+        known = self._of.get(namespace)
+        if known is None:
+            known = self._of[namespace] = SortedKeys()
+        known.add(key)
+
+    def remove(self, key: NamespacedName) -> None:
+        """Remove a key."""
+        namespace = _namespace_of(key)
+        names = self._of[namespace]
+        names.remove(key)
+        if not len(names):
+            del self._of[namespace]
 
     def count(self, namespace: str | None) -> int:
         """Return the number of keys in a namespace, or in all."""
@@ -140,9 +164,13 @@ class Names:
     def validate(self, objects: Objects) -> None:
         """Check the names against the objects."""
         places: dict[str, list[NamespacedName]] = {}
-        for key, obj in objects.items():
-            places.setdefault(obj.namespace, []).append(key)
+        for key in objects:
+            places.setdefault(_namespace_of(key), []).append(key)
         for names in self._of.values():
             names.validate()
         kept = {place: list(names) for place, names in self._of.items()}
         assert kept == {place: sorted(keys) for place, keys in places.items()}, "names are wrong"
+
+
+def _namespace_of(key: NamespacedName) -> str:
+    return key.rpartition("/")[0]

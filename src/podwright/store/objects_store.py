@@ -10,9 +10,9 @@ batch finds them, and in the journal when the batch ends. Until then the horizon
 stays where it was, and no watch reads beyond it. A driver sends the replies of a batch after its
 end, so no client sees what a crash could take back.
 
-All reads are served from memory: current objects from the tables (`table`), older states and
-watches from the window of changes (`history`). The journal (`sqlite_store`) is read once, when a
-store is opened.
+Current objects are read from the tables (`table`), older states and watches from the window of
+changes (`history`). Objects of kinds that no component holds, and with a journal older changes, are
+at rest (`at_rest`): read from the journal (`sqlite_store`), or decompressed, when they are used.
 
 This module reads no clock and draws no random numbers.
 """
@@ -31,6 +31,7 @@ from podwright.objects import (
     NamespacedName,
     Selector,
 )
+from podwright.store.at_rest import CompressedTexts, ObjectsAtRest
 from podwright.store.encodings import Encodings
 from podwright.store.errors import (
     Expired,
@@ -44,7 +45,7 @@ from podwright.store.object_reader import ObjectReader
 from podwright.store.pages import NEWEST, Page, read_page, read_token, token_for
 from podwright.store.past_states import PastState, PastStates
 from podwright.store.query import NO_FIELDS, Query, query_for
-from podwright.store.stored import Journal, Stored
+from podwright.store.stored import Journal, Saved, Stored
 from podwright.store.table import KindTable
 from podwright.store.versions import at_version, with_document, with_metadata
 from podwright.store.watch import Cursor, InitialEvents
@@ -61,6 +62,9 @@ DEFAULT_WINDOW = 20_000
 
 TIMES_KEPT_NS: Final = 2 * 3_600 * 1_000_000_000
 """How long the store knows when versions were written."""
+
+AWAKE_MAX: Final = 8_192
+"""How many of the last changes do not rest: watches and components have usually read all others."""
 
 _TRIMMED_MAX: Final = 1_000
 """The most changes that one commit discards, so that none takes long."""
@@ -112,6 +116,7 @@ class ObjectStore:
         # The oldest version of the window by age; it changes with the marks.
         self._oldest_in_time = 0
         self._journal = journal
+        self._at_rest = ObjectsAtRest(CompressedTexts() if journal is None else journal)
         self._tables: dict[GroupKind, KindTable] = {}
         self._history = History(FIRST_VERSION)
         self._past_states = PastStates()
@@ -216,7 +221,7 @@ class ObjectStore:
         elif self._journal is not None:
             self._journal.append(changes, marks)
         for change in changes:
-            self._table(change.kind).put(change.key, change.new)
+            self._table(change.kind).put(change.key, change.old, change.new)
             history.append(change, self._size_of(change))
             for follower in self._followers:
                 follower.append(change)
@@ -300,7 +305,7 @@ class ObjectStore:
     def _table(self, kind: GroupKind) -> KindTable:
         table = self._tables.get(kind)
         if table is None:
-            table = self._tables[kind] = KindTable(kind)
+            table = self._tables[kind] = KindTable(kind, self._at_rest)
             if self._orders_keys:
                 table.order_keys()
         return table
@@ -325,6 +330,15 @@ class ObjectStore:
         """Return an object, None if it does not exist."""
         table = self._tables.get(group_kind(kind))
         return table.objects.get(key) if table else None
+
+    def version_of(self, kind: KindLike, key: NamespacedName) -> int | None:
+        """Return the version of an object, None if it does not exist; nothing is decoded."""
+        table = self._tables.get(group_kind(kind))
+        return table.version_of(key) if table and key in table.objects else None
+
+    def versions(self, kind: KindLike) -> Iterator[tuple[NamespacedName, int]]:
+        """Yield the keys and versions of the objects of a kind; nothing is decoded."""
+        return self._table(group_kind(kind)).versions()
 
     def kinds(self) -> list[GroupKind]:
         """Return the kinds that have objects, sorted."""
@@ -524,16 +538,29 @@ class ObjectStore:
                 self._journal.discard(oldest, discarded, self._times.trim())
             for change in discarded:
                 # No watch or list shows these versions any more.
-                if change.old is not None:
-                    self.encodings.forget(change.old.raw)
-                if change.new is None:
-                    self.encodings.forget(change.object.raw)
+                self._release(change)
         self._history.discard_before(oldest)
         self._past_states.discard_before(oldest)
+
+    def _release(self, change: Change) -> None:
+        """Release what a change alone still needs, and let its object rest if it is current."""
+        if change.is_resting:
+            return
+        new = change.new
+        if change.old is not None:
+            self.encodings.forget(change.old.raw)
+        if new is None:
+            self.encodings.forget(change.object.raw)
+        elif self._table(change.kind).rest(change, lambda: self.encodings.peek(new.raw)):
+            self.encodings.forget(new.raw)
 
     def _trim(self) -> None:
         """Discard a part of what exceeds the window, if there is enough of it."""
         history = self._history
+        if self._journal is not None:
+            for change in history.to_rest(AWAKE_MAX, _TRIMMED_MAX):
+                self._release(change)
+                change.rest(self._at_rest)
         oldest = history.oldest
         excess = 0
         if history.current - oldest > self._kept_max:
@@ -549,22 +576,35 @@ class ObjectStore:
             with suppress(UnusableStore):
                 self.compact(oldest + min(excess, _TRIMMED_MAX))
 
-    def restore(
-        self, objects: Iterable[KubernetesObject], oldest: int, marks: Iterable[Mark] = ()
-    ) -> None:
+    def restore(self, objects: Iterable[KubernetesObject], oldest: int) -> None:
         """Set the state of a version in an empty store."""
         assert not self._tables, "the store is not empty"
         for obj in objects:
-            self._table(kind_of(obj)).put(obj.key, obj)
+            self._table(kind_of(obj)).put(obj.key, None, obj)
         self._history = History(oldest)
-        self._times.restore(marks)
 
-    def replay(self, changes: Iterable[Change]) -> None:
-        """Apply changes that are already in the journal."""
-        for change in changes:
-            self._table(change.kind).put(change.key, change.new)
-            self._history.append(change, self._size_of(change))
+    def restore_saved(self, saved: Saved) -> None:
+        """Set the state of a file in an empty store."""
+        assert not self._tables, "the store is not empty"
+        for (kind, key), current in saved.objects.items():
+            table = self._table(kind)
+            if isinstance(current, KubernetesObject):
+                table.put(key, None, current)
+            else:
+                table.restore_resting(key, *current)
+        self._history = History(saved.oldest)
+        for each in saved.changes:
+            change = Change.resting(
+                each.version,
+                each.kind,
+                each.key,
+                self._at_rest,
+                previous=each.previous,
+                is_removal=each.is_removal,
+            )
+            self._history.append(change, each.size_bytes if self.keeps_encodings else 0)
         self._history.durable = self._history.current
+        self._times.restore(saved.marks)
 
     def validate(self) -> None:
         """Check the invariants of indexes, versions and the window."""

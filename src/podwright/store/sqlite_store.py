@@ -19,21 +19,23 @@ import gc
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
-
-import msgspec
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from podwright._private_files import write_private
 from podwright.objects import InvalidObject, KubernetesObject, NamespacedName, decode_json
 from podwright.schema import decode
+from podwright.store.at_rest import rests
 from podwright.store.encodings import Encodings
 from podwright.store.errors import UnusableStore
-from podwright.store.history import Change, change_of
+from podwright.store.fields import indexed_values
+from podwright.store.history import Change
 from podwright.store.kinds import GroupKind
 from podwright.store.objects_store import DEFAULT_WINDOW, FIRST_VERSION, ObjectStore
+from podwright.store.stored import Saved, SavedChange, SavedVersion
 from podwright.store.write_times import Mark
 
 Synchronous: TypeAlias = Literal["normal", "full"]
@@ -49,6 +51,13 @@ FORMAT_VERSION = 2
 CHECK_STEPS_MAX = 200_000_000
 """The limit of SQLite's own integrity check, in virtual machine steps; a gigabyte takes less. All
 rows are read and checked in any case."""
+
+FREE_PAGES_MAX = 4_096
+FREE_SHARE_MAX = 0.25
+"""From how many free pages on, and from which share of the file, free pages are given back."""
+
+_RELEASED_PAGES = 256
+"""How many pages are given back at once, so that no commit takes long."""
 
 _STEPS_AT_ONCE = 1_000_000
 _ENVIRONMENT_ERRORS = tuple(
@@ -83,6 +92,7 @@ COMMIT;
 """
 _INSERT = "INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?)"
 _SELECT = "SELECT * FROM versions ORDER BY version"
+_SELECT_ONE = "SELECT * FROM versions WHERE version = ?"
 _INSERT_TIME = "INSERT INTO times VALUES (?, ?)"
 _SELECT_TIMES = "SELECT version, time_ns FROM times ORDER BY time_ns"
 _SETTING = "INSERT OR REPLACE INTO settings VALUES (?, ?)"
@@ -140,8 +150,7 @@ def open_store(
         journal=journal,
         encodings=encodings,
     )
-    store.restore(saved.objects, saved.oldest, saved.marks)
-    store.replay(saved.changes)
+    store.restore_saved(saved)
     try:
         journal.check_versions(store.oldest_version, store.resource_version)
     except UnusableStore:
@@ -226,10 +235,11 @@ class SqliteJournal:
         UnusableStore
             The versions cannot be deleted; none of them was.
         """
-        obsolete = [_version_of(change.old) for change in changes if change.old is not None]
+        obsolete = [change.previous for change in changes if change.previous]
         added_count = len(changes) - len(obsolete)
-        obsolete += [change.version for change in changes if change.new is None]
-        added_count -= sum(change.new is None for change in changes)
+        removals = [change.version for change in changes if change.is_removal]
+        obsolete += removals
+        added_count -= len(removals)
         with self._transaction():
             self._connection.executemany(
                 "DELETE FROM versions WHERE version = ?", [(version,) for version in obsolete]
@@ -241,6 +251,41 @@ class SqliteJournal:
                 "UPDATE settings SET value = value + ? WHERE name = 'objects_at_oldest'",
                 (added_count,),
             )
+        with _translated_errors(self._path):
+            self._release_pages()
+
+    def _release_pages(self) -> None:
+        """Give some of the file's free pages back, if they are many.
+
+        Files that were created without `auto_vacuum` keep them, and use them again.
+        """
+        (free,) = self._connection.execute("PRAGMA freelist_count").fetchone()
+        if free < FREE_PAGES_MAX:
+            return
+        (count,) = self._connection.execute("PRAGMA page_count").fetchone()
+        if free > count * FREE_SHARE_MAX:
+            self._connection.execute(f"PRAGMA incremental_vacuum({_RELEASED_PAGES})").fetchall()
+
+    def read(self, version: int) -> bytes:
+        """Return the JSON that a version wrote.
+
+        Raises
+        ------
+        UnusableStore
+            The file cannot be read, or was altered.
+        """
+        with _translated_errors(self._path):
+            row = self._connection.execute(_SELECT_ONE, (version,)).fetchone()
+        if row is None or row[-1] != _checksum(*row[:-1]):
+            raise _damaged(self._path, f"version {version} is missing, or its checksum is wrong")
+        text: bytes = row[-2]
+        return text
+
+    def keep(self, version: int, kind: GroupKind, text: Callable[[], bytes]) -> None:
+        """Keep nothing: the file has all versions that are read."""
+
+    def forget(self, version: int) -> None:
+        """Release nothing: `discard` deletes the versions that are not needed."""
 
     def close(self) -> None:
         """Checkpoint the write-ahead log into the file and close it."""
@@ -259,28 +304,6 @@ class SqliteJournal:
 
 
 # -------------------------------------------------------------------------- the file
-
-
-class _Saved(msgspec.Struct, frozen=True):
-    """The content of a file.
-
-    Attributes
-    ----------
-    seed, oldest : int
-        The seed and the oldest version of the store.
-    objects : list of KubernetesObject
-        The objects at version `oldest`.
-    changes : list of Change
-        The changes since then.
-    marks : list of Mark
-        When versions were written.
-    """
-
-    seed: int
-    oldest: int
-    objects: list[KubernetesObject]
-    changes: list[Change]
-    marks: list[Mark]
 
 
 def _uri(path: Path, mode: str) -> str:
@@ -333,6 +356,8 @@ def _create(path: Path, seed: int) -> None:
         # SQLite gives the log and the shared memory beside a file the mode of the file.
         write_private(draft, b"")
         with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
+            # Before the first table, or it takes effect only when the whole file is rewritten.
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
             connection.executescript(_SCHEMA.format(seed=seed, times=_TIMES))
             connection.execute("PRAGMA journal_mode = WAL")
         os.link(draft, path)  # fails if another process created the file; a rename would not
@@ -363,7 +388,7 @@ def _check_format(connection: sqlite3.Connection, path: Path) -> None:
         raise _damaged(path, f"format {format_version} does not exist")
 
 
-def _read(path: Path) -> _Saved:
+def _read(path: Path) -> Saved:
     """Read and check the whole file without changing it or creating files beside it."""
     # Without a write-ahead log, no process has the store open or crashed with it. Then SQLite may
     # treat the file as immutable, and creates no log and no shared memory beside it.
@@ -393,7 +418,7 @@ def _gc_disabled() -> Iterator[None]:
             gc.enable()
 
 
-def _read_as(path: Path, mode: str) -> _Saved:
+def _read_as(path: Path, mode: str) -> Saved:
     with closing(sqlite3.connect(_uri(path, mode), uri=True, isolation_level=None)) as connection:
         connection.execute("PRAGMA busy_timeout = 0")
         connection.execute("BEGIN")  # one consistent state for all reads below
@@ -406,30 +431,24 @@ def _read_as(path: Path, mode: str) -> _Saved:
             if not isinstance(settings.get(name), int):
                 raise _damaged(path, f"its setting {name} is missing or not a number")
         oldest = settings["oldest_version"]
-        current: dict[tuple[GroupKind, NamespacedName], KubernetesObject] = {}
-        objects: list[KubernetesObject] = []
-        changes: list[Change] = []
+        reading = _Reading(oldest)
         for row in connection.execute(_SELECT):
             try:
-                change = _change_of_row(row, current, oldest)
-            except (ValueError, TypeError, InvalidObject) as error:
+                reading.add(row)
+            except _MissingVersionError as error:
+                raise _damaged(path, str(error)) from error
+            except (ValueError, TypeError) as error:
                 raise _damaged(path, f"version {row[0]}: {error}") from error
-            if change.version <= oldest:
-                assert change.new is not None, "checked by _change_of_row"
-                objects.append(change.new)
-            elif change.version != oldest + len(changes) + 1:
-                raise _damaged(path, f"version {oldest + len(changes) + 1} is missing")
-            else:
-                changes.append(change)
-            if change.new is None:
-                del current[change.kind, change.key]
-            else:
-                current[change.kind, change.key] = change.new
+        try:
+            objects = reading.objects()
+        except (ValueError, TypeError, InvalidObject) as error:
+            raise _damaged(path, str(error)) from error
         marks = _marks(connection, path)
     expected = settings["objects_at_oldest"]
-    if len(objects) != expected:
-        raise _damaged(path, f"{len(objects)} of {expected} objects of version {oldest} are there")
-    return _Saved(settings["seed"], oldest, objects, changes, marks)
+    if reading.oldest_count != expected:
+        found = reading.oldest_count
+        raise _damaged(path, f"{found} of {expected} objects of version {oldest} are there")
+    return Saved(settings["seed"], oldest, objects, reading.changes, marks)
 
 
 def _marks(connection: sqlite3.Connection, path: Path) -> list[Mark]:
@@ -479,35 +498,116 @@ def _versions(connection: sqlite3.Connection) -> tuple[int, int]:
 
 def _row_of(change: Change, encodings: Encodings) -> _Row:
     document = None if change.new is None else encodings.of(change.new.raw)
-    previous = 0 if change.old is None else _version_of(change.old)
+    previous = change.previous
     group, kind = change.kind
     checksum = _checksum(change.version, previous, group, kind, change.key, document)
     return change.version, previous, group, kind, change.key, document, checksum
 
 
-def _change_of_row(
-    row: tuple[Any, ...],
-    current: dict[tuple[GroupKind, NamespacedName], KubernetesObject],
-    oldest: int,
-) -> Change:
-    version, previous, group, kind_name, key, document, checksum = row
-    if checksum != _checksum(version, previous, group, kind_name, key, document):
-        raise ValueError("its checksum is wrong")
-    kind = (group, kind_name)
-    old = current.get((kind, key))
-    if version > oldest:
-        if previous != (0 if old is None else _version_of(old)):
-            raise ValueError(f"it replaces version {previous} of {kind_name} {key}, which is gone")
-    elif old is not None or document is None:
-        raise ValueError(f"{kind_name} {key} has more than one version before {oldest}")
-    if old is None and document is None:
-        raise ValueError(f"it removes {kind_name} {key}, which is not there")
-    new = None if document is None else decode(decode_json(document))
-    return change_of(version, kind, key, old, new)
+class _MissingVersionError(ValueError):
+    """A row between two others is not there."""
 
 
-def _version_of(obj: KubernetesObject) -> int:
-    return int(obj.metadata.resource_version)
+class _Current(NamedTuple):
+    """The last version of an object so far.
+
+    Attributes
+    ----------
+    version, size_bytes : int
+    text : bytes
+        The JSON of an object that is decoded; b"" of one at rest.
+    values : tuple of str
+        Of the indexed fields, of an object at rest.
+    """
+
+    version: int
+    size_bytes: int
+    text: bytes
+    values: tuple[str, ...]
+
+
+class _Reading:
+    """Reads the rows of a file in order, and checks that they follow from each other.
+
+    Only current objects are decoded, of the kinds that do not rest.
+
+    Parameters
+    ----------
+    oldest : int
+        The oldest version of the window.
+
+    Attributes
+    ----------
+    oldest_count : int
+        The number of objects at the oldest version.
+    changes : list of SavedChange
+        The changes of the window.
+    """
+
+    def __init__(self, oldest: int) -> None:
+        self._oldest = oldest
+        self.oldest_count = 0
+        self.changes: list[SavedChange] = []
+        self._current: dict[tuple[GroupKind, NamespacedName], _Current] = {}
+        self._rests = cache(rests)
+
+    def add(self, row: tuple[Any, ...]) -> None:
+        """Take the next row.
+
+        Raises
+        ------
+        ValueError, TypeError
+            The row is damaged, or does not follow from those before.
+        """
+        version, previous, group, kind_name, key, text, checksum = row
+        if checksum != _checksum(version, previous, group, kind_name, key, text):
+            raise ValueError("its checksum is wrong")
+        kind = (group, kind_name)
+        name = kind, key
+        old = self._current.get(name)
+        if version > self._oldest:
+            if previous != (0 if old is None else old.version):
+                raise ValueError(
+                    f"it replaces version {previous} of {kind_name} {key}, which is gone"
+                )
+        elif old is not None or text is None:
+            raise ValueError(f"{kind_name} {key} has more than one version before {self._oldest}")
+        if old is None and text is None:
+            raise ValueError(f"it removes {kind_name} {key}, which is not there")
+        if version <= self._oldest:
+            self.oldest_count += 1
+        else:
+            expected = self._oldest + len(self.changes) + 1
+            if version != expected:
+                raise _MissingVersionError(f"version {expected} is missing")
+            size_bytes = old.size_bytes if text is None and old is not None else len(text)
+            self.changes.append(SavedChange(version, kind, key, previous, text is None, size_bytes))
+        if text is None:
+            del self._current[name]
+        elif self._rests(kind):
+            self._current[name] = _Current(version, len(text), b"", indexed_values(kind, text))
+        else:
+            self._current[name] = _Current(version, len(text), text, ())
+
+    def objects(self) -> dict[tuple[GroupKind, NamespacedName], KubernetesObject | SavedVersion]:
+        """Return the objects after the last row; those read so far are released.
+
+        Raises
+        ------
+        ValueError, TypeError, InvalidObject
+            An object cannot be decoded; the text names its version.
+        """
+        found: dict[tuple[GroupKind, NamespacedName], KubernetesObject | SavedVersion] = {}
+        for name, current in self._current.items():
+            if not current.text:
+                found[name] = SavedVersion(current.version, current.values)
+                continue
+            try:
+                found[name] = decode(decode_json(current.text))
+            except (ValueError, TypeError, InvalidObject) as error:
+                raise ValueError(f"version {current.version}: {error}") from error
+        self._current.clear()
+        return found
 
 
 def _checksum(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
-from podwright.objects import KubernetesObject
+from podwright.objects import KubernetesObject, NamespacedName
+from podwright.store.at_rest import Texts
 from podwright.store.history import Change
+from podwright.store.kinds import GroupKind
 from podwright.store.write_times import Mark
 
 Outcome: TypeAlias = Literal["created", "updated", "unchanged", "deleted"]
@@ -32,8 +34,48 @@ class Stored(msgspec.Struct, frozen=True, gc=False):
     outcome: Outcome
 
 
-class Journal(Protocol):
-    """A durable log of changes."""
+class SavedVersion(NamedTuple):
+    """The version of an object at rest, and the values of its indexed fields."""
+
+    version: int
+    values: tuple[str, ...]
+
+
+class SavedChange(NamedTuple):
+    """A change of the window in a file; its objects are at rest."""
+
+    version: int
+    kind: GroupKind
+    key: NamespacedName
+    previous: int
+    is_removal: bool
+    size_bytes: int
+
+
+class Saved(msgspec.Struct, frozen=True):
+    """The content of a file.
+
+    Attributes
+    ----------
+    seed, oldest : int
+        The seed and the oldest version of the store.
+    objects : dict
+        The current objects; of kinds that rest, the version.
+    changes : list of SavedChange
+        The changes since the oldest version.
+    marks : list of Mark
+        When versions were written.
+    """
+
+    seed: int
+    oldest: int
+    objects: dict[tuple[GroupKind, NamespacedName], KubernetesObject | SavedVersion]
+    changes: list[SavedChange]
+    marks: list[Mark]
+
+
+class Journal(Texts, Protocol):
+    """A durable log of changes, from which objects at rest are read."""
 
     def append(self, changes: Sequence[Change], marks: Sequence[Mark] = ()) -> None:
         """Write changes and times, all or none; they are durable when this returns."""

@@ -10,11 +10,13 @@ lists, as in most simulations, writes update no index.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from typing import Final
 
 from podwright.objects import KubernetesObject, NamespacedName, Requirement
+from podwright.store.at_rest import ObjectsAtRest, RestingObjects, rests
 from podwright.store.fields import Getter, fields_of, indexed_fields
+from podwright.store.history import Change
 from podwright.store.indexes import Index, Keys, Names, Values
 from podwright.store.kinds import GroupKind
 from podwright.store.query import Query
@@ -41,11 +43,16 @@ class KindTable:
     Parameters
     ----------
     kind : GroupKind
-        The kind; it determines the indexed fields.
+        The kind; it determines the indexed fields, and whether objects may rest.
+    at_rest : ObjectsAtRest
     """
 
-    def __init__(self, kind: GroupKind) -> None:
-        self.objects: dict[NamespacedName, KubernetesObject] = {}
+    def __init__(self, kind: GroupKind, at_rest: ObjectsAtRest) -> None:
+        self._at_rest = at_rest
+        self._resting = RestingObjects(at_rest) if rests(kind) else None
+        self.objects: dict[NamespacedName, KubernetesObject] = (
+            {} if self._resting is None else self._resting
+        )
         self.examined_count = 0
         self._fields = indexed_fields(kind)
         self._values = _VALUES | {name: _value_of(fields_of(kind)[name]) for name in self._fields}
@@ -54,10 +61,17 @@ class KindTable:
         self._followers: list[
             Callable[[NamespacedName, KubernetesObject | None, KubernetesObject | None], None]
         ] = []
+        if self._resting is not None:
+            # Later, all objects would have to be decoded.
+            for name in self._fields:
+                self._index(name)
 
-    def put(self, key: NamespacedName, new: KubernetesObject | None) -> None:
+    def put(
+        self, key: NamespacedName, old: KubernetesObject | None, new: KubernetesObject | None
+    ) -> None:
         """Set an object, or remove it with None."""
-        old = self.objects.get(key)
+        if self._resting is not None and self._resting.is_resting(key):
+            self._at_rest.forget(self._resting.version_of(key))
         if new is None:
             assert old is not None, f"{key} does not exist"
             del self.objects[key]
@@ -65,6 +79,48 @@ class KindTable:
             self.objects[key] = new
         for follow in self._followers:
             follow(key, old, new)
+        if self._names is not None:
+            if new is None:
+                self._names.remove(key)
+            elif old is None:
+                self._names.add(key)
+
+    def rest(self, change: Change, text: Callable[[], bytes]) -> bool:
+        """Let an object rest if a change has its current state; return whether it does.
+
+        Parameters
+        ----------
+        change : Change
+            Its version is durable.
+        text : callable
+            Returns the object as JSON.
+        """
+        resting, new = self._resting, change.new
+        if resting is None or new is None or not resting.holds(change.key, new):
+            return False
+        self._at_rest.texts.keep(change.version, change.kind, text)
+        resting.rest(change.key, change.version)
+        return True
+
+    def restore_resting(
+        self, key: NamespacedName, version: int, values: Sequence[Hashable]
+    ) -> None:
+        """Add an object that rests already, with the values of its indexed fields."""
+        assert self._resting is not None, "objects of the kind do not rest"
+        self._resting.rest(key, version)
+        for name, value in zip(self._fields, values, strict=True):
+            self._index(name).add(value, key)
+
+    def versions(self) -> Iterator[tuple[NamespacedName, int]]:
+        """Yield the keys and versions of all objects, which need not be decoded."""
+        for key in self.objects:
+            yield key, self.version_of(key)
+
+    def version_of(self, key: NamespacedName) -> int:
+        """Return the version of an object, which need not be decoded."""
+        if self._resting is not None:
+            return self._resting.version_of(key)
+        return int(self.objects[key].metadata.resource_version)
 
     def _index(self, name: str) -> Index:
         index = self._indexes.get(name)
@@ -80,7 +136,6 @@ class KindTable:
     def _by_namespace(self) -> Names:
         if self._names is None:
             self._names = Names(self.objects)
-            self._followers.append(self._names.move)
         return self._names
 
     # ------------------------------------------------------------------------ queries

@@ -96,6 +96,20 @@ class Cursor:
             if self._initial.is_done:
                 self._initial = None
             return events
+        changes = self.poll_changes(limit)
+        if self._query.is_empty:
+            return [change.event for change in changes]
+        seen = (event_for(change, self._query) for change in changes)
+        return [event for event in seen if event is not None]
+
+    def poll_changes(self, limit: int | None = None) -> Sequence[Change]:
+        """Return the changes since the last call, whether they match or not.
+
+        Raises
+        ------
+        Expired
+            As for `poll`.
+        """
         horizon = self.horizon
         changes = self._history.after(self._version, self._kind, horizon, limit)
         if limit is not None and len(changes) == limit and changes:
@@ -103,10 +117,7 @@ class Cursor:
         else:
             # Skips changes of other kinds, so that a watch without events does not expire.
             self._version = max(self._version, horizon)
-        if self._query.is_empty:
-            return [change.event for change in changes]
-        seen = (event_for(change, self._query) for change in changes)
-        return [event for event in seen if event is not None]
+        return changes
 
     @property
     def has_initial_events(self) -> bool:

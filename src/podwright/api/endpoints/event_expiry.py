@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from podwright.objects import KubernetesObject
+from podwright.objects import NamespacedName
 from podwright.store import MARK_PERIOD_NS, Cursor, Expired, GroupKind, ObjectStore, change_of
 
 EVENT: Final[GroupKind] = ("", "Event")
@@ -41,23 +41,23 @@ class EventExpiry:
         self._store = store
         self._ttl_ns = ttl_ns
         self._not_before_ns = 0
-        # Objects, because a copy of the keys of 250,000 Events takes 40 MiB.
-        self._written: deque[KubernetesObject] = deque()
+        # The keys are those of the store, so they take no memory of their own.
+        self._written: deque[tuple[int, NamespacedName]] = deque()
         self._cursor = self._from_now()
 
     def _from_now(self) -> Cursor:
         """Read the current Events, and return a cursor over the later changes."""
         # In the order of their versions, which is that of their times. An Event that was written
         # again has a later entry too.
-        events = self._store.list(EVENT).objects
-        self._written = deque(sorted(events, key=_version_of))
+        versions = self._store.versions(EVENT)
+        self._written = deque(sorted((version, key) for key, version in versions))
         return self._store.watch(EVENT, since=self._store.resource_version, reads_batch=True)
 
     @property
     def next_due_ns(self) -> int | None:
         """When the next Event may expire; None if there is none."""
         self._catch_up()
-        return self._due_ns(_version_of(self._written[0])) if self._written else None
+        return self._due_ns(self._written[0][0]) if self._written else None
 
     def expire(self, now_ns: int) -> int:
         """Delete the Events that have expired, and return how many; at most some hundreds."""
@@ -69,13 +69,12 @@ class EventExpiry:
         written = self._written
         count = 0
         while written and count < _EXPIRED_MAX:
-            if self._due_ns(_version_of(written[0])) > now_ns:
+            if self._due_ns(written[0][0]) > now_ns:
                 break
-            expired = written.popleft()
-            key = expired.key
-            current = store.get(EVENT, key)
-            if current is None or _version_of(current) != _version_of(expired):
+            version, key = written.popleft()
+            if store.version_of(EVENT, key) != version:
                 continue
+            current = store.get(EVENT, key)
             next_version = store.resource_version + 1
             store.commit(change_of(next_version, EVENT, key, current, None))
             count += 1
@@ -83,7 +82,7 @@ class EventExpiry:
         # its period.
         self._not_before_ns = now_ns + self._ttl_ns - MARK_PERIOD_NS
         if written:
-            self._not_before_ns = min(self._not_before_ns, self._due_ns(_version_of(written[0])))
+            self._not_before_ns = min(self._not_before_ns, self._due_ns(written[0][0]))
         return count
 
     def _due_ns(self, version: int) -> int:
@@ -93,14 +92,10 @@ class EventExpiry:
 
     def _catch_up(self) -> None:
         try:
-            events = self._cursor.poll()
+            changes = self._cursor.poll_changes()
         except Expired:  # more was written between two requests than the history keeps
             self._cursor = self._from_now()
             return
         self._written.extend(
-            event.object for event in events if event.object is not None and event.type != "DELETED"
+            (change.version, change.key) for change in changes if not change.is_removal
         )
-
-
-def _version_of(event: KubernetesObject) -> int:
-    return int(event.metadata.resource_version)

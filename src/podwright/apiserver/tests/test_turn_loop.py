@@ -24,6 +24,16 @@ class FullDisk:
     def discard(self, *_: object) -> None:
         """Keep nothing."""
 
+    def read(self, version):
+        """Read nothing: no object rests so soon."""
+        raise AssertionError(version)
+
+    def keep(self, version, kind, text):
+        """Keep nothing."""
+
+    def forget(self, version):
+        """Release nothing."""
+
     def close(self) -> None:
         """Close nothing."""
 
