@@ -46,7 +46,7 @@ _ADDRESSES: Final = ("hostIP", "podIP")
 _SAME: Final = (UNCHANGED, UNCHANGED, UNCHANGED, UNCHANGED, UNCHANGED, UNCHANGED)
 _BOUND: Final[PodShape] = (VERSION_ONLY, BOTH, *_SAME)
 _BOUND_BUT_IN_DOCUMENT: Final[PodShape] = (VERSION_ONLY, SPEC_ONLY, *_SAME)
-_KEPT_PARTS: Final = 16_384
+_KEPT_PARTS: Final = 4_096
 _FORGOTTEN_MAX: Final = 2_048
 """How many parts are forgotten at once: all of them together hold a server for 20 ms."""
 OWNERS: Final = "managedFields"
