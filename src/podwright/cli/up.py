@@ -17,6 +17,7 @@ from podwright.cli.options import (
     examples,
     given_on,
     reject_idle,
+    size_in_bytes,
 )
 from podwright.cli.up_input_options import InputOptions
 from podwright.cli.up_kss_options import KssOptions
@@ -70,6 +71,27 @@ def up(  # noqa: PLR0913 - the options of the command
             "--record",
             metavar="FILE",
             help="Write all changes to this new file, as a record for podwright shadow.",
+            show_default=False,
+        ),
+    ] = None,
+    record_rotate: Annotated[
+        int | None,
+        typer.Option(
+            "--record-rotate",
+            metavar="SIZE",
+            parser=size_in_bytes,
+            help="Continue the record in another file, FILE-2 and so on, when one is as large, "
+            "such as 100Mi. Each is a record by itself.",
+            show_default=False,
+        ),
+    ] = None,
+    record_keep: Annotated[
+        int | None,
+        typer.Option(
+            "--record-keep",
+            metavar="NUMBER",
+            min=1,
+            help="With --record-rotate: the most files to keep; the oldest is deleted.",
             show_default=False,
         ),
     ] = None,
@@ -233,6 +255,7 @@ def up(  # noqa: PLR0913 - the options of the command
             reject_idle("--config", f"more than once {reason}", "podwright schedules no pods")
     _check_reload(plugin or (), has_reload=reload, has_scheduler=runs_scheduler)
     _check_shadow(shadow, record, has_scheduler=runs_scheduler)
+    _check_rotation(record, record_rotate, record_keep)
     serving.check(given, is_bare=bare)
     filling = inputs.filling(is_shadow=shadow is not None)
     page = ui.page_options(given, is_bare=bare)
@@ -261,6 +284,8 @@ def up(  # noqa: PLR0913 - the options of the command
         kubeconfig=kubeconfig or Path("podwright.kubeconfig"),
         db=db,
         record=record,
+        record_bytes=record_rotate or 0,
+        record_files=record_keep or 0,
         runs=runs,
         shadow=shadow,
         annotates_results=annotate_results,
@@ -328,6 +353,14 @@ def _check_reload(plugins: Sequence[Path], *, has_reload: bool, has_scheduler: b
         reject_idle("--reload", "without --plugin", "there is no file that may change")
     if has_reload and not has_scheduler:
         reject_idle("--reload", "without a scheduler", "no plugin is called")
+
+
+def _check_rotation(record: Path | None, rotate: int | None, keep: int | None) -> None:
+    """Reject the rotation of a record that is not written."""
+    if rotate is not None and record is None:
+        reject_idle("--record-rotate", "without --record", "nothing is recorded")
+    if keep is not None and rotate is None:
+        reject_idle("--record-keep", "without --record-rotate", "there is one file")
 
 
 def _check_shadow(shadow: Path | None, record: Path | None, *, has_scheduler: bool) -> None:

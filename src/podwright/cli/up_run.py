@@ -102,6 +102,8 @@ class UpOptions:
     kubeconfig: Path
     db: Path | None
     record: Path | None
+    record_bytes: int
+    record_files: int
     runs: Path | None
     shadow: Path | None
     annotates_results: bool
@@ -154,7 +156,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
         store = stack.enter_context(closing(_store(options, setup)))
         shadow = None if options.shadow is None else shadow_feed(inputs, setup)
         path = options.record if options.shadow is None else record_in(options.shadow)
-        record = None if path is None else stack.enter_context(closing(ChangeRecord(path)))
+        record = None if path is None else stack.enter_context(closing(_record(path, options)))
         credentials = {"authorization": f"Bearer {token}"}
         results = ResultAnnotations(credentials) if options.annotates_results else None
         followers = [one for one in (record, shadow, results) if one is not None]
@@ -269,6 +271,10 @@ def _add_breakpoints(cluster: Cluster, conditions: Iterable[BreakCondition]) -> 
             raise InputError(
                 [FieldError(source="options", path="--break", message=str(error))]
             ) from error
+
+
+def _record(path: Path, options: UpOptions) -> ChangeRecord:
+    return ChangeRecord(path, largest_bytes=options.record_bytes, kept_files=options.record_files)
 
 
 def _store(options: UpOptions, setup: Setup) -> ObjectStore:

@@ -264,7 +264,8 @@ class SqliteJournal:
             return
         (count,) = self._connection.execute("PRAGMA page_count").fetchone()
         if free > count * FREE_SHARE_MAX:
-            self._connection.execute(f"PRAGMA incremental_vacuum({_RELEASED_PAGES})").fetchall()
+            # `execute` would take a single step, which gives back one page.
+            self._connection.executescript(f"PRAGMA incremental_vacuum({_RELEASED_PAGES})")
 
     def read(self, version: int) -> bytes:
         """Return the JSON that a version wrote.

@@ -102,3 +102,40 @@ def test_a_full_disk_ends_the_record_and_nothing_else(tmp_path, caplog):
 def test_only_its_owner_reads_a_record(tmp_path):
     ChangeRecord(tmp_path / "record.jsonl").close()
     assert (tmp_path / "record.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_large_record_continues_in_files_that_are_records_by_themselves(tmp_path):
+    store = ObjectStore()
+    for number in range(500):
+        store.put(an_object("Node", f"n{number}"))
+    path = tmp_path / "record.jsonl"
+    record = ChangeRecord(path, largest_bytes=200_000, kept_files=2)
+    record.begin(store, SECOND_NS)
+    for turn in range(2_000):
+        store.put(an_object("Pod", f"p{turn % 300}", spec={"containers": [], "n": turn}))
+        if turn % 7 == 0:
+            store.drop(("", "Pod"), f"default/p{turn % 300}")
+        record.append(SECOND_NS * turn)
+    for _ in range(9):  # nothing changes, and the objects of the last file are written to its end
+        record.append(SECOND_NS * 2_000)
+    record.close()
+    files = sorted(tmp_path.iterdir(), key=lambda file: file.stat().st_mtime_ns)
+    assert len(files) == 2
+    assert record.path == files[-1] != path
+    state = {}
+    for line in load_record(record.path).lines:
+        key = (line.object.kind, line.object.key)
+        if line.event == "Delete":
+            del state[key]
+        else:
+            assert (line.event == "Add") == (key not in state), f"{line.event} {key}"
+            state[key] = line.object.raw
+    expected = {
+        (obj.kind, obj.key): {
+            **obj.raw,
+            "metadata": {k: v for k, v in obj.raw["metadata"].items() if k != "managedFields"},
+        }
+        for kind in store.kinds()
+        for obj in store.list(kind).objects
+    }
+    assert state == expected
