@@ -10,7 +10,7 @@ from podwright.apiserver.cluster import Cluster
 from podwright.assembly import source_of
 from podwright.framework import Plugin
 from podwright.machine import SchedulerOptions
-from podwright.store import kind_of
+from podwright.store import EVENT, kind_of
 
 
 def with_plugins(options: SchedulerOptions, plugins: Collection[type[Plugin]]) -> SchedulerOptions:
@@ -22,6 +22,8 @@ def with_plugins(options: SchedulerOptions, plugins: Collection[type[Plugin]]) -
 class InitialState:
     """The objects of a cluster at a time, and the configurations of its schedulers.
 
+    Events are not a part of it: a reset removes them.
+
     Parameters
     ----------
     cluster : Cluster
@@ -31,7 +33,7 @@ class InitialState:
         store = cluster.store
         self._schedulers = [(each.options, each.call_extender) for each in cluster.schedulers]
         # Their keys are not kept: with those of 50,000 pods and their Events it took 60 MiB.
-        self._objects = [store.list(kind).objects for kind in store.kinds()]
+        self._objects = [store.list(kind).objects for kind in store.kinds() if kind != EVENT]
 
     def __len__(self) -> int:
         return sum(map(len, self._objects))

@@ -6,6 +6,8 @@ Pods come from templates: pods that share their spec and labels share their `Pod
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -23,7 +25,10 @@ from podwright.objects import (
     non_zero_requests,
 )
 
-_MOST_REMEMBERED = 65_536
+_MOST_REMEMBERED = 16_384
+_REMEMBERED_SHARE = 63 / 64
+"""What is left when the oldest are dropped: one at a time would search past all dropped ones."""
+
 _MOST_RELABELED = 4_096
 
 
@@ -59,10 +64,10 @@ class PodKeysCache:
                     return keys
                 # Pods of a Job or StatefulSet differ only in a label.
                 return self.with_labels_of(pod, keys)
-        if len(self._known) >= _MOST_REMEMBERED:
-            self.forget()
+        _drop_oldest(self._known)
         keys = self._of_like(pod)
-        self._known[id(pod.spec)] = (pod, keys)
+        # Without its document, which is most of a pod that may be gone.
+        self._known[id(pod.spec)] = (msgspec.structs.replace(pod, raw={}), keys)
         return keys
 
     def with_labels_of(self, pod: Pod, keys: PodKeys) -> PodKeys:
@@ -119,7 +124,8 @@ class PodKeysCache:
             ):
                 return keys
         keys = self._make(pod)
-        self._last[like_key] = (pod, keys)
+        _drop_oldest(self._last)
+        self._last[like_key] = (msgspec.structs.replace(pod, raw={}), keys)
         return keys
 
     def _make(self, pod: Pod) -> PodKeys:
@@ -140,3 +146,11 @@ class PodKeysCache:
             class_id=self._selectors.class_of(pod.metadata.namespace, pod.metadata.labels),
             term_ids=self._selectors.terms_of(pod),
         )
+
+
+def _drop_oldest(remembered: dict[Any, tuple[Pod, PodKeys]]) -> None:
+    """Drop the oldest entries, if there are too many."""
+    if len(remembered) >= _MOST_REMEMBERED:
+        excess = len(remembered) - int(_MOST_REMEMBERED * _REMEMBERED_SHARE)
+        for key in list(islice(remembered, excess)):
+            del remembered[key]

@@ -31,6 +31,7 @@ from podwright.controllers.interface import (
     SyncNext,
     WriteRejected,
 )
+from podwright.controllers.kinds import EVENT
 from podwright.controllers.lister import Lister
 from podwright.controllers.subscriptions import Subscriptions
 from podwright.machine import ObjectDeleted, ObjectPut
@@ -223,6 +224,10 @@ class ControllerLoop:
         """
         lister, deliver = self.lister, self._deliver
         for change in changes:
+            if change.kind == EVENT and change.is_resting and not change.previous:
+                # There when the loop begins. No controller waits for Events, only for their names.
+                lister.add_event(change.key)
+                continue
             kind, old, new = change.kind, change.old, change.new
             if new is None:
                 assert old is not None, "neither an old nor a new object"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from podwright.store import NAMESPACE, POD, GroupKind
+from podwright.store import EVENT, NAMESPACE, POD, GroupKind
 
 __all__ = [
     "CLUSTER_ROLE",
@@ -19,6 +19,7 @@ __all__ = [
     "DEVICE_TAINT_RULE",
     "ENDPOINTS",
     "ENDPOINT_SLICE",
+    "EVENT",
     "HPA",
     "JOB",
     "NAMESPACE",

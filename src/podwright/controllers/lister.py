@@ -9,12 +9,13 @@ the order sorts by a field of the objects.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from types import MappingProxyType
 from typing import TypeAlias, TypeVar, cast
 
-from podwright.controllers.kinds import POD, GroupKind
-from podwright.objects import KubernetesObject, NamespacedName, Pod
+from podwright.controllers.kinds import EVENT, POD, GroupKind
+from podwright.objects import KubernetesObject, NamespacedName, ObjectMeta, Pod, Unknown
 from podwright.store import kind_of
 
 Objects: TypeAlias = dict[NamespacedName, KubernetesObject]
@@ -24,11 +25,47 @@ IndexValue = TypeVar("IndexValue")
 _NONE: Mapping[NamespacedName, KubernetesObject] = MappingProxyType({})
 
 
+class _NamedEvents(Mapping[NamespacedName, KubernetesObject]):
+    """The Events of a cluster, of which only the names are kept.
+
+    There can be more Events than all other objects, and controllers only delete and count them.
+
+    Parameters
+    ----------
+    names : dict of str to dict
+        The keys by namespace.
+    """
+
+    def __init__(self, names: dict[str, Keys]) -> None:
+        self.names = names
+
+    def __getitem__(self, key: NamespacedName) -> KubernetesObject:
+        namespace, _, name = key.rpartition("/")
+        if key not in self.names.get(namespace, ()):
+            raise KeyError(key)
+        metadata = ObjectMeta(name=name, namespace=namespace)
+        return Unknown(api_version="v1", kind="Event", metadata=metadata)
+
+    def __iter__(self) -> Iterator[NamespacedName]:
+        return chain.from_iterable(self.names.values())
+
+    def __len__(self) -> int:
+        return sum(map(len, self.names.values()))
+
+    def add(self, key: NamespacedName) -> None:
+        """Add a key."""
+        _add_key(self.names, key.rpartition("/")[0], key)
+
+    def remove(self, key: NamespacedName) -> None:
+        """Remove a key."""
+        _remove_key(self.names, key.rpartition("/")[0], key)
+
+
 class Lister:
     """All objects of a cluster, indexed by kind, namespace, controlling owner and node.
 
-    The indexes hold keys only, so that a new version of an object, which seldom moves between
-    index entries, updates one dictionary.
+    Events have nothing but a name here. The indexes hold keys only, so that a new version of an
+    object, which seldom moves between index entries, updates one dictionary.
 
     Parameters
     ----------
@@ -40,6 +77,7 @@ class Lister:
     def __init__(self, *, has_namespaces: bool = False) -> None:
         self._has_namespaces = has_namespaces
         self._objects: dict[GroupKind, Objects] = {}
+        self._events = _NamedEvents({})
         self._in_namespace: dict[GroupKind, dict[str, Keys]] = {}
         # Built for a kind on its first lookup: most kinds have no owners that adopt.
         self._orphans: dict[GroupKind, dict[str, Keys]] = {}
@@ -48,12 +86,11 @@ class Lister:
 
     def get(self, kind: GroupKind, key: NamespacedName) -> KubernetesObject | None:
         """Return one object, None if there is none."""
-        objects = self._objects.get(kind)
-        return None if objects is None else objects.get(key)
+        return self.all(kind).get(key)
 
     def all(self, kind: GroupKind) -> Mapping[NamespacedName, KubernetesObject]:
         """Return all objects of a kind."""
-        return self._objects.get(kind, _NONE)
+        return self._events if kind == EVENT else self._objects.get(kind, _NONE)
 
     def in_namespace(
         self, kind: GroupKind, namespace: str
@@ -67,7 +104,7 @@ class Lister:
 
     def _names_in(self, kind: GroupKind) -> dict[str, dict[NamespacedName, None]]:
         """Return the names of the objects of a kind, by namespace."""
-        names = self._in_namespace.get(kind)
+        names = self._events.names if kind == EVENT else self._in_namespace.get(kind)
         if names is None:
             names = self._in_namespace[kind] = {}
             for key, obj in self.all(kind).items():
@@ -97,18 +134,17 @@ class Lister:
     ) -> Mapping[NamespacedName, KubernetesObject]:
         if not keys:
             return _NONE
-        objects = self._objects[kind]
+        objects = self.all(kind)
         return {key: objects[key] for key in keys}
 
     def kinds(self) -> list[GroupKind]:
         """Return the kinds that have or had objects, sorted."""
-        return sorted(self._objects)
+        return sorted([*self._objects, *([EVENT] if self._events else [])])
 
     def put(self, obj: KubernetesObject) -> KubernetesObject | None:
         """Add or replace an object and return its previous version."""
         kind, key = kind_of(obj), obj.key
-        objects = self._objects.get(kind)
-        old = None if objects is None else objects.get(key)
+        old = self.get(kind, key)
         if old is None:
             self.add(kind, key, obj)
         else:
@@ -125,8 +161,15 @@ class Lister:
 
     # ------------------------------------------ updates by callers that know the old version
 
+    def add_event(self, key: NamespacedName) -> None:
+        """Add an Event that does not exist yet."""
+        self._events.add(key)
+
     def add(self, kind: GroupKind, key: NamespacedName, obj: KubernetesObject) -> None:
         """Add an object that does not exist yet."""
+        if kind == EVENT:
+            self.add_event(key)
+            return
         objects = self._objects.get(kind)
         if objects is None:
             objects = self._objects[kind] = {}
@@ -148,6 +191,8 @@ class Lister:
         self, kind: GroupKind, key: NamespacedName, old: KubernetesObject, new: KubernetesObject
     ) -> None:
         """Replace an object by a new version."""
+        if kind == EVENT:
+            return
         self._objects[kind][key] = new
         if old.metadata.owner_references is not new.metadata.owner_references:
             was, now = old.metadata.controller, new.metadata.controller
@@ -168,6 +213,9 @@ class Lister:
 
     def remove(self, kind: GroupKind, key: NamespacedName, old: KubernetesObject) -> None:
         """Remove an object that exists."""
+        if kind == EVENT:
+            self._events.remove(key)
+            return
         del self._objects[kind][key]
         names = self._in_namespace.get(kind)
         if names is not None:

@@ -26,7 +26,7 @@ from podwright.simulation.input_review import InputReview
 from podwright.simulation.observers import Observer
 from podwright.simulation.operations import InputOperation, Operation
 from podwright.stages import Lifecycle, Stage, StageDue
-from podwright.store import Change, ObjectStore, change_of, kind_of
+from podwright.store import Change, ObjectStore
 
 DueEvent: TypeAlias = (
     Operation | InputOperation | StageDue | SyncDue | TimerFired | ExtenderReplied | PodActivated
@@ -140,15 +140,5 @@ def build_components(
 def _changes_of(store: ObjectStore) -> list[Change]:
     """Return the list of the changes of a store: first its objects."""
     changes = store.follow()
-    changes += creations(store)
+    changes += store.creations()
     return changes
-
-
-def creations(store: ObjectStore) -> list[Change]:
-    """Return the objects of a store as changes that create them, in the order of versions."""
-    objects = [obj for kind in store.kinds() for obj in store.list(kind).objects]
-    objects.sort(key=lambda obj: int(obj.metadata.resource_version))
-    return [
-        change_of(int(obj.metadata.resource_version), kind_of(obj), obj.key, None, obj)
-        for obj in objects
-    ]

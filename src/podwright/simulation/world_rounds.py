@@ -31,7 +31,7 @@ from podwright.machine import (
 from podwright.simulation.change_dispatch import ChangeDispatcher, WorldAction
 from podwright.simulation.clock import Turn
 from podwright.simulation.observers import ChangeObserver, Observer
-from podwright.simulation.world_components import WorldComponents, creations
+from podwright.simulation.world_components import WorldComponents
 from podwright.simulation.world_requests import WorldRequests
 from podwright.simulation.world_scheduler import WorldScheduler
 from podwright.stages import ScheduleStage
@@ -147,7 +147,7 @@ class WorldRounds:
 
     def load_scheduler(self) -> None:
         """Deliver all objects to a scheduler that is new in the world."""
-        changes = creations(self._store)
+        changes = self._store.creations()
         self._actions.extend(self._dispatcher.load_scheduler(changes, self._heap.now_ns))
         self.process()
 

@@ -14,6 +14,8 @@ KindLike: TypeAlias = GroupKind | type[KubernetesObject]
 
 NAMESPACE: GroupKind = ("", "Namespace")
 POD: GroupKind = ("", "Pod")
+EVENT: GroupKind = ("", "Event")
+"""The stored kind of the Events of both groups."""
 
 _OF_CLASS: dict[type[KubernetesObject], GroupKind] = {}
 

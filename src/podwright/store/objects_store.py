@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from operator import attrgetter
 from typing import Final, TypeAlias, TypeVar, overload
 from weakref import WeakSet
 
@@ -522,6 +523,25 @@ class ObjectStore:
         for kind in kinds:
             self._followers_of.setdefault(kind, []).append(changes)
         return changes
+
+    def creations(self) -> Changes:
+        """Return the current objects as changes that create them, in the order of versions.
+
+        Objects at rest stay at rest.
+        """
+        found: Changes = []
+        for kind, table in self._tables.items():
+            for key, version, obj in table.states():
+                if obj is None:
+                    found.append(
+                        Change.resting(
+                            version, kind, key, self._at_rest, previous=0, is_removal=False
+                        )
+                    )
+                else:
+                    found.append(change_of(version, kind, key, None, obj))
+        found.sort(key=attrgetter("version"))
+        return found
 
     # ------------------------------------------------------------------ housekeeping
 

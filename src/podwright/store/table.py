@@ -116,6 +116,12 @@ class KindTable:
         for key in self.objects:
             yield key, self.version_of(key)
 
+    def states(self) -> Iterator[tuple[NamespacedName, int, KubernetesObject | None]]:
+        """Yield the keys, the versions and the objects, None for those at rest."""
+        for key in self.objects:
+            is_resting = self._resting is not None and self._resting.is_resting(key)
+            yield key, self.version_of(key), None if is_resting else self.objects[key]
+
     def version_of(self, key: NamespacedName) -> int:
         """Return the version of an object, which need not be decoded."""
         if self._resting is not None:

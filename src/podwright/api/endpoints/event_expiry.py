@@ -12,10 +12,7 @@ from collections import deque
 from typing import Final
 
 from podwright.objects import NamespacedName
-from podwright.store import MARK_PERIOD_NS, Cursor, Expired, GroupKind, ObjectStore, change_of
-
-EVENT: Final[GroupKind] = ("", "Event")
-"""The stored kind of the Events of both groups."""
+from podwright.store import EVENT, MARK_PERIOD_NS, Cursor, Expired, ObjectStore, change_of
 
 DEFAULT_TTL_NS: Final = 3_600 * 1_000_000_000
 """Upstream's default of `--event-ttl`."""

@@ -122,7 +122,7 @@ def test_a_large_record_continues_in_files_that_are_records_by_themselves(tmp_pa
     files = sorted(tmp_path.iterdir(), key=lambda file: file.stat().st_mtime_ns)
     assert len(files) == 2
     assert record.path == files[-1] != path
-    state = {}
+    state: dict[tuple[str, str], Document] = {}
     for line in load_record(record.path).lines:
         key = (line.object.kind, line.object.key)
         if line.event == "Delete":
