@@ -1,6 +1,6 @@
 """Runs a command of podwright, and says on request what holds the memory of its server.
 
-    python tests/perf/attributed_up.py FILE up --nodes 5
+    python -m tests.perf.attributed_up FILE up --nodes 5
 
 On SIGUSR1 a copy of the process follows all references from each structure of the server, and
 appends a line of JSON to the file: bytes and objects for each. An object is counted for the first

@@ -76,7 +76,7 @@ class _Server:
 @contextmanager
 def _served(folder: Path, arguments: argparse.Namespace, record: str) -> Iterator[_Server]:
     command = [
-        *(sys.executable, str(_ROOT / "tests/perf/attributed_up.py"), str(folder / "memory.jsonl")),
+        *(sys.executable, "-m", "tests.perf.attributed_up", str(folder / "memory.jsonl")),
         *("up", "--no-ui", "--port", "0", "--nodes", str(NODES)),
         *("--speed", str(arguments.speed), "--kubeconfig", str(folder / "kubeconfig")),
         *("--db", str(folder / "cluster.db"), "--record", str(folder / record), *arguments.option),
