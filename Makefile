@@ -23,7 +23,7 @@ REPORTS = .reports
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: conformance real-parts against-real test-e2e e2e-conformance mutants mutants-ci help run up demo-sync test test-ui test-all lint types imports check ci share share-real format docs soak load-sync bench-sync bench bench-page coverage wheel clean
+.PHONY: conformance real-parts against-real test-e2e e2e-conformance mutants mutants-ci help run up demo-sync test test-ui test-all lint types imports check ci share share-real format docs soak load-sync bench-sync bench long-run bench-page coverage wheel clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*##"} /^[a-z0-9-]+:.*##/ {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -109,6 +109,9 @@ against-real: $(VENV)/.installed  ## Compare with the real kube-apiserver (AREA=
 
 bench: $(VENV)/.installed  ## Benchmarks beside the last release's (BENCH_ONLY=a,b BENCH_JSON=file)
 	$(BIN)/python -m tests.perf.bench --only "$(BENCH_ONLY)" --json "$(BENCH_JSON)" $(ARGS)
+
+long-run: $(VENV)/.installed  ## Memory, files and GETs of a server in 2 hours of its clock, half an hour of ours
+	$(BIN)/python -m tests.perf.long_run $(ARGS)
 
 bench-page: $(VENV)/.installed  ## The page at 5,000 nodes, in Chromium (ARGS="--minutes 10 --only paint,scrub")
 	$(BIN)/python -m tests.perf.page $(ARGS)

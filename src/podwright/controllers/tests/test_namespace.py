@@ -7,7 +7,7 @@ from typing import Any
 from podwright.api import DeleteObject
 from podwright.controllers.garbage_collector import GarbageCollector
 from podwright.controllers.job import JobController
-from podwright.controllers.kinds import NAMESPACE
+from podwright.controllers.kinds import EVENT, NAMESPACE
 from podwright.controllers.namespace import NamespaceController
 from podwright.controllers.tests.staged_cluster import Cluster, a_pod, at, document
 
@@ -42,6 +42,25 @@ def test_a_namespace_is_removed_with_its_content_only():
     assert not cluster.has(NAMESPACE, "shop")
     assert [pod.key for pod in cluster.pods()] == ["other/b"]
     assert cluster.all(("batch", "Job")) == [] == cluster.all(("", "ConfigMap"))
+
+
+def test_the_events_of_a_namespace_go_with_it_and_controllers_hold_only_their_names():
+    events = [
+        document("Event", f"e{number}", namespace=namespace, reason="Pulled", message="m" * 99)
+        for number in range(3)
+        for namespace in ("shop", "other")
+    ]
+    cluster = cluster_with(*events)
+    lister = cluster.controllers.lister
+    assert lister.count_in_namespace(EVENT, "shop") == 3
+    held = lister.get(EVENT, "shop/e1")
+    assert held is not None
+    assert (held.key, held.raw) == ("shop/e1", {})
+    cluster.delete(NAMESPACE, "shop")
+    cluster.run(5)
+    assert not cluster.has(NAMESPACE, "shop")
+    assert [event.key for event in cluster.all(EVENT)] == [f"other/e{n}" for n in range(3)]
+    assert list(lister.all(EVENT)) == [f"other/e{n}" for n in range(3)]
 
 
 def test_the_pods_of_a_namespace_go_first():

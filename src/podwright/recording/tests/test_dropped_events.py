@@ -1,5 +1,6 @@
 """A log in memory drops its oldest events, up to a checkpoint that needs no other."""
 
+import msgspec
 import pytest
 
 from podwright.recording import explain_cycle, record
@@ -59,3 +60,24 @@ def test_nothing_is_dropped_without_a_whole_checkpoint():
     # The first one is whole, the second one needs it.
     assert log.drop_before_checkpoint() == log.checkpoints[0]
     assert len(log.checkpoints) == 2
+
+
+def test_replaced_and_deleted_objects_are_released():
+    run = Recorded()
+    node = make_node("n1", cpu="100")
+    for number in range(40):
+        metadata = msgspec.structs.replace(
+            node.metadata, uid="node-uid", labels={"version": str(number)}
+        )
+        run.put(msgspec.structs.replace(node, metadata=metadata))
+        pod = make_pod(f"p{number}", cpu="1")
+        metadata = msgspec.structs.replace(pod.metadata, uid=f"uid-{number}")
+        pod = msgspec.structs.replace(pod, metadata=metadata)
+        run.put(pod)
+        run.cycle()
+        run.remove(pod)
+        run.run.log.flush()
+        assert len(run.run.log.objects()) <= 2
+    replayed = Replay(run.run.log)
+    replayed.run_to(len(run.run.log))
+    assert replayed.machine.pod("default/p39") is None
