@@ -61,6 +61,7 @@ CHANGED_IN_PLACE = {
     "stages.kubelet.pod_records.ProbeRecord",
     "stages.kubelet.pod_records.RunRecord",
     "stages.object_state.ObjectState",
+    "store.history.Change",
 }
 """The structs that their owner changes; all others are values that many places share."""
 
