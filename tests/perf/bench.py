@@ -28,6 +28,7 @@ from tests.perf import (
     api_cluster,
     api_http,
     apps_up,
+    attacks,
     classic,
     comparing,
     control_endpoints,
@@ -63,6 +64,7 @@ CASES: dict[str, Case] = {
         *api_http.CASES,
         *apps_up.CASES,
         *server_turns.CASES,
+        *attacks.CASES,
         *control_endpoints.CASES,
     )
 }

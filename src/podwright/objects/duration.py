@@ -20,10 +20,10 @@ _UNIT_NS = {
     "h": 3_600 * SECOND_NS,
 }
 _MAX_NS = 2**63 - 1
-_UNITS = "|".join(sorted(_UNIT_NS, key=len, reverse=True))
-_PART = re.compile(rf"(\d+\.?\d*|\.\d+)({_UNITS})")
-_WHOLE = re.compile(rf"[+-]?((\d+\.?\d*|\.\d+)({_UNITS}))+")
-_NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([^.0-9]*)")
+_FRACTION_DIGITS_MAX: Final = 40
+"""More digits than can change a whole number of nanoseconds, leading zeros included."""
+
+_PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^.0-9]*)")
 
 
 def parse_duration(text: str) -> int:
@@ -39,32 +39,48 @@ def parse_duration(text: str) -> int:
     Each part is truncated to whole nanoseconds.
     Upstream: Go's src/time/format.go, ParseDuration
     """
-    if text in {"0", "+0", "-0"}:
+    sign = -1 if text.startswith("-") else 1
+    position = 1 if text.startswith(("+", "-")) else 0
+    if text[position:] == "0":
         return 0
-    if not _WHOLE.fullmatch(text):
-        raise ValueError(_mistake(text))
     total = 0
-    for number, unit in _PART.findall(text):
-        whole, _, fraction = number.partition(".")
-        total += int(whole or "0") * _UNIT_NS[unit]
-        if fraction:
-            total += int(fraction) * _UNIT_NS[unit] // 10 ** len(fraction)
-    if total > _MAX_NS:
+    is_first = True
+    while is_first or position < len(text):
+        is_first = False
+        part = _PART.match(text, position)
+        assert part is not None, "the pattern matches everything"
+        total += _part_ns(part, text)
+        if total > _MAX_NS + 1:
+            break
+        position = part.end()
+    if total > (_MAX_NS if sign > 0 else _MAX_NS + 1):
         raise ValueError(f'time: invalid duration "{text}"')
-    return -total if text.startswith("-") else total
+    return sign * total
 
 
-def _mistake(text: str) -> str:
-    """Return Go's message for a text that is not a duration."""
-    rest = text[1:] if text[:1] in ("+", "-") else text
-    while found := _NUMBER.match(rest):
-        unit = found[2]
-        if not unit:
-            return f'time: missing unit in duration "{text}"'
-        if unit not in _UNIT_NS:
-            return f'time: unknown unit "{unit}" in duration "{text}"'
-        rest = rest[found.end() :]
-    return f'time: invalid duration "{text}"'
+def _part_ns(part: re.Match[str], text: str) -> int:
+    """Return the nanoseconds of one number with its unit.
+
+    Raises
+    ------
+    ValueError
+        The number or its unit is missing or unknown, or the number is too large.
+    """
+    whole, fraction, unit = part[1].lstrip("0"), part[2] or "", part[3]
+    is_number = part[1] or fraction
+    # Numbers of any length arrive here; 2**63 has 19 digits.
+    if not is_number or len(whole) > len(str(_MAX_NS)) or int(whole or "0") > _MAX_NS + 1:
+        raise ValueError(f'time: invalid duration "{text}"')
+    if not unit:
+        raise ValueError(f'time: missing unit in duration "{text}"')
+    unit_ns = _UNIT_NS.get(unit)
+    if unit_ns is None:
+        raise ValueError(f'time: unknown unit "{unit}" in duration "{text}"')
+    found = int(whole or "0") * unit_ns
+    if fraction:
+        digits = fraction[:_FRACTION_DIGITS_MAX]
+        found += int(digits) * unit_ns // 10 ** len(digits)
+    return found
 
 
 def format_duration(duration_ns: int) -> str:

@@ -215,6 +215,7 @@ def _without_special_items(
 ) -> tuple[list[Any], list[Any]]:
     """Do what items with `$patch` say; return the list, and the patch without these items."""
     plain: list[Any] = []
+    gone: set[Hashable] = set()
     is_replaced = False
     for item in patch:
         directive = item.get(_DIRECTIVE, _ABSENT)
@@ -223,15 +224,15 @@ def _without_special_items(
         elif directive == "delete":
             if key not in item:
                 raise _no_key(item, key)
-            gone = _identity(item[key])
-            if any(_key_of(one, key) == gone for one in original):
-                original = [one for one in original if _key_of(one, key) != gone]
+            gone.add(_identity(item[key]))
         elif directive == "replace":
             is_replaced = True
         elif directive == "merge":
             raise PatchError("merging lists cannot yet be specified in the patch")
         else:
             raise _unknown_directive(directive, item)
+    if gone:
+        original = [one for one in original if _key_of(one, key) not in gone]
     return (plain, []) if is_replaced else (original, plain)
 
 

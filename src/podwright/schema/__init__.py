@@ -40,7 +40,7 @@ from podwright.schema.schema import Schema, built_in, decode
 from podwright.schema.table import Column, KindRow, Table, built_in_table, read_table
 from podwright.schema.types import Field, StructType, TypeRef, parse_field
 from podwright.schema.validation.certificates import approval_problems
-from podwright.schema.validation.field_errors import printed, reason_of
+from podwright.schema.validation.field_errors import equality_key, printed, reason_of, repeats
 from podwright.schema.validation.metadata import (
     changed_metadata_problems,
     finalizer_problems,
@@ -75,6 +75,7 @@ __all__ = [
     "decode",
     "description",
     "ephemeral_container_problems",
+    "equality_key",
     "finalizer_problems",
     "go_ordered",
     "human_duration",
@@ -82,6 +83,7 @@ __all__ = [
     "printed",
     "read_table",
     "reason_of",
+    "repeats",
     "resize_problems",
     "template_with_defaults",
     "validate_object_meta",

@@ -18,11 +18,14 @@ from podwright.objects import (
     parse_quantity,
     timestamp_ns,
 )
-from podwright.schema.field_suggestions import Parents, TypeOf, unknown_field
+from podwright.schema.field_suggestions import UNKNOWN_FIELD, Parents, TypeOf, unknown_field
 from podwright.schema.types import StructType, TypeRef
 
 Problem: TypeAlias = tuple[str, str, Any]
 """The path of an error, its message, and the invalid value."""
+
+_SUGGESTIONS_MAX: Final = 20
+"""How many unknown fields of one object have suggestions."""
 
 _JSON_NAME: Final = {
     "string": "a string", "bool": "true or false", "double": "a number", "object": "an object",
@@ -59,10 +62,16 @@ def decoding_problems(
         return
     prefix = f"{path}." if path else ""
     here = (*parents, (path, struct))
+    suggestions_left = _SUGGESTIONS_MAX
     for name, value in document.items():
         field = struct.fields.get(name)
         if field is None:
-            yield f"{prefix}{name}", unknown_field(name, here, type_of, document), value
+            # The search for similar fields takes long: who writes so many made no typing errors.
+            text = (
+                unknown_field(name, here, type_of, document) if suggestions_left else UNKNOWN_FIELD
+            )
+            suggestions_left = max(suggestions_left - 1, 0)
+            yield f"{prefix}{name}", text, value
         elif value is not None:
             yield from _value_problems(value, field.type, type_of, f"{prefix}{name}", here)
 

@@ -21,6 +21,8 @@ _SIMILAR: Final = 0.7
 """Similarity from which a field is suggested; short names are similar to many fields."""
 _MISSPELT: Final = 0.85
 """Similarity from which a field is suggested although another struct has it as it is written."""
+_LONGEST_NAME: Final = 100
+"""A longer name is similar to no field."""
 _SHARED_FIELDS: Final = frozenset({"name", "kind", "apiVersion"})
 """Fields that many structs have, so that their place says nothing."""
 
@@ -39,6 +41,8 @@ def unknown_field(name: str, here: Parents, type_of: TypeOf, used: Container[str
     used : container of str
         The fields that are set beside it.
     """
+    if len(name) > _LONGEST_NAME:
+        return UNKNOWN_FIELD
     (path, struct) = here[-1]
     for place, around in reversed(here[:-1]):
         if name in around.fields and name not in _SHARED_FIELDS:

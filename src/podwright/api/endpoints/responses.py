@@ -25,7 +25,8 @@ from podwright.objects import Document, KubernetesObject
 CACHE_CONTROL: Final = ("cache-control", "no-cache, private")
 _JSON_HEADERS: Final = (CACHE_CONTROL, ("content-type", JSON))
 _INCLUDES: Final = ("", "Metadata", "Object", "None")
-_WARNING_MAX: Final = 4096
+_WARNINGS_MAX_RUNES: Final = 4 * 1024
+_WARNING_MAX_RUNES: Final = 256
 
 
 def encoded(document: Any, media: MediaType) -> bytes:
@@ -71,13 +72,31 @@ _Dumper.add_representer(str, _text)
 def reply(document: Any, media: MediaType, status: int, warnings: Iterable[str] = ()) -> HttpReply:
     """Return a reply with a document as its body."""
     headers = [CACHE_CONTROL, ("content-type", media.content_type)]
-    headers += [("warning", warning_header(text)) for text in dict.fromkeys(warnings)]
+    headers += warning_headers(warnings)
     return HttpReply(status, tuple(headers), encoded(document, media))
 
 
-def warning_header(text: str) -> str:
+def warning_headers(texts: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the headers of distinct warnings: long ones are cut if all together are long.
+
+    Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/filters/warning.go
+    """
+    distinct = list(dict.fromkeys(text for text in texts if text))
+    if sum(map(len, distinct)) <= _WARNINGS_MAX_RUNES:
+        return [("warning", _warning_header(text)) for text in distinct]
+    headers: list[tuple[str, str]] = []
+    written = 0
+    for text in distinct:
+        if written >= _WARNINGS_MAX_RUNES:
+            break
+        headers.append(("warning", _warning_header(text[:_WARNING_MAX_RUNES])))
+        written += min(len(text), _WARNING_MAX_RUNES)
+    return headers
+
+
+def _warning_header(text: str) -> str:
     """Return a warning as the value of a header."""
-    plain = "".join(each if each.isprintable() else " " for each in text)[:_WARNING_MAX]
+    plain = "".join(each if each.isprintable() else " " for each in text)
     escaped = plain.replace("\\", "\\\\").replace('"', '\\"')
     return f'299 - "{escaped}"'
 

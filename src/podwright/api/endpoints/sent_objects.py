@@ -26,6 +26,7 @@ from podwright.api.endpoints.custom_resources import (
 from podwright.api.endpoints.resources import Resource
 from podwright.api.endpoints.status_errors import ApiError, bad_request
 from podwright.objects import Document
+from podwright.schema import repeats
 
 _OTHER_NAMESPACE: Final = (
     "the namespace of the provided object does not match the namespace sent on the request"
@@ -162,8 +163,8 @@ def with_distinct_owners(call: Call, document: Document) -> Document:
         return document
     kept: list[Document] = []
     repeated: dict[str, None] = {}
-    for owner in owners:
-        if owner in kept:
+    for owner, is_repeated in zip(owners, repeats(owners), strict=True):
+        if is_repeated:
             repeated[str(owner.get("uid", ""))] = None
         else:
             kept.append(owner)

@@ -20,7 +20,7 @@ from podwright.api.endpoints.responses import (
     included,
     partial,
     table_of,
-    warning_header,
+    warning_headers,
 )
 from podwright.api.endpoints.selectable import stored_fields
 from podwright.api.endpoints.shared_lines import encoded_line, event_line
@@ -72,11 +72,10 @@ class Watch:
         error: ApiError | None = None,
     ) -> None:
         self.status = 200
-        warnings = [("warning", warning_header(text)) for text in dict.fromkeys(call.warnings)]
         self.headers: Headers = (
             CACHE_CONTROL,
             ("content-type", call.media.content_type),
-            *warnings,
+            *warning_headers(call.warnings),
         )
         seconds = options.timeout_seconds or DEFAULT_TIMEOUT_SECONDS
         self.deadline_ns = call.now_ns + seconds * _SECOND_NS

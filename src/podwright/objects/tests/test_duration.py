@@ -19,6 +19,10 @@ SECOND_NS = 1_000_000_000
         pytest.param("5us", 5_000, id="microseconds in ASCII"),
         pytest.param("5µs", 5_000, id="microseconds"),
         pytest.param("-10s", -10 * SECOND_NS, id="negative"),
+        pytest.param("-9223372036854775808ns", -(2**63), id="the smallest number of 64 bits"),
+        pytest.param("0" * 16_000 + "1s", SECOND_NS, id="leading zeros"),
+        pytest.param(f"1.{'0' * 16_000}s", SECOND_NS, id="a long fraction"),
+        pytest.param("1ns" * 100_000, 100_000, id="many parts"),
     ],
 )
 def test_a_go_duration_is_read(text, duration_ns):
@@ -36,6 +40,11 @@ def test_a_go_duration_is_read(text, duration_ns):
         ("1d", 'unknown unit "d" in duration "1d"'),
         ("1h-5m", 'unknown unit "h-" in duration "1h-5m"'),
         ("300000000h", 'invalid duration "300000000h"'),
+        (".", 'invalid duration "."'),
+        ("+", 'invalid duration "\\+"'),
+        ("1٣s", 'unknown unit "٣s" in duration "1٣s"'),
+        ("1" * 16_000, f'invalid duration "{"1" * 16_000}"'),
+        ("9223372036854775808ns", 'invalid duration "9223372036854775808ns"'),
     ],
 )
 def test_what_go_refuses_is_refused(text, mistake):

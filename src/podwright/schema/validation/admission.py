@@ -12,7 +12,7 @@ import re
 from typing import Final
 
 from podwright.objects import Document
-from podwright.schema.validation.field_errors import FieldErrors
+from podwright.schema.validation.field_errors import FieldErrors, repeats
 from podwright.schema.validation.metadata import validate_label_selector
 from podwright.schema.validation.names import (
     dns_1035_label,
@@ -139,8 +139,8 @@ def _validate_review_versions(
     if not versions:
         errors.required(path, f"must specify one of {known}")
         return
-    for index, version in enumerate(versions):
-        if version in versions[:index]:
+    for index, (version, is_repeated) in enumerate(zip(versions, repeats(versions), strict=True)):
+        if is_repeated:
             errors.invalid(f"{path}[{index}]", version, "duplicate version")
         else:
             errors.each(f"{path}[{index}]", version, dns_1035_label(version))
@@ -387,9 +387,9 @@ def _validate_match(errors: FieldErrors, path: str, match: Document) -> None:
 
 
 def _validate_resource_names(errors: FieldErrors, path: str, names: list[str]) -> None:
-    for index, name in enumerate(names):
+    for index, (name, is_repeated) in enumerate(zip(names, repeats(names), strict=True)):
         errors.each(f"{path}[{index}]", name, path_segment(name))
-        if name in names[:index]:
+        if is_repeated:
             errors.duplicate(f"{path}[{index}]", name)
 
 
@@ -507,9 +507,9 @@ def _validate_parameters(errors: FieldErrors, path: str, reference: Document) ->
 
 
 def _validate_actions(errors: FieldErrors, path: str, actions: list[str]) -> None:
-    for index, action in enumerate(actions):
+    for index, (action, is_repeated) in enumerate(zip(actions, repeats(actions), strict=True)):
         _validate_choice(errors, f"{path}[{index}]", action, _ACTIONS)
-        if action in actions[:index]:
+        if is_repeated:
             errors.duplicate(f"{path}[{index}]", action)
     if {"Deny", "Warn"} <= {*actions}:
         text = (

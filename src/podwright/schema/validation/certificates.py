@@ -13,7 +13,7 @@ from typing import Final
 from podwright.objects import Document
 from podwright.schema.decoding import Problem
 from podwright.schema.validation.differences import difference
-from podwright.schema.validation.field_errors import FieldErrors
+from podwright.schema.validation.field_errors import FieldErrors, repeats
 from podwright.schema.validation.metadata import validate_metadata_update
 from podwright.schema.validation.names import dns_label, dns_subdomain
 
@@ -67,9 +67,9 @@ def _validate(errors: FieldErrors, request: Document, old: Document | None) -> N
     for index, usage in enumerate(usages):
         if usage not in _USAGES:
             errors.unsupported(f"spec.usages[{index}]", usage, _USAGES)
-    for index, usage in enumerate(usages):
-        if usage in usages[:index]:
-            errors.duplicate(f"spec.usages[{index}]", usage)
+    for index, is_repeated in enumerate(repeats(usages)):
+        if is_repeated:
+            errors.duplicate(f"spec.usages[{index}]", usages[index])
     signer = spec.get("signerName") or ""
     if signer == _LEGACY_SIGNER:
         text = "the legacy signerName is not allowed via this API version"
@@ -130,7 +130,7 @@ def _validate_labels(
 
 
 def _validate_conditions(errors: FieldErrors, request: Document) -> None:
-    seen: list[str] = []
+    seen: set[str] = set()
     for index, condition in enumerate(_conditions(request)):
         path, kind = f"{_CONDITIONS}[{index}]", condition.get("type") or ""
         status = condition.get("status") or ""
@@ -147,7 +147,7 @@ def _validate_conditions(errors: FieldErrors, request: Document) -> None:
             errors.invalid(_CONDITIONS, kind, text)
         if kind in seen:
             errors.duplicate(f"{path}.type", kind)
-        seen.append(kind)
+        seen.add(kind)
 
 
 def _validate_update(

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from podwright.objects import Document, Quantity, format_quantity
 from podwright.schema.validation.docker_configs import validate_docker_config
-from podwright.schema.validation.field_errors import FieldErrors
+from podwright.schema.validation.field_errors import FieldErrors, repeats
 from podwright.schema.validation.metadata import validate_labels, validate_qualified_finalizer
 from podwright.schema.validation.names import (
     config_key,
@@ -380,15 +380,16 @@ def validate_runtime_class(errors: FieldErrors, runtime_class: Document) -> None
     validate_labels(errors, "scheduling.nodeSelector", scheduling.get("nodeSelector"))
     tolerations = scheduling.get("tolerations") or []
     validate_tolerations(errors, "scheduling.tolerations", tolerations)
-    seen: list[Document] = []
-    for index, toleration in enumerate(tolerations):
-        key = {name: v for name, v in toleration.items() if name != "tolerationSeconds"}
-        if key in seen:
+    keys = (
+        {name: v for name, v in toleration.items() if name != "tolerationSeconds"}
+        for toleration in tolerations
+    )
+    for index, (toleration, is_repeated) in enumerate(zip(tolerations, repeats(keys), strict=True)):
+        if is_repeated:
             # The text shows upstream's internal struct.
             shown = {name[0].upper() + name[1:]: toleration.get(name) or "" for name in _TOLERATION}
             shown["TolerationSeconds"] = toleration.get("tolerationSeconds")
             errors.duplicate(f"scheduling.tolerations[{index}]", shown)
-        seen.append(key)
 
 
 _TOLERATION: Final = ("key", "operator", "value", "effect")

@@ -25,7 +25,7 @@ from podwright.schema.structural.shape import (
     unsupported_field,
 )
 from podwright.schema.validation.definition_structs import printed_rule, printed_schema
-from podwright.schema.validation.field_errors import FieldErrors
+from podwright.schema.validation.field_errors import FieldErrors, repeats
 
 _TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
 _AT_ROOT: Final = (
@@ -314,13 +314,13 @@ def _validate_keys(errors: FieldErrors, schema: Schema, path: str) -> None:
         errors.invalid(f"{path}.items.type", items.get("type") or "", text)
         return
     properties: Mapping[str, Any] = items.get("properties") or {}
-    for index, key in enumerate(keys):
+    for key, is_repeated in zip(keys, repeats(keys), strict=True):
         if key not in properties:
             errors.invalid(at, keys, "entries must all be names of item properties")
         elif properties[key].get("type") in ("array", "object"):
             text = "must be a scalar type if parent array's x-kubernetes-list-type is map"
             errors.invalid(f"{path}.items.properties[{key}].type", items["type"], text)
-        if key in keys[:index]:
+        if is_repeated:
             errors.invalid(at, keys, "must not contain duplicate entries")
 
 

@@ -25,7 +25,7 @@ from podwright.schema.validation.definition_schemas import (
     validate_schema,
 )
 from podwright.schema.validation.definition_structs import printed_version
-from podwright.schema.validation.field_errors import FieldErrors, same
+from podwright.schema.validation.field_errors import FieldErrors, repeats, same
 from podwright.schema.validation.names import dns_1035_label, dns_subdomain
 
 SELECTABLE_FIELDS_MAX: Final = 8
@@ -424,8 +424,8 @@ def _validate_conversion(errors: FieldErrors, conversion: Document, path: str) -
     if not versions:
         errors.required(at)
         return
-    for index, version in enumerate(versions):
-        if version in versions[:index]:
+    for index, (version, is_repeated) in enumerate(zip(versions, repeats(versions), strict=True)):
+        if is_repeated:
             errors.invalid(f"{at}[{index}]", version, "duplicate version")
         else:
             errors.each(f"{at}[{index}]", version, dns_1035_label(version))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from podwright.objects import Document
-from podwright.schema.validation.field_errors import FieldErrors, same
+from podwright.schema.validation.field_errors import FieldErrors, repeats, same
 from podwright.schema.validation.internal_structs import internal_struct
 from podwright.schema.validation.metadata import validate_annotations, validate_labels
 from podwright.schema.validation.names import (
@@ -139,12 +139,10 @@ def validate_distinct(
     """Check the items of a list, none of which may have the key of another."""
     if not _validate_each(errors, path, items, most, check):
         return
-    seen = []
-    for index, item in enumerate(items or ()):
-        if (key := key_of(item)) in seen:
-            errors.duplicate(f"{path}[{index}]", key)
-        else:
-            seen.append(key)
+    keys = [key_of(item) for item in items or ()]
+    for index, is_repeated in enumerate(repeats(keys)):
+        if is_repeated:
+            errors.duplicate(f"{path}[{index}]", keys[index])
 
 
 def validate_named(
@@ -437,16 +435,20 @@ def validate_binding_conditions(errors: FieldErrors, path: str, part: Document) 
     """Check the conditions for which binding waits, and those with which it fails."""
     waited, failing = part.get("bindingConditions"), part.get("bindingFailureConditions")
     fields = (("bindingConditions", waited), ("bindingFailureConditions", failing))
+    awaited = frozenset(waited or ())
     for name, conditions in fields:
         _validate_each(
             errors, f"{path}.{name}", conditions, _MOST_BINDING_CONDITIONS, _validate_condition
         )
     for name, conditions in fields:
-        for index, condition in enumerate(conditions or ()):
+        are_repeated = repeats(conditions or ())
+        for index, (condition, is_repeated) in enumerate(
+            zip(conditions or (), are_repeated, strict=True)
+        ):
             at = f"{path}.{name}[{index}]"
-            if condition in (conditions or [])[:index]:
+            if is_repeated:
                 errors.duplicate(at, condition)
-            if name == "bindingFailureConditions" and condition in (waited or []):
+            if name == "bindingFailureConditions" and condition in awaited:
                 text = "bindingFailureConditions must not overlap with bindingConditions"
                 errors.invalid(at, condition, text)
     if failing and not waited:

@@ -12,7 +12,7 @@ from typing import Final
 
 from podwright.objects import Document
 from podwright.schema.validation.containers import PROTOCOLS
-from podwright.schema.validation.field_errors import FieldErrors, printed
+from podwright.schema.validation.field_errors import FieldErrors, printed, repeats
 from podwright.schema.validation.metadata import validate_labels
 from podwright.schema.validation.names import (
     dns_label,
@@ -139,9 +139,9 @@ def _validate_zones(errors: FieldErrors, path: str, hints: Document) -> None:
     if len(zones) > _MOST_ZONES:
         errors.too_many(path, len(zones), _MOST_ZONES)
         return
-    for index, zone in enumerate(zones):
+    for index, (zone, is_repeated) in enumerate(zip(zones, repeats(zones), strict=True)):
         at = f"{path}[{index}].name"
-        if zone in zones[:index]:
+        if is_repeated:
             errors.duplicate(at, zone)
         errors.each(at, zone, label_value(zone))
 

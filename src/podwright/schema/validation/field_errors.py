@@ -10,10 +10,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from podwright.schema.decoding import Problem
+
+TEXT_MAX: Final = 4 << 20
+"""How many characters of texts one object may have before values are left out of further ones.
+
+Texts that contain a whole list, once for each of its items, would otherwise be quadratic."""
 
 
 class FieldErrors:
@@ -27,6 +34,7 @@ class FieldErrors:
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
+        self._text_length = 0
 
     def __len__(self) -> int:
         return len(self.problems)
@@ -37,7 +45,7 @@ class FieldErrors:
 
     def invalid(self, path: str, value: Any, detail: str) -> None:
         """Add the error of a value that violates a rule."""
-        self._add(path, f"Invalid value: {printed(value)}", detail, value)
+        self._add(path, f"Invalid value: {self._printed(value)}", detail, value)
 
     def invalid_object(self, path: str, detail: str) -> None:
         """Add the error of a relation between fields; the text contains no value."""
@@ -57,16 +65,16 @@ class FieldErrors:
             The valid values in the order of upstream's text.
         """
         listed = ", ".join(f'"{each}"' for each in supported)
-        text = f"Unsupported value: {printed(value)}"
+        text = f"Unsupported value: {self._printed(value)}"
         self._add(path, text, f"supported values: {listed}", value)
 
     def duplicate(self, path: str, value: Any, detail: str = "") -> None:
         """Add the error of a value that occurs twice."""
-        self._add(path, f"Duplicate value: {printed(value)}", detail, value)
+        self._add(path, f"Duplicate value: {self._printed(value)}", detail, value)
 
     def not_found(self, path: str, value: Any, detail: str = "") -> None:
         """Add the error of a reference to something that is absent."""
-        self._add(path, f"Not found: {printed(value)}", detail, value)
+        self._add(path, f"Not found: {self._printed(value)}", detail, value)
 
     def forbidden(self, path: str, detail: str) -> None:
         """Add the error of a value that is valid, but not here."""
@@ -93,8 +101,40 @@ class FieldErrors:
         if not same(new, old):
             self.invalid(path, new, "field is immutable")
 
+    def _printed(self, value: Any) -> str:
+        return printed(value) if self._text_length <= TEXT_MAX else '"..."'
+
     def _add(self, path: str, text: str, detail: str, value: Any = None) -> None:
-        self.problems.append((path, f"{text}: {detail}" if detail else text, value))
+        if self._text_length > TEXT_MAX:
+            detail = ""
+        message = f"{text}: {detail}" if detail else text
+        self._text_length += len(message)
+        self.problems.append((path, message, value))
+
+
+def repeats(values: Iterable[Any]) -> Iterator[bool]:
+    """Return for each value of a list whether an equal one is before it.
+
+    Parameters
+    ----------
+    values : iterable
+        Values of JSON; of any number, and equal as JSON is.
+
+    Examples
+    --------
+    >>> list(repeats([{"a": 1, "b": 2}, "a", {"b": 2, "a": 1}]))
+    [False, False, True]
+    """
+    seen: set[str | bytes] = set()
+    for value in values:
+        key = value if isinstance(value, str) else equality_key(value)
+        yield key in seen
+        seen.add(key)
+
+
+def equality_key(value: Any) -> bytes:
+    """Return bytes that are the same for equal values of JSON only."""
+    return msgspec.json.encode(value, order="deterministic")
 
 
 def printed(value: Any) -> str:

@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from podwright.objects import Document, parse_schedule, time_zone
-from podwright.schema.validation.field_errors import FieldErrors, same
+from podwright.schema.validation.field_errors import FieldErrors, repeats, same
 from podwright.schema.validation.metadata import (
     printed_selector,
     selector_is_valid,
@@ -255,10 +255,10 @@ def _validate_exit_codes(
         errors.invalid(f"{path}.values", codes.get("values"), "at least one value is required")
     elif len(values) > 255:
         errors.too_many(f"{path}.values", len(values), 255)
-    for index, value in enumerate(values):
+    for index, (value, is_repeated) in enumerate(zip(values, repeats(values), strict=True)):
         if operator == "In" and value == 0:
             errors.invalid(f"{path}.values[{index}]", value, "must not be 0 for the In operator")
-        if value in values[:index]:
+        if is_repeated:
             errors.duplicate(f"{path}.values[{index}]", value)
     if values != sorted(values):
         errors.invalid(f"{path}.values", values, "must be ordered")

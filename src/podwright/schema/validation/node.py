@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from podwright.objects import Document
-from podwright.schema.validation.field_errors import FieldErrors
+from podwright.schema.validation.field_errors import FieldErrors, repeats
 from podwright.schema.validation.names import (
     cidr,
     label_value,
@@ -122,9 +122,7 @@ def _validate_features(errors: FieldErrors, features: list[str]) -> None:
 
 def _validate_addresses(errors: FieldErrors, addresses: list[Document]) -> None:
     """Upstream compares addresses in updates only."""
-    seen: list[Document] = []
-    for index, address in enumerate(addresses):
-        if address in seen:
+    for index, (address, is_repeated) in enumerate(zip(addresses, repeats(addresses), strict=True)):
+        if is_repeated:
             shown = {"Type": address.get("type"), "Address": address.get("address")}
             errors.duplicate(f"status.addresses[{index}]", shown)
-        seen.append(address)

@@ -9,7 +9,7 @@ from typing import Final
 
 from podwright.objects import Document
 from podwright.schema.validation.differences import difference
-from podwright.schema.validation.field_errors import FieldErrors, same
+from podwright.schema.validation.field_errors import FieldErrors, equality_key, same
 from podwright.schema.validation.names import in_range
 from podwright.schema.validation.pod import validate_pod_parts
 
@@ -85,10 +85,11 @@ def _validate_deadline(errors: FieldErrors, spec: Document, before: Document) ->
 
 
 def _validate_added_tolerations(errors: FieldErrors, spec: Document, before: Document) -> None:
-    def without_seconds(toleration: Document) -> Document:
-        return {name: v for name, v in toleration.items() if name != "tolerationSeconds" and v}
+    def without_seconds(toleration: Document) -> bytes:
+        kept = {name: v for name, v in toleration.items() if name != "tolerationSeconds" and v}
+        return equality_key(kept)
 
-    kept = [without_seconds(each) for each in spec.get("tolerations") or ()]
+    kept = {without_seconds(each) for each in spec.get("tolerations") or ()}
     if any(without_seconds(each) not in kept for each in before.get("tolerations") or ()):
         text = "existing toleration can not be modified except its tolerationSeconds"
         errors.forbidden("spec.tolerations", text)

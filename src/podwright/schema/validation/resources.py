@@ -214,6 +214,8 @@ def _validate_claims(
     errors: FieldErrors, path: str, claims: list[Document], claim_names: set[str]
 ) -> None:
     seen: set[str] = set()
+    with_request: set[str] = set()
+    listed = f": {', '.join(sorted(claim_names))}" if claim_names else " which is empty"
     for index, claim in enumerate(claims):
         at, name, request = f"{path}[{index}]", claim.get("name") or "", claim.get("request") or ""
         if not name:
@@ -226,12 +228,12 @@ def _validate_claims(
             if request:
                 errors.each(f"{at}.request", request, dns_label(request))
                 key = f"{name}/{request}"
+                with_request.add(name)
             if key in seen:
                 errors.duplicate(at, key)
-            elif not request and any(each.startswith(f"{name}/") for each in seen):
+            elif not request and name in with_request:
                 errors.duplicate(at, name)
             seen.add(key)
         if name not in claim_names:
-            listed = f": {', '.join(sorted(claim_names))}" if claim_names else " which is empty"
             detail = f"must be one of the names in pod.spec.resourceClaims{listed}"
             errors.not_found(at, name, detail)

@@ -144,15 +144,17 @@ def _validate_label_keys(errors: FieldErrors, path: str, term: Document) -> None
             continue
         for index, key in enumerate(keys):
             errors.each(f"{path}.{name}[{index}]", key, qualified_name(key))
+    first = {key: index for index, key in reversed(list(enumerate(matched)))}
     if selector is not None:
         seen = set(selector.get("matchLabels") or ())
         for expression in selector.get("matchExpressions") or ():
             key = expression.get("key") or ""
-            if key in matched and key in seen:
-                errors.invalid(f"{path}[{matched.index(key)}]", key, f"{_BOTH}labelSelector")
+            if key in first and key in seen:
+                errors.invalid(f"{path}[{first[key]}]", key, f"{_BOTH}labelSelector")
             seen.add(key)
+    excluded = frozenset(mismatched)
     for index, key in enumerate(matched):
-        if key in mismatched:
+        if key in excluded:
             errors.invalid(f"{path}.matchLabelKeys[{index}]", key, f"{_BOTH}mismatchLabelKeys")
 
 
@@ -210,15 +212,15 @@ def validate_spread_constraints(
     errors: FieldErrors, path: str, constraints: list[Document]
 ) -> None:
     """Check topology spread constraints."""
+    pairs = [(each.get("topologyKey"), each.get("whenUnsatisfiable")) for each in constraints]
+    last = {pair: index for index, pair in enumerate(pairs)}
     for index, constraint in enumerate(constraints):
         at = f"{path}[{index}]"
         _validate_spread(errors, at, constraint)
-        key, action = constraint.get("topologyKey"), constraint.get("whenUnsatisfiable")
-        for other in constraints[index + 1 :]:
-            if (other.get("topologyKey"), other.get("whenUnsatisfiable")) == (key, action):
-                name = f"{at}.{{topologyKey, whenUnsatisfiable}}"
-                errors.duplicate(name, f"{{{key}, {action}}}")
-                break
+        key, action = pair = pairs[index]
+        if last[pair] > index:
+            name = f"{at}.{{topologyKey, whenUnsatisfiable}}"
+            errors.duplicate(name, f"{{{key}, {action}}}")
         _validate_spread_options(errors, at, constraint)
 
 

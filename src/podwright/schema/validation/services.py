@@ -12,7 +12,7 @@ from typing import Any, Final
 from podwright.objects import Document
 from podwright.schema.validation.containers import PROTOCOLS
 from podwright.schema.validation.endpoints import validate_not_special
-from podwright.schema.validation.field_errors import FieldErrors
+from podwright.schema.validation.field_errors import FieldErrors, repeats
 from podwright.schema.validation.metadata import validate_labels
 from podwright.schema.validation.names import (
     dns_label,
@@ -176,10 +176,10 @@ def _validate_addresses(errors: FieldErrors, spec: Document) -> None:
 
 def _validate_families(errors: FieldErrors, spec: Document) -> None:
     families: list[str] = spec.get("ipFamilies") or []
-    for index, family in enumerate(families):
+    for index, (family, is_repeated) in enumerate(zip(families, repeats(families), strict=True)):
         if family not in ("IPv4", "IPv6"):
             errors.unsupported(f"spec.ipFamilies[{index}]", family, ("IPv4", "IPv6"))
-        if family in families[:index]:
+        if is_repeated:
             errors.duplicate(f"spec.ipFamilies[{index}]", family)
     policy = spec.get("ipFamilyPolicy")
     choices = ("PreferDualStack", "RequireDualStack", "SingleStack")

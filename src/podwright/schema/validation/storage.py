@@ -317,9 +317,9 @@ def _validate_parameters(errors: FieldErrors, parameters: Document) -> None:
 
 def _validate_topologies(errors: FieldErrors, topologies: list[Document]) -> None:
     # An empty term is equal to those that upstream has not read yet.
-    before: list[dict[str, set[str]]] = [{}]
+    before: set[frozenset[tuple[str, frozenset[str]]]] = {frozenset()}
     for index, term in enumerate(topologies):
-        at, terms = f"allowedTopologies[{index}]", {}
+        at, terms = f"allowedTopologies[{index}]", dict[str, frozenset[str]]()
         for number, each in enumerate(term.get("matchLabelExpressions") or ()):
             here, key = f"{at}.matchLabelExpressions[{number}]", each.get("key") or ""
             values: set[str] = set()
@@ -332,10 +332,10 @@ def _validate_topologies(errors: FieldErrors, topologies: list[Document]) -> Non
             errors.each(f"{here}.key", key, qualified_name(key))
             if key in terms:
                 errors.duplicate(f"{here}.key", key)
-            terms[key] = values
-        if terms in before:
+            terms[key] = frozenset(values)
+        if (found := frozenset(terms.items())) in before:
             errors.duplicate(f"{at}.matchLabelExpressions", "")
-        before.append(terms)
+        before.add(found)
 
 
 # ---------------------------------------------------------------------------------- drivers

@@ -6,3 +6,8 @@ object with its defaults and the stored object, or None for a new one, and retur
 Upstream: WarningsOnCreate and WarningsOnUpdate of the strategies in pkg/registry;
 pkg/api/*/warnings.go; staging/src/k8s.io/apiserver/pkg/registry/rest/{create,update}.go
 """
+
+from typing import Final
+
+WARNINGS_MAX: Final = 4 * 1024
+"""The most warnings of one rule: a reply has room for so many characters of warnings."""

@@ -6,11 +6,13 @@ Upstream: pkg/api/pod/warnings.go, warningsForOverlappingVirtualPaths
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 
 import msgspec
 
 from podwright.objects import Document
 from podwright.schema.validation.field_errors import printed
+from podwright.schema.warnings import WARNINGS_MAX
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -22,28 +24,26 @@ class _File(msgspec.Struct, frozen=True):
 
 
 def path_warnings(volumes: Iterable[Document]) -> list[str]:
-    """Return the warnings about the paths of volumes that overlap."""
-    found: list[str] = []
+    """Return the warnings about the paths of volumes that overlap; at most `WARNINGS_MAX`."""
+    return list(islice(_path_warnings(volumes), WARNINGS_MAX))
+
+
+def _path_warnings(volumes: Iterable[Document]) -> Iterator[str]:
     for volume in volumes:
         name = printed(volume.get("name") or "")
         for what, files in _single_sources(volume):
-            found += [
-                f"volume {name} ({what}): overlapping paths: {file} with {other}"
-                for file, other in _overlaps(files)
-            ]
+            for file, other in _overlaps(files):
+                yield f"volume {name} ({what}): overlapping paths: {file} with {other}"
         if (projected := volume.get("projected")) is None:
             continue
-        before: list[_File] = []
+        before = _Files()
         for source in projected.get("sources") or ():
             if not source:
-                found.append(f"volume {name} (Projected) has no sources provided")
+                yield f"volume {name} (Projected) has no sources provided"
             for file in _projected(source):
-                found += [
-                    f"volume {name} (Projected): overlapping paths: {file} with {other}"
-                    for other in _overlapping(file, before)
-                ]
-                before.append(file)
-    return found
+                for other in before.overlapping(file):
+                    yield f"volume {name} (Projected): overlapping paths: {file} with {other}"
+                before.add(file)
 
 
 def _single_sources(volume: Document) -> Iterator[tuple[str, list[_File]]]:
@@ -90,23 +90,52 @@ def _projected(source: Document) -> list[_File]:
 
 def _overlaps(files: Iterable[_File]) -> Iterator[tuple[_File, _File]]:
     """Yield each file with every earlier one that overlaps it."""
-    before: list[_File] = []
+    before = _Files()
     for file in files:
-        for other in _overlapping(file, before):
+        for other in before.overlapping(file):
             yield file, other
-        before.append(file)
+        before.add(file)
 
 
-def _overlapping(file: _File, others: Iterable[_File]) -> list[_File]:
-    """Return the files that have the path of a file, or are above or below it."""
-    if not file.path:
-        return []
-    return [
-        other
-        for other in others
-        if other.path
-        and (
-            f"{file.path}/".startswith(f"{other.path}/")
-            or f"{other.path}/".startswith(f"{file.path}/")
-        )
-    ]
+class _Folder(msgspec.Struct):
+    """A path: the files that have it, and those below it, each with its place in the order."""
+
+    files: list[tuple[int, _File]] = []
+    below: list[tuple[int, _File]] = []
+    parts: dict[str, _Folder] = {}
+
+
+class _Files:
+    """Files by the parts of their paths, in the order in which they were added."""
+
+    def __init__(self) -> None:
+        self._root = _Folder()
+        self._count = 0
+
+    def add(self, file: _File) -> None:
+        """Add a file; one without a path overlaps none."""
+        if not file.path:
+            return
+        entry = (self._count, file)
+        self._count += 1
+        folder = self._root
+        for part in file.path.split("/"):
+            folder.below.append(entry)
+            folder = folder.parts.setdefault(part, _Folder())
+        folder.files.append(entry)
+
+    def overlapping(self, file: _File) -> list[_File]:
+        """Return the files that have the path of a file, or are above or below it."""
+        if not file.path:
+            return []
+        folder: _Folder | None = self._root
+        found: list[list[tuple[int, _File]]] = []
+        for part in file.path.split("/"):
+            folder = folder.parts.get(part) if folder is not None else None
+            if folder is None:
+                break
+            found.append(folder.files[:WARNINGS_MAX])
+        if folder is not None:
+            found.append(folder.below[:WARNINGS_MAX])
+        # The numbers are distinct: files are never compared.
+        return [other for _, other in sorted(chain(*found))[:WARNINGS_MAX]]

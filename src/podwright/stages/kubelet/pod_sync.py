@@ -334,8 +334,9 @@ class PodSync:
         if not record.has_sandbox and not start_sandbox(self._context):
             return False
         is_blocked = has_started = False
+        is_starting = record.is_starting
         for kind, container in containers_of(self._spec):
-            if record.is_starting:
+            if is_starting:
                 return has_started
             known = record.containers[container["name"]]
             if kind == "ephemeral":
@@ -353,7 +354,8 @@ class PodSync:
                 is_blocked = known.running is None or not known.running.is_started
             else:
                 has_started |= self._start_app(known, container)
-        is_idle = not has_started and not record.is_starting and not record.is_finished
+            is_starting = known.starting is not None
+        is_idle = not has_started and not is_starting and not record.is_finished
         if is_idle and self._is_completed():
             self._finish()
         return has_started
