@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.e2e.forgetful_proxy import forgetful
 from tests.e2e_real.audit import Requests, Right, audited, own_kubeconfig
 from tests.e2e_real.cluster_processes import embedded, kubectl
 from tests.e2e_real.test_sync import add_nodes, apply, pod, pods, running
@@ -200,13 +199,8 @@ def test_the_rights_of_the_scheduler(tmp_path):
         available = json.dumps({"status": {"phase": "Available"}})
         kubectl(cluster, "patch", "pv", "local-0", "--subresource=status", "-p", available)
         until(lambda: is_denied(cluster))
-        server = yaml.safe_load(cluster.read_text())["clusters"][0]["cluster"]["server"]
         options = with_groups(tmp_path)
         apply(cluster, ours("small"))
-        with forgetful(server) as (address, cut):
-            own = own_kubeconfig(cluster, tmp_path, "podwright-scheduler", server=address)
-            with running(tmp_path, "lossy", "scheduler", "--kubeconfig", str(own), *options):
-                until(lambda: cut)
         requests = Requests(log, "podwright-scheduler")
         expected = rights_of(DEPLOY / "scheduler" / "cluster-role.yaml")
         own = own_kubeconfig(cluster, tmp_path, "podwright-scheduler")

@@ -295,14 +295,15 @@ class _Checks:
             self._report("leaders", f"{len(leaders)} leaders at once")
 
     def _check_nodes(self, client: Client) -> None:
+        began = time.monotonic()
         pods, nodes = client.items(_PODS), client.items(_NODES)
         if pods is None or nodes is None:
             return
-        now = time.monotonic()
         for each in filter(_has_node, pods):
-            self._bound_at.setdefault(each["metadata"]["uid"], (self._read_at, now))
-        self._read_at = now
-        for name, free in _free(nodes, pods).items():
+            between = self._read_at, time.monotonic()
+            self._bound_at.setdefault(each["metadata"]["uid"], between)
+        self._read_at = began
+        for name, free in free_of(nodes, pods).items():
             if min(free.values()) < 0:
                 self._report(name, f"node {name} is over-committed: {free}")
 
@@ -318,7 +319,7 @@ class _Checks:
         if pods is None or nodes is None or events is None:
             return ["the server does not answer"]
         found = []
-        free = _free(nodes, pods)
+        free = free_of(nodes, pods)
         for each in pods:
             name, need = each["metadata"]["name"], _requests(each)
             if not _has_node(each) and any(_fits(need, room) for room in free.values()):
@@ -341,7 +342,7 @@ class _Checks:
         return any(earliest < end < latest + _LOST_WITH_REPLICA_SECONDS for end in self._ends)
 
 
-def _free(nodes: list[dict[str, Any]], pods: list[dict[str, Any]]) -> dict[str, Amounts]:
+def free_of(nodes: list[dict[str, Any]], pods: list[dict[str, Any]]) -> dict[str, Amounts]:
     """Return what each node has left."""
     free = {each["metadata"]["name"]: _amounts(each["status"]["allocatable"]) for each in nodes}
     for each in filter(_has_node, pods):
