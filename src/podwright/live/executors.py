@@ -210,35 +210,41 @@ class Writes(Executor):
             self._waiting_events -= 1
 
     async def _emit(self, event: EmitEvent, now_ns: int) -> None:
-        """Write an Event, in at most as many attempts as client-go makes."""
-        times = self._times
-        attempts = self._attempts(0, times.event_first_ns, times.event_longest_ns)
         # Both before anything is awaited: the Events of a pod are in their order.
         counts, request = self._events.counts_due(now_ns), self._events.request(event, now_ns)
+        if request is not None and not await self._is_recorded(event, request, now_ns):
+            self._events.failed(event)
         for each in counts:
             with suppress(RejectedRequest, UnreachableCluster):
                 async with self._event_limit:
                     await _write(self._event_connection, each)
-        if request is None:
-            return
-        for left in reversed(range(_EVENT_ATTEMPTS_MAX)):
+
+    async def _is_recorded(self, event: EmitEvent, first: ApiRequest, now_ns: int) -> bool:
+        """Write an Event, in at most as many attempts as client-go makes."""
+        times = self._times
+        attempts = self._attempts(0, times.event_first_ns, times.event_longest_ns)
+        request = first
+        for _ in range(_EVENT_ATTEMPTS_MAX):
             try:
                 async with self._event_limit:
                     await _write(self._event_connection, request)
             except (RejectedRequest, UnreachableCluster) as error:
                 if _has_status(error, HTTPStatus.CONFLICT) and request.verb == "POST":
-                    return  # an earlier attempt has written it
-                if _has_status(error, HTTPStatus.NOT_FOUND) and request.verb == "PATCH":
+                    if request is first:
+                        return True  # an earlier attempt has written it
+                    request = first  # the object of the series is there by now
+                elif _has_status(error, HTTPStatus.NOT_FOUND) and request.verb == "PATCH":
                     # The object of the series has expired, or is not written yet.
                     request = self._events.creation(event, request, now_ns)
                     continue
-                self._failed(event, error)
-                if not is_passing(error) or not left:
-                    break
+                else:
+                    self._failed(event, error)
+                    if not is_passing(error):
+                        return False
                 await attempts.wait(error)
             else:
-                return
-        self._events.failed(event)
+                return True
+        return False
 
     def _attempts(self, limit_ns: int, first_ns: int = 0, longest_ns: int = 0) -> Attempts:
         self._attempted += 1

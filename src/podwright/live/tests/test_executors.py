@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import msgspec
 import pytest
 
 from podwright.assembly import machine_of
@@ -27,7 +28,7 @@ from podwright.testing import make_node, make_pod
 TIMES = RetryTimes(
     first_ns=1_000_000,
     longest_ns=2_000_000,
-    call_ns=50_000_000,
+    call_ns=60_000_000_000,
     event_first_ns=1_000_000,
     event_longest_ns=1_000_000,
 )
@@ -42,13 +43,19 @@ def pods(*nodes: str, uid: str = "u"):
     return 200, {"items": items}
 
 
-async def executed(server: FakeServer, *calls: Any, **options: Any) -> list[Any]:
+BRIEF = msgspec.structs.replace(TIMES, call_ns=1)
+"""No attempt follows the first one."""
+
+
+async def executed(
+    server: FakeServer, *calls: Any, times: RetryTimes = TIMES, **options: Any
+) -> list[Any]:
     """Return the errors of calls, or what was raised."""
     async with (
         serving(server) as address,
         WriteConnection(address, per_second=10_000, burst=1000) as connection,
     ):
-        writes = Writes(connection, connection, EventWriter("me"), times=TIMES, **options)
+        writes = Writes(connection, connection, EventWriter("me"), times=times, **options)
         found: list[Any] = []
         for call in calls:
             if isinstance(call, EmitEvent):
@@ -146,7 +153,7 @@ def test_a_refusal_of_a_server_that_restarts_passes(call, verb, refusal):
 def test_a_refusal_that_lasts_is_the_result_without_advice_to_administrators():
     reported: list[str] = []
     server = FakeServer(POST=[NO_ROLES])
-    error, _ = result(server, BIND, report=reported.append)
+    error, _ = result(server, BIND, times=BRIEF, report=reported.append)
     assert error.reason == "Forbidden"
     assert error.message.endswith('cannot create resource "pods/binding" in API group ""')
     assert "administrator" in reported[0]
@@ -251,3 +258,12 @@ def test_a_series_whose_object_is_gone_is_created_again():
     assert again["metadata"] == first["metadata"]
     assert again["series"] == patch["series"]
     assert again["series"]["count"] == 2
+
+
+def test_a_series_whose_object_is_written_meanwhile_is_patched_again():
+    """The first Event and its repetition are written side by side."""
+    server = FakeServer(
+        POST=[CREATED, status(409, "AlreadyExists")], PATCH=[status(404, "NotFound"), (200, {})]
+    )
+    result(server, EVENT, EVENT)
+    assert server.verbs() == ["POST", "PATCH", "POST", "PATCH"]

@@ -15,7 +15,7 @@ from podwright.client.cluster.write_connection import WriteConnection
 from podwright.live import ElectionTimes, LeaseElection, LeaseState, LeaseThread, LostLease
 
 TIMES = ElectionTimes(
-    lease_duration_ns=3_000_000_000, renew_deadline_ns=2_000_000_000, retry_period_ns=1_000_000
+    lease_duration_ns=120_000_000_000, renew_deadline_ns=60_000_000_000, retry_period_ns=1_000_000
 )
 
 
