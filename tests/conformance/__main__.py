@@ -10,6 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from tests.conformance.comparison import Counts
 from tests.conformance.over_http import served_cluster
 from tests.conformance.replay import RECORDINGS, Compared, replay
 
@@ -25,9 +26,10 @@ def main(arguments: list[str] | None = None) -> int:
     parsed = parser.parse_args(arguments)
     files = parsed.files or sorted(RECORDINGS.glob("*.jsonl.gz"))
     agreed = total = 0
+    counts = Counts()
     for path in files:
         try:
-            compared = replay_over_http(path) if parsed.http else replay(path)
+            compared = replay_over_http(path, counts) if parsed.http else replay(path, None, counts)
         except (OSError, ValueError, KeyError) as error:
             print(f"{path}: not a recording that can be replayed: {error!r}", file=sys.stderr)
             return 2
@@ -37,14 +39,16 @@ def main(arguments: list[str] | None = None) -> int:
         differing = [each for each in compared if each.differences]
         for each in differing[: parsed.differences]:
             print_differences(each)
+    print("Normalizations, and how often each one mattered:")
+    print("\n".join(counts.lines()))
     print(f"{agreed} of {total} exchanges in {len(files)} files agree")
     return 0 if total and agreed == total else 1
 
 
-def replay_over_http(path: Path) -> list[Compared]:
+def replay_over_http(path: Path, counts: Counts | None = None) -> list[Compared]:
     """Replay a recording against a fresh server on a socket."""
     with served_cluster() as server:
-        return replay(path, server)
+        return replay(path, server, counts)
 
 
 def print_differences(compared: Compared) -> None:

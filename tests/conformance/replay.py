@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
-from tests.conformance.comparison import Difference, compare
+from tests.conformance.comparison import Comparison, Counts, Difference
 from tests.conformance.recordings import Exchange, Results, read_recording
 
 from podwright.api.endpoints import ApiServer, HttpRequest, Watch, bare_options, bare_store
@@ -86,8 +86,9 @@ class DirectServer:
 class Replay:
     """Sends exchanges to a server in order, and compares the responses."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, counts: Counts | None = None) -> None:
         self._server = server
+        self._comparison = Comparison(counts)
         self._results = Results()
 
     def send(self, exchange: Exchange) -> list[Difference]:
@@ -105,7 +106,7 @@ class Replay:
         else:
             body = parsed(answer.body)
         self._results.add(exchange.id, body, answer.headers)
-        return compare(exchange.response, answer.status, answer.headers, body)
+        return self._comparison.responses(exchange.response, answer.status, answer.headers, body)
 
 
 def request_of(recorded: dict[str, Any], results: Results) -> HttpRequest:
@@ -133,7 +134,9 @@ def parsed(body: bytes) -> Any:
         return body.decode(errors="replace")
 
 
-def replay(path: Path, server: Server | None = None) -> list[Compared]:
+def replay(
+    path: Path, server: Server | None = None, counts: Counts | None = None
+) -> list[Compared]:
     """Replay a recording against a fresh server; without a socket, if none is given."""
-    fresh = Replay(server or DirectServer())
+    fresh = Replay(server or DirectServer(), counts)
     return [Compared(exchange, fresh.send(exchange)) for exchange in read_recording(path)]
