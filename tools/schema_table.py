@@ -1,9 +1,9 @@
 """Generate the table of the room `schema` from upstream's OpenAPI and protobuf descriptions.
 
 ``python tools/schema_table.py``            writes src/podwright/schema/table.json
-``python tools/schema_table.py --trim DIR`` first renews tools/schema/upstream.json.gz from DIR
+``python tools/schema_table.py --trim DIR --go MODULES`` first renews tools/schema/upstream.json.gz
 
-DIR holds ``openapi/*.json.gz`` (the OpenAPI v3 documents and the aggregated discovery of a
+MODULES holds the modules of Kubernetes, as ``$(go env GOMODCACHE)/k8s.io`` does. DIR holds ``openapi/*.json.gz`` (the OpenAPI v3 documents and the aggregated discovery of a
 kube-apiserver) and ``protobuf/fields.json.gz`` (message, number, field, type). Only the facts that
 the table needs are kept: no paths and no descriptions. ``tools/schema/completions.toml`` has the
 facts on which OpenAPI is silent; it is written by hand.
@@ -19,6 +19,8 @@ import sys
 import tomllib
 from pathlib import Path
 from typing import Any
+
+from go_structs import Structs
 
 HERE = Path(__file__).parent / "schema"
 UPSTREAM = HERE / "upstream.json.gz"
@@ -75,8 +77,8 @@ def trimmed(schema: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def trim(source: Path) -> None:
-    """Write the generator's input from upstream's documents."""
+def trim(source: Path, modules: Path) -> None:
+    """Write the generator's input from upstream's documents and the sources of its structs."""
     schemas: dict[str, Any] = {}
     for path in sorted((source / "openapi").glob("api*_v*.json.gz")):
         for name, schema in read_gzip(path)["components"]["schemas"].items():
@@ -96,6 +98,7 @@ def trim(source: Path) -> None:
         if message_of(name) in messages and "properties" in schema
     }
     document = {"schemas": schemas, "groups": groups, "numbers": numbers}
+    document["go"] = Structs(modules).facts(types_of(document, {}))
     text = json.dumps(document, sort_keys=True, separators=(",", ":"))
     UPSTREAM.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
     print(f"{UPSTREAM.name}: {UPSTREAM.stat().st_size:,} bytes, {len(schemas)} schemas")
@@ -210,8 +213,9 @@ def types_of(upstream: dict[str, Any], completions: dict[str, Any]) -> dict[str,
         }
         if schema.get("x-kubernetes-map-type") == "atomic":
             fields["$atomic"] = "true"
-        for field, facts in extra.pop(short(name), {}).items():
-            fields[field] = with_facts(fields[field], facts)
+        for facts_of in (upstream.get("go", {}).get(short(name), {}), extra.pop(short(name), {})):
+            for field, facts in facts_of.items():
+                fields[field] = with_facts(fields[field], facts)
         types[short(name)] = fields
     if extra:
         raise SystemExit(f"completions of types that do not exist: {', '.join(extra)}")
@@ -220,6 +224,9 @@ def types_of(upstream: dict[str, Any], completions: dict[str, Any]) -> dict[str,
 
 def with_facts(field: str, facts: str) -> str:
     """Return a field with more facts; `enum` stays the last."""
+    if "runtime.RawExtension" in facts:
+        # OpenAPI calls it an object; Go's decoder takes any value, and validation looks at it.
+        field = re.sub(r"\bobject\b", "any", field, count=1)
     before, enum, values = field.partition(" enum=")
     return f"{before} {facts}{enum}{values}"
 
@@ -355,9 +362,12 @@ def main() -> int:
     """Write the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--trim", type=Path, help="the folder of upstream's documents")
+    parser.add_argument("--go", type=Path, help="the folder of the modules of Kubernetes")
     options = parser.parse_args()
+    if (options.trim is None) != (options.go is None):
+        parser.error("--trim and --go belong together")
     if options.trim:
-        trim(options.trim)
+        trim(options.trim, options.go)
     TABLE.write_text(table(), encoding="utf-8")
     print(f"{TABLE.name}: {TABLE.stat().st_size:,} bytes")
     return 0

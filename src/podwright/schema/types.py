@@ -77,6 +77,10 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
         Whether a strategic merge patch may clear the other fields (`retainKeys`).
     enum : tuple of str
         The valid values; empty if they are not limited.
+    go_type : str
+        Go's type if it does not follow from `type`: `v1.Protocol`, `types.UID`.
+    embedded : str
+        The embedded structs that have the field in Go: `VolumeSource`; "" if there is none.
     """
 
     name: str
@@ -91,6 +95,8 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     is_merged: bool = False
     retains_keys: bool = False
     enum: tuple[str, ...] = ()
+    go_type: str = ""
+    embedded: str = ""
 
 
 class StructType:
@@ -146,6 +152,10 @@ def parse_field(name: str, text: str) -> Field:
                 values["list_type"] = key
             case "keys":
                 values |= {"list_type": "map", "keys": tuple(value.split(","))}
+            case "go":
+                values["go_type"] = value
+            case "in":
+                values["embedded"] = value
             case "merge":
                 values |= {"is_merged": True, "merge_key": value}
             case _:

@@ -11,10 +11,15 @@ import re
 from typing import Any, Final
 
 from podwright.api.endpoints.resources import ObjectKind
-from podwright.schema import BOOLEAN_OR_SCHEMA, Problem
+from podwright.schema import BOOLEAN_OR_SCHEMA, Field, Problem, TypeRef, built_in
 from podwright.schema.structural import CustomKind
 
 _PATH_INDEX: Final = re.compile(r"\[[^\]]*\]")
+_ELEMENT_OF: Final = re.compile(r"^(?:\[\]|map\[[^\]]*\])\*?")
+_GO_SCALARS: Final = {"double": "float64", "quantity": "resource.Quantity", "any": "interface {}",
+                      "time": "v1.Time", "micro-time": "v1.MicroTime", "bytes": "[]uint8",
+                      # IntOrString decodes what is not a string as an int32.
+                      "int-or-string": "int32"}  # fmt: skip
 _NAMES: Final = {dict: "object", list: "array", str: "string", bool: "bool"}
 _QUANTITY: Final = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
@@ -36,7 +41,7 @@ def type_error(kind: ObjectKind, problem: Problem) -> str:
     is_custom = isinstance(kind, CustomKind)
     if is_custom and message.startswith("Invalid value: ") and not path.startswith("metadata"):
         return f"{path}: {message}"
-    type_name = go_type_at(kind, path)
+    type_name = value_type_at(kind, path)
     if type_name == "quantity":
         return _QUANTITY
     if type_name in ("time", "micro-time") and isinstance(value, str):
@@ -48,10 +53,10 @@ def type_error(kind: ObjectKind, problem: Problem) -> str:
         return f"illegal base64 data at input byte {_base64_error(value)}"
     plain = _PATH_INDEX.sub("", path)
     shown = go_kind(value)
-    if shown == "number" and type_name in ("int32", "int64"):
+    if shown == "number" and type_name in ("int32", "int64", "int-or-string"):
         shown = f"number {json.dumps(value)}"
-    struct, go_type = _struct_and_type(kind, plain, is_element=path.endswith("]"))
-    return f"json: cannot unmarshal {shown} into Go struct field {struct}.{plain} of type {go_type}"
+    name, go_type = _go_field(kind, plain, is_element=path.endswith("]"))
+    return f"json: cannot unmarshal {shown} into Go struct field {name} of type {go_type}"
 
 
 def conversion_error(kind: ObjectKind, problem: Problem) -> str:
@@ -60,9 +65,7 @@ def conversion_error(kind: ObjectKind, problem: Problem) -> str:
     Upstream: apimachinery pkg/runtime/converter.go, fromUnstructured
     """
     path, _, value = problem
-    plain = _PATH_INDEX.sub("", path)
-    find = getattr(kind, "field", None)
-    field = find(plain) if find is not None and plain else None
+    field = _field_at(kind, path)
     if field is None:
         return type_error(kind, problem)
     ref = field.type
@@ -93,27 +96,48 @@ def _base64_error(text: str) -> int:
 
 def go_type_at(kind: ObjectKind, path: str) -> str:
     """Return the schema's innermost type of the field at a path, "" where there is no field."""
+    field = _field_at(kind, path)
+    return "" if field is None else field.type.innermost
+
+
+def value_type_at(kind: ObjectKind, path: str) -> str:
+    """Return the schema's scalar or struct of a value; "" for a list, a map, or no field."""
+    field = _field_at(kind, path)
+    is_container = field is not None and field.type.container and not path.endswith("]")
+    return "" if field is None or is_container else field.type.innermost
+
+
+def _field_at(kind: ObjectKind, path: str) -> Field | None:
     plain = _PATH_INDEX.sub("", path)
     find = getattr(kind, "field", None)
-    field = find(plain) if find is not None and plain else None
-    return field.type.innermost if field is not None else ""
+    return find(plain) if find is not None and plain else None
 
 
-def _struct_and_type(kind: ObjectKind, path: str, *, is_element: bool) -> tuple[str, str]:
-    """Return the names of Go's struct and type of a field, or of an element of it."""
-    find = getattr(kind, "field", None)
-    field = find(path) if find is not None and path else None
-    outer = find(path.rpartition(".")[0]) if find is not None and "." in path else None
-    struct = kind.row.kind if outer is None else outer.type.innermost.rpartition(".")[2]
-    if field is None:
-        return struct, "string"
-    names = {"double": "float64", "quantity": "resource.Quantity", "any": "interface {}"}
-    inner = field.type.innermost
-    go_type = names.get(inner, inner)
-    if "." in inner:
-        go_type = f"v1.{inner.rpartition('.')[2]}"
+def _go_field(kind: ObjectKind, path: str, *, is_element: bool) -> tuple[str, str]:
+    """Return Go's name of a field, and the type of the field or of an element of it.
+
+    The name has the innermost struct, then the path with the embedded structs in it:
+    `ConfigMapVolumeSource.spec.volumes.VolumeSource.configMap.items`. The metadata of a custom
+    resource is decoded alone, so that its path starts there.
+    """
+    outermost, parts = kind.row.type, path.split(".")
+    if isinstance(kind, CustomKind):
+        outermost, parts = "meta.v1.ObjectMeta", parts[1:]
+    struct, names, go_type = outermost, list[str](), "string"
+    for index, part in enumerate(parts):
+        field = built_in().type(struct).fields[part]
+        names += [field.embedded, part] if field.embedded else [part]
+        go_type = field.go_type or _go_type(field.type)
+        if index < len(parts) - 1:
+            struct = field.type.innermost
     if is_element:
-        return struct, go_type
-    return struct, {"list": f"[]{go_type}", "map": f"map[string]{go_type}"}.get(
-        field.type.container, go_type
-    )
+        go_type = _ELEMENT_OF.sub("", go_type)
+    return f"{struct.rpartition('.')[2]}.{'.'.join(names)}", go_type
+
+
+def _go_type(ref: TypeRef) -> str:
+    if ref.element is not None:
+        start = "[]" if ref.container == "list" else "map[string]"
+        return start + _go_type(ref.element)
+    # Without the group: `core.v1.PodSpec`, a struct of the package v1.
+    return _GO_SCALARS.get(ref.name) or ref.name.partition(".")[2] or ref.name
