@@ -3,9 +3,10 @@
 ``python tools/schema_table.py``            writes src/podwright/schema/table.json
 ``python tools/schema_table.py --trim DIR --go MODULES`` first renews tools/schema/upstream.json.gz
 
-MODULES holds the modules of Kubernetes, as ``$(go env GOMODCACHE)/k8s.io`` does. DIR holds ``openapi/*.json.gz`` (the OpenAPI v3 documents and the aggregated discovery of a
-kube-apiserver) and ``protobuf/fields.json.gz`` (message, number, field, type). Only the facts that
-the table needs are kept: no paths and no descriptions. ``tools/schema/completions.toml`` has the
+MODULES holds the modules of Kubernetes, as ``$(go env GOMODCACHE)/k8s.io`` does. DIR holds
+``openapi/*.json.gz`` (the OpenAPI v3 documents and the aggregated discovery of a kube-apiserver)
+and ``protobuf/fields.json.gz`` (message, number, field, type). Only the facts that the table needs
+are kept: no paths and no descriptions. ``tools/schema/completions.toml`` has the
 facts on which OpenAPI is silent; it is written by hand.
 
 The format of the table is described in src/podwright/schema/table.py.

@@ -203,11 +203,11 @@ class Comparison:
             self.counts.add("partial")
         for name in names:
             here = f"{path}.{name}"
-            if name == "managedFields" and "managedFields" not in expected:
-                # In a schema it is the name of a property.
-                if isinstance(found[name], list):
-                    self.counts.add("managedFields dropped")
-                    continue
+            is_dropped = name == "managedFields" and name not in expected
+            # In a schema it is the name of a property.
+            if is_dropped and isinstance(found[name], list):
+                self.counts.add("managedFields dropped")
+                continue
             if name not in expected or name not in found:
                 if _DOCUMENTATION.match(here):
                     self.counts.add("documentation")

@@ -19,7 +19,13 @@ Start with `apply.py`, then `typed_values.py` and `field_sets.py`.
 
 from podwright.patching.apply import applied, with_managed_fields
 from podwright.patching.configurations import configured
-from podwright.patching.errors import ApplyConflictError, Conflict, FailedTestError, PatchError
+from podwright.patching.errors import (
+    ApplyConflictError,
+    Conflict,
+    FailedTestError,
+    PatchError,
+    unclassified,
+)
 from podwright.patching.field_sets import FieldSet
 from podwright.patching.go_text import printed
 from podwright.patching.json_patch import MOST_OPERATIONS, json_patch_warnings, json_patched
@@ -66,6 +72,7 @@ __all__ = [
     "read_entries",
     "scale_entries",
     "strategic_merged",
+    "unclassified",
     "with_entries",
     "with_managed_fields",
     "with_unchanged_times",

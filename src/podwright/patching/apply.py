@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from podwright.objects import Document
-from podwright.patching.errors import ApplyConflictError, Conflict, PatchError
+from podwright.patching.errors import ApplyConflictError, Conflict, PatchError, unclassified
 from podwright.patching.field_sets import (
     FieldSet,
     contains,
@@ -108,7 +108,8 @@ def applied(
         metadata = configuration.get("metadata")
         name = metadata if isinstance(metadata, dict) else {}
         place = f"{_text(name.get('namespace'))}/{_text(name.get('name'))}; {of.gvk}"
-        raise PatchError(f"failed to create typed patch object ({place}): {joined_errors(errors)}")
+        text = joined_errors(errors)
+        raise unclassified(f"failed to create typed patch object ({place}): {text}")
     request = _Apply(of, of.tracked(fields, subresource), subresource, convert)
     if live is None:
         return request.created(configuration, manager, now)

@@ -113,6 +113,15 @@ def rejected() -> PatchError:
     return PatchError(REJECTED, code=422, reason="Invalid", has_details=True)
 
 
+def unclassified(message: str) -> PatchError:
+    """Return an error that upstream passes on as it is: an internal error without a reason.
+
+    Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go,
+    interpretStrategicMergePatchError, which names the few errors that are the client's
+    """
+    return PatchError(message, code=500, reason="")
+
+
 def wrong_json(value: Any, go_type: str) -> str:
     """Return encoding/json's message for a value that does not fit a type of Go."""
     kind = _JSON_KIND.get(type(value), "object")

@@ -16,7 +16,7 @@ from collections.abc import Hashable, Iterable
 from typing import Any, Final, NamedTuple
 
 from podwright.objects import Document
-from podwright.patching.errors import PatchError, rejected, wrong_json
+from podwright.patching.errors import PatchError, rejected, unclassified, wrong_json
 from podwright.patching.go_text import GO_TYPE, printed
 from podwright.schema import Field, Kind, StructType, TypeRef, built_in
 
@@ -93,7 +93,7 @@ def _replaced_map(patch: Document) -> Document:
 
 
 def _unknown_directive(directive: Any, patch: Document) -> PatchError:
-    return PatchError(f"unknown patch type: {_as_string(directive)} in map: {printed(patch)}")
+    return unclassified(f"unknown patch type: {_as_string(directive)} in map: {printed(patch)}")
 
 
 def _as_string(value: Any) -> str:
@@ -204,7 +204,7 @@ def _merged_list(original: list[Any], patch: list[Any], field: _ListField) -> li
         return _ordered(merged, patch, original, "")
     key = field.key
     if not key:
-        raise PatchError("cannot merge lists without merge key for type struct")
+        raise unclassified("cannot merge lists without merge key for type struct")
     original, patch = _without_special_items(original, patch, key)
     merged = _merged_items(original, patch, key, field.element)
     return _ordered(merged, patch, original, key)
@@ -228,7 +228,7 @@ def _without_special_items(
         elif directive == "replace":
             is_replaced = True
         elif directive == "merge":
-            raise PatchError("merging lists cannot yet be specified in the patch")
+            raise unclassified("merging lists cannot yet be specified in the patch")
         else:
             raise _unknown_directive(directive, item)
     if gone:
@@ -280,7 +280,7 @@ def _with_ordered_list(
     else:
         merged = _merged_list(present, changes, field) if field.is_merged else changes
     if not present and not changes:
-        raise PatchError("no elements in any of the given slices")
+        raise unclassified("no elements in any of the given slices")
     _is_of_maps(present, changes)
     return _with(document, name, _ordered(merged, order, present, field.key))
 
@@ -301,9 +301,9 @@ def _check_order(changes: list[Any], order: list[Any], key: str) -> None:
             continue
         identity = _checked_key(item, key)
         if not any(_checked_key(one, key) == identity for one in rest):
-            raise PatchError(
+            raise unclassified(
                 f"The order in patch list:\n{printed(changes)}\n doesn't match {_ORDER} list:\n"
-                f"{printed(order)}"
+                f"{printed(order)}\n"
             )
 
 
@@ -371,7 +371,7 @@ def _is_of_maps(*lists: list[Any]) -> bool:
     if types and isinstance(next(item for items in lists for item in items), list):
         raise rejected()
     if len(types) > 1 or type(None) in types:
-        raise PatchError(f"list element types are not identical: {printed(list(lists))}")
+        raise unclassified(f"list element types are not identical: {printed(list(lists))}")
     return dict in types
 
 
@@ -383,16 +383,16 @@ def _key_of(item: Any, key: str) -> Hashable:
 def _identity(value: Any) -> Hashable:
     """Return a value of JSON such that only equal values of one type are equal."""
     if isinstance(value, dict | list):
-        raise PatchError(f"a value without parts is expected, got {printed(value)}")
+        raise unclassified(f"a value without parts is expected, got {printed(value)}")
     return type(value), value
 
 
 def _no_key(item: Document, key: str) -> PatchError:
-    return PatchError(f"map: {printed(item)} does not contain declared merge key: {key}")
+    return unclassified(f"map: {printed(item)} does not contain declared merge key: {key}")
 
 
 def _wrong_type(expected: str, actual: Any) -> PatchError:
-    return PatchError(f"expected a {expected}, but received a {GO_TYPE[type(actual)]}")
+    return unclassified(f"expected a {expected}, but received a {GO_TYPE[type(actual)]}")
 
 
 def _list_of(directive: str, prefix: str, message: str) -> str:
@@ -411,13 +411,15 @@ def _field(of: TypeRef, name: str) -> Field:
     found = struct.fields.get(name)
     if found is None:
         title = struct.name.rpartition(".")[2]
-        raise PatchError(f'unable to find api field in struct {title} for the json field "{name}"')
+        raise unclassified(
+            f'unable to find api field in struct {title} for the json field "{name}"'
+        )
     return found
 
 
 def _struct(of: TypeRef) -> StructType:
     if not of.is_struct:
-        raise PatchError("merging an object in json but data type is not struct")
+        raise unclassified("merging an object in json but data type is not struct")
     return built_in().type(of.name)
 
 

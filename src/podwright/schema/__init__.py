@@ -38,7 +38,7 @@ from podwright.schema.kind import Kind, SetDefaults, Validate, ValidateUpdate
 from podwright.schema.printing.conversions import Cell, human_duration
 from podwright.schema.schema import Schema, built_in, decode
 from podwright.schema.table import Column, KindRow, Table, built_in_table, read_table
-from podwright.schema.types import Field, StructType, TypeRef, parse_field
+from podwright.schema.types import SCALARS, Field, StructType, TypeRef, parse_field
 from podwright.schema.validation.certificates import approval_problems
 from podwright.schema.validation.field_errors import equality_key, printed, reason_of, repeats
 from podwright.schema.validation.metadata import (
@@ -53,6 +53,7 @@ from podwright.schema.validation.pod_subresources import (
 
 __all__ = [
     "BOOLEAN_OR_SCHEMA",
+    "SCALARS",
     "TIME_VALUES",
     "UNKNOWN_FIELD",
     "Cell",

@@ -11,7 +11,7 @@ import re
 from typing import Any, Final
 
 from podwright.api.endpoints.resources import ObjectKind
-from podwright.schema import BOOLEAN_OR_SCHEMA, Field, Problem, TypeRef, built_in
+from podwright.schema import BOOLEAN_OR_SCHEMA, SCALARS, Field, Problem, TypeRef, built_in
 from podwright.schema.structural import CustomKind
 
 _PATH_INDEX: Final = re.compile(r"\[[^\]]*\]")
@@ -123,13 +123,19 @@ def _go_field(kind: ObjectKind, path: str, *, is_element: bool) -> tuple[str, st
     outermost, parts = kind.row.type, path.split(".")
     if isinstance(kind, CustomKind):
         outermost, parts = "meta.v1.ObjectMeta", parts[1:]
-    struct, names, go_type = outermost, list[str](), "string"
-    for index, part in enumerate(parts):
-        field = built_in().type(struct).fields[part]
-        names += [field.embedded, part] if field.embedded else [part]
+    struct = inner = outermost
+    names, go_type, is_nested = list[str](), "string", False
+    for part in parts:
+        if inner in SCALARS:
+            # The schemas inside of schemas decode themselves; the outer decoder replaces the place
+            # in their errors by that of the field that it decodes.
+            inner, is_nested = "apiextensions.v1.JSONSchemaProps", True
+        field = built_in().type(inner).fields[part]
+        if not is_nested:
+            struct = inner
+            names += [field.embedded, part] if field.embedded else [part]
         go_type = field.go_type or _go_type(field.type)
-        if index < len(parts) - 1:
-            struct = field.type.innermost
+        inner = field.type.innermost
     if is_element:
         go_type = _ELEMENT_OF.sub("", go_type)
     return f"{struct.rpartition('.')[2]}.{'.'.join(names)}", go_type

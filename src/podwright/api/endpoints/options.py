@@ -19,7 +19,12 @@ from podwright.api.endpoints.go_type_errors import go_kind
 from podwright.api.endpoints.paths import RequestInfo
 from podwright.api.endpoints.query import is_true, parse_query
 from podwright.api.endpoints.request import HttpRequest
-from podwright.api.endpoints.status_errors import ApiError, bad_request, invalid_options
+from podwright.api.endpoints.status_errors import (
+    ApiError,
+    bad_request,
+    invalid_options,
+    unclassified_error,
+)
 from podwright.objects import (
     EVERYTHING,
     FieldSelector,
@@ -432,8 +437,12 @@ def parsed_version(text: str) -> int:
 
 
 def invalid_version(text: str) -> ApiError:
-    """Return the error of a `resourceVersion` that is not a number."""
+    """Return the error of a `resourceVersion` that is not a number.
+
+    Upstream: staging/src/k8s.io/apiserver/pkg/storage/cacher/delegator.go, Get, which passes the
+    error on without a reason
+    """
     kind = "value out of range" if text.isdigit() else "invalid syntax"
-    return bad_request(
+    return unclassified_error(
         f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": {kind}'
     )

@@ -50,6 +50,7 @@ from podwright.patching import (
     merge_patched,
     printed,
     strategic_merged,
+    unclassified,
     without_directives,
 )
 from podwright.schema import Kind
@@ -221,7 +222,7 @@ def decoded_patch(
     except TypeMismatchError as error:
         mismatch: ValueError = error
         if applied_to and not resource.is_custom:
-            raise PatchError(_not_converted(resource, applied_to, error)) from None
+            raise unclassified(_not_converted(resource, applied_to, error)) from None
         if is_converted:
             mismatch = ConversionError(conversion_error(resource.kind, error.problem))
         raise _invalid_patch(shown, mismatch) from None

@@ -18,7 +18,7 @@ from podwright.api.endpoints.request import HttpReply
 from podwright.api.endpoints.resources import Resource
 from podwright.api.endpoints.responses import object_reply
 from podwright.api.endpoints.sent_objects import body_of, in_namespace
-from podwright.api.endpoints.status_errors import bad_request, conflict, success
+from podwright.api.endpoints.status_errors import bad_request, conflict, success, unclassified_error
 from podwright.objects import Document, Pod
 from podwright.schema import decode
 
@@ -81,7 +81,8 @@ def _bind(
 def _check(binding: Document) -> None:
     """Reject a binding to something that is not a node.
 
-    Upstream: pkg/apis/core/validation/validation.go, ValidatePodBinding
+    Upstream: pkg/apis/core/validation/validation.go, ValidatePodBinding; its errors are passed on
+    without a reason by pkg/registry/core/pod/storage/storage.go, Create
     """
     target = binding.get("target") or {}
     problems = []
@@ -94,7 +95,7 @@ def _check(binding: Document) -> None:
         problems.append("target.name: Required value")
     if problems:
         text = ", ".join(problems)
-        raise bad_request(text if len(problems) == 1 else f"[{text}]")
+        raise unclassified_error(text if len(problems) == 1 else f"[{text}]")
 
 
 def _check_preconditions(

@@ -92,6 +92,11 @@ def bad_request(message: str) -> ApiError:
     return ApiError(400, "BadRequest", message)
 
 
+def unclassified_error(message: str) -> ApiError:
+    """Return an error without a reason, as upstream answers errors that it does not classify."""
+    return ApiError(500, "", message)
+
+
 def unrecognized(kind: str, message: str, body: bytes) -> ApiError:
     """Return the error of a body that is not recognized as an object."""
     return bad_request(
