@@ -14,9 +14,9 @@ from tests.properties.machine_variants import START_NS, Gate, Slow, Variant
 from tests.properties.test_machine import KINDS, OPERATIONS, PODS, Surroundings, step
 
 from podwright.config import parse_gates, read_configuration
-from podwright.framework.go_json import write_go_json
 from podwright.kss.annotations import KssAttempt, annotations_after, kss_history
 from podwright.kss.results import HISTORY, PREFIX
+from podwright.objects import write_go_json
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.explain import Cycles
 from podwright.recording.record import record

@@ -8,7 +8,6 @@ and its `steps`. The functions are in libraries: `standard`, `string_functions`,
 `admission_policies`, `policy_types` and `stage_expressions`.
 """
 
-from podwright.cel.address_errors import go_quoted
 from podwright.cel.addresses import AddressError, parse_url
 from podwright.cel.admission_expressions import AdmissionInput
 from podwright.cel.admission_policies import (
@@ -86,7 +85,6 @@ __all__ = [
     "compile_rules",
     "compile_selector",
     "device_value",
-    "go_quoted",
     "has_rules",
     "match_condition_problems",
     "parse_duration",

@@ -1,6 +1,6 @@
 """Why Go refuses a text as an address.
 
-Upstream: Go net/netip/netip.go, `ParseAddr`; strconv.Quote
+Upstream: Go net/netip/netip.go, `ParseAddr`
 """
 
 from __future__ import annotations
@@ -8,30 +8,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_ESCAPES: Final = {
-    "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v",
-    "\\": "\\\\", '"': '\\"',
-}  # fmt: skip
+from podwright.objects import go_quoted
+
 _GROUP: Final = re.compile("[0-9a-fA-F]*")
 
 _TOO_SHORT: Final = "IPv4 address too short"
 _NO_ZEROS: Final = "the :: must expand to at least one field of zeros"
-
-
-def go_quoted(text: str) -> str:
-    """Return a text as `strconv.Quote` does."""
-    return '"' + "".join(map(_escaped, text)) + '"'
-
-
-def _escaped(character: str) -> str:
-    if character in _ESCAPES:
-        return _ESCAPES[character]
-    if character.isprintable():
-        return character
-    code = ord(character)
-    if code < 0x80:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def address_error(text: str) -> str:

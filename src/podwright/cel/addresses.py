@@ -12,9 +12,10 @@ from typing import ClassVar, Final, TypeAlias
 
 import msgspec
 
-from podwright.cel.address_errors import address_error, go_quoted
+from podwright.cel.address_errors import address_error
 from podwright.cel.declarations import library_of
 from podwright.cel.values import ErrorValue, OpaqueValue, Value
+from podwright.objects import go_quoted
 
 _Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 _Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from podwright.cel.address_errors import go_quoted
 from podwright.cel.errors import Issue
 from podwright.cel.expressions import Call, Constant, CreateList, CreateMap, Expression
 from podwright.cel.standard import format_double
@@ -25,6 +24,7 @@ from podwright.cel.values import (
     Value,
     type_name,
 )
+from podwright.objects import go_quoted
 
 _CLAUSE = re.compile(r"%(?:%|(\.([0-9]*))?(.?))", re.DOTALL)
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 import re
 from typing import ClassVar, Final, Literal
 
-from podwright.cel.address_errors import go_quoted
 from podwright.cel.declarations import library_of
 from podwright.cel.values import INT_MAX, INT_MIN, ErrorValue, OpaqueValue, Value
-from podwright.objects import Quantity, QuantityError, parse_quantity_text
+from podwright.objects import Quantity, QuantityError, go_quoted, parse_quantity_text
 
 _FORMAT_WRONG: Final = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from podwright.cel import go_quoted
 from podwright.objects import (
     AllocatedDeviceStatus,
     Condition,
     DeviceRequestAllocationResult,
     ResourceClaim,
+    go_quoted,
     timestamp_ns,
 )
 

@@ -1,17 +1,13 @@
-"""JSON with the rules of Go's encoding/json, for reading and for writing.
+"""JSON read with the rules of Go's encoding/json.
 
-Reading uses the first value only; the rest of the text is ignored. Keys are matched
-case-insensitively, null is equivalent to a missing field, and unknown keys are ignored; a value
-of another type is an error.
-
-Writing sorts the keys of maps, writes no whitespace, and escapes the characters that are unsafe
-inside HTML: `<`, `>`, `&` and two line separators.
+Only the first value is read; the rest of the text is ignored. Keys are matched case-insensitively,
+null is equivalent to a missing field, and unknown keys are ignored; a value of another type is an
+error.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
@@ -19,9 +15,6 @@ T = TypeVar("T")
 _WHITESPACE: Final = " \t\r\n"
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _NAMES = {dict: "object", list: "array", str: "string", int: "number", bool: "bool"}
-
-
-_ESCAPED: Final = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 
 
 class MalformedJSON(ValueError):  # noqa: N818 - the name describes the input
@@ -54,37 +47,6 @@ def read_first_value(body: bytes) -> Any:
     except (RecursionError, ValueError) as error:
         raise MalformedJSON(f"not readable: {error}") from error
     return value
-
-
-def write_go_json(value: Any, *, sort_keys: bool = True) -> str:
-    r"""Write a value as Go does.
-
-    Parameters
-    ----------
-    value : object
-        Of dictionaries, lists, strings, numbers, booleans and None.
-    sort_keys : bool
-        True: dictionaries are maps. False: they are structs, whose fields have their order;
-        who has maps inside sorts these.
-
-    Examples
-    --------
-    >>> write_go_json({"b": "1 < 2", "a": ["x"]})
-    '{"a":["x"],"b":"1 \\u003c 2"}'
-
-    Notes
-    -----
-    Half a surrogate pair is what Go sees as bytes that are no UTF-8: the replacement character.
-    Upstream: Go's src/encoding/json/encode.go, `appendString`, with escapeHTML
-    """
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=sort_keys)
-    # Outside of strings none of these appears.
-    return _ESCAPED.sub(_escape, text)
-
-
-def _escape(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return "\\ufffd" if 0xD800 <= code <= 0xDFFF else f"\\u{code:04x}"
 
 
 def typed_field(answer: Any, struct: str, key: str, kind: type[T]) -> T | None:

@@ -14,8 +14,7 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
-from podwright.framework import write_go_json
-from podwright.objects import PodwrightError
+from podwright.objects import PodwrightError, write_go_json
 
 LIMIT_BYTES: Final = 262_144
 """The API server's limit for the total size of an object's annotations."""

@@ -39,8 +39,8 @@ from podwright.framework import (
     read_first_value,
     typed_field,
     wrap_int64,
-    write_go_json,
 )
+from podwright.objects import write_go_json
 
 PREFIX: Final = "kube-scheduler-simulator.sigs.k8s.io/"
 HISTORY: Final = f"{PREFIX}result-history"

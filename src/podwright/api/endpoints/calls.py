@@ -16,6 +16,7 @@ from podwright.api.endpoints.paths import RequestInfo
 from podwright.api.endpoints.prepared_creates import PreparedCreates
 from podwright.api.endpoints.request import HttpRequest
 from podwright.api.endpoints.resources import Resource, Resources
+from podwright.api.endpoints.server_writes import ServerStatusWrites
 from podwright.api.endpoints.service_account_tokens import ServiceAccountTokens
 from podwright.api.endpoints.shared_lines import SharedLines
 from podwright.api.endpoints.shared_specs import SharedSpecs
@@ -65,6 +66,8 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         Decide what users may do.
     escalation : EscalationCheck
         Checks writes of roles and bindings.
+    server_status : ServerStatusWrites
+        Writes the status of objects as the server itself.
     disabled_fields : mapping
         By group and kind, the fields that writes lose because their feature gate is off.
     sends_lists_in_parts : bool
@@ -79,6 +82,7 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     allocators: Mapping[tuple[str, str], Allocator]
     specs: SharedSpecs
     prepared: PreparedCreates
+    server_status: ServerStatusWrites
     disabled_fields: DisabledFields
     tokens: ServiceAccountTokens
     authenticator: Authenticator

@@ -5,7 +5,7 @@ Upstream: pkg/registry/core/pod/storage/eviction.go
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from podwright.api.endpoints.admission_attributes import attributes_of
 from podwright.api.endpoints.bodies import read_object
@@ -35,7 +35,7 @@ from podwright.api.endpoints.status_errors import (
     too_many_requests,
 )
 from podwright.api.eviction import VIOLATION, Eviction, decide_eviction, with_disruption_target
-from podwright.objects import Document, Pod, PodDisruptionBudget
+from podwright.objects import Document, Pod, PodDisruptionBudget, encode
 from podwright.schema import built_in, decode
 
 _OLD_VERSION: Final = "policy/v1beta1"
@@ -48,18 +48,16 @@ def evict(backend: Backend, call: Call) -> HttpReply:
     name = (eviction.get("metadata") or {}).get("name") or ""
     if name != call.info.name:
         raise bad_request("name in URL does not match name in Eviction object")
-    deleting = delete_options(_delete_body(eviction, is_dry_run=options.is_dry_run), call.request)
     attributes = attributes_of(call, "CREATE", eviction, None, options)
     backend.admission.admit(attributes)
     backend.admission.validate(attributes)
     call.warnings += attributes.warnings
     pod = cast(Pod, find(backend, call))
-    check_preconditions(call.resource, pod, deleting)
     budgets = backend.store.list(PodDisruptionBudget, namespace=pod.namespace).objects
     decision = decide_eviction(pod, cast("list[PodDisruptionBudget]", budgets), call.now_ns)
     if not decision.is_allowed:
         raise rejection(decision, pod)
-    _execute(backend, call, pod, decision, deleting)
+    _execute(backend, call, pod, decision, _delete_body(eviction, options))
     return object_reply(call, success(code=201), 201)
 
 
@@ -84,9 +82,9 @@ def _body(call: Call, options: WriteOptions) -> Document:
     return document
 
 
-def _delete_body(eviction: Document, *, is_dry_run: bool) -> dict[str, Any]:
-    found: dict[str, Any] = dict(eviction.get("deleteOptions") or {})
-    if is_dry_run:
+def _delete_body(eviction: Document, options: WriteOptions) -> Document:
+    found: Document = dict(eviction.get("deleteOptions") or {})
+    if options.is_dry_run:
         found["dryRun"] = ["All"]
     return found
 
@@ -102,14 +100,41 @@ def rejection(decision: Eviction, pod: Pod) -> ApiError:
 
 
 def _execute(
-    backend: Backend, call: Call, pod: Pod, decision: Eviction, options: DeleteOptions
+    backend: Backend, call: Call, pod: Pod, decision: Eviction, delete_body: Document
 ) -> None:
+    """Charge the budget, set the condition, and delete the pod, in upstream's order.
+
+    The budget comes first, so that concurrent evictions cannot exceed it, and stays charged if a
+    precondition does not hold; then the condition, so that watchers see the reason before the
+    deletion, whose options are validated last.
+
+    Upstream: pkg/registry/core/pod/storage/eviction.go, addConditionAndDeletePod
+    """
+    if not delete_body.get("dryRun"):
+        if decision.budget is not None:
+            backend.server_status.update(encode(decision.budget), call.now_ns)
+        check_preconditions(call.resource, pod, _preconditions(delete_body))
+        pod = _with_condition(backend, call, pod)
+    options = delete_options(delete_body, call.request)
     if options.is_dry_run:
+        check_preconditions(call.resource, pod, _preconditions(delete_body))
         return
-    # As upstream: the budget first, so that concurrent evictions cannot exceed it; then the
-    # condition, so that watchers see the reason before the deletion.
-    if decision.budget is not None:
-        backend.storage.update(decision.budget, scope="status")
+    backend.storage.delete(
+        call.resource.storage,
+        pod.key,
+        call.now_ns,
+        grace_seconds=options.grace_seconds,
+    )
+
+
+def _preconditions(delete_body: Document) -> DeleteOptions:
+    found: Document = delete_body.get("preconditions") or {}
+    # Empty texts are no preconditions.
+    uid, version = found.get("uid") or None, found.get("resourceVersion") or None
+    return DeleteOptions(uid=uid, resource_version=version)
+
+
+def _with_condition(backend: Backend, call: Call, pod: Pod) -> Pod:
     target = with_disruption_target(
         pod,
         "EvictionByEvictionAPI",
@@ -118,10 +143,4 @@ def _execute(
         sets_observed_generation=False,
     )
     document = call.resource.kind.go_form(target.raw)
-    backend.storage.replace(pod, decode(document))
-    backend.storage.delete(
-        call.resource.storage,
-        pod.key,
-        call.now_ns,
-        grace_seconds=options.grace_seconds,
-    )
+    return cast(Pod, backend.storage.replace(pod, decode(document)).object)

@@ -189,9 +189,10 @@ class ApiServer:
         storage = ResourceStorage(store)
         fields = FieldManagement(self.resources, is_on=options.keeps_managed_fields)
         self._definitions = Definitions(store, storage, self.resources, fields)
+        server_status = ServerStatusWrites(self.resources, storage, fields)
         context = AdmissionContext(
             store=store,
-            update_status=ServerStatusWrites(self.resources, storage, fields).update,
+            update_status=server_status.update,
             authorizer=self._authorizers,
             resources=self.resources,
             type_of=lambda resource: fields.type_of(self._served(resource)),
@@ -219,6 +220,7 @@ class ApiServer:
             authorizers=self._authorizers,
             escalation=EscalationCheck(self._authorizers, resolver),
             sends_lists_in_parts=options.sends_lists_in_parts,
+            server_status=server_status,
             disabled_fields=disabled_fields(options.disabled_gates),
             allocators={("", "Service"): ServiceAllocations(store).allocate},
         )

@@ -13,8 +13,7 @@ from podwright.api.endpoints.body_fields import TypeMismatchError, check_fields
 from podwright.api.endpoints.body_kinds import internal_package
 from podwright.api.endpoints.go_type_errors import go_kind
 from podwright.api.endpoints.resources import ObjectKind, Resource
-from podwright.framework import write_go_json
-from podwright.objects import Document, api_group
+from podwright.objects import Document, api_group, write_go_json
 from podwright.patching import json_patched, merge_patched
 from podwright.schema import Kind, TypeRef, built_in, go_ordered
 

@@ -8,13 +8,13 @@ Upstream: staging/src/k8s.io/apimachinery/pkg/util/validation/field/errors.go
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
 
+from podwright.objects import go_quoted, write_go_json
 from podwright.schema.decoding import Problem
 
 TEXT_MAX: Final = 4 << 20
@@ -138,7 +138,7 @@ def equality_key(value: Any) -> bytes:
 
 
 def printed(value: Any) -> str:
-    """Return a value as upstream prints it: JSON without spaces.
+    """Return a value as upstream prints it: text in quotes, anything else as JSON.
 
     Examples
     --------
@@ -147,7 +147,9 @@ def printed(value: Any) -> str:
     >>> printed({"matchLabels": {"app": "web"}})
     '{"matchLabels":{"app":"web"}}'
     """
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    if isinstance(value, str):
+        return go_quoted(value)
+    return write_go_json(value, sort_keys=False)
 
 
 def same(new: Any, old: Any) -> bool:

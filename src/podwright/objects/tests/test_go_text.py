@@ -1,6 +1,6 @@
 import pytest
 
-from podwright.framework.go_json import write_go_json
+from podwright.objects import go_quoted, write_go_json
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,18 @@ def test_values_are_written_as_go_writes_them(value, text):
 
 def test_fields_of_structs_keep_their_order():
     assert write_go_json({"b": 1, "a": 2}, sort_keys=False) == '{"b":1,"a":2}'
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        pytest.param("plain é", '"plain é"', id="printable"),
+        pytest.param('say "a\\b"', r'"say \"a\\b\""', id="quotes"),
+        pytest.param(
+            "a\0b\n\x7f\u200b\U000e0001", r'"a\x00b\n\x7f\u200b\U000e0001"', id="controls"
+        ),
+        pytest.param("<&>", '"<&>"', id="html is not escaped"),
+    ],
+)
+def test_texts_are_quoted_as_go_quotes_them(text, quoted):
+    assert go_quoted(text) == quoted
