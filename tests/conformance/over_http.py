@@ -65,7 +65,7 @@ class ServedCluster:
         self._clock.step(_SECOND_NS)
         query = f"?{request.query}" if request.query else ""
         self._connection.putrequest(
-            request.method, quote(request.path, safe="/:") + query, skip_accept_encoding=True
+            request.method, quote(request.path, safe="/:%") + query, skip_accept_encoding=True
         )
         for name, value in request.headers.items():
             self._connection.putheader(name, value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import unquote
 
 import msgspec
 from tests.conformance.comparison import Comparison, Counts, Difference
@@ -69,7 +70,8 @@ class DirectServer:
     def send(self, request: HttpRequest) -> Answer:
         """Send a request, a second after the last one."""
         self._now_ns += _SECOND_NS
-        reply = self._server.serve(request, self._now_ns)
+        decoded = msgspec.structs.replace(request, path=unquote(request.path))
+        reply = self._server.serve(decoded, self._now_ns)
         if isinstance(reply, Watch):
             return Answer(reply.status, dict(reply.headers), b"".join(self._lines(reply)), True)
         headers = {name: reply.header(name) or "" for name, _ in reply.headers}
@@ -110,7 +112,7 @@ class Replay:
 
 
 def request_of(recorded: dict[str, Any], results: Results) -> HttpRequest:
-    """Return a recorded request with the values of earlier responses.
+    """Return a recorded request with the values of earlier responses; its path is that of the wire.
 
     Raises
     ------
@@ -118,10 +120,12 @@ def request_of(recorded: dict[str, Any], results: Results) -> HttpRequest:
         If an earlier response does not have a value.
     """
     substituted = results.substituted
+    # A value of an earlier response can be a whole URL.
+    path, _, query = substituted(recorded["path"]).partition("?")
     return HttpRequest(
         method=recorded["method"],
-        path=substituted(recorded["path"]),
-        query=substituted(recorded["query"] or ""),
+        path=path,
+        query=substituted(recorded["query"] or "") or query,
         headers={name.lower(): value for name, value in substituted(recorded["headers"]).items()},
         body=results.body(recorded["body"]),
     )

@@ -51,11 +51,20 @@ _DIGITS_MAX = 1_000
 
 
 class YamlError(ValueError):
-    """The text is not YAML, or not YAML that Kubernetes accepts."""
+    """The text is not YAML, or not YAML that Kubernetes accepts.
 
-    def __init__(self, message: str, line: int) -> None:
+    Attributes
+    ----------
+    line : int
+        From 1.
+    go_message : str
+        The text of upstream's parser: `line 5: found character that cannot start any token`.
+    """
+
+    def __init__(self, message: str, line: int, go_message: str = "") -> None:
         super().__init__(message)
         self.line = line
+        self.go_message = go_message or message
 
 
 class YamlDocument(msgspec.Struct, frozen=True):
@@ -117,9 +126,9 @@ def read_yaml(
                 raise YamlError(f'duplicate key "{key}"', line)
             yield document
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        problem = ", ".join(part for part in (error.context, error.problem) if part)
-        raise YamlError(f"not YAML: {problem}", mark.line + 1 if mark else 1) from None
+        raise _syntax_error(error) from None
+    except YamlError as error:
+        raise _first_error(loader, error) from None
     except yaml.reader.ReaderError as error:
         character = error.character
         code = character if isinstance(character, int) else ord(character)
@@ -129,6 +138,35 @@ def read_yaml(
         raise YamlError(f"not YAML: {error}", 1) from None
     finally:
         loader.dispose()
+
+
+def _syntax_error(error: yaml.MarkedYAMLError) -> YamlError:
+    """Return the error of a parser, with the line that upstream's names: none for the first one.
+
+    Upstream: go.yaml.in/yaml/v2, decode.go, fail
+    """
+    mark = error.problem_mark or error.context_mark
+    problem = ", ".join(part for part in (error.context, error.problem) if part)
+    marks = (error.context_mark, error.problem_mark)
+    line = next((each.line for each in marks if each is not None and each.line), 0)
+    if line and isinstance(error, yaml.scanner.ScannerError):
+        line += 1
+    where = f"line {line}: " if line else ""
+    return YamlError(
+        f"not YAML: {problem}", mark.line + 1 if mark else 1, f"{where}{error.problem}"
+    )
+
+
+def _first_error(loader: Any, error: YamlError) -> YamlError:
+    """Return the syntax error of the rest of a text, which upstream finds before any other."""
+    try:
+        while loader.check_event():
+            loader.get_event()
+    except yaml.MarkedYAMLError as found:
+        return _syntax_error(found)
+    except yaml.YAMLError:
+        pass
+    return error
 
 
 class _Progress:

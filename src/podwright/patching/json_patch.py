@@ -78,7 +78,7 @@ def _operations(patch: Any) -> list[Document]:
                 raise PatchError(f"error decoding patch: {wrong_json(value, go_type)}")
     if len(patch) > MOST_OPERATIONS:
         raise PatchError(
-            "Request entity is too large: The allowed maximum operations in a JSON patch is "
+            "Request entity too large: The allowed maximum operations in a JSON patch is "
             f"{MOST_OPERATIONS}, got {len(patch)}",
             code=413,
             reason="RequestEntityTooLarge",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from podwright.objects import Document, PodwrightError
+from podwright.objects import Document, PodwrightError, go_quoted
 from podwright.schema import Problem, reason_of
 
 
@@ -40,7 +40,7 @@ class Forbidden(Rejected):
         what = qualified(group, resource)
         # Upstream names what has no name yet so.
         name = name or "Unknown"
-        text = f'{what} "{name}" is forbidden'
+        text = f"{what} {go_quoted(name)} is forbidden"
         super().__init__(
             f"{text}: {message}",
             code=403,
@@ -67,7 +67,7 @@ def details_of(group: str, resource: str, name: str, causes: Sequence[Document] 
 def not_found(group: str, resource: str, name: str) -> Rejected:
     """Return the rejection of a write that refers to an object that does not exist."""
     return Rejected(
-        f'{qualified(group, resource)} "{name}" not found',
+        f"{qualified(group, resource)} {go_quoted(name)} not found",
         code=404,
         reason="NotFound",
         details=details_of(group, resource, name),
@@ -93,7 +93,7 @@ def invalid(group: str, kind: str, name: str, problems: Iterable[Problem]) -> Re
     if len(texts) > 1:
         listed = f"[{listed}]"
     return Rejected(
-        f'{qualified(group, kind)} "{name}" is invalid: {listed}',
+        f"{qualified(group, kind)} {go_quoted(name)} is invalid: {listed}",
         code=422,
         reason="Invalid",
         details=details_of(group, kind, name, causes),

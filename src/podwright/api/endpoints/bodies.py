@@ -125,6 +125,9 @@ def read_text(body: bytes, kind: str, *, is_yaml: bool = False) -> Decoded:
         except JsonError as error:
             text = f"couldn't get version/kind; json parse error: {error}"
             raise unrecognized(kind, text, body) from None
+    if found.document is None:
+        # Go decodes null, and YAML without a value, into an object without fields.
+        return Decoded({}, found.duplicates)
     if not isinstance(found.document, dict):
         go_type = (
             'Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\"";'

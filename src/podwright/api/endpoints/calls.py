@@ -20,11 +20,11 @@ from podwright.api.endpoints.server_writes import ServerStatusWrites
 from podwright.api.endpoints.service_account_tokens import ServiceAccountTokens
 from podwright.api.endpoints.shared_lines import SharedLines
 from podwright.api.endpoints.shared_specs import SharedSpecs
-from podwright.api.endpoints.status_errors import ApiError, not_found
+from podwright.api.endpoints.status_errors import ApiError, bad_request, not_found
 from podwright.api.gated_fields import DisabledFields
 from podwright.api.resource_storage import ResourceStorage
 from podwright.api.users import User
-from podwright.objects import Document, KubernetesObject
+from podwright.objects import Document, KubernetesObject, go_quoted
 from podwright.store import Encodings, ObjectStore
 
 
@@ -150,12 +150,29 @@ def find(backend: Backend, call: Call) -> KubernetesObject:
     Raises
     ------
     ApiError
-        It does not exist.
+        It does not exist, or its name cannot be part of a path.
     """
+    check_path_segment(call.info.name)
     found = backend.store.get(call.resource.storage, call.key)
     if found is None:
         raise call.missing()
     return found
+
+
+def check_path_segment(name: str) -> None:
+    """Reject a name that no object can have, since its key would be another path.
+
+    Upstream: apimachinery pkg/api/validation/path/name.go, IsValidPathSegmentName
+
+    Raises
+    ------
+    ApiError
+        The name is not valid.
+    """
+    problems = [f"may not be '{name}'"] if name in (".", "..") else []
+    problems = problems or [f"may not contain '{each}'" for each in "/%" if each in name]
+    if problems:
+        raise bad_request(f"Name parameter invalid: {go_quoted(name)}: {';'.join(problems)}")
 
 
 def served(call: Call, obj: KubernetesObject) -> Document:

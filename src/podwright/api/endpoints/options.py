@@ -6,7 +6,6 @@ pkg/apis/meta/v1/validation/validation.go; pkg/runtime/converter.go
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -30,6 +29,7 @@ from podwright.objects import (
     FieldSelector,
     Selector,
     SelectorError,
+    go_quoted,
     parse_duration,
     parse_field_selector,
     parse_int64,
@@ -279,9 +279,8 @@ def manager_problems(manager: str) -> list[Problem]:
         if letter.isprintable():
             continue
         position = len(manager[: match.start()].encode())
-        shown = json.dumps(manager, ensure_ascii=False)
         where = f"invalid character U+{ord(letter):04X} (at position {position})"
-        text = f"Invalid value: {shown}: {where}"
+        text = f"Invalid value: {go_quoted(manager)}: {where}"
         problems.append(("fieldManager", text, manager))
     return problems
 

@@ -301,7 +301,7 @@ def _read(request: HttpRequest, media_type: str) -> Decoded:
 
 def _apply(backend: Backend, call: Call, options: WriteOptions) -> tuple[Document, bool]:
     resource, info = call.resource, call.info
-    decoded = read_yaml_value(call.request.body, resource.name)
+    decoded = read_yaml_value(call.request.body, resource.name, is_applied=True)
     configuration = decoded.document
     if not isinstance(configuration, dict):
         raise bad_request("error decoding YAML: an object is expected")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from podwright.api.admission import Rejected, rejections
-from podwright.objects import Document, PodwrightError
+from podwright.objects import Document, PodwrightError, go_quoted
 from podwright.schema import Problem
 
 _SUMMARY_LENGTH: Final = 30
@@ -122,7 +122,7 @@ def forbidden(group: str, resource: str, name: str, message: str) -> ApiError:
     """Return the error of a request that authorization or admission rejects."""
     what = qualified(group, resource)
     if name:
-        text = f'{what} "{name}" is forbidden: {message}'
+        text = f"{what} {go_quoted(name)} is forbidden: {message}"
     elif what:
         text = f"{what} is forbidden: {message}"
     else:
@@ -137,7 +137,7 @@ def of_rejection(error: Rejected) -> ApiError:
 
 def not_found(group: str, resource: str, name: str) -> ApiError:
     """Return the error of an object that does not exist."""
-    message = f'{qualified(group, resource)} "{name}" not found'
+    message = f"{qualified(group, resource)} {go_quoted(name)} not found"
     return ApiError(404, "NotFound", message, _details(group, resource, name))
 
 
@@ -178,13 +178,13 @@ def not_acceptable(message: str) -> ApiError:
 def conflict(group: str, resource: str, name: str, message: str) -> ApiError:
     """Return the error of a write that does not fit the stored object."""
     what = qualified(group, resource)
-    text = f'Operation cannot be fulfilled on {what} "{name}": {message}'
+    text = f"Operation cannot be fulfilled on {what} {go_quoted(name)}: {message}"
     return ApiError(409, "Conflict", text, _details(group, resource, name))
 
 
 def already_exists(group: str, resource: str, name: str, *, is_terminating: bool) -> ApiError:
     """Return the error of a name that is in use."""
-    message = f'{qualified(group, resource)} "{name}" already exists'
+    message = f"{qualified(group, resource)} {go_quoted(name)} already exists"
     if is_terminating:
         message = f"object is being deleted: {message}"
     return ApiError(409, "AlreadyExists", message, _details(group, resource, name))
@@ -196,7 +196,7 @@ def no_unique_name(group: str, resource: str, name: str, *, is_terminating: bool
     Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/create.go, CheckGeneratedNameError
     """
     message = (
-        f'{qualified(group, resource)} "{name}" already exists, the server was not able to generate'
+        f"{qualified(group, resource)} {go_quoted(name)} already exists, the server was not able to generate"
         " a unique name for the object"
     )
     if is_terminating:
@@ -214,7 +214,7 @@ def expired(message: str, continue_token: str = "") -> ApiError:
 def too_large(limit_bytes: int) -> ApiError:
     """Return the error of a body that is too large."""
     message = f"Request entity too large: limit is {limit_bytes}"
-    return ApiError(413, "RequestEntityTooLarge", message, {})
+    return ApiError(413, "RequestEntityTooLarge", message)
 
 
 def unsupported_media_type(types: Sequence[str]) -> ApiError:

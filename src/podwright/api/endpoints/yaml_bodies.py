@@ -21,8 +21,16 @@ YAML_VALUES_MAX: Final = 1_000_000
 _YAML_ERRORS: Final = "yaml: unmarshal errors:\n"
 
 
-def read_yaml_value(body: bytes, kind: str) -> Decoded:
+def read_yaml_value(body: bytes, kind: str, *, is_applied: bool = False) -> Decoded:
     """Return a YAML text as a document.
+
+    Parameters
+    ----------
+    body : bytes
+    kind : str
+        The expected kind, for errors.
+    is_applied : bool
+        Whether the body is a configuration to apply.
 
     Raises
     ------
@@ -40,7 +48,12 @@ def read_yaml_value(body: bytes, kind: str) -> Decoded:
     try:
         documents = list(read_yaml(text, allow_duplicates=True, reads_one_letter=True))
     except (YamlError, RecursionError) as error:
-        raise unrecognized(kind, f"error converting YAML to JSON: yaml: {error}", body) from None
+        text = error.go_message if isinstance(error, YamlError) else str(error)
+        if is_applied:
+            # Upstream: endpoints/handlers/patch.go, applyPatcher.createNewObject
+            message = f"error decoding YAML: error converting YAML to JSON: yaml: {text}"
+            raise bad_request(message) from None
+        raise unrecognized(kind, f"yaml: {text}", body) from None
     found = next((each for each in documents if each.value is not None), None)
     if found is None:
         return Decoded(None, [])

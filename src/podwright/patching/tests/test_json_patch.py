@@ -133,7 +133,7 @@ def test_the_number_of_operations_is_limited() -> None:
         json_patched(DOCUMENT, [*most, most[0]])
     assert (caught.value.code, caught.value.reason) == (413, "RequestEntityTooLarge")
     assert caught.value.message == (
-        "Request entity is too large: The allowed maximum operations in a JSON patch is 10000, "
+        "Request entity too large: The allowed maximum operations in a JSON patch is 10000, "
         "got 10001"
     )
 

@@ -285,7 +285,8 @@ def validate_config_map(errors: FieldErrors, config_map: Document) -> None:
         errors.each(f"binaryData[{key}]", key, config_key(key))
         size += _decoded_length(value)
     if size > _SECRET_MAX_BYTES:
-        errors.too_long("", _SECRET_MAX_BYTES)
+        # Upstream's path has one part without a name, which it prints as an index.
+        errors.too_long("[]", _SECRET_MAX_BYTES)
 
 
 def _decoded_length(value: str | None) -> int:
