@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from tests.conformance.comparison import compare
+from tests.conformance.comparison import Comparison
 from tests.conformance.marks import Marks, present_days, without_owners
 from tests.conformance.recordings import Exchange, Results, read_recording
 from tests.conformance.replay import RECORDINGS, Compared, replay, request_of
@@ -121,7 +121,7 @@ class Recorder:
         body = response["body"]
         if isinstance(body, dict) and "watch" in body:
             body = body["watch"]
-        found = compare(expected, response["status"], response["headers"], body)
+        found = Comparison().responses(expected, response["status"], response["headers"], body)
         self.disagreeing += [f"{exchange.id} {each}" for each in found]
 
     def _wait(self, exchange: Exchange, answered: Exchange) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -304,7 +304,7 @@ class Comparison:
             self.counts.add("periodic bookmark")
         return kept
 
-    def _sorted(self, value: Any, paths: Iterable[str]) -> Any:
+    def _sorted(self, value: Any, paths: Collection[str]) -> Any:
         """Return a value with the lists at some paths sorted."""
         if not isinstance(value, dict) or not paths:
             return value

@@ -121,9 +121,8 @@ def read_yaml(
         progress = None if watch is None else _Progress(watch, len(text))
         letters = _LETTERS if reads_one_letter else {}
         for document in _documents(loader, letters, progress):
-            if document.duplicates and not allow_duplicates:
-                line, key = document.duplicates[0]
-                raise YamlError(f'duplicate key "{key}"', line)
+            if not allow_duplicates:
+                _check_duplicates(document)
             yield document
     except yaml.MarkedYAMLError as error:
         raise _syntax_error(error) from None
@@ -138,6 +137,12 @@ def read_yaml(
         raise YamlError(f"not YAML: {error}", 1) from None
     finally:
         loader.dispose()
+
+
+def _check_duplicates(document: YamlDocument) -> None:
+    if document.duplicates:
+        line, key = document.duplicates[0]
+        raise YamlError(f'duplicate key "{key}"', line)
 
 
 def _syntax_error(error: yaml.MarkedYAMLError) -> YamlError:

@@ -23,7 +23,7 @@ from urllib.parse import quote
 
 import msgspec
 import yaml
-from tests.conformance.comparison import Difference, compare
+from tests.conformance.comparison import Comparison, Difference
 from tests.conformance.marks import Marks, present_days
 from tests.conformance.replay import DirectServer, parsed
 from tests.real_parts.control_plane import running
@@ -260,7 +260,8 @@ def _differences(
         "check": _CHECKED_HEADERS,
         "body": {"watch": body} if is_watch else body,
     }
-    return list(compare(response, found.status, found.headers, _neutral(found.body, written)))
+    body = _neutral(found.body, written)
+    return Comparison().responses(response, found.status, found.headers, body)
 
 
 def _neutral(value: Any, sent: str) -> Any:

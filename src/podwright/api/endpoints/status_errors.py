@@ -196,8 +196,8 @@ def no_unique_name(group: str, resource: str, name: str, *, is_terminating: bool
     Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/create.go, CheckGeneratedNameError
     """
     message = (
-        f"{qualified(group, resource)} {go_quoted(name)} already exists, the server was not able to generate"
-        " a unique name for the object"
+        f"{qualified(group, resource)} {go_quoted(name)} already exists, the server was not able to"
+        " generate a unique name for the object"
     )
     if is_terminating:
         message = f"object is being deleted: {message}"
