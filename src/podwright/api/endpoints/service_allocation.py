@@ -14,7 +14,12 @@ from hashlib import blake2b
 from ipaddress import IPv4Address, IPv4Network, ip_address
 from typing import Any, Final
 
-from podwright.api.endpoints.service_fields import HEADLESS, needs_cluster_ip, needs_node_ports
+from podwright.api.endpoints.service_fields import (
+    HEADLESS,
+    family_problems,
+    needs_cluster_ip,
+    needs_node_ports,
+)
 from podwright.api.endpoints.status_errors import invalid
 from podwright.objects import Document
 from podwright.schema import Problem
@@ -68,14 +73,15 @@ class ServiceAllocations:
         name = metadata.get("name", "")
         key = f"{metadata.get('namespace', '')}/{name}"
         spec: Document = dict(service.get("spec") or {})
-        problems: list[Problem] = []
+        before = None if stored is None else stored.get("spec") or {}
+        if problems := family_problems(spec, before):
+            raise invalid("", "Service", name, problems)
         if needs_cluster_ip(spec) and spec.get("clusterIP") != HEADLESS:
             problems += self._allocate_address(spec, key, is_dry_run=is_dry_run)
         if needs_node_ports(spec):
             problems += self._allocate_ports(spec, key, is_dry_run=is_dry_run)
         if problems:
             raise invalid("", "Service", name, problems)
-        del stored
         return service | {"spec": spec}
 
     def _allocate_address(self, spec: Document, key: str, *, is_dry_run: bool) -> Iterator[Problem]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from podwright.objects import Document
+from podwright.schema import Problem
 
 HEADLESS: Final = "None"
 _DUAL_STACK: Final = ["IPv4", "IPv6"]
@@ -85,6 +86,52 @@ def _with_families(spec: Document) -> Document:
     if not found.get("ipFamilies"):
         found["ipFamilies"] = _SINGLE_STACK
     return found
+
+
+def family_problems(spec: Document, stored: Document | None) -> list[Problem]:
+    """Return what is wrong with the address families of a cluster that has IPv4 only.
+
+    Parameters
+    ----------
+    spec : dict
+        The completed spec.
+    stored : dict or None
+        The stored spec; None for a new service.
+
+    Notes
+    -----
+    Upstream: pkg/registry/core/service/storage/alloc.go, initIPFamilyFields
+    """
+    policy = spec.get("ipFamilyPolicy")
+    addresses, families = spec.get("clusterIPs") or [], spec.get("ipFamilies") or []
+    if not needs_cluster_ip(spec):
+        return []
+    at = "spec.ipFamilyPolicy"
+    texts: list[str] = []
+    if policy == "SingleStack":
+        text = "must be 'RequireDualStack' or 'PreferDualStack' when multiple {} are specified"
+        texts += [text.format("cluster IPs")] if len(addresses) == 2 else []
+        texts += [text.format("IP families")] if len(families) == 2 else []
+    elif stored is not None:
+        text = "must be 'SingleStack' to release the secondary {}"
+        texts += [text.format("cluster IP")] if _is_reduced(addresses, stored, "clusterIPs") else []
+        texts += [text.format("IP family")] if _is_reduced(families, stored, "ipFamilies") else []
+    if texts or (spec.get("clusterIP") == HEADLESS and not spec.get("selector")):
+        return [(at, f'Invalid value: "{policy}": {text}', policy) for text in texts]
+    problems: list[Problem] = []
+    if policy == "RequireDualStack":
+        text = "this cluster is not configured for dual-stack services"
+        problems.append((at, f'Invalid value: "{policy}": {text}', policy))
+    for index, family in enumerate(families):
+        if family != "IPv4":
+            text = f'Invalid value: "{family}": not configured on this cluster'
+            problems.append((f"spec.ipFamilies[{index}]", text, family))
+    return problems
+
+
+def _is_reduced(values: list[str], stored: Document, name: str) -> bool:
+    before = stored.get(name) or []
+    return len(before) == 2 and len(values) == 1 and values[0] == before[0]
 
 
 def _without_other_types(spec: Document, stored: Document) -> Document:
