@@ -15,6 +15,7 @@ Upstream: github.com/robfig/cron/v3, parser.go and spec.go
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import Final
@@ -23,6 +24,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from podwright.objects.duration import parse_duration
+from podwright.objects.go_text import go_quoted
 
 _SECOND_NS: Final = 1_000_000_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -42,13 +44,7 @@ _MONTHS: Final = (
     "dec",
 )
 _DAYS: Final = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
-_FIELDS: Final = (
-    ("minute", 0, 59, ()),
-    ("hour", 0, 23, ()),
-    ("day of month", 1, 31, ()),
-    ("month", 1, 12, _MONTHS),
-    ("day of week", 0, 6, _DAYS),
-)
+_FIELDS: Final = ((0, 59, ()), (0, 23, ()), (1, 31, ()), (1, 12, _MONTHS), (0, 6, _DAYS))
 _DESCRIPTORS: Final = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
@@ -123,7 +119,7 @@ def parse_schedule(text: str) -> CronSchedule:
     Raises
     ------
     ValueError
-        The text is not a schedule; the message names the field.
+        The text is not a schedule; the message is upstream's.
 
     Examples
     --------
@@ -140,8 +136,8 @@ def parse_schedule(text: str) -> CronSchedule:
     if len(words) != len(_FIELDS):
         raise ValueError(f"expected exactly 5 fields, found {len(words)}: [{' '.join(words)}]")
     minutes, hours, days, months, weekdays = (
-        _field(word, name, low, high, names)
-        for word, (name, low, high, names) in zip(words, _FIELDS, strict=True)
+        _field(word, low, high, names)
+        for word, (low, high, names) in zip(words, _FIELDS, strict=True)
     )
     return CronSchedule(
         minutes, hours, days, months, weekdays, _is_star(words[2]), _is_star(words[4])
@@ -172,26 +168,55 @@ def _is_star(word: str) -> bool:
     )
 
 
-def _field(word: str, name: str, low: int, high: int, names: tuple[str, ...]) -> frozenset[int]:
+def _field(word: str, low: int, high: int, names: tuple[str, ...]) -> frozenset[int]:
     values: set[int] = set()
-    for entry in word.split(","):
-        span, _, step = entry.partition("/")
-        first, dash, last = span.partition("-")
-        if first in {"*", "?"} and not dash:
-            begin, end = low, high
-        else:
-            begin = _number(first, name, low, names)
-            end = _number(last, name, low, names) if dash else (high if step else begin)
-        stride = _number(step, name, low, ()) if "/" in entry else 1
-        if begin < low or end > high or begin > end or stride < 1:
-            raise ValueError(f'{name}: "{entry}" is not within {low} and {high}')
-        values.update(range(begin, end + 1, stride))
+    for entry in filter(None, word.split(",")):
+        values.update(_entry(entry, low, high, names))
     return frozenset(values)
 
 
-def _number(text: str, name: str, low: int, names: tuple[str, ...]) -> int:
+def _entry(entry: str, low: int, high: int, names: tuple[str, ...]) -> range:
+    """Return the values of one entry of a list, such as `*/5` and `mon-fri`.
+
+    Upstream: parser.go, getRange
+    """
+    span, *steps = entry.split("/")
+    first, *last = span.split("-")
+    if first in {"*", "?"}:
+        start, end = low, high
+    else:
+        start = end = _number(first, low, names)
+        if len(last) > 1:
+            raise ValueError(f"too many hyphens: {entry}")
+        if last:
+            end = _number(last[0], low, names)
+    if len(steps) > 1:
+        raise ValueError(f"too many slashes: {entry}")
+    stride = _number(steps[0], 0, ()) if steps else 1
+    if steps and not last:
+        end = high
+    if start < low:
+        raise ValueError(f"beginning of range ({start}) below minimum ({low}): {entry}")
+    if end > high:
+        raise ValueError(f"end of range ({end}) above maximum ({high}): {entry}")
+    if start > end:
+        raise ValueError(f"beginning of range ({start}) beyond end of range ({end}): {entry}")
+    if stride == 0:
+        raise ValueError(f"step of range should be a positive number: {entry}")
+    return range(start, end + 1, stride)
+
+
+_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,18}")
+
+
+def _number(text: str, low: int, names: tuple[str, ...]) -> int:
     if text.lower() in names:
         return names.index(text.lower()) + low
-    if not (text.isascii() and text.isdigit()):
-        raise ValueError(f'{name}: failed to parse int from "{text}"')
-    return int(text)
+    if not _NUMBER.fullmatch(text):
+        kind = "value out of range" if text.isascii() and text.isdigit() else "invalid syntax"
+        error = f"strconv.Atoi: parsing {go_quoted(text)}: {kind}"
+        raise ValueError(f"failed to parse int from {text}: {error}")
+    number = int(text)
+    if number < 0:
+        raise ValueError(f"negative number ({number}) not allowed: {text}")
+    return number

@@ -64,7 +64,4 @@ def set_binding_defaults(binding: Document) -> Document:
 
 
 def _binding(spec: Document) -> Document:
-    spec = with_part(spec, "matchResources", _resources)
-    return with_part(
-        spec, "paramRef", lambda each: with_absent(each, {"parameterNotFoundAction": "Deny"})
-    )
+    return with_part(spec, "matchResources", _resources)

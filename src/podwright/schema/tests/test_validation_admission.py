@@ -208,7 +208,7 @@ def of_policy(**spec: Any) -> list[str]:
             "spec.validations[0].expression: Required value: expression is not specified",
             'spec.validations[0].messageExpression: Invalid value: " ": must be non-empty if'
             " specified",
-            'spec.validations[0].message: Invalid value: "a\\nb": message must not contain line'
+            'spec.validations[0].message: Invalid value: "a\\nb": must not contain line'
             " breaks",
             'spec.validations[0].reason: Unsupported value: "Bad": supported values: "Forbidden",'
             ' "Invalid", "RequestEntityTooLarge"',
@@ -223,7 +223,7 @@ def of_policy(**spec: Any) -> list[str]:
             "spec.auditAnnotations[2].valueExpression: Required value: must not exceed 5120 bytes"
             " in length"], id="annotations"),
         pytest.param({"variables": [{"name": "a", "expression": "1"}, {"name": "if"}, {}]}, [
-            'spec.variables[1].name: Invalid value: "if": name is not a valid CEL identifier',
+            'spec.variables[1].name: Invalid value: "if": must be a valid CEL identifier',
             "spec.variables[1].expression: Required value: expression is not specified",
             "spec.variables[2].name: Required value: name is not specified",
             "spec.variables[2].expression: Required value: expression is not specified",
@@ -310,15 +310,18 @@ def test_a_mutating_policy_has_upstreams_errors(spec: Document, expected: list[s
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [
-        pytest.param({"paramRef": {"name": "a"}}, [], id="parameters by name"),
+        pytest.param({"paramRef": {"name": "a", "parameterNotFoundAction": "Deny"}}, [],
+                     id="parameters by name"),
         pytest.param({"policyName": ""}, ["spec.policyName: Required value"], id="no policy"),
         pytest.param({"paramRef": {}},
-            ["spec.paramRef: Required value: one of name or selector must be specified"],
+            ["spec.paramRef: Required value: one of name or selector must be specified",
+             "spec.paramRef.parameterNotFoundAction: Required value"],
             id="no parameters"),
         pytest.param({"paramRef": {"name": "a/b", "selector": {}}}, [
             "spec.paramRef.name: Invalid value: \"a/b\": may not contain '/'",
             "spec.paramRef.name: Forbidden: name and selector are mutually exclusive",
             "spec.paramRef.selector: Forbidden: name and selector are mutually exclusive",
+            "spec.paramRef.parameterNotFoundAction: Required value",
         ], id="name and selector"),
         pytest.param({"paramRef": {"name": "a", "parameterNotFoundAction": "Warn"}}, [
             'spec.paramRef.parameterNotFoundAction: Unsupported value: "Warn": supported values:'

@@ -398,7 +398,7 @@ def _validate_variable(errors: FieldErrors, path: str, variable: Document) -> No
     if not name.strip():
         errors.required(f"{path}.name", "name is not specified")
     elif not _CEL_NAME.fullmatch(name) or name in _CEL_RESERVED:
-        errors.invalid(f"{path}.name", name, "name is not a valid CEL identifier")
+        errors.invalid(f"{path}.name", name, "must be a valid CEL identifier")
     if not (variable.get("expression") or "").strip():
         errors.required(f"{path}.expression", "expression is not specified")
 
@@ -413,7 +413,7 @@ def _validate_validation(errors: FieldErrors, path: str, validation: Document) -
             text = "message must be non-empty if specified"
             errors.invalid(f"{path}.message", message, text)
         elif "\n" in message.strip() or "\r" in message.strip():
-            errors.invalid(f"{path}.message", message, "message must not contain line breaks")
+            errors.invalid(f"{path}.message", message, "must not contain line breaks")
     _validate_choice(errors, f"{path}.reason", validation.get("reason"), _REASONS)
 
 

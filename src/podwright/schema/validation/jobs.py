@@ -43,7 +43,7 @@ _IMMUTABLE: Final = (
     "managedBy",
     "successPolicy",
 )
-_ZONE_PREFIX: Final = re.compile(r"^(CRON_)?TZ=\S*\s+")
+_ZONE_PREFIX: Final = re.compile(r"^(CRON_)?TZ=(?P<zone>\S*)\s+")
 _ZONE_PART: Final = re.compile(r"[A-Za-z.\-_0-9+]{1,14}")
 
 
@@ -86,12 +86,17 @@ def _validate_generated_selector(errors: FieldErrors, metadata: Document, spec: 
 def _validate_selector(errors: FieldErrors, spec: Document) -> None:
     selector = spec.get("selector")
     if selector is None:
-        return
+        if not spec.get("manualSelector"):
+            return
+        errors.required("spec.selector")
+        # A selector that is absent selects nothing.
+        selector = {}
     validate_label_selector(errors, "spec.selector", selector)
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
     if selector_is_valid(selector) and not selector_matches(selector, labels):
         text = "`selector` does not match template `labels`"
-        errors.invalid("spec.template.metadata.labels", dict(sorted(labels.items())), text)
+        printed = dict(sorted(labels.items())) or None
+        errors.invalid("spec.template.metadata.labels", printed, text)
 
 
 def validate_job_spec(errors: FieldErrors, path: str, spec: Document) -> None:
@@ -252,7 +257,7 @@ def _validate_exit_codes(
         text = "must be one of the container or initContainer names in the pod template"
         errors.invalid(f"{path}.containerName", name, text)
     if not values:
-        errors.invalid(f"{path}.values", codes.get("values"), "at least one value is required")
+        errors.invalid(f"{path}.values", codes.get("values", []), "at least one value is required")
     elif len(values) > 255:
         errors.too_many(f"{path}.values", len(values), 255)
     for index, (value, is_repeated) in enumerate(zip(values, repeats(values), strict=True)):
@@ -467,6 +472,8 @@ def _validate_schedule(
     errors: FieldErrors, schedule: str, zone: str | None, before: Document | None
 ) -> None:
     try:
+        if prefix := _ZONE_PREFIX.match(schedule):
+            _check_zone_of_schedule(prefix["zone"])
         parse_schedule(_ZONE_PREFIX.sub("", schedule))
     except ValueError as error:
         errors.invalid("spec.schedule", schedule, str(error))
@@ -478,6 +485,13 @@ def _validate_schedule(
     elif zone is not None:
         text = "cannot use both timeZone field and TZ or CRON_TZ in schedule"
         errors.invalid("spec.schedule", schedule, text)
+
+
+def _check_zone_of_schedule(zone: str) -> None:
+    try:
+        time_zone(zone)
+    except ValueError as error:
+        raise ValueError(f"provided bad location {zone}: {error}") from None
 
 
 def _validate_zone(errors: FieldErrors, zone: str) -> None:
@@ -493,7 +507,6 @@ def _validate_zone(errors: FieldErrors, zone: str) -> None:
             "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
         )
         errors.invalid("spec.timeZone", zone, text)
-        return
     try:
         time_zone(zone)
     except ValueError:

@@ -394,12 +394,12 @@ def _validate_rolling_daemons(errors: FieldErrors, path: str, rolling: Document)
 
 def validate_controller_revision(errors: FieldErrors, revision: Document) -> None:
     """Check a new ControllerRevision."""
+    errors.not_negative("revision", revision.get("revision"))
     data = revision.get("data")
     if data is None:
         errors.required("data", "data is mandatory")
     elif not isinstance(data, dict):
         errors.invalid("data", "<value omitted>", "must be a valid JSON object")
-    errors.not_negative("revision", revision.get("revision"))
 
 
 def validate_controller_revision_update(errors: FieldErrors, new: Document, old: Document) -> None:
