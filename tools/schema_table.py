@@ -225,9 +225,6 @@ def types_of(upstream: dict[str, Any], completions: dict[str, Any]) -> dict[str,
 
 def with_facts(field: str, facts: str) -> str:
     """Return a field with more facts; `enum` stays the last."""
-    if "runtime.RawExtension" in facts:
-        # OpenAPI calls it an object; Go's decoder takes any value, and validation looks at it.
-        field = re.sub(r"\bobject\b", "any", field, count=1)
     before, enum, values = field.partition(" enum=")
     return f"{before} {facts}{enum}{values}"
 

@@ -125,8 +125,10 @@ def check(drawn: list[HttpRequest]) -> None:
             reply.poll(now_ns)
             continue
         assert 200 <= reply.status < 600, reply
-        assert reply.status != 500 or b"more than one PodDisruptionBudget" in reply.body, reply
-        if reply.status >= 400:
+        # Upstream answers errors that it does not classify with 500, without a reason.
+        assert reply.status != 500 or b'"reason"' not in reply.body, reply
+        # An eviction charges the budget before its preconditions are checked, as upstream.
+        if reply.status >= 400 and not request.path.endswith("/eviction"):
             assert store.resource_version == version, request
     store.validate()
 

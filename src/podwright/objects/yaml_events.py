@@ -67,6 +67,10 @@ class YamlError(ValueError):
         self.go_message = go_message or message
 
 
+class _KeyError(YamlError):
+    """A key that is a list or a mapping, which YAML allows."""
+
+
 class YamlDocument(msgspec.Struct, frozen=True):
     """One document of a stream.
 
@@ -126,7 +130,7 @@ def read_yaml(
             yield document
     except yaml.MarkedYAMLError as error:
         raise _syntax_error(error) from None
-    except YamlError as error:
+    except _KeyError as error:
         raise _first_error(loader, error) from None
     except yaml.reader.ReaderError as error:
         character = error.character
@@ -353,7 +357,7 @@ class _Document:
 def _key_text(key: Any, event: Any) -> str:
     """Return a key as text: JSON has string keys only, and kubectl writes others canonically."""
     if isinstance(key, dict | list):
-        raise YamlError("a key must be a string", event.start_mark.line + 1)
+        raise _KeyError("a key must be a string", event.start_mark.line + 1)
     return "null" if key is None else str(key).lower()
 
 

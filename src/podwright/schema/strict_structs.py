@@ -39,7 +39,7 @@ _FLOAT: Final = Annotated[float, msgspec.Meta(ge=-1e15, le=1e15)]
 
 _PYTHON_TYPE: Final[Mapping[str, Any]] = {
     "any": Any,
-    "object": dict[str, Any],
+    "object": Any,
     "string": str,
     "bool": bool,
     "int32": _INT32,

@@ -16,7 +16,8 @@ SCALARS: Final = frozenset(
     {"any", "object", "string", "bool", "int32", "int64", "double", "bytes", "quantity", "time",
      "micro-time", "int-or-string"}
 )  # fmt: skip
-"""The types that are not composed of others. `object` is an opaque map, `any` is any value."""
+"""The types that are not composed of others. `any` is any value, `object` one that
+validation limits to objects."""
 
 
 class TypeRef(msgspec.Struct, frozen=True, gc=False):

@@ -182,6 +182,6 @@ def test_a_class_of_volume_attributes(fields: Document, expected: list[str]) -> 
 def test_a_revision_has_data() -> None:
     assert problems("apps/v1", "ControllerRevision", revision=1, data={"a": 1}) == []
     assert problems("apps/v1", "ControllerRevision", revision=-1) == [
-        "data: Required value: data is mandatory",
         "revision: Invalid value: -1: must be greater than or equal to 0",
+        "data: Required value: data is mandatory",
     ]
