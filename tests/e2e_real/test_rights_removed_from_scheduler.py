@@ -51,6 +51,8 @@ REQUIRED = (
     ("", "pods"),
 )
 """What the scheduler does not start without; it says what else it does not follow."""
+PLACED = ("placed-0", "placed-1")
+FAILED = "FailedScheduling"
 _LACKS = re.compile(r'cannot (\w+) resource "([\w/]+)" in API group "([\w.-]*)"')
 
 
@@ -142,7 +144,7 @@ def fits_nowhere(_: Path) -> Iterator[object]:
 
 def fails_again(admin: Path) -> Iterator[object]:
     """Yield a pod that is tried again, with the same result: its Event becomes a series."""
-    apply(admin, ours("placed", nodeName="n0"))
+    apply(admin, *(ours(name, nodeName="n0") for name in PLACED))
     yield ours("again", cpu="100")
 
 
@@ -254,8 +256,10 @@ def test_a_request_without_its_right_names_it(cluster, tmp_path, right):
         output = stack.enter_context(running(tmp_path, "scheduler", *command))
         if right == ("events.k8s.io", "events", "patch"):
             describe = ("describe", "pod", "again")
-            until(lambda: "Insufficient cpu" in kubectl(cluster.admin, *describe).stdout)
-            kubectl(cluster.admin, "delete", "pod", "placed", "--grace-period=0", "--force")
+            for count, name in enumerate(PLACED, 1):
+                # The first condition changes the version of the pod: its Event is another one.
+                until(lambda: kubectl(cluster.admin, *describe).stdout.count(FAILED) >= count)  # noqa: B023
+                kubectl(cluster.admin, "delete", "pod", name, "--grace-period=0", "--force")
         until(partial(is_missed, output, right))
         resource = right[1].partition("/")[0]
         assert all(resource in url for url in cluster.requests.rejected()[before:])

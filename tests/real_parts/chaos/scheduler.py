@@ -42,7 +42,8 @@ _EVENTS: Final = "/apis/events.k8s.io/v1/namespaces/default/events"
 _GPU: Final = "example.com/gpu"
 _SETTLE_SECONDS: Final = 90
 _WAVE_SECONDS: Final = 3
-_LOST_WITH_REPLICA_SECONDS: Final = 20
+_LOST_WITH_REPLICA_SECONDS: Final = 60
+"""How long an Event may wait for its next attempt while the server is away again and again."""
 _CONFIGURATION: Final = {
     "apiVersion": "kubescheduler.config.k8s.io/v1",
     "kind": "KubeSchedulerConfiguration",
