@@ -126,6 +126,14 @@ def sync(  # noqa: PLR0913 - the options of the command
             help="Let nodes keep the status with which they were created.",
         ),
     ] = False,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Only compare the destinations with the source: print what differs, and the "
+            "policy that explains it. Exits with status 1 if no policy explains a difference.",
+        ),
+    ] = False,
     duration: Annotated[
         str,
         typer.Option(
@@ -160,7 +168,7 @@ def sync(  # noqa: PLR0913 - the options of the command
     targets = [(name, address_of_target(cluster)) for name, cluster in named]
     if len({name for name, _ in targets}) < len(targets):
         raise typer.BadParameter("names a destination twice.", param_hint="'--to'")
-    from podwright.cli.sync_run import SyncOptions, run_sync
+    from podwright.cli.sync_run import SyncOptions, run_check, run_sync
     from podwright.client import BoundPods, SyncPolicies
 
     policies = SyncPolicies(
@@ -183,7 +191,10 @@ def sync(  # noqa: PLR0913 - the options of the command
         kinds=names_in(selection.kinds),
         duration_seconds=read_duration(duration, "--duration") / 1e9 if duration else None,
     )
-    run_sync(source, targets, options)
+    if check:
+        run_check(source, targets, options)
+    else:
+        run_sync(source, targets, options)
 
 
 def _named(text: str) -> tuple[str, str]:

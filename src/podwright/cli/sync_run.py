@@ -8,11 +8,13 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Final
 
+import typer
+
 from podwright.cli.cluster_options import run_remote, until_interrupted, warn_of_version
 from podwright.cli.console import print_message, print_warnings, write_at_once
-from podwright.cli.sync_text import difference_line, summary_of
+from podwright.cli.sync_text import check_line, check_summary, difference_line, summary_of
 from podwright.client.cluster import ClusterAddress, ReadConnection
-from podwright.sync import Scope, Sync, SyncPolicies, Target, source_kinds
+from podwright.sync import Scope, Sync, SyncPolicies, Target, check_target, source_kinds
 
 _REPORT_SECONDS: Final = 10.0
 
@@ -74,6 +76,39 @@ def run_sync(
                     print_message(summary_of(sync.status(each)))
 
     run_remote(run)
+
+
+def run_check(
+    source: ClusterAddress, targets: Sequence[tuple[str, ClusterAddress]], options: SyncOptions
+) -> None:
+    """Print how the destinations differ from the source.
+
+    Raises
+    ------
+    Exit
+        With status 1 if a difference is not explained by a policy.
+    InputError
+        An unknown kind.
+    ConnectionSettingsError, UnreachableCluster, RejectedRequest
+    """
+    scope = options.scope()
+
+    async def run() -> int:
+        unexplained = 0
+        async with ReadConnection(source) as connection:
+            for name, address in targets:
+                async with Target(address, name) as target:
+                    await target.check()
+                    checked = await check_target(connection, target, scope, options.policies)
+                print_warnings(checked.warnings)
+                for each in checked.found:
+                    write_at_once(check_line(name, each))
+                print_message(check_summary(name, checked))
+                unexplained += checked.unexplained
+        return unexplained
+
+    if run_remote(run):
+        raise typer.Exit(1)
 
 
 def new_sync(connection: ReadConnection, scope: Scope, policies: SyncPolicies) -> Sync:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+import msgspec
 
 from podwright.client import SyncDifference, SyncStatus
 from podwright.objects import format_quantity
+from podwright.sync import Checked, ObjectDifference
 
 
 def difference_line(sides: Sequence[str], found: SyncDifference) -> str:
@@ -41,3 +45,26 @@ def summary_of(status: SyncStatus) -> str:
         rejected = ", ".join(f"{each.kind} {each.reason} {each.count}" for each in status.errors)
         parts.append(f"errors: {rejected}, the last one: {status.last_error}")
     return "; ".join(parts)
+
+
+def check_line(name: str, found: ObjectDifference) -> str:
+    """Return the line of a difference between the source and a destination."""
+    difference = found.difference
+    place = f"{found.kind.resource}/{found.key}"
+    field = f" {difference.path}" if difference.path else ""
+    values = f"source {_value(difference.source)}, {name} {_value(difference.here)}"
+    return f"{place}{field}: {values}: {difference.policy or 'not explained'}"
+
+
+def check_summary(name: str, checked: Checked) -> str:
+    """Return how many objects were compared, and how many differences there are."""
+    return (
+        f"{name}: compared {checked.compared} objects; {len(checked.found)} differences, "
+        f"{checked.unexplained} not explained by a policy"
+    )
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "<none>"
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -21,7 +21,7 @@ _STATUS: Final = ("allocation", "reservedFor", "devices")
 _POD_CLAIM_NAME: Final = "resource.kubernetes.io/pod-claim-name"
 _EXTENDED: Final = "resource.kubernetes.io/extended-resource-claim"
 _MADE_FOR_PODS: Final = frozenset({_POD_CLAIM_NAME, _EXTENDED})
-_FINALIZER: Final = "resource.kubernetes.io/delete-protection"
+DELETE_PROTECTION: Final = "resource.kubernetes.io/delete-protection"
 
 
 def pod_of(claim: Document) -> str | None:
@@ -100,7 +100,7 @@ def with_devices(claim: Document) -> Document:
     status = {k: v for k, v in claim["status"].items() if k != "reservedFor"}
     return {
         **claim,
-        "metadata": {**claim["metadata"], "finalizers": [_FINALIZER]},
+        "metadata": {**claim["metadata"], "finalizers": [DELETE_PROTECTION]},
         "status": status,
     }
 
@@ -146,7 +146,7 @@ def allocated(claim: Document, source: Document, pod: Document) -> Document:
         "name": pod["metadata"]["name"],
         "uid": pod["metadata"]["uid"],
     }
-    finalizers = {*(metadata.get("finalizers") or ()), _FINALIZER}
+    finalizers = {*(metadata.get("finalizers") or ()), DELETE_PROTECTION}
     return {
         **claim,
         "metadata": {**metadata, "finalizers": sorted(finalizers)},

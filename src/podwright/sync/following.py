@@ -11,22 +11,27 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Final
 
 import msgspec
 
 from podwright.client import SyncDifference
-from podwright.client.cluster import Meta, RejectedRequest, UnreachableCluster
+from podwright.client.cluster import Backoff, Meta, RejectedRequest, UnreachableCluster
 from podwright.sync.change_merge import SourceChange
-from podwright.sync.mirror import Create, Mirror, Operation, Replace
+from podwright.sync.mirror import Mirror
+from podwright.sync.operations import Create, Operation, Settle
 from podwright.sync.placements import Placements
+from podwright.sync.source import ChangeGroup
+from podwright.sync.source_kinds import SourceKind
 from podwright.sync.target import SavedState, Target
 
 _PARALLEL: Final = 32
 _TOGETHER: Final = 200
 """So many changes are executed with one request, if the destination takes that."""
 _SAVE_SECONDS: Final = 2.0
+_RETRY_SECONDS: Final = 2.0
+"""How long after the last change what was rejected is tried again."""
 
 
 class _Pod(msgspec.Struct, frozen=True):
@@ -113,32 +118,36 @@ class Destination:
         # Of executed changes: what a later sync takes for seen and does not find was deleted here.
         self._executed = (mirror.seen.until, mirror.seen.recent)
         self._has_deleted = asyncio.Event()
-        self._queue: asyncio.Queue[Sequence[SourceChange]] = asyncio.Queue()
+        self._queue: asyncio.Queue[ChangeGroup] = asyncio.Queue()
 
     @property
     def waiting(self) -> int:
         """How many groups of changes wait."""
         return self._queue.qsize()
 
-    def put(self, changes: Sequence[SourceChange]) -> None:
-        """Add changes; an empty sequence is the end of the first list."""
-        self._queue.put_nowait(changes)
+    def put(self, group: ChangeGroup) -> None:
+        """Add changes."""
+        self._queue.put_nowait(group)
 
     async def follow(self) -> None:
         """Execute changes, until cancelled."""
         while True:
-            changes = list(await self._queue.get())
-            is_end = not changes
+            try:
+                wait = _RETRY_SECONDS if self.target.rejected else None
+                group = await asyncio.wait_for(self._queue.get(), wait)
+            except TimeoutError:
+                await self.target.retry()
+                continue
+            if group.listed is not None:
+                await self._compare(group.listed, group.changes)
+                continue
+            changes = list(group.changes)
             # What has waited is executed together: the further behind, the fewer the requests.
-            while len(changes) < _TOGETHER and not is_end and not self._queue.empty():
-                more = self._queue.get_nowait()
-                changes += more
-                is_end = not more
+            while len(changes) < _TOGETHER and not group.is_end and not self._queue.empty():
+                group = self._queue.get_nowait()
+                changes += group.changes
             await self._execute(changes)
-            if is_end:
-                for resource, key in self.mirror.synced():
-                    await self.target.remove(resource, key)
-                self.is_synced = True
+            self.is_synced |= group.is_end
 
     async def save(self, source: str) -> None:
         """Save the state for a later sync, until cancelled.
@@ -176,31 +185,63 @@ class Destination:
                 is_gone = change.event == "Delete"
                 await self.target.pod_changed(change.meta.key, is_gone=is_gone)
                 if is_gone:
+                    self.mirror.placed(change.meta.key)
                     placements.drop(self.side, change.meta.key)
                     if self.mirror.mirrors("pods", change.meta.key):
                         self._has_deleted.set()
                     continue
                 node = _PODS.decode(change.body).decided_node
+                if node:
+                    self.mirror.placed(change.meta.key)
                 if found := placements.put(self.side, change.meta.key, node):
                     report(found)
+
+    async def _compare(self, kind: SourceKind, listed: Sequence[SourceChange]) -> None:
+        """Bring the objects of a kind to the state of the source."""
+        if kind.is_workload:
+            for each in listed:
+                self.mirror.take(each)
+            return
+        present = await self._objects(kind)
+        compared = self.mirror.compare(kind, listed, present)
+        while taken := list(islice(compared, _TOGETHER)):
+            await self._execute_taken(kind.resource, taken)
+
+    async def _objects(self, kind: SourceKind) -> dict[str, bytes]:
+        backoff = Backoff(0)
+        while True:
+            try:
+                return await self.target.objects(kind)
+            except UnreachableCluster as error:
+                self.target.last_error = str(error)
+            await asyncio.sleep(backoff.next_ns() / 1e9)
 
     async def _execute(self, changes: Sequence[SourceChange]) -> None:
         for resource, group in groupby(changes, key=lambda each: each.kind.resource):
             every = list(group)
             for begin in range(0, len(every), _TOGETHER):
                 # The mirror takes the changes in their order; only their execution is parallel.
-                taken = [
-                    (each, self.mirror.take(each)) for each in every[begin : begin + _TOGETHER]
-                ]
-                operations = [operation for _, found in taken for operation in found]
-                has_order = resource == "pods" and not all(map(_keeps_node, operations))
-                if has_order or self.target.executes_together(operations):
-                    await self.target.execute_in_order(operations)
-                    for change, found in taken:
-                        self._note_lag(change, found)
-                else:
-                    await self._side_by_side(taken)
-                self._executed = (self.mirror.seen.until, self.mirror.seen.recent)
+                taken = [(each, self._taken(each)) for each in every[begin : begin + _TOGETHER]]
+                await self._execute_taken(resource, taken)
+
+    def _taken(self, each: SourceChange) -> Sequence[Operation]:
+        resource, key = each.kind.resource, each.change.meta.key
+        if self.target.supersede(resource, key) and each.change.event != "Delete":
+            self.mirror.forget(resource, key)
+        return self.mirror.take(each)
+
+    async def _execute_taken(
+        self, resource: str, taken: Sequence[tuple[SourceChange, Sequence[Operation]]]
+    ) -> None:
+        operations = [operation for _, found in taken for operation in found]
+        has_order = resource == "pods" and not all(map(_keeps_node, operations))
+        if has_order or self.target.executes_together(operations):
+            await self.target.execute_in_order(operations)
+            for change, found in taken:
+                self._note_lag(change, found)
+        else:
+            await self._side_by_side(taken)
+        self._executed = (self.mirror.seen.until, self.mirror.seen.recent)
 
     async def _side_by_side(
         self, taken: Iterable[tuple[SourceChange, Sequence[Operation]]]
@@ -233,7 +274,7 @@ def _keeps_node(operation: Operation) -> bool:
     Devices of claims precede all pods that may share them.
     """
     if operation.kind.resource == "resourceclaims":
-        return not isinstance(operation, Replace)
+        return not isinstance(operation, Settle)
     return isinstance(operation, Create) and bool(operation.obj["spec"].get("nodeName"))
 
 

@@ -27,19 +27,28 @@ class ImpliedSelectors:
     def __init__(self) -> None:
         self._index = WorkloadIndex()
         self._objects: dict[tuple[str, str], Object] = {}
+        self._read: dict[tuple[str, str], Document] = {}
 
-    def take(self, each: SourceChange) -> None:
-        """Take a change of a Service or of an owner."""
+    def take(self, each: SourceChange) -> bool:
+        """Take a change of a Service or of an owner; return whether a selector may change."""
         place = (each.kind.resource, each.change.meta.key)
+        known = self._objects.get(place)
         if each.change.event == "Delete":
-            known = self._objects.pop(place, None)
             if known is not None:
+                del self._objects[place]
                 self._index.delete(known)
-            return
+            return known is not None
         document = msgspec.json.decode(each.change.body)
+        spec = document.get("spec") or {}
+        # Their templates and counts are not read, and change often.
+        read = {"selector": spec.get("selector"), "uid": each.change.meta.uid}
+        if self._read.get(place) == read and known is not None:
+            return False
+        self._read[place] = read
         obj = decode({**document, "apiVersion": each.kind.api_version, "kind": each.kind.kind})
         self._objects[place] = obj
         self._index.put(obj)
+        return True
 
     def of(self, document: Document) -> Selector:
         """Return the selector of a pod of the source; empty if nothing selects it."""

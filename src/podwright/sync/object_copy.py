@@ -10,7 +10,10 @@ from typing import Any, Final
 from podwright.objects import SOURCE_UID, Document
 from podwright.sync.source_kinds import SourceKind
 
-_OF_THE_SERVER: Final = ("uid", "generation", "resourceVersion", "selfLink", "managedFields")
+_OF_THE_SERVER: Final = (
+    "uid", "generation", "resourceVersion", "selfLink", "managedFields", "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+)  # fmt: skip
 _TOKEN_PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
@@ -24,8 +27,10 @@ def created_copy(
     """Return what a destination that is an API server gets of an object of the source.
 
     The metadata that a server sets is left out, and finalizers, because the controllers that
-    remove them work at the source; the uid of the source is in an annotation. Pods have no owners,
-    which would be absent, and no service account, whose injected token volumes are left out too.
+    remove them work at the source; the uid of the source is in an annotation. Owners are left out,
+    since their uids are others at the destination, whose garbage collector would delete the copy.
+    Pods have no service account, whose injected token volumes are left out too, and no containers
+    for debugging, which cannot be created with a pod.
 
     Parameters
     ----------
@@ -37,9 +42,14 @@ def created_copy(
     """
     left_out = (*_OF_THE_SERVER, "finalizers")
     metadata = {k: v for k, v in obj["metadata"].items() if k not in left_out}
+    if kind.resource != "pods":
+        metadata.pop("ownerReferences", None)
     if uid := obj["metadata"].get("uid"):
         metadata["annotations"] = {**(metadata.get("annotations") or {}), SOURCE_UID: uid}
-    return _copied(kind, obj, metadata, keeps_owners=keeps_owners, keeps_accounts=keeps_accounts)
+    copy = _copied(kind, obj, metadata, keeps_owners=keeps_owners, keeps_accounts=keeps_accounts)
+    if kind.resource == "pods":
+        copy["spec"] = {k: v for k, v in copy["spec"].items() if k != "ephemeralContainers"}
+    return copy
 
 
 def stored_copy(kind: SourceKind, obj: Document) -> Document:
@@ -66,11 +76,12 @@ def _copied(
         if not keeps_owners:
             metadata.pop("ownerReferences", None)
         if not keeps_accounts:
-            rest["spec"] = _pod_spec(rest.get("spec") or {})
+            rest["spec"] = without_account(rest.get("spec") or {})
     return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, **rest}
 
 
-def _pod_spec(spec: Document) -> Document:
+def without_account(spec: Document) -> Document:
+    """Return the spec of a pod without its service account, and without its token volume."""
     spec = {k: v for k, v in spec.items() if k not in ("serviceAccountName", "serviceAccount")}
     volumes = spec.get("volumes") or []
     injected = {each["name"] for each in volumes if _is_token(each)}

@@ -30,9 +30,8 @@ from podwright.objects import timestamp_text_nano
 from podwright.sync.following import Destination, note_placements
 from podwright.sync.mirror import Mirror
 from podwright.sync.placements import Placements
-from podwright.sync.seen_pods import SeenPods
 from podwright.sync.source import Scope, Source
-from podwright.sync.target import Target
+from podwright.sync.target import Target, seen_pods
 
 DIFFERENCES_MAX: Final = 1_000
 """So many differences are in a report."""
@@ -120,12 +119,12 @@ class Sync:
                 self._report_regularly(each),
             ):
                 self._tasks.append(asyncio.create_task(work))
-        async for changes in self._source.changes():
-            if not changes:
+        async for group in self._source.groups():
+            if group.is_end:
                 self._on_listed(self._source.warnings)
-            note_placements(changes, self._placements, self._on_difference)
+            note_placements(group.changes, self._placements, self._on_difference)
             for each in self.destinations:
-                each.put(changes)
+                each.put(group)
             for task in self._tasks:
                 if task.done():
                     task.result()
@@ -167,7 +166,7 @@ class Sync:
                 updated=done["updated"],
                 deleted=done["deleted"],
                 rescheduled=mirror.rescheduled,
-                ignored=mirror.ignored,
+                ignored=done["ignored"],
                 kept_deleted=mirror.kept_deleted + done["absent"],
             ),
             drift=SyncDrift(pods=self._placements.elsewhere(side), claims=done["claims"]),
@@ -191,14 +190,7 @@ class Sync:
             raise ConnectionSettingsError(
                 f"{target.name} is the source itself; name another cluster as the destination"
             )
-        saved = await target.state()
-        copied = [kind for kind in self._scope.kinds if not kind.is_workload]
-        is_same = saved.source == self._identity
-        mirror = Mirror(
-            self._policies,
-            present=await target.present(copied),
-            seen=SeenPods(saved.synced_until, saved.synced_last) if is_same else None,
-        )
+        mirror = Mirror(self._policies, seen=seen_pods(await target.state(), self._identity))
         self.destinations.append(Destination(target, mirror, side))
 
     async def _report_regularly(self, each: Destination) -> None:

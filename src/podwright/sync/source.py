@@ -20,6 +20,9 @@ from podwright.client.cluster import Batch, ReadConnection, Reflector, RejectedR
 from podwright.sync.change_merge import WINDOW_NS, ChangeMerge, SourceChange
 from podwright.sync.source_kinds import SourceKind
 
+_HOLD_SECONDS: Final = 30.0
+"""So long the changes of all kinds are held for one whose watch was interrupted."""
+
 _ABSENT: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.FORBIDDEN})
 
 
@@ -53,6 +56,24 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
         """Return the paths of the collections of a kind."""
         names = self.namespaces if kind.is_namespaced and self.namespaces else ("",)
         return [kind.path(namespace) for namespace in names]
+
+
+class ChangeGroup(msgspec.Struct, frozen=True):
+    """Changes that are executed together.
+
+    Attributes
+    ----------
+    changes : sequence of SourceChange
+        In their order.
+    listed : SourceKind, optional
+        The kind of which they are all objects in the first list.
+    is_end : bool
+        Whether all kinds were listed.
+    """
+
+    changes: Sequence[SourceChange] = ()
+    listed: SourceKind | None = None
+    is_end: bool = False
 
 
 class Source:
@@ -95,6 +116,7 @@ class Source:
         self._merge = ChangeMerge(window_ns)
         self._arrived = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
+        self._reflectors: list[Reflector] = []
 
     async def changes(self) -> AsyncIterator[Sequence[SourceChange]]:
         """Yield the changes in order, without end; an empty sequence when all kinds are listed.
@@ -104,26 +126,43 @@ class Source:
         RejectedRequest, UnreachableCluster
             The first list of a kind fails.
         """
+        async for group in self.groups():
+            if group.changes or group.is_end:
+                yield group.changes
+
+    async def groups(self) -> AsyncIterator[ChangeGroup]:
+        """Yield the first list of each kind, their end, and the changes that follow, without end.
+
+        A kind that cannot be read is left out.
+
+        Raises
+        ------
+        RejectedRequest, UnreachableCluster
+            The first list of a kind fails.
+        """
         try:
             for number, kind in enumerate(self._scope.kinds):
                 listed: list[SourceChange] = []
+                is_left_out = False
                 for path in self._scope.collections(kind):
                     first = await self._follow(kind, path, seed=number)
-                    if first is not None:
-                        at = first.received_ns
-                        listed += [SourceChange(kind, each, at) for each in first.changes]
+                    if first is None:
+                        is_left_out = True
+                        continue
+                    at = first.received_ns
+                    listed += [SourceChange(kind, each, at) for each in first.changes]
                 if kind.resource == "pods":
                     # What runs has its room before a scheduler tries pods that wait.
                     listed.sort(key=lambda each: not _BOUND.decode(each.change.body).spec.node_name)
-                if listed:
-                    yield listed
+                if not is_left_out:
+                    yield ChangeGroup(listed, listed=kind)
             self.is_synced = True
-            yield ()
+            yield ChangeGroup(is_end=True)
             while True:
                 await self._arrived.wait()
                 await asyncio.sleep(self._window_ns / 1e9)
-                if due := self._merge.due(time.monotonic_ns()):
-                    yield due
+                if not self._is_interrupted() and (due := self._merge.due(time.monotonic_ns())):
+                    yield ChangeGroup(due)
                 if not len(self._merge):
                     self._arrived.clear()
                 for task in self._tasks:
@@ -133,6 +172,17 @@ class Source:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _is_interrupted(self) -> bool:
+        """Whether changes of a kind may be missing that precede those of others.
+
+        After an interruption of all watches the first that is open again would deliver pods before
+        another one delivers that their nodes are gone. A kind that cannot be read any longer does
+        not hold the others for ever.
+        """
+        now = time.monotonic()
+        since = (each.behind_since for each in self._reflectors)
+        return any(at is not None and now - at < _HOLD_SECONDS for at in since)
 
     def rest(self) -> Sequence[SourceChange]:
         """Return the changes that arrived and were not yielded yet."""
@@ -173,5 +223,6 @@ class Source:
                 if batch.changes:
                     self._arrived.set()
 
+        self._reflectors.append(reflector)
         self._tasks.append(asyncio.create_task(follow()))
         return first

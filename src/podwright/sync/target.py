@@ -26,30 +26,30 @@ from podwright.client.cluster import (
     server_version,
 )
 from podwright.client.cluster.write_connection import WriteConnection
-from podwright.objects import SOURCE_UID, Document
+from podwright.objects import Document
 from podwright.sync.claim_copy import (
     allocated,
     claims_of,
     extended_status,
     has_devices,
-    is_of_extended_resources,
     owned,
 )
-from podwright.sync.mirror import (
+from podwright.sync.mirror import BROUGHT_ALONG
+from podwright.sync.operations import (
     AllocateClaim,
     AllocateExtended,
     BindPod,
     Create,
     Delete,
     Operation,
-    PatchPod,
-    Replace,
+    Settle,
 )
+from podwright.sync.seen_pods import SeenPods
+from podwright.sync.settlement import Settlement, source_uid
 from podwright.sync.source_kinds import SourceKind, source_kinds
 from podwright.sync.write_requests import (
     MERGE,
     NOW,
-    READ_FIRST,
     REPLIES,
     WRITES,
     Reply,
@@ -57,6 +57,7 @@ from podwright.sync.write_requests import (
     Writes,
     is_separate,
     path_of,
+    settling_writes,
     writes_of,
 )
 
@@ -69,6 +70,7 @@ _UNKNOWN_PATH: Final = frozenset(
     {HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED}
 )
 _PASSING: Final = frozenset({429, 500, 502, 503, 504})
+_ATTEMPTS: Final = 5
 
 
 class SavedState(msgspec.Struct, frozen=True):
@@ -87,10 +89,14 @@ class SavedState(msgspec.Struct, frozen=True):
     synced_last: Collection[str] = ()
 
 
+def seen_pods(saved: SavedState, identity: str) -> SeenPods | None:
+    """Return the pods that an earlier sync of the same source has seen; None without one."""
+    return SeenPods(saved.synced_until, saved.synced_last) if saved.source == identity else None
+
+
 _DONE: Final[dict[type[Operation], str]] = {
     Create: "created",
-    Replace: "updated",
-    PatchPod: "updated",
+    Settle: "updated",
     BindPod: "bound",
     AllocateExtended: "created",
     AllocateClaim: "updated",
@@ -118,6 +124,8 @@ class Target:
     errors : Counter
         By kind and reason, such as Pod and Forbidden.
     last_error : str
+    rejected : dict
+        By resource and key: what was rejected, and is executed again.
     takes_several : bool
         Whether one request can execute several operations, as far as is known. A server that is not
         podwright's cannot.
@@ -129,6 +137,8 @@ class Target:
         self.done: Counter[str] = Counter()
         self.errors: Counter[tuple[str, str]] = Counter()
         self.last_error = ""
+        self.rejected: dict[tuple[str, str], list[Operation]] = {}
+        self._retried: set[tuple[str, str]] = set()
         self._takes_reports = True
         # By the key of a pod and its entry: what is allocated when its claims are made.
         self._waiting: dict[str, dict[str, AllocateClaim]] = {}
@@ -165,29 +175,22 @@ class Target:
         kind = source_kinds(["pods"])[0]
         return Reflector(self._connection, kind.path())
 
-    async def present(self, kinds: Sequence[SourceKind]) -> dict[tuple[str, str], str]:
-        """Return what earlier syncs have created: resource and key, and the uid of the source.
+    async def objects(self, kind: SourceKind) -> dict[str, bytes]:
+        """Return all objects of a kind as JSON, by key; none if it is not served.
 
         Raises
         ------
         RejectedRequest, UnreachableCluster
         """
-        found: dict[tuple[str, str], str] = {}
-        for kind in kinds:
-            reflector = Reflector(self._connection, kind.path(), streams=False)
-            try:
-                async for batch in reflector.batches():
-                    for change in batch.changes:
-                        annotations = change.meta.annotations or {}
-                        if is_of_extended_resources(annotations):
-                            continue  # it goes with its pod
-                        if uid := annotations.get(SOURCE_UID):
-                            found[kind.resource, change.meta.key] = uid
-                    if batch.is_synced:
-                        break
-            except RejectedRequest as error:
-                if error.status != HTTPStatus.NOT_FOUND:
-                    raise
+        reflector = Reflector(self._connection, kind.path(), streams=False)
+        found: dict[str, bytes] = {}
+        try:
+            async for batch in reflector.batches():
+                found = {each.meta.key: each.body for each in batch.changes}
+                break
+        except RejectedRequest as error:
+            if error.status != HTTPStatus.NOT_FOUND:
+                raise
         return found
 
     async def state(self) -> SavedState:
@@ -245,10 +248,6 @@ class Target:
                 self.last_error = str(error)
         return self._takes_reports
 
-    async def remove(self, resource: str, key: str) -> None:
-        """Delete what the source has deleted while nothing was followed."""
-        await self.execute(Delete(source_kinds([resource])[0], key))
-
     def executes_together(self, operations: Iterable[Operation]) -> bool:
         """Whether one request can execute all these operations, as far as is known."""
         return self.takes_several and not any(map(is_separate, operations))
@@ -299,7 +298,7 @@ class Target:
     async def execute(self, operation: Operation) -> None:
         """Execute an operation, again and again while the destination does not answer.
 
-        A rejection is counted.
+        A rejection is counted, and executed again by `retry`.
         """
         backoff = Backoff(0)
         while True:
@@ -309,27 +308,43 @@ class Target:
                 self.last_error = str(error)
             except RejectedRequest as error:
                 if error.status not in _PASSING:
-                    self.errors[operation.kind.kind, error.reason or str(error.status)] += 1
-                    self.last_error = str(error)
+                    self._note_rejected(operation, error)
                     return
             else:
                 return
             await asyncio.sleep(backoff.next_ns() / 1e9)
 
+    def _note_rejected(self, operation: Operation, error: RejectedRequest) -> None:
+        place = (operation.kind.resource, operation.key)
+        self.rejected.setdefault(place, []).append(operation)
+        if place not in self._retried:
+            self.errors[operation.kind.kind, error.reason or str(error.status)] += 1
+            self.last_error = str(error)
+
+    def supersede(self, resource: str, key: str) -> bool:
+        """Drop what was rejected of an object, which has changed; return whether there was some."""
+        self._retried.discard((resource, key))
+        return self.rejected.pop((resource, key), None) is not None
+
+    async def retry(self) -> None:
+        """Execute again what was rejected: a namespace may be there now, or a right be given."""
+        rejected, self.rejected = self.rejected, {}
+        self._retried |= rejected.keys()
+        for operations in rejected.values():
+            for operation in operations:
+                await self.execute(operation)
+        self._retried &= self.rejected.keys()
+
     async def _execute(self, operation: Operation) -> None:
         match operation:
             case Create():
                 await self._create(operation)
-            case Replace():
-                await self._replace(operation)
-            case PatchPod() | BindPod():
+            case Settle():
+                await self._settle(operation)
+            case BindPod():
                 (write,) = writes_of(operation)
                 await self._if_present(
-                    write.method,
-                    write.path,
-                    bytes(write.body),
-                    write.content_type,
-                    done=_DONE[type(operation)],
+                    write.method, write.path, bytes(write.body), done=_DONE[BindPod]
                 )
             case AllocateClaim():
                 await self._allocate_claim(operation)
@@ -358,55 +373,95 @@ class Target:
         except RejectedRequest as error:
             if error.status != HTTPStatus.CONFLICT:
                 raise
-            await self._check_present(operation, error)
+            await self._settle_present(operation, error)
             return
         self.done["created"] += 1
-        if kind.resource == "nodes" and _taints(msgspec.json.decode(reply)) != _taints(obj):
+        if kind.resource == "nodes":
             # Admission taints new nodes as not ready; at the source that was taken back.
-            await self._connection.write("PUT", path_of(kind, operation.key), body)
+            await self._settle(operation.settling(msgspec.json.decode(reply)))
 
-    async def _check_present(self, operation: Create, error: RejectedRequest) -> None:
-        """Accept what is there already: what every cluster has, and what a lost reply created."""
+    async def _settle_present(self, operation: Create, error: RejectedRequest) -> None:
+        """Settle what is there already: what every cluster has, and what a lost reply created."""
         kind = operation.kind
-        if kind.resource in ("namespaces", "priorityclasses"):
-            return
-        path = path_of(kind, operation.key)
-        found = await self._present(path)
-        if kind.resource == "storageclasses" and found is not None and not _annotation(found):
-            # The one that podwright up begins with; the parameters of a class cannot be changed.
-            await self._connection.write("DELETE", path)
-            body = msgspec.json.encode(operation.obj)
-            await self._connection.write("POST", kind.path(), body)
-            self.done["created"] += 1
-            return
-        ours = operation.obj["metadata"].get("annotations", {}).get(SOURCE_UID)
-        if found is None or ours is None or _annotation(found) != ours:
+        present = await self._present(path_of(kind, operation.key))
+        if present is None or "deletionTimestamp" in present["metadata"]:
             raise error
-        self.done["created"] += 1
+        here = source_uid(present)
+        if here != source_uid(operation.obj) and (here or kind.resource not in BROUGHT_ALONG):
+            raise error
+        self.done["created"] += here is not None
+        await self._settle(operation.settling(present))
 
-    async def _replace(self, operation: Replace) -> None:
-        kind, path, obj = operation.kind, path_of(operation.kind, operation.key), operation.obj
-        has_status = operation.has_status
-        if kind.resource in READ_FIRST:
-            present = await self._present(path)
-            if present is None:
-                self.done["absent"] += 1
+    async def compare(self, operation: Settle) -> tuple[Document, Settlement] | None:
+        """Return an object of the destination and what it should be; None if it is not there.
+
+        Raises
+        ------
+        RejectedRequest, UnreachableCluster
+        """
+        kind = operation.kind
+        present = operation.present
+        if present is None:
+            present = await self._present(path_of(kind, operation.key))
+        if present is None:
+            return None
+        if kind.resource == "persistentvolumes":
+            operation = msgspec.structs.replace(
+                operation, obj=await self._with_claim(operation.obj)
+            )
+        return present, operation.settled(present)
+
+    async def _settle(self, operation: Settle) -> None:
+        """Bring an object to the state of the source; an absent one is created, but for pods."""
+        for attempts_left in reversed(range(_ATTEMPTS)):
+            found = await self.compare(operation)
+            if found is None:
+                if operation.kind.resource == "pods":
+                    self.done["absent"] += 1
+                    return
+                await self._create(Create(operation.kind, operation.key, operation.obj))
                 return
-            if kind.resource == "persistentvolumes":
-                obj = await self._with_claim(obj)
-            if _is_bound_otherwise(present, obj):
-                self.done["claims"] += 1
+            present, settlement = found
+            self._count_kept(operation, settlement)
+            try:
+                for number, write in enumerate(settling_writes(operation, settlement, present)):
+                    await self._connection.write(
+                        write.method, write.path, bytes(write.body), content_type=write.content_type
+                    )
+                    self.done["statuses" if number else "updated"] += 1
+            except RejectedRequest as error:
+                if error.status == HTTPStatus.UNPROCESSABLE_ENTITY and _is_replaced(
+                    present, operation
+                ):
+                    await self._replace(operation, present)
+                    return
+                is_changed = error.status in (HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND)
+                if not is_changed or not attempts_left:
+                    raise
+                operation = msgspec.structs.replace(operation, present=None)
+            else:
                 return
-            if kind.resource == "resourceclaims" and has_status and has_devices(present):
-                # The scheduler of the destination has allocated devices.
-                allocated = present["status"]["allocation"]
-                self.done["claims"] += allocated != obj["status"]["allocation"]
-                has_status = False
-            if finalizers := present["metadata"].get("finalizers"):
-                obj = {**obj, "metadata": {**obj["metadata"], "finalizers": finalizers}}
-        body = msgspec.json.encode(obj)
-        if await self._if_present("PUT", path, body) and has_status:
-            await self._if_present("PUT", f"{path}/status", body, done="statuses")
+
+    def _count_kept(self, operation: Settle, settlement: Settlement) -> None:
+        if operation.kind.resource == "pods":
+            fields = (each.path for each in settlement.kept)
+            changed = any(not each.startswith(("spec.nodeName", "status")) for each in fields)
+            self.done["ignored"] += changed
+        elif settlement.kept and operation.kind.resource != "nodes":
+            self.done["claims"] += 1
+
+    async def _replace(self, operation: Settle, present: Document) -> None:
+        """Delete an object and create it, since a field that differs cannot be changed."""
+        path = path_of(operation.kind, operation.key)
+        options: Document = {"preconditions": {"uid": present["metadata"]["uid"]}}
+        if operation.kind.resource == "pods":
+            options |= NOW
+        await self._if_present("DELETE", path, msgspec.json.encode(options), done="deleted")
+        spec = {k: v for k, v in (operation.obj.get("spec") or {}).items() if k != "nodeName"}
+        obj = (
+            {**operation.obj, "spec": spec} if operation.kind.resource == "pods" else operation.obj
+        )
+        await self._create(Create(operation.kind, operation.key, obj, operation.policies))
 
     async def pod_changed(self, key: str, *, is_gone: bool) -> None:
         """Allocate what waits for the claims of a pod, which the destination has changed."""
@@ -521,22 +576,14 @@ class Target:
         return False
 
 
-def _taints(node: Document) -> list[Any]:
-    return list((node.get("spec") or {}).get("taints") or ())
+_UNCHANGED: Final = frozenset({
+    "namespaces", "nodes", "persistentvolumes", "persistentvolumeclaims", "resourceclaims",
+})  # fmt: skip
+"""Kinds whose objects others depend on: they are not replaced."""
 
 
-def _annotation(obj: Document) -> str | None:
-    found: str | None = (obj["metadata"].get("annotations") or {}).get(SOURCE_UID)
-    return found
-
-
-def _is_bound_otherwise(present: Document, obj: Document) -> bool:
-    """Whether the destination has bound a claim or a volume to another one than the source."""
-    before, after = present.get("spec") or {}, obj.get("spec") or {}
-    if before.get("volumeName"):
-        return bool(before["volumeName"] != after.get("volumeName"))
-    ours, theirs = before.get("claimRef") or {}, after.get("claimRef") or {}
-    if not ours:
-        return False
-    names = ("namespace", "name")
-    return any(ours.get(field) != theirs.get(field) for field in names)
+def _is_replaced(present: Document, operation: Settle) -> bool:
+    """Whether an object is replaced if a field that differs cannot be changed."""
+    if operation.kind.resource == "pods":
+        return not present["spec"].get("nodeName")
+    return operation.kind.resource not in _UNCHANGED

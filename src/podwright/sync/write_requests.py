@@ -7,24 +7,23 @@ from typing import Final, Literal
 
 import msgspec
 
-from podwright.sync.mirror import (
+from podwright.objects import Document
+from podwright.sync.operations import (
     AllocateClaim,
     AllocateExtended,
     BindPod,
     Create,
     Delete,
     Operation,
-    PatchPod,
-    Replace,
+    Settle,
 )
+from podwright.sync.settlement import Settlement, pod_patches
 from podwright.sync.source_kinds import SourceKind
 
 NOW: Final = {"gracePeriodSeconds": 0}
 MERGE: Final = "application/merge-patch+json"
 STRATEGIC: Final = "application/strategic-merge-patch+json"
 WRITES: Final = "/podwright/v1/writes"
-READ_FIRST: Final = frozenset({"persistentvolumes", "persistentvolumeclaims", "resourceclaims"})
-"""Kinds of which the present object is read before it is written."""
 
 
 class Write(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -60,10 +59,10 @@ REPLIES: Final = msgspec.json.Decoder(Replies)
 
 def is_separate(operation: Operation) -> bool:
     """Whether an operation needs what the destination has, or replies, before its next request."""
-    if operation.kind.resource in READ_FIRST:
-        return True
-    # Admission taints new nodes, which the next request takes back.
-    return isinstance(operation, Create) and operation.kind.resource == "nodes"
+    if isinstance(operation, Create):
+        # A volume refers to a claim; and admission taints new nodes, which is taken back.
+        return operation.kind.resource in ("nodes", "persistentvolumes")
+    return not isinstance(operation, BindPod | Delete)
 
 
 def writes_of(operation: Operation) -> Sequence[Write]:
@@ -73,22 +72,39 @@ def writes_of(operation: Operation) -> Sequence[Write]:
         case Create(kind, _, obj):
             collection = kind.path(obj["metadata"].get("namespace", ""))
             return (Write("POST", collection, _raw(obj)),)
-        case Replace(_, _, obj, has_status):
-            body = _raw(obj)
-            whole = Write("PUT", path, body)
-            return (whole, Write("PUT", f"{path}/status", body)) if has_status else (whole,)
-        case PatchPod(_, _, patch, subresource):
-            content_type = STRATEGIC if subresource == "resize" else MERGE
-            at = f"{path}/{subresource}" if subresource else path
-            return (Write("PATCH", at, _raw(patch), content_type),)
         case BindPod(_, key, node):
             target = {"apiVersion": "v1", "kind": "Node", "name": node}
             binding = {"metadata": {"name": key.rpartition("/")[2]}, "target": target}
             return (Write("POST", f"{path}/binding", _raw(binding)),)
-        case AllocateExtended() | AllocateClaim():
-            raise AssertionError("what it writes depends on the pod")
         case Delete(kind):
             return (Write("DELETE", path, _raw(NOW if kind.resource == "pods" else None)),)
+        case Settle() | AllocateExtended() | AllocateClaim():
+            raise AssertionError("what it writes depends on what the destination has")
+
+
+def settling_writes(
+    operation: Settle, settlement: Settlement, present: Document
+) -> Sequence[Write]:
+    """Return the requests that settle an object; none if it is as it should be."""
+    if not settlement.differences:
+        return ()
+    path = path_of(operation.kind, operation.key)
+    if operation.kind.resource == "pods":
+        return [
+            Write(
+                "PATCH", f"{path}/{subresource}" if subresource else path, _raw(patch),
+                STRATEGIC if subresource == "resize" else MERGE,
+            )
+            for subresource, patch in pod_patches(settlement, present)
+        ]  # fmt: skip
+    of_status = [each.path.startswith("status") for each in settlement.differences]
+    aim = settlement.obj
+    writes = [] if all(of_status) else [Write("PUT", path, _raw(aim))]
+    if any(of_status):
+        # The first request has changed the version; and a status is that of the source whole.
+        metadata = {k: v for k, v in aim["metadata"].items() if k != "resourceVersion"}
+        writes.append(Write("PUT", f"{path}/status", _raw({**aim, "metadata": metadata})))
+    return writes
 
 
 def _raw(document: object) -> msgspec.Raw:

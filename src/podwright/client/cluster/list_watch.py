@@ -203,6 +203,11 @@ class ListWatch:
         return len(self._listed)
 
     @property
+    def is_watching(self) -> bool:
+        """Whether the last list is complete: changes follow it."""
+        return self._phase is _Phase.WATCHING
+
+    @property
     def _first_phase(self) -> _Phase:
         return _Phase.STREAMING if self._streams else _Phase.PAGING
 

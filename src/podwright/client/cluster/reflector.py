@@ -76,6 +76,8 @@ class Reflector:
     state : ListWatch
     failures : int
         Failed requests and cut watches.
+    behind_since : float or None
+        The monotonic time in seconds of the interruption since which changes may be missing.
     """
 
     def __init__(
@@ -92,6 +94,7 @@ class Reflector:
     ) -> None:
         self.state = ListWatch(seed=seed, streams=streams)
         self.failures = 0
+        self.behind_since: float | None = None
         self._connection = connection
         self._path = path
         self._query = dict(query or {})
@@ -151,6 +154,8 @@ class Reflector:
 
     def _failed(self, error: Exception, status: int, seconds: float = 0.0) -> None:
         self.failures += 1
+        if self.behind_since is None:
+            self.behind_since = time.monotonic()
         self.state.failed(status, retry_after_seconds=seconds)
         if self._on_failure is not None:
             self._on_failure(error)
@@ -164,6 +169,8 @@ class Reflector:
         body = await self._connection.get(self._path, query)
         received_ns = time.monotonic_ns()
         changes = self.state.page(_PAGES.decode(body))
+        if self.state.is_watching:
+            self.behind_since = None
         if self._on_page is not None:
             self._on_page(self.state.remaining)
         return Batch(changes, received_ns, is_synced=True) if self.state.is_synced else None
@@ -183,6 +190,8 @@ class Reflector:
         async with stream as chunks:
             self.state.opened()
             rest = b""
+            if self.state.is_watching:
+                self.behind_since = None
             async for chunk in chunks:
                 received_ns = time.monotonic_ns()
                 *lines, rest = (rest + chunk).split(b"\n")
@@ -193,6 +202,8 @@ class Reflector:
                     if line
                     for change in self.state.event(_EVENTS.decode(line))
                 ]
+                if self.state.is_watching:
+                    self.behind_since = None
                 if changes or self.state.is_synced != was_synced:
                     yield Batch(changes, received_ns, is_synced=self.state.is_synced)
 

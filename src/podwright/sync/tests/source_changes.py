@@ -4,9 +4,7 @@ import json
 
 from podwright.client.cluster import ChangedObject, Meta
 from podwright.sync.change_merge import SourceChange
-from podwright.sync.mirror import (
-    Create,
-)
+from podwright.sync.operations import Create
 from podwright.sync.source_kinds import source_kinds
 
 KINDS = {kind.resource: kind for kind in source_kinds()}

@@ -10,7 +10,9 @@ from podwright.client import SyncPolicies
 from podwright.client.cluster import ClusterAddress
 from podwright.objects import Document
 from podwright.sync.following import Destination
-from podwright.sync.mirror import AllocateClaim, Mirror
+from podwright.sync.mirror import Mirror
+from podwright.sync.operations import AllocateClaim
+from podwright.sync.source import ChangeGroup
 from podwright.sync.source_kinds import source_kinds
 from podwright.sync.target import Target
 from podwright.sync.tests.source_changes import change
@@ -91,7 +93,7 @@ async def _save_meanwhile(server, *groups):
     async with server.serve() as address, Target(ClusterAddress(server=address), "here") as target:
         destination = Destination(target, Mirror(SyncPolicies()), 1)
         for changes in groups:
-            destination.put(changes)
+            destination.put(ChangeGroup(changes, is_end=not changes))
         follow = asyncio.create_task(destination.follow())
         await server.has_ended.wait()
         await destination.save_now("source")
@@ -104,7 +106,7 @@ async def _execute(server, *groups):
     async with server.serve() as address, Target(ClusterAddress(server=address), "here") as target:
         destination = Destination(target, Mirror(SyncPolicies()), 1)
         for changes in (*groups, [], [change("Add", "end")]):
-            destination.put(changes)
+            destination.put(ChangeGroup(changes, is_end=not changes))
         follow = asyncio.create_task(destination.follow())
         await server.has_ended.wait()
         follow.cancel()

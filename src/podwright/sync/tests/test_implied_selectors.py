@@ -12,7 +12,8 @@ from podwright.client.cluster import ChangedObject, Meta
 from podwright.machine import SchedulerOptions
 from podwright.schema import decode
 from podwright.sync.change_merge import SourceChange
-from podwright.sync.mirror import Create, Mirror
+from podwright.sync.mirror import Mirror
+from podwright.sync.operations import Create
 from podwright.sync.source_kinds import source_kinds
 
 KINDS = {kind.resource: kind for kind in source_kinds(has_workloads=True)}

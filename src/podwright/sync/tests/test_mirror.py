@@ -1,6 +1,7 @@
 """The rules of a sync, one test each."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -8,17 +9,13 @@ from podwright.client import BoundPods, SyncPolicies
 from podwright.client.cluster import ChangedObject, Meta
 from podwright.objects import SOURCE_UID
 from podwright.sync.change_merge import SourceChange
-from podwright.sync.mirror import (
-    BindPod,
-    Create,
-    Delete,
-    Mirror,
-    PatchPod,
-    Replace,
-)
+from podwright.sync.mirror import IGNORED_DELETIONS, Mirror
+from podwright.sync.operations import BindPod, Create, Delete
 from podwright.sync.placements import Placements
 from podwright.sync.seen_pods import RECENT_MAX, SeenPods
+from podwright.sync.settlement import ObjectDifference
 from podwright.sync.source_kinds import source_kinds
+from podwright.sync.tests.copied_cluster import CopiedCluster
 from podwright.sync.tests.source_changes import KINDS, change, node_of, taken
 
 
@@ -85,33 +82,63 @@ def test_running_pods_can_be_left_out():
     assert taken(mirror, change("Delete", "a")) == []
 
 
-def test_changes_of_pods_with_a_node_are_ignored():
-    mirror = Mirror(SyncPolicies())
-    taken(mirror, change("Add", "p"))
+def bound_here(policies, **source):
+    """Return a destination where pod `p` has a node, and a mirror that has created it."""
+    mirror, copied = Mirror(policies), CopiedCluster()
+    copied.follow(mirror, change("Add", "p", **source))
+    copied.pod()["spec"]["nodeName"] = "here"
+    copied.writes.clear()
+    return mirror, copied
+
+
+def test_changes_of_pods_that_both_sides_have_placed_are_ignored():
+    mirror, copied = bound_here(SyncPolicies(), spec={"containers": []})
     labels = {"labels": {"a": "b"}}
-    assert taken(mirror, change("Update", "p", node="n1", metadata=labels)) == []
-    assert mirror.ignored == 1
+    update = change("Update", "p", node="n1", metadata=labels, spec={"containers": []})
+    copied.follow(mirror, update)
+    assert copied.writes == []
+    assert "a" not in copied.pod()["metadata"].get("labels", {})
 
 
 def test_labels_of_pods_with_a_node_can_be_followed():
-    mirror = Mirror(SyncPolicies(follows_labels=True))
-    taken(mirror, change("Add", "p"))
-    (patch,) = taken(mirror, change("Update", "p", node="n1", metadata={"labels": {"a": "b"}}))
-    assert patch == PatchPod(
-        KINDS["pods"],
-        "default/p",
-        {"metadata": {"labels": {"a": "b"}}},
-    )
+    first = {"metadata": {"labels": {"a": "b", "gone": "1"}}, "spec": {"containers": []}}
+    mirror, copied = bound_here(SyncPolicies(follows_labels=True), **first)
+    labels = {"a": "c", "topology.kubernetes.io/zone": "that of the node at the source"}
+    second = {"metadata": {"labels": labels}, "spec": {"containers": []}}
+    copied.follow(mirror, change("Update", "p", node="n1", **second))
+    assert copied.pod()["metadata"]["labels"] == {"a": "c"}
+    assert copied.writes == ["PATCH"]
 
 
-def test_changes_of_pending_pods_are_mirrored():
-    mirror = Mirror(SyncPolicies())
-    gated = {"schedulingGates": [{"name": "g"}]}
-    taken(mirror, change("Add", "p", spec=gated))
-    (patch,) = taken(mirror, change("Update", "p", metadata={"labels": {"a": "b"}}, spec={}))
-    assert patch.patch == {
-        "metadata": {"labels": {"a": "b"}}, "spec": {"schedulingGates": None}
-    }  # fmt: skip
+GATED: dict[str, Any] = {
+    "schedulingGates": [{"name": "g"}, {"name": "h"}],
+    "nodeSelector": {"old": "1"},
+    "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}],
+}
+
+
+@pytest.mark.parametrize("node", ["", "n1"])
+@pytest.mark.parametrize("is_interrupted", [False, True])
+def test_a_pod_that_waits_here_gets_all_changes(node, is_interrupted):
+    mirror, copied = Mirror(SyncPolicies()), CopiedCluster()
+    metadata = {"labels": {"a": "b", "gone": "1"}, "annotations": {"x": "y", "gone": "1"}}
+    before = change("Add", "p", spec=GATED, metadata=metadata)
+    copied.follow(mirror, before)
+    containers = [{**GATED["containers"][0], "resources": {"requests": {"cpu": "2"}}}]
+    tolerations = [{"key": "k", "operator": "Exists"}]
+    spec = {"nodeSelector": {"new": "1"}, "containers": containers, "tolerations": tolerations}
+    metadata = {"labels": {"a": "c"}, "annotations": {"x": "z"}}
+    after = change("Add", "p", spec=spec, metadata=metadata, node=node, initial=is_interrupted)
+    if is_interrupted:
+        seen = SeenPods("2030-01-01T00:00:05Z", ["u1"])
+        copied.start(Mirror(SyncPolicies(), seen=seen), [(KINDS["pods"], [after])])
+    else:
+        copied.follow(mirror, after)
+    pod = copied.pod()
+    assert pod["metadata"]["labels"] == {"a": "c"}
+    assert pod["metadata"]["annotations"] == {"x": "z", SOURCE_UID: "u1"}
+    assert pod["spec"] == spec, "gates are removed, and it is scheduled here"
+    assert copied.writes == ["create", "PATCH", "PATCH resize"]
 
 
 def test_deletions_are_mirrored_once():
@@ -123,13 +150,16 @@ def test_deletions_are_mirrored_once():
 
 def test_deletions_can_be_ignored_also_those_before_a_restart():
     policies = SyncPolicies(ignores_deletions=True)
-    mirror = Mirror(policies)
-    taken(mirror, change("Add", "p"))
-    assert taken(mirror, change("Delete", "p")) == []
+    mirror, copied = Mirror(policies), CopiedCluster()
+    copied.follow(mirror, change("Add", "p"), change("Delete", "p"))
+    assert copied.writes == ["create"]
     # Another object of its name replaces it.
-    again = taken(mirror, change("Add", "p", uid="u2"))
-    assert [type(each) for each in again] == [Delete, Create]
-    assert not Mirror(policies, present={("pods", "default/gone"): "u2"}).synced()
+    copied.follow(mirror, change("Add", "p", uid="u2"))
+    assert copied.writes == ["create", "delete", "create"]
+    kept: list[ObjectDifference] = []
+    copied.start(Mirror(policies, on_kept=kept.append), [(KINDS["pods"], [])])
+    assert "default/p" in {key for _, key in copied.objects}
+    assert [each.difference.policy for each in kept] == [IGNORED_DELETIONS]
 
 
 def test_another_pod_of_the_same_name_replaces_the_first():
@@ -140,29 +170,28 @@ def test_another_pod_of_the_same_name_replaces_the_first():
 
 
 def test_nodes_are_mirrored_with_their_status():
-    mirror = Mirror(SyncPolicies())
+    mirror, copied = Mirror(SyncPolicies()), CopiedCluster()
     status = {"conditions": [{"type": "Ready", "status": "True"}]}
-    (created,) = taken(mirror, change("Add", "n", kind="nodes", status=status))
-    assert created.obj["status"] == status
-    (replaced,) = taken(mirror, change("Update", "n", kind="nodes", status={}))
-    assert isinstance(replaced, Replace)
-    assert replaced.has_status
-    (claim,) = (
-        operation
-        for event in ("Add", "Update")
-        for operation in taken(mirror, change(event, "c", kind="persistentvolumeclaims"))
-        if isinstance(operation, Replace)
-    )
-    assert not claim.has_status
+    copied.follow(mirror, change("Add", "n", kind="nodes", status=status))
+    assert copied.objects["nodes", "n"]["status"] == status
+    labels = {"labels": {"a": "b"}}
+    update = change("Update", "n", kind="nodes", metadata=labels, status={})
+    copied.follow(mirror, update)
+    assert copied.objects["nodes", "n"]["status"] == {}
+    assert copied.writes == ["create", "PUT", "PUT status"]
+    for event in ("Add", "Update"):
+        phase = {"phase": event}
+        copied.follow(mirror, change(event, "c", kind="persistentvolumeclaims", status=phase))
+    assert copied.writes[3:] == ["create"]
 
 
 def test_the_status_of_nodes_can_be_that_of_their_creation():
-    mirror = Mirror(SyncPolicies(freezes_node_status=True))
+    mirror, copied = Mirror(SyncPolicies(freezes_node_status=True)), CopiedCluster()
     status = {"allocatable": {"cpu": "4"}}
-    (created,) = taken(mirror, change("Add", "n", kind="nodes", status=status))
-    assert created.obj["status"] == status
-    (replaced,) = taken(mirror, change("Update", "n", kind="nodes", status={}))
-    assert not replaced.has_status
+    copied.follow(mirror, change("Add", "n", kind="nodes", status=status))
+    copied.follow(mirror, change("Update", "n", kind="nodes", status={}))
+    assert copied.objects["nodes", "n"]["status"] == status
+    assert copied.writes == ["create"]
 
 
 def test_a_deleted_object_of_another_kind_has_no_effect_on_a_pod_of_its_name():
@@ -175,7 +204,7 @@ def test_a_deleted_object_of_another_kind_has_no_effect_on_a_pod_of_its_name():
 
 
 def test_finished_pods_free_their_resources_on_request_only():
-    containers = [{"resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}]
+    containers = [{"name": "c", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}]
     spec = {"containers": containers, "overhead": {"cpu": "500m"}}
     done = change("Update", "p", spec=spec, node="n1", status={"phase": "Succeeded"})
     mirror = Mirror(SyncPolicies())
@@ -187,29 +216,41 @@ def test_finished_pods_free_their_resources_on_request_only():
     taken(mirror, change("Delete", "p"))
     assert mirror.unfreed(lambda _: True).pods == 0
 
-    mirror = Mirror(SyncPolicies(mirrors_pod_status=True))
-    taken(mirror, change("Add", "p", spec=spec))
-    (patch,) = taken(mirror, done)
-    assert (patch.patch, patch.subresource) == ({"status": {"phase": "Succeeded"}}, "status")
+    mirror, copied = bound_here(SyncPolicies(mirrors_pod_status=True), spec=spec)
+    copied.follow(mirror, done, done)
+    assert copied.writes == ["PATCH status"]
+    assert copied.pod()["status"] == {"phase": "Succeeded"}
     assert mirror.unfreed(lambda _: True).pods == 0
 
 
-def test_a_restart_creates_what_is_new_and_deletes_what_is_gone():
-    present = {("pods", "default/same"): "u1", ("pods", "default/gone"): "u2",
-               ("pods", "default/again"): "u3"}  # fmt: skip
-    mirror = Mirror(SyncPolicies(), present=present, seen=SeenPods("2030-01-01T00:00:05Z"))
-    later = "2030-01-01T00:00:09Z"
-    assert taken(mirror, change("Add", "same", uid="u1", initial=True)) == []
-    again = taken(mirror, change("Add", "again", uid="u4", initial=True, created=later))
-    assert [type(each) for each in again] == [Delete, Create]
-    new = taken(mirror, change("Add", "new", uid="u5", initial=True, created=later))
-    assert [type(each) for each in new] == [Create]
-    assert mirror.synced() == [("pods", "default/gone")]
-    assert mirror.seen.until == later
+def copies(**uids):
+    """Return a destination with the copies of pods of these uids, by name."""
+    mirror, copied = Mirror(SyncPolicies()), CopiedCluster()
+    copied.follow(mirror, *(change("Add", name, uid=uid) for name, uid in uids.items()))
+    copied.writes.clear()
+    return copied
+
+
+def test_a_restart_creates_what_is_new_and_deletes_what_is_gone_before():
+    copied = copies(same="u1", gone="u2", again="u3")
+    later: dict[str, Any] = {"initial": True, "created": "2030-01-01T00:00:09Z"}
+    listed = [
+        change("Add", "same", uid="u1", initial=True),
+        change("Add", "again", uid="u4", **later),
+        change("Add", "new", uid="u5", node="n1", **later),
+    ]
+    mirror = Mirror(SyncPolicies(), seen=SeenPods("2030-01-01T00:00:05Z", ["u1"]))
+    copied.start(mirror, [(KINDS["pods"], listed)])
+    assert copied.writes == ["delete", "delete", "create", "create"]
+    assert {key for _, key in copied.objects} == {"default/same", "default/again", "default/new"}
+    # It was created while nothing was followed, so it is not placed by the source.
+    assert "nodeName" not in copied.pod("new")["spec"]
+    assert mirror.rescheduled == 1
+    assert mirror.seen.until == later["created"]
 
 
 def test_what_the_destination_has_deleted_stays_deleted_after_a_restart():
-    mirror = Mirror(SyncPolicies(), present={}, seen=SeenPods("2030-01-01T00:00:15Z"))
+    mirror = Mirror(SyncPolicies(), seen=SeenPods("2030-01-01T00:00:15Z"))
     early = change("Add", "p", initial=True, created="2030-01-01T00:00:04Z")
     assert taken(mirror, early) == []
     assert mirror.kept_deleted == 1
@@ -219,7 +260,7 @@ def test_what_the_destination_has_deleted_stays_deleted_after_a_restart():
 
 def test_what_the_destination_has_deleted_can_be_created_again_by_a_restart():
     policies = SyncPolicies(restores_deleted=True)
-    mirror = Mirror(policies, present={}, seen=SeenPods("2030-01-01T00:00:15Z"))
+    mirror = Mirror(policies, seen=SeenPods("2030-01-01T00:00:15Z"))
     early = change("Add", "p", initial=True, created="2030-01-01T00:00:04Z")
     assert [type(each) for each in taken(mirror, early)] == [Create]
     assert mirror.kept_deleted == 0
@@ -286,19 +327,17 @@ def resources(cpu):
     return [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]
 
 
-def test_resizes_are_followed_on_request_only():
-    added = change("Add", "p", spec={"containers": resources("1")}, node="n1", initial=True)
+def test_resizes_of_placed_pods_are_followed_on_request_only():
+    added = {"spec": {"containers": resources("1")}}
     resized = change("Update", "p", spec={"containers": resources("2")}, node="n1")
-    mirror = Mirror(SyncPolicies())
-    taken(mirror, added)
-    assert taken(mirror, resized) == []
-    assert mirror.ignored == 1
+    mirror, copied = bound_here(SyncPolicies(), **added)
+    copied.follow(mirror, resized)
+    assert copied.writes == []
 
-    mirror = Mirror(SyncPolicies(follows_resources=True))
-    taken(mirror, added)
-    (patch,) = taken(mirror, resized, resized)
-    assert isinstance(patch, PatchPod)
-    assert (patch.patch, patch.subresource) == ({"spec": {"containers": resources("2")}}, "resize")
+    mirror, copied = bound_here(SyncPolicies(follows_resources=True), **added)
+    copied.follow(mirror, resized, resized)
+    assert copied.writes == ["PATCH resize"]
+    assert copied.pod()["spec"] == {"containers": resources("2"), "nodeName": "here"}
 
 
 def test_the_bindings_of_the_source_are_mirrored_if_it_schedules():

@@ -1,19 +1,20 @@
 """The rules of a sync for claims and their devices, one test each."""
 
+import json
 from functools import partial
 
 import pytest
 
 from podwright.client import BoundPods, SyncPolicies
 from podwright.objects import SOURCE_UID
-from podwright.sync.mirror import (
+from podwright.sync.mirror import Mirror
+from podwright.sync.operations import (
     AllocateClaim,
     AllocateExtended,
     BindPod,
     Create,
     Delete,
-    Mirror,
-    Replace,
+    Settle,
 )
 from podwright.sync.tests.source_changes import change, taken
 
@@ -98,12 +99,12 @@ def test_claims_have_the_devices_of_pods_that_keep_their_nodes(policies, options
     (created,) = taken(mirror, shared_claim())
     assert isinstance(created, Create), "devices follow with the first of its pods"
     operations = taken(mirror, user(**options))
-    given = [each.obj for each in operations if isinstance(each, Replace)]
+    given = [each.obj for each in operations if isinstance(each, Settle)]
     assert [each["status"] for each in given] == [{"allocation": ALLOCATION}] * keeps_devices
     # The controller of claims frees the devices of claims that have the finalizer.
     assert [each["metadata"]["finalizers"] for each in given] == [FINALIZERS] * keeps_devices
     # The devices precede the pod, and have no second time.
-    assert not given or isinstance(operations[0], Replace)
+    assert not given or isinstance(operations[0], Settle)
     again = change("Add", "q", uid="u9", node="n1", initial=True, spec=FROM_TEMPLATE)
     assert not keeps_devices or all(isinstance(each, Create) for each in taken(mirror, again))
 
@@ -117,7 +118,7 @@ def test_a_pod_that_keeps_its_node_has_the_devices_of_its_templates():
     assert metadata["annotations"] == {SOURCE_UID: "u2"}
     assert not {"ownerReferences", "generateName"} & set(metadata)
     assert metadata["finalizers"] == FINALIZERS
-    assert (status.obj["status"], status.has_status) == ({"allocation": ALLOCATION}, True)
+    assert status.obj["status"] == {"allocation": ALLOCATION}
     assert pod.obj["spec"]["resourceClaims"] == [
         {"name": "gpu", "resourceClaimName": "p-gpu-x7"},
         {"name": "shared", "resourceClaimName": "s"},
@@ -165,11 +166,13 @@ def test_a_claim_of_extended_resources_follows_its_pod():
     assert claim.status == EXTENDED
     assert claim.obj["status"]["allocation"] == ALLOCATION
     # An earlier sync that was killed may have created the pod without it.
-    mirror = Mirror(SyncPolicies(), present={("pods", "default/p"): "u1"})
-    (again,) = taken(
-        mirror, claim_of_extended_resources(), user(extendedResourceClaimStatus=EXTENDED)
-    )
-    assert again == claim
+    mirror = Mirror(SyncPolicies())
+    taken(mirror, claim_of_extended_resources())
+    here = json.dumps({**pod.obj, "status": {}}).encode()
+    listed = [user(extendedResourceClaimStatus=EXTENDED)]
+    compared = mirror.compare(pod.kind, listed, {"default/p": here})
+    ((_, operations),) = compared
+    assert operations[-1] == claim
 
 
 def test_bindings_of_the_source_bring_the_devices_of_all_claims():
@@ -198,11 +201,19 @@ def test_devices_that_follow_a_binding_are_allocated_then(claim):
 
 
 def test_claims_of_templates_that_an_earlier_sync_has_created_stay_until_they_are_deleted():
-    present = {("resourceclaims", "default/p-gpu-x7"): "u2", ("pods", "default/p"): "u1"}
-    mirror = Mirror(SyncPolicies(), present=present)
-    assert not taken(mirror, claim_of_template(), user())
-    assert not mirror.synced()
+    before = Mirror(SyncPolicies())
+    claim, _, pod = taken(before, claim_of_template(), user())
+    here = json.dumps(claim.obj).encode()
+
+    def compared(mirror, body):
+        found = mirror.compare(claim.kind, [claim_of_template()], {claim.key: body})
+        return [operation for _, operations in found for operation in operations]
+
+    mirror = Mirror(SyncPolicies())
+    assert not compared(mirror, here)
+    list(mirror.compare(pod.kind, [user()], {pod.key: json.dumps(pod.obj).encode()}))
     (deleted,) = taken(mirror, change("Delete", "p-gpu-x7", uid="u2", kind="resourceclaims"))
     assert isinstance(deleted, Delete)
-    replaced = Mirror(SyncPolicies(), present={**present, next(iter(present)): "other"})
-    assert [type(each) for each in taken(replaced, claim_of_template())] == [Delete]
+    assert [
+        type(each) for each in compared(Mirror(SyncPolicies()), here.replace(b"u2", b"u8"))
+    ] == [Delete]

@@ -70,9 +70,17 @@ def test_a_volume_that_only_has_such_a_name_is_kept():
     assert len(created_copy(KINDS["pods"], obj)["spec"]["volumes"]) == 2
 
 
-def test_owners_of_other_kinds_are_kept():
-    node = {"metadata": {"name": "n", "ownerReferences": [{"name": "m"}]}}
-    assert created_copy(KINDS["nodes"], node)["metadata"]["ownerReferences"] == [{"name": "m"}]
+def test_owners_are_dropped_since_a_destination_would_collect_their_dependents():
+    node = {"metadata": {"name": "n", "uid": "u", "ownerReferences": [{"name": "m"}]}}
+    for kind in ("nodes", "csinodes", "resourceslices"):
+        assert "ownerReferences" not in created_copy(KINDS[kind], node)["metadata"]
+    assert stored_copy(KINDS["nodes"], node)["metadata"]["ownerReferences"] == [{"name": "m"}]
+
+
+def test_containers_for_debugging_are_not_created_with_a_pod():
+    obj = pod()
+    obj["spec"]["ephemeralContainers"] = [{"name": "debugger"}]
+    assert "ephemeralContainers" not in created_copy(KINDS["pods"], obj)["spec"]
 
 
 def test_the_simulated_driver_of_devices_recognizes_copied_nodes():
