@@ -21,7 +21,7 @@ from tests.real_parts.control_plane import FailedStartError
 Scenario: TypeAlias = Callable[[int, Path], list[str]]
 """Runs one seed with its files in a folder, and returns what is wrong."""
 
-SCENARIOS: Final = ("scheduler",)
+SCENARIOS: Final = ("scheduler", "sync")
 """The modules with a function `run`, a `Scenario`."""
 
 

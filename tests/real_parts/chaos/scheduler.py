@@ -67,12 +67,12 @@ def run(seed: int, folder: Path) -> list[str]:
         replicas, ports = _replicas(cluster, _ELECTIONS[seed % 2])
         until(lambda: any(map(_is_leader, ports)))
         checks = _Checks(cluster, replicas, ports)
-        with _beside(_Load(cluster.client(), seed).run), _beside(checks.run):
+        with beside(_Load(cluster.client(), seed).run), beside(checks.run):
             own = Fault("kube-apiserver is killed in a wave of bindings", 6, _kill_in_wave(cluster))
             killed = [checks.killed(fault) for fault in faults_of(cluster, replicas)]
             FaultPlan(cluster, [own, *killed], seed).run(FAULTS)
         # What is left must be done without further changes.
-        with _beside(checks.run), suppress(AssertionError):
+        with beside(checks.run), suppress(AssertionError):
             until(lambda: not checks.unfinished(client), _SETTLE_SECONDS, pause_seconds=1)
         problems = [*checks.problems, *checks.unfinished(client), *_asking(client)]
         cluster.story.add(checks.summary())
@@ -174,7 +174,7 @@ def _delete_group(client: Client, drawn: random.Random) -> None:
 
 
 @contextmanager
-def _beside(work: Any) -> Iterator[None]:
+def beside(work: Any) -> Iterator[None]:
     """Run a function in a thread for the time of a block; it is called with what stops it."""
     stop = threading.Event()
     thread = threading.Thread(target=work, args=(stop,))
