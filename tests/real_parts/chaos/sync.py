@@ -27,6 +27,8 @@ _SETTLE_SECONDS: Final = 90
 _KINDS: Final = source_kinds()
 _OF_ITS_CLUSTER: Final = ("serviceAccount", "serviceAccountName", "nodeName")
 """What a copy of a pod has of its own cluster."""
+_OF_THE_NODE: Final = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+"""Labels that a binding gives to a pod."""
 
 
 def run(seed: int, folder: Path) -> list[str]:
@@ -90,12 +92,12 @@ def _differences(source: Objects, copy: Objects) -> Iterator[str]:
             yield f"{key}: it is gone at the source"
 
 
-def _mirrored(resource: str, obj: Mapping[str, Any]) -> dict[str, Any]:
+def _mirrored(resource: str, obj: Mapping[str, Any]) -> Any:
     """Return what is mirrored of an object."""
     metadata = obj["metadata"]
     annotations = metadata.get("annotations") or {}
     found = {k: v for k, v in obj.items() if k not in ("metadata", "kind", "apiVersion", "status")}
-    found["labels"] = metadata.get("labels") or {}
+    found["labels"] = dict(metadata.get("labels") or {})
     found["annotations"] = {k: v for k, v in annotations.items() if k.startswith("chaos/")}
     if resource == "nodes":
         found["status"] = obj.get("status")
@@ -104,7 +106,16 @@ def _mirrored(resource: str, obj: Mapping[str, Any]) -> dict[str, Any]:
     if resource == "pods":
         spec = {k: v for k, v in found["spec"].items() if k not in _OF_ITS_CLUSTER}
         found["spec"] = spec
-    return found
+        for label in _OF_THE_NODE:
+            found["labels"].pop(label, None)
+    return _without_nulls(found)
+
+
+def _without_nulls(value: Any) -> Any:
+    """Return a value without the nulls that kube-apiserver writes for some absent lists."""
+    if isinstance(value, dict):
+        return {k: _without_nulls(v) for k, v in value.items() if v is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
 def _different(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
