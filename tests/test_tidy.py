@@ -411,7 +411,10 @@ KINDS_BY_HAND = {
     "kss/change_stream.py": "names of query parameters",
     "machine/watched_kinds.py": "what the scheduler watches",
     "patching/object_types.py": "fields that upstream's strategies reset",
+    "sync/mirror.py": "of which kinds a cluster has objects from its start",
+    "sync/settlement.py": "functions",
     "sync/source_kinds.py": "what kube-scheduler-simulator imports, in its order",
+    "sync/target.py": "on what objects others depend",
     "simulation/event_lines.py": "what the controllers of a simulation create",
     "simulation/input_review.py": "what has no effect in a simulation, in words",
 }
