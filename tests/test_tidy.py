@@ -386,7 +386,6 @@ def test_rooms_are_imported_through_their_faces() -> None:
 
 
 KINDS_BY_HAND = {
-    "sync/write_requests.py": "whose replacement depends on what the destination has",
     "api/gated_fields.py": "which fields have feature gates",
     "ui/manifests.py": "the texts with which users begin objects of these kinds",
     "controllers/resource_quota.py": "whose objects can change what they use",
