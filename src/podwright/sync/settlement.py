@@ -354,7 +354,15 @@ def _joined(path: str, field: str) -> str:
 
 def _present(value: Any, path: str) -> Any:
     is_map = path in ("metadata.labels", "metadata.annotations", "status")
+    if path.startswith("status.") and _is_zero(value):
+        return None  # servers write some structs of a status also if nothing is set
     return None if value == [] or (value == {} and is_map) else value
+
+
+def _is_zero(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(map(_is_zero, value.values()))
+    return not value
 
 
 # --------------------------------------------------------------------------------------- patches

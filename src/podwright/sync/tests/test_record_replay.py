@@ -7,7 +7,8 @@ import pytest
 from podwright.client import BoundPods, SyncPolicies
 from podwright.columns import SPREAD_SELECTOR
 from podwright.objects import InputError
-from podwright.sync.mirror import Create, Mirror
+from podwright.sync.mirror import Mirror
+from podwright.sync.operations import Create
 from podwright.sync.record_replay import recorded_changes
 
 OWNER = {
