@@ -15,7 +15,7 @@ from podwright.objects import ObjectMeta, Pod, PodSpec
 Key: TypeAlias = tuple[int, ...]
 """Per plugin, the number of the pod's key."""
 
-_MOST_TEMPLATES = 65_536
+_MOST_TEMPLATES = 16_384
 _MOST_NUMBERS = 1_000_000
 
 

@@ -21,7 +21,7 @@ from podwright.framework.status import Code, Status
 A = TypeVar("A")
 
 _CLUSTER = int(Reads.CLUSTER)
-_MOST_KEPT = 65_536
+_MOST_KEPT = 16_384
 
 
 class PreFilterOutcome(msgspec.Struct, frozen=True, kw_only=True):

@@ -30,6 +30,10 @@ _MOST_FRAMES = 4_096
 _ROW_BYTES = 128 << 20
 """How much memory rankings, filter rows and score rows may take each, roughly."""
 
+_MOST_ROWS = 4_096
+"""Number of each that is kept at most. With few nodes, making a row again costs less than keeping
+many, and workloads that are rolled out have other keys each time."""
+
 _LEAST_KEPT = 16
 """Number of each that is kept regardless of memory."""
 
@@ -438,7 +442,7 @@ class RankingCache:
             (self._filter_rows, row_bytes),
             (self._score_rows, row_bytes),
         ):
-            while len(kept) > max(_LEAST_KEPT, _ROW_BYTES // one_bytes):
+            while len(kept) > max(_LEAST_KEPT, min(_MOST_ROWS, _ROW_BYTES // one_bytes)):
                 kept.popitem(last=False)
 
     def _clear_all(self) -> None:
