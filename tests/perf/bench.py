@@ -38,6 +38,7 @@ from tests.perf import (
     looking_back,
     recording,
     schema,
+    selectors,
     server_turns,
     store,
     world,
@@ -49,6 +50,7 @@ CASES: dict[str, Case] = {
     case.name: case
     for case in (
         *engine.CASES,
+        *selectors.CASES,
         *whole.CASES,
         *devices.CASES,
         *recording.CASES,

@@ -14,6 +14,7 @@ from tests.properties.effort import effort
 
 from podwright.columns import Cluster
 from podwright.columns import selectors as selectors_module
+from podwright.columns.counters import WeightedTerms
 from podwright.columns.domains import DomainRule
 from podwright.columns.matching import PodSelector
 from podwright.columns.terms import TermKind, affinity_terms
@@ -195,7 +196,8 @@ class Histories(RuleBasedStateMachine):
 
     @rule(domains=st.sampled_from(RULES), weight=st.integers(1, 3))
     def ask_for_terms(self, domains: DomainRule, weight: int) -> None:
-        terms = tuple((term_, weight) for term_ in self.cluster.selectors._terms[:3])
+        n_terms = min(3, len(self.cluster.selectors._terms.terms))
+        terms = WeightedTerms(np.arange(n_terms, dtype=np.int32), np.full(n_terms, weight))
         self.counters.append(self.cluster.selectors.counter(domains, (), terms))
 
     @rule()
@@ -244,8 +246,8 @@ class Histories(RuleBasedStateMachine):
             if all(part.matches(namespace, have) for part in matcher.parts)
         )
         own = affinity_terms(pod).all
-        for term_, weight in counter.terms:
-            worth += weight * own.count(term_.spec)
+        for term_id, weight in zip(*counter.terms, strict=True):
+            worth += int(weight) * own.count(self.cluster.selectors.term(int(term_id)))
         return worth
 
     @invariant()
@@ -261,10 +263,16 @@ class Histories(RuleBasedStateMachine):
                         there.add(term_)
         for app in ("web", "db"):
             meant = [t for t in there if t.matches("a", {"app": app}, {})]
-            found = cluster.selectors.terms_matching(tuple(TermKind), "a", {"app": app}, {})
-            assert {t.spec for t in found} == set(meant)
+            factors = dict.fromkeys(TermKind, 1)
+            by_key = cluster.selectors.terms_matching(factors, "a", {"app": app}, {})
+            found = [
+                (key, cluster.selectors.term(term_id), weight)
+                for key, (ids, weights) in by_key.items()
+                for term_id, weight in zip(ids.tolist(), weights.tolist(), strict=True)
+            ]
             assert len(found) == len(meant)
-        now = frozenset(cluster.selectors._term_ids.find(t) for t in there)
+            assert {(t.topology_key, t, t.weight or 1) for t in meant} == set(found)
+        now = frozenset(cluster.selectors._terms.terms.find(t) for t in there)
         version = cluster.selectors.terms_version
         if self.terms_seen is not None and self.terms_seen[1] != now:
             assert version > self.terms_seen[0]
@@ -365,27 +373,14 @@ def code_at(plugin: Plugin, cycle: Cycle, slot: int) -> int:
     return int(codes[slot])
 
 
-def test_a_new_pod_of_a_class_of_many_selectors_counts_only_for_its_own() -> None:
-    cluster = Cluster()
-    rule_ = DomainRule.of_key(ZONE)
-    counters = [
-        cluster.selectors.counter(
-            rule_, (((PodSelector(labels_as_selector({"app": f"a{i}"})),), 1),)
-        )
-        for i in range(50)
-    ]
-    class_id = cluster.selectors.class_of("a", {"app": "a7"})
-    log = cluster.selectors._classes[class_id].log
-    assert [counter for counter, _ in log.followers] == [counters[7]]
-
-
 def test_logs_do_not_grow_with_pods_that_left() -> None:
     cluster = Cluster()
     cluster.put(decode({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}))
     pod = decode_pod(
         {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"nodeName": "n"}}
     )
-    for i in range(1_000):
+    for i in range(2_000):
         named = msgspec.structs.replace(pod.metadata, name=f"p{i % 3}")
         cluster.put(msgspec.structs.replace(pod, metadata=named))
-    assert len(cluster.selectors._classes[0].log.entries) < 200
+        cluster.remove(f"default/p{(i + 1) % 3}")
+    assert len(cluster.selectors._placed.entries) <= 1_024

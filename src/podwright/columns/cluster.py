@@ -189,7 +189,7 @@ class Cluster:
             self._put_node(obj)
         elif isinstance(obj, Namespace):
             self.namespaces[obj.metadata.name] = dict(obj.metadata.labels)
-            self._namespaces_changed()
+            self.namespaces_version += 1
         elif isinstance(obj, ResourceClaim):
             self.devices.put_claim(obj)
         else:
@@ -208,17 +208,13 @@ class Cluster:
             self._delete_node(obj.metadata.name)
         elif isinstance(obj, Namespace):
             if self.namespaces.pop(obj.metadata.name, None) is not None:
-                self._namespaces_changed()
+                self.namespaces_version += 1
         else:
             self.storage.delete(obj)
             self.workloads.delete(obj)
             self.budgets.delete(obj)
             self.device_classes.delete(obj)
             self.devices.delete(obj)
-
-    def _namespaces_changed(self) -> None:
-        self.namespaces_version += 1
-        self.selectors.namespaces_changed(self.namespaces)
 
     def put_pod(self, key: str, pod: Pod) -> None:
         """Add or update a pod; `key` is its "namespace/name"."""
@@ -299,7 +295,7 @@ class Cluster:
             for pod in self._pods_on_missing_nodes.pop(name, {}).values():
                 self.place(pod, slot)
         elif changed:
-            self.selectors.node_changed(slot)
+            self.selectors.node_changed(slot, self.pods_on[slot].values())
         # Also without a change of the columns: see `ImageIndex.put`.
         self.images.put(slot, node.status.images)
         if changed:
@@ -316,7 +312,6 @@ class Cluster:
             self.remove(pod.key)
         self.nodes.remove(name)
         self.images.remove(slot)
-        self.selectors.node_removed(slot)
         self.storage.node_changed(slot)
         if remaining:
             self._pods_on_missing_nodes[name] = {pod.key: pod for pod in remaining}

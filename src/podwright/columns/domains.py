@@ -13,7 +13,6 @@ these domains are rebuilt. So updates of what domains do not read, such as statu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
 
 import msgspec
 import numpy as np
@@ -101,21 +100,15 @@ class DomainRule(msgspec.Struct, frozen=True, kw_only=True):
         return mask
 
 
-class Follower(Protocol):
-    """Something that is counted over domains."""
-
-    def start_over(self) -> None:
-        """Handle the renumbering of the domains."""
-
-    def make_room(self) -> None:
-        """Learn that there may be more domains."""
-
-
 class Domains:
     """The domains of one rule over the slots.
 
     Attributes
     ----------
+    numbering : int
+        Grows when the domains get other numbers, or other pods: counts are to be made again.
+    n_counters : int
+        How many counters use the domains; maintained by `SelectorCounters`.
     n_slots : int
         The slots up to this one are numbered; `catch_up` adds the others.
     n_counted : int
@@ -134,7 +127,8 @@ class Domains:
 
     def __init__(self, rule: DomainRule, nodes: NodeColumns) -> None:
         self.rule = rule
-        self.followers: list[Follower] = []
+        self.numbering = 0
+        self.n_counters = 0
         self._nodes = nodes
         self._version = -1
         self._domain_of_value: I32Array = np.zeros(0, dtype=np.int32)
@@ -162,8 +156,6 @@ class Domains:
         if changed is not None and self._follow(changed):
             return
         self._renumber()
-        for follower in self.followers:
-            follower.start_over()
 
     def _follow(self, changed: I32Array) -> bool:
         """Handle changed slots one by one; False if all nodes must be numbered again."""
@@ -176,11 +168,7 @@ class Domains:
         fresh = range(self.n_slots, nodes.n_slots)
         if not fresh:
             return True
-        if len(fresh) > _MOST_APPENDED or not self._append(fresh):
-            return False
-        for follower in self.followers:
-            follower.make_room()
-        return True
+        return len(fresh) <= _MOST_APPENDED and self._append(fresh)
 
     def _are_as_numbered(self, rows: I32Array) -> bool:
         """Return whether the slots `rows` still have their domains."""
@@ -203,6 +191,7 @@ class Domains:
     def forget(self) -> None:
         """Start from nothing at the next `catch_up`: slots were renumbered."""
         self._version = -1
+        self.numbering += 1
         self._set_views(0)
 
     def _value_ids(self, rows: I32Array) -> I32Array:
@@ -218,6 +207,7 @@ class Domains:
 
     def _renumber(self) -> None:
         rule, nodes = self.rule, self._nodes
+        self.numbering += 1
         n = nodes.n_slots
         rows: I32Array = np.arange(n, dtype=np.int32)
         counted = rule.counted(nodes, rows)

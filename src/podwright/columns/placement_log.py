@@ -1,177 +1,152 @@
-"""Where the pods of one label class, or with one term, were added and removed.
+"""Where the pods of groups were added and removed: the placed pods as columns.
 
-A log costs four bytes per pod, whether or not it is read. Who follows a log is notified of each
-change; a follower that starts over reads the whole log.
+A group is a label class, or an affinity term whose carriers are the pods. The log has two parts:
+the pods that were there at the last compaction, ordered by group, and what has happened since. So
+the pods of some groups are found by a few operations on arrays, and a reader that was up to date
+a moment ago reads only the new entries. An entry takes eight bytes.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array
-from podwright.columns.domains import Domains
 
-_LEAST_COMPACTED = 64
-_COMPACTED_IF_FEW = 1_024
-"""At how many entries, at most, a log is compacted in which few pods remained before."""
-
-
-class Follower(Protocol):
-    """What counts the pods of logs.
-
-    Attributes
-    ----------
-    of_live : bool
-        Whether terminating pods are left out.
-    """
-
-    of_live: bool
-
-    def add(self, slot: int, amount: int) -> None:
-        """Count a pod that was added to a slot; negative if it was removed."""
+_LEAST_COMPACTED = 1_024
+_COMPACTED_PART = 4
+"""The log is compacted when its new entries are one part in so many of the compacted ones."""
 
 
 class PlacementLog:
-    """The slots where pods of one label class, or with one term, were added and removed.
+    """The slots where the pods of groups are.
 
     Attributes
     ----------
-    followers : sequence of (Follower, int)
-        Who counts these pods, terminating ones included, and what each pod adds.
-    followers_of_live : sequence of (Follower, int)
-        Who counts those that are not terminating.
-    presences : sequence of Presence
-        The presences that follow this log.
+    version : int
+        How many entries were ever recorded.
+    base : int
+        The version at the last compaction; what happened before is not known singly.
+    groups, entries : array of int32
+        What has happened since, in order: the group, and twice the slot, plus one for a
+        terminating pod. The complement, which is negative, stands for a removal.
+    totals : array of int32
+        Per group, how many pods are there.
     """
 
-    __slots__ = ("_compact_at", "entries", "followers", "followers_of_live", "presences")
+    __slots__ = ("_compact_at", "_entries", "_first", "base", "entries", "groups", "totals",
+                 "version")  # fmt: skip
 
     def __init__(self) -> None:
-        self.entries = array("i")
-        self.followers: tuple[tuple[Follower, int], ...] = ()
-        self.followers_of_live: tuple[tuple[Follower, int], ...] = ()
-        self.presences: tuple[Presence, ...] = ()
-        self._compact_at = _LEAST_COMPACTED
+        self.version = 0
+        self.totals = array("i")
+        self.clear()
 
-    def record(self, slot: int, sign: int, *, is_terminating: bool) -> None:
-        """Record a pod added to (1) or removed from (-1) a slot, and update the followers."""
-        for counter, weight in self.followers:
-            counter.add(slot, weight * sign)
-        if not is_terminating:
-            for counter, weight in self.followers_of_live:
-                counter.add(slot, weight * sign)
-        for presence in self.presences:
-            presence.add(slot, sign)
-        # Only now: a follower that starts over meanwhile reads the log without this entry.
+    def add_group(self) -> None:
+        """Add an empty group with the next number."""
+        self.totals.append(0)
+
+    def record(self, group: int, slot: int, sign: int, *, is_terminating: bool) -> None:
+        """Record a pod added to (1) or removed from (-1) a slot."""
         entries = self.entries
-        # One int32 per change; the complement, which is negative, stands for a removal.
+        if len(entries) >= self._compact_at:
+            self._compact()
+            entries = self.entries
         entry = slot << 1 | is_terminating
         entries.append(entry if sign > 0 else ~entry)
-        if len(entries) > self._compact_at:
-            self._compact()
+        self.groups.append(group)
+        self.totals[group] += sign
+        self.version += 1
 
     def count_into(
-        self, counts: I64Array, domains: I32Array, weight: int, *, of_live: bool
+        self,
+        counts: I64Array,
+        domains: I32Array,
+        groups: I32Array,
+        weights: I64Array | int,
+        *,
+        of_live: bool,
     ) -> None:
-        """Add all current pods to `counts`.
+        """Add the pods of some groups to `counts`.
 
         Parameters
         ----------
         counts : (n_domains,) int64, written
         domains : (n_slots,) int32
             The domain of each slot; negative ones are not counted.
-        weight : int
-            What each pod adds.
+        groups : (k,) int32
+            Distinct.
+        weights : (k,) int64, or int
+            What each pod of a group adds.
         of_live : bool
             True leaves out terminating pods.
         """
-        if not self.entries:
+        if not len(self.with_pods(groups)):
             return
-        entries: I32Array = np.frombuffer(self.entries, dtype=np.int32)
+        entries, places = self._of(groups)
         left = entries < 0
-        came = np.where(left, ~entries, entries)
-        found = domains[came >> 1]
+        entries = np.where(left, ~entries, entries)
+        found = domains[entries >> 1]
         is_counted = found >= 0
         if of_live:
-            is_counted &= (came & 1) == 0
-        counts += weight * np.bincount(found[is_counted & ~left], minlength=len(counts))
-        counts -= weight * np.bincount(found[is_counted & left], minlength=len(counts))
+            is_counted &= (entries & 1) == 0
+        amounts = np.where(left, -1, 1)
+        amounts *= weights if isinstance(weights, int) else weights[places]
+        # Floats are exact up to 2**53, far above any sum of weights.
+        sums = np.bincount(found[is_counted], amounts[is_counted], minlength=len(counts))
+        counts += sums.astype(np.int64)
+
+    def with_pods(self, groups: I32Array) -> I32Array:
+        """Return those of `groups` that have pods: int32, in the same order."""
+        found: I32Array = groups[np.frombuffer(self.totals, dtype=np.int32)[groups] > 0]
+        return found
+
+    def slots_of(self, group: int) -> I32Array:
+        """Return the slots on which a group has pods: int32, ascending."""
+        entries, _ = self._of(np.array([group], dtype=np.int32))
+        left = entries < 0
+        counts = np.bincount(np.where(left, ~entries, entries) >> 1, np.where(left, -1, 1))
+        slots: I32Array = np.flatnonzero(counts > 0).astype(np.int32)
+        return slots
 
     def clear(self) -> None:
-        """Forget all pods."""
-        self.entries = array("i")
+        """Remove all pods; the groups keep their numbers."""
+        self.base = self.version = self.version + 1
+        self.totals = array("i", bytes(4 * len(self.totals)))
+        self.groups, self.entries = array("i"), array("i")
+        self._entries: I32Array = np.empty(0, dtype=np.int32)
+        self._first: I64Array = np.zeros(1, dtype=np.int64)
         self._compact_at = _LEAST_COMPACTED
 
+    def _of(self, groups: I32Array) -> tuple[I32Array, I64Array]:
+        """Return the entries of some groups, and for each the place of its group in `groups`."""
+        compacted = self._first
+        # Groups that are newer than the last compaction have an empty range at the end.
+        ends = len(compacted) - 1
+        first = compacted[np.minimum(groups, ends)]
+        lengths = compacted[np.minimum(groups + 1, ends)] - first
+        old_places = np.repeat(np.arange(len(groups)), lengths)
+        within = np.arange(len(old_places)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        old = self._entries[first[old_places] + within]
+        place_of: I64Array = np.full(len(self.totals), -1, dtype=np.int64)
+        place_of[groups] = np.arange(len(groups))
+        places = place_of[np.frombuffer(self.groups, dtype=np.int32)]
+        is_meant = places >= 0
+        new = np.frombuffer(self.entries, dtype=np.int32)[is_meant]
+        return np.concatenate([old, new]), np.concatenate([old_places, places[is_meant]])
+
     def _compact(self) -> None:
-        """Drop those that left again."""
-        entries: I32Array = np.frombuffer(self.entries, dtype=np.int32)
-        signs = np.where(entries < 0, -1, 1)
-        distinct, places = np.unique(np.where(entries < 0, ~entries, entries), return_inverse=True)
-        remaining = np.bincount(places, weights=signs).astype(np.int64)
-        kept: I32Array = np.repeat(distinct, remaining).astype(np.int32)
-        self.entries = array("i", kept.tobytes())
-        # The limit doubles what remains, so the cost per entry stays constant on average.
-        limit = 2 * len(self.entries) + _LEAST_COMPACTED
-        if len(self.entries) < _LEAST_COMPACTED:
-            # All pods of a template leave the log of their labels when they get those of a zone.
-            limit = max(limit, min(2 * self._compact_at, _COMPACTED_IF_FEW))
-        self._compact_at = limit
-
-
-class Presence:
-    """Whether any pod of some logs is on a node that has a certain label.
-
-    Parameters
-    ----------
-    domains : Domains
-        Of the label.
-    on_change : callable
-        Called when the result changes.
-    """
-
-    __slots__ = ("_on_change", "count", "domains", "logs")
-
-    def __init__(self, domains: Domains, on_change: Callable[[], None]) -> None:
-        self.domains = domains
-        self.count = 0
-        self.logs: list[PlacementLog] = []
-        self._on_change = on_change
-
-    def add(self, slot: int, sign: int) -> None:
-        """Add one pod; called by the logs."""
-        domains = self.domains
-        if slot >= domains.n_slots:
-            domains.catch_up()
-        if domains.cells[slot] >= 0:
-            self._set(self.count + sign)
-
-    def follow(self, log: PlacementLog) -> None:
-        """Follow one more log, and count its current pods."""
-        log.presences = (*log.presences, self)
-        self.logs.append(log)
-        self._set(self.count + self._count_of(log))
-
-    def start_over(self) -> None:
-        """Recount: nodes changed."""
-        self._set(sum(map(self._count_of, self.logs)))
-
-    def make_room(self) -> None:
-        """Do nothing: new domains are empty."""
-
-    def _count_of(self, log: PlacementLog) -> int:
-        if not log.entries:
-            return 0
-        self.domains.catch_up()
-        total: I64Array = np.zeros(1, dtype=np.int64)
-        # All domains are made domain 0, as only their total matters.
-        log.count_into(total, np.minimum(self.domains.counting, 0), 1, of_live=False)
-        return int(total[0])
-
-    def _set(self, count: int) -> None:
-        before, self.count = self.count, count
-        if (before > 0) != (count > 0):
-            self._on_change()
+        """Leave out what was removed again, and order the rest by group."""
+        all_groups: I32Array = np.arange(len(self.totals), dtype=np.int32)
+        entries, groups = self._of(all_groups)
+        left = entries < 0
+        both = groups << 32 | np.where(left, ~entries, entries)
+        distinct, places = np.unique(both, return_inverse=True)
+        remaining = np.bincount(places, np.where(left, -1, 1)).astype(np.int64)
+        kept = np.repeat(distinct, remaining)
+        self._entries = (kept & 0xFFFFFFFF).astype(np.int32)
+        self._first = np.searchsorted(kept >> 32, np.arange(len(all_groups) + 1))
+        self.groups, self.entries = array("i"), array("i")
+        self.base = self.version
+        self._compact_at = _LEAST_COMPACTED + len(kept) // _COMPACTED_PART

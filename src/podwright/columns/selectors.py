@@ -1,37 +1,31 @@
 """Selector counters: placed pods that match a selector, per topology domain, and pods per term.
 
-Counters are updated when pods are placed and removed; nothing is recounted per pod. A placed
-pod belongs to a label class (its namespace and labels). A class and a selector are compared
-once, when the later of the two appears. Placing a pod costs an entry in the log of its class
-and one addition per counter of the class. The terms of placed pods are interned in the same
-way, and the pods that have a term are counted.
+A placed pod belongs to a label class (its namespace and labels), and carries interned terms.
+Placing it costs an entry in a log for its class and one for each of its terms, however many
+selectors there are. Who reads a counter brings it up to date; a selector finds the classes that
+it matches, and a pod the terms that match it, from lists by label value.
 
 Start with `SelectorCounters.counter` for counts, and `terms_matching` for the terms of placed
 pods that match a given pod. `placement_log` records where pods are, `counters` has the arithmetic,
-`domains` the topology, `matching` the comparisons, `terms` the terms.
+`domains` the topology, `matching` the comparisons, `term_index` the terms of placed pods.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias
+from weakref import WeakValueDictionary
 
-from podwright.columns.counters import Counter
+from podwright.columns.counters import NO_WEIGHTED_TERMS, Counter, WeightedTerms
 from podwright.columns.domains import DomainRule, Domains
-from podwright.columns.interning import Interner
-from podwright.columns.matching import (
-    ClassFile,
-    LabelClass,
-    Matcher,
-    PodSelector,
-    SelectorFile,
-)
+from podwright.columns.matching import LabelClasses, Matcher, PodSelector, SelectorFile
 from podwright.columns.nodes import NodeColumns
 from podwright.columns.placement import PlacedPod
-from podwright.columns.placement_log import Follower, PlacementLog, Presence
+from podwright.columns.placement_log import PlacementLog
 from podwright.columns.selected_labels import SelectedLabels, keys_of_selector
-from podwright.columns.terms import AffinityTerm, Term, TermKind, affinity_terms
+from podwright.columns.term_index import TermIndex
+from podwright.columns.terms import AffinityTerm, TermKind, affinity_terms
 from podwright.objects import Pod
 
 Counted: TypeAlias = tuple[tuple[PodSelector, ...], int]
@@ -42,6 +36,28 @@ _COUNTER_BYTES = 256 << 20
 
 _LEAST_COUNTERS = 16
 """This many counters are kept regardless of memory: those of one cycle."""
+
+_MOST_PRESENCES = 65_536
+"""After so many selectors all of them are forgotten; those in use come again."""
+
+
+class Presence:
+    """Whether any pod that selectors match is on a node that has a certain label.
+
+    Attributes
+    ----------
+    topology_key : str
+    matchers : tuple of Matcher
+    witness : (int, int), optional
+        The label class and the slot of one such pod; None if there is none.
+    """
+
+    __slots__ = ("matchers", "topology_key", "witness")
+
+    def __init__(self, topology_key: str, matchers: tuple[Matcher, ...]) -> None:
+        self.topology_key = topology_key
+        self.matchers = matchers
+        self.witness: tuple[int, int] | None = None
 
 
 class SelectorCounters:
@@ -59,7 +75,7 @@ class SelectorCounters:
     ----------
     terms_version : int
         Grows when a term gets its first pod on a node with the topology label, or loses the
-        last one; and likewise when a selector that `presence` was called for matches its first
+        last one; and likewise when a selector that `is_present` was called for matches its first
         pod, or loses the last one.
     """
 
@@ -73,18 +89,21 @@ class SelectorCounters:
         self.terms_version = 0
         self._selected = SelectedLabels() if selected is None else selected
         self._nodes = nodes
-        self._class_ids: Interner[tuple[str, frozenset[tuple[str, str]]]] = Interner()
-        self._classes: list[LabelClass] = []
-        self._class_file = ClassFile()
-        self._matchers: dict[tuple[PodSelector, ...], Matcher] = {}
-        self._matcher_file: SelectorFile[Matcher] = SelectorFile()
-        self._term_ids: Interner[AffinityTerm] = Interner()
-        self._terms: list[Term] = []
-        self._term_file: SelectorFile[Term] = SelectorFile()
+        self._classes = LabelClasses()
+        self._placed = PlacementLog()
+        self._terms = TermIndex()
+        self._carriers = PlacementLog()
+        self._matchers: WeakValueDictionary[tuple[PodSelector, ...], Matcher]
+        self._matchers = WeakValueDictionary()
         self._domains: dict[DomainRule, Domains] = {}
         self._counters: OrderedDict[object, Counter] = OrderedDict()
+        # By topology key of terms, whether the node in a slot has the label.
+        self._labeled: dict[str, bytearray] = {}
+        self._term_labels: list[bytearray] = []
         self._presences: dict[object, Presence] = {}
-        self._presence_domains: dict[str, Domains] = {}
+        self._absent: SelectorFile[Presence] = SelectorFile()
+        self._absent_count = 0
+        self._witnesses: dict[tuple[int, int], list[Presence]] = {}
         self._counter_bytes = counter_bytes
         self._used_bytes = 0
 
@@ -92,9 +111,9 @@ class SelectorCounters:
 
     def class_of(self, namespace: str, labels: Mapping[str, str]) -> int:
         """Return the number of the (namespace, labels) class."""
-        number = self._class_ids.id_of((namespace, frozenset(labels.items())))
-        if number == len(self._classes):
-            self._add_class(LabelClass(number, namespace, labels, PlacementLog()))
+        number = self._classes.find(namespace, labels)
+        if number == len(self._placed.totals):
+            self._placed.add_group()
         return number
 
     def terms_of(self, pod: Pod) -> tuple[int, ...]:
@@ -104,18 +123,11 @@ class SelectorCounters:
             affinity.pod_affinity is None and affinity.pod_anti_affinity is None
         ):
             return ()
-        return tuple([self._term_of(spec).id for spec in affinity_terms(pod).all])
+        return tuple([self._term_of(spec) for spec in affinity_terms(pod).all])
 
     def term(self, term_id: int) -> AffinityTerm:
         """Return the term of a number."""
-        return self._terms[term_id].spec
-
-    def domains(self, rule: DomainRule) -> Domains:
-        """Return the domains of a rule; call `catch_up` before reading them."""
-        domains = self._domains.get(rule)
-        if domains is None:
-            domains = self._domains[rule] = Domains(rule, self._nodes)
-        return domains
+        return self._terms.terms.values[term_id]
 
     # ---------------------------------------------------------------- reading
 
@@ -123,7 +135,7 @@ class SelectorCounters:
         self,
         rule: DomainRule,
         counted: tuple[Counted, ...] = (),
-        terms: tuple[tuple[Term, int], ...] = (),
+        terms: WeightedTerms = NO_WEIGHTED_TERMS,
         *,
         of_live: bool = False,
     ) -> Counter:
@@ -134,60 +146,50 @@ class SelectorCounters:
         rule : DomainRule
         counted : tuple of ((PodSelector, ...), int)
             Pods that match all selectors of an entry add its number.
-        terms : tuple of (Term, int)
-            Carriers of a term add its number.
+        terms : WeightedTerms
+            Carriers of a term add its weight.
         of_live : bool
             Leaves out terminating pods.
         """
-        key = (rule, counted, tuple([(term.id, weight) for term, weight in terms]), of_live)
+        key = (rule, counted, terms.ids.tobytes(), terms.weights.tobytes(), of_live)
         counter = self._counters.get(key)
         if counter is not None:
             self._counters.move_to_end(key)
             return counter
         counter = Counter(
             key,
-            self.domains(rule),
+            self._domains_of(rule),
             tuple([(self._matcher(parts), weight) for parts, weight in counted]),
             terms,
             of_live=of_live,
+            logs=(self._placed, self._carriers),
+            topology=self._nodes.topology_journal,
             attach=self._attach,
         )
         self._attach(counter)
         return counter
 
-    def presence(self, topology_key: str, counted: tuple[Counted, ...]) -> Presence:
+    def is_present(self, topology_key: str, counted: tuple[Counted, ...]) -> bool:
         """Return whether any of some pods is on a node with a topology label; see `counter`."""
         key = (topology_key, tuple([parts for parts, _ in counted]))
         presence = self._presences.get(key)
         if presence is None:
-            presence = self._presences[key] = self._new_presence(topology_key)
-            for parts, _ in counted:
-                matcher = self._matcher(parts)
-                matcher.presences.append(presence)
-                for log in matcher.classes.values():
-                    presence.follow(log)
-        return presence
+            if len(self._presences) >= _MOST_PRESENCES:
+                self._forget_presences()
+            matchers = tuple([self._matcher(parts) for parts, _ in counted])
+            presence = self._presences[key] = Presence(topology_key, matchers)
+            self._watch(presence)
+        return presence.witness is not None
 
     def terms_matching(
         self,
-        kinds: Collection[TermKind],
+        factors: Mapping[TermKind, int],
         namespace: str,
         labels: Mapping[str, str],
         namespace_labels: Mapping[str, str],
-    ) -> list[Term]:
-        """Return the terms of placed pods that match a pod, in the order of their numbers.
-
-        Only terms of which a carrier is on a node with the topology label are returned.
-        """
-        found = [
-            term
-            for term in self._term_file.candidates(namespace, labels)
-            if term.presence.count > 0
-            and term.spec.kind in kinds
-            and term.spec.matches(namespace, labels, namespace_labels)
-        ]
-        found.sort(key=lambda term: term.id)
-        return found
+    ) -> dict[str, WeightedTerms]:
+        """Return the terms of placed pods that match a pod; see `TermIndex.matching`."""
+        return self._terms.matching(factors, namespace, labels, namespace_labels)
 
     # ---------------------------------------------------------------- what happens
 
@@ -196,140 +198,176 @@ class SelectorCounters:
         keys = placed.keys
         slot = placed.slot
         terminating = placed.pod.metadata.deletion_timestamp is not None
-        self._classes[keys.class_id].log.record(slot, sign, is_terminating=terminating)
+        self._placed.record(keys.class_id, slot, sign, is_terminating=terminating)
         for term_id in keys.term_ids:
-            self._terms[term_id].log.record(slot, sign, is_terminating=terminating)
+            self._carriers.record(term_id, slot, sign, is_terminating=terminating)
+            if self._term_labels[term_id][slot]:
+                self._count_carrier(term_id, sign)
+        if sign > 0:
+            if self._absent_count:
+                self._notice(keys.class_id, slot)
+        elif (keys.class_id, slot) in self._witnesses:
+            for presence in self._witnesses.pop((keys.class_id, slot)):
+                self._watch_again(presence)
 
     def node_added(self, slot: int) -> None:
-        """Do nothing for a new slot: domains catch up when they are read."""
+        """Handle a new slot: no pod is on it yet."""
+        for key, labeled in self._labeled.items():
+            labeled.append(bool(self._nodes.label_ids(key)[slot] >= 0))
 
-    def node_changed(self, slot: int) -> None:
-        """Handle a changed Node object in `slot`; its labels may have changed."""
-        # Counters catch up when they are read. Whether a term has pods is not read from a
-        # counter, so `terms_version` must change.
-        for key, domains in self._presence_domains.items():
-            if slot < domains.n_slots:
-                is_there = self._nodes.label_ids(key)[slot] >= 0
-                if is_there != (domains.cells[slot] >= 0):
-                    domains.catch_up()
-
-    def node_removed(self, slot: int) -> None:
-        """Handle the deletion of the node in `slot`; its pods were removed before."""
-
-    def namespaces_changed(self, labels_of: Mapping[str, Mapping[str, str]]) -> None:
-        """Update the labels of all namespaces; callers resolve namespace selectors."""
+    def node_changed(self, slot: int, pods: Iterable[PlacedPod]) -> None:
+        """Handle a changed Node object in `slot`, where `pods` are; its labels may have changed."""
+        for key, labeled in self._labeled.items():
+            is_there = bool(self._nodes.label_ids(key)[slot] >= 0)
+            if is_there == labeled[slot]:
+                continue
+            labeled[slot] = is_there
+            sign = 1 if is_there else -1
+            for placed in pods:
+                for term_id in placed.keys.term_ids:
+                    if self.term(term_id).topology_key == key:
+                        self._count_carrier(term_id, sign)
+            for presence in self._presences.values():
+                if presence.topology_key == key:
+                    self._unwatch(presence)
+                    self._watch_again(presence)
 
     def renumber(self) -> None:
         """Clear all slots: nodes get new slots, and their pods are placed again."""
-        for cls in self._classes:
-            cls.log.clear()
-        for term in self._terms:
-            term.log.clear()
+        self._placed.clear()
+        self._carriers.clear()
+        self._terms.forget_carriers()
         for domains in self._domains.values():
             domains.forget()
-            for follower in domains.followers:
-                follower.start_over()
+        for labeled in self._labeled.values():
+            labeled.clear()
+        self._forget_presences()
+
+    # ---------------------------------------------------------------- terms
+
+    def _term_of(self, spec: AffinityTerm) -> int:
+        number = self._terms.id_of(spec)
+        if number == len(self._carriers.totals):
+            self._carriers.add_group()
+            self._term_labels.append(self._labels(spec.topology_key))
+            self._selected.add(keys_of_selector(spec.selector))
+        return number
+
+    def _count_carrier(self, term_id: int, sign: int) -> None:
+        counts = self._terms.carrier_counts
+        counts[term_id] += sign
+        # The first one has come, or the last one has gone.
+        if counts[term_id] == (sign > 0):
+            self.terms_version += 1
+
+    def _labels(self, topology_key: str) -> bytearray:
+        """Return per slot whether the node has a label."""
+        labeled = self._labeled.get(topology_key)
+        if labeled is None:
+            there = self._nodes.label_ids(topology_key) >= 0
+            labeled = self._labeled[topology_key] = bytearray(there.tobytes())
+        return labeled
+
+    # ---------------------------------------------------------------- presence
+
+    def _watch(self, presence: Presence) -> None:
+        """Find a witness of a presence, or wait for one."""
+        witness = presence.witness = self._find_witness(presence)
+        if witness is not None:
+            self._witnesses.setdefault(witness, []).append(presence)
+            return
+        self._absent_count += 1
+        for matcher in presence.matchers:
+            first = matcher.parts[0]
+            self._absent.add(presence, first.selector, first.namespaces)
+
+    def _unwatch(self, presence: Presence) -> None:
+        witness = presence.witness
+        if witness is not None:
+            self._witnesses[witness].remove(presence)
+            return
+        self._absent_count -= 1
+        for matcher in presence.matchers:
+            first = matcher.parts[0]
+            self._absent.discard(presence, first.selector, first.namespaces)
+
+    def _watch_again(self, presence: Presence) -> None:
+        """Find another witness of a presence that is not watched."""
+        was_present = presence.witness is not None
+        self._watch(presence)
+        if was_present != (presence.witness is not None):
+            self.terms_version += 1
+
+    def _notice(self, class_id: int, slot: int) -> None:
+        """Make a pod the witness of the presences that waited for it."""
+        namespace, labels = self._classes.value(class_id)
+        for presence in self._absent.candidates(namespace, labels):
+            if (
+                presence.witness is None
+                and self._labels(presence.topology_key)[slot]
+                and any(matcher.matches(namespace, labels) for matcher in presence.matchers)
+            ):
+                self._unwatch(presence)
+                presence.witness = class_id, slot
+                self._witnesses.setdefault(presence.witness, []).append(presence)
+                self.terms_version += 1
+
+    def _find_witness(self, presence: Presence) -> tuple[int, int] | None:
+        labeled = self._labels(presence.topology_key)
+        if not any(labeled):
+            return None
+        for matcher in presence.matchers:
+            # The newest first: their pods are more likely to be there.
+            for class_id in self._placed.with_pods(matcher.class_ids())[::-1].tolist():
+                for slot in self._placed.slots_of(class_id).tolist():
+                    if labeled[slot]:
+                        return class_id, slot
+        return None
+
+    def _forget_presences(self) -> None:
+        """Forget all presences; results that depend on them are made again."""
+        self._presences.clear()
+        self._absent = SelectorFile()
+        self._absent_count = 0
+        self._witnesses.clear()
         self.terms_version += 1
 
-    # ---------------------------------------------------------------- machinery
-
-    def _add_class(self, cls: LabelClass) -> None:
-        self._classes.append(cls)
-        self._class_file.add(cls)
-        for matcher in self._matcher_file.candidates(cls.namespace, cls.labels):
-            if matcher.matches(cls.namespace, cls.labels):
-                matcher.classes[cls.id] = cls.log
-                for counter, weight in matcher.counters:
-                    _follow(counter, cls.log, weight)
-                for presence in matcher.presences:
-                    presence.follow(cls.log)
+    # ---------------------------------------------------------------- counters
 
     def _matcher(self, parts: tuple[PodSelector, ...]) -> Matcher:
         matcher = self._matchers.get(parts)
         if matcher is None:
-            matcher = self._matchers[parts] = Matcher(parts)
-            first = parts[0]
-            self._matcher_file.add(matcher, first.selector, first.namespaces)
-            for cls in self._class_file.candidates(first):
-                if matcher.matches(cls.namespace, cls.labels):
-                    matcher.classes[cls.id] = cls.log
+            matcher = self._matchers[parts] = Matcher(parts, self._classes)
         return matcher
 
-    def _term_of(self, spec: AffinityTerm) -> Term:
-        number = self._term_ids.id_of(spec)
-        if number < len(self._terms):
-            return self._terms[number]
-        log = PlacementLog()
-        presence = self._new_presence(spec.topology_key)
-        presence.follow(log)
-        term = Term(number, spec, log, presence)
-        self._terms.append(term)
-        self._selected.add(keys_of_selector(spec.selector))
-        # A namespace selector may match any namespace, also one that is created later.
-        namespaces = spec.namespaces if spec.namespace_selector.is_nothing else None
-        self._term_file.add(term, spec.selector, namespaces)
-        return term
-
-    def _new_presence(self, topology_key: str) -> Presence:
-        domains = self.domains(DomainRule.of_key(topology_key))
-        self._presence_domains[topology_key] = domains
-        presence = Presence(domains, self._terms_changed)
-        domains.followers.append(presence)
-        return presence
-
-    def _terms_changed(self) -> None:
-        self.terms_version += 1
+    def _domains_of(self, rule: DomainRule) -> Domains:
+        domains = self._domains.get(rule)
+        if domains is None:
+            domains = self._domains[rule] = Domains(rule, self._nodes)
+        return domains
 
     def _attach(self, counter: Counter) -> None:
-        """Subscribe a counter to the logs that it counts."""
+        """Make room for the counts of a counter."""
         counter.is_attached = True
         self._counters[counter.key] = counter
-        # After a detachment the old domains may be gone, with their last follower.
-        domains = counter.domains = self.domains(counter.domains.rule)
+        # After a detachment the old domains may be gone, with their last counter.
+        domains = counter.domains = self._domains_of(counter.domains.rule)
         domains.catch_up()
-        counter.cost_bytes = 8 * domains.n_domains + 1_024
-        if not domains.followers:
+        counter.cost_bytes = 8 * domains.n_domains + 24 * len(counter.terms.ids) + 1_024
+        if not domains.n_counters:
             counter.cost_bytes += 16 * domains.n_slots
-        domains.followers.append(counter)
-        for matcher, weight in counter.matchers:
-            matcher.counters.append((counter, weight))
-            for log in matcher.classes.values():
-                _follow(counter, log, weight)
-        for term, weight in counter.terms:
-            _follow(counter, term.log, weight)
+        domains.n_counters += 1
         self._used_bytes += counter.cost_bytes
         while self._used_bytes > self._counter_bytes and len(self._counters) > _LEAST_COUNTERS:
             _, oldest = self._counters.popitem(last=False)
             self._detach(oldest)
 
     def _detach(self, counter: Counter) -> None:
-        """Drop the counts of a counter; it follows the logs again at the next read."""
+        """Drop the counts of a counter; it counts again at the next read."""
         counter.is_attached = False
         self._used_bytes -= counter.cost_bytes
-        for matcher, weight in counter.matchers:
-            matcher.counters.remove((counter, weight))
-            for log in matcher.classes.values():
-                _unfollow(counter, log)
-        for term, _ in counter.terms:
-            _unfollow(counter, term.log)
-        followers = counter.domains.followers
-        followers.remove(counter)
-        if not followers:
-            self._domains.pop(counter.domains.rule, None)
+        domains = counter.domains
+        domains.n_counters -= 1
+        if not domains.n_counters:
+            self._domains.pop(domains.rule, None)
         counter.drop()
-
-
-def _follow(follower: Follower, log: PlacementLog, weight: int) -> None:
-    if follower.of_live:
-        log.followers_of_live = (*log.followers_of_live, (follower, weight))
-    else:
-        log.followers = (*log.followers, (follower, weight))
-
-
-def _unfollow(counter: Counter, log: PlacementLog) -> None:
-    if counter.of_live:
-        log.followers_of_live = tuple(
-            [pair for pair in log.followers_of_live if pair[0] is not counter]
-        )
-    else:
-        log.followers = tuple([pair for pair in log.followers if pair[0] is not counter])

@@ -12,7 +12,6 @@ from enum import IntEnum
 import msgspec
 
 from podwright.columns.matching import PodSelector
-from podwright.columns.placement_log import PlacementLog, Presence
 from podwright.objects import (
     Pod,
     PodAffinityTerm,
@@ -157,25 +156,3 @@ def _compile(
         namespace_selector=label_selector(term.namespace_selector),
         weight=weight,
     )
-
-
-class Term:
-    """An interned term, and where the pods are that carry it.
-
-    Attributes
-    ----------
-    log : PlacementLog
-        The carriers.
-    presence : Presence
-        Whether any carrier is on a node that has the topology label.
-    """
-
-    __slots__ = ("id", "log", "presence", "spec")
-
-    def __init__(
-        self, term_id: int, spec: AffinityTerm, log: PlacementLog, presence: Presence
-    ) -> None:
-        self.id = term_id
-        self.spec = spec
-        self.log = log
-        self.presence = presence

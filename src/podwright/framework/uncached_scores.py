@@ -164,7 +164,6 @@ def scores_of_replaced(
 def _copy_with_names_set_aside(cluster: Cluster) -> Cluster:
     copy = Cluster()
     copy.namespaces = dict(cluster.namespaces)
-    copy.selectors.namespaces_changed(copy.namespaces)
     copy.workloads = cluster.workloads
     storage = cluster.storage
     for kept in (storage.claims, storage.volumes, storage.classes, storage.csi_drivers):

@@ -26,15 +26,15 @@ import msgspec
 
 from podwright.columns import (
     NO_TERMS,
-    AffinityTerm,
+    NO_WEIGHTED_TERMS,
     AffinityTerms,
     Cluster,
     Counted,
     Counter,
     DomainRule,
     PodSelector,
-    Term,
     TermKind,
+    WeightedTerms,
     affinity_terms,
 )
 from podwright.config import InterPodAffinityArgs
@@ -224,7 +224,12 @@ class InterPodAffinity(Plugin):
 
     def __init__(self, args: InterPodAffinityArgs | None = None) -> None:
         args = args or InterPodAffinityArgs()
-        self._hard_weight = args.hard_pod_affinity_weight
+        # What a matching pod adds to the score of its domain, times the weight of its term.
+        self._factors = {
+            TermKind.REQUIRED: args.hard_pod_affinity_weight,
+            TermKind.PREFERRED: 1,
+            TermKind.PREFERRED_ANTI: -1,
+        }
         self._ignores_placed = args.ignore_preferred_terms_of_existing_pods
 
     def events_to_register(self) -> tuple[EventHint, ...]:
@@ -261,7 +266,7 @@ class InterPodAffinity(Plugin):
         if terms.errors:
             return Status.unresolvable(f"parsing pod: {'; '.join(terms.errors)}")
         of_placed = cluster.selectors.terms_matching(
-            (TermKind.REQUIRED_ANTI,),
+            {TermKind.REQUIRED_ANTI: 1},
             namespace,
             labels,
             cluster.namespaces.get(namespace, _NO_LABELS),
@@ -283,12 +288,8 @@ class InterPodAffinity(Plugin):
         meant: dict[str, list[Counted]] = {}
         for key, pods in state.anti_pods:
             meant.setdefault(key, []).append(((pods,), 1))
-        carried: dict[str, list[tuple[Term, int]]] = {}
-        for placed_term in of_placed:
-            key = placed_term.spec.topology_key
-            carried.setdefault(key, []).append((placed_term, 1))
         state.anti = _counters(cluster, meant, {})
-        state.of_placed = _counters(cluster, {}, carried)
+        state.of_placed = _counters(cluster, {}, of_placed)
         cycle.write(_FILTER, state)
         return Status.OK
 
@@ -333,25 +334,18 @@ class InterPodAffinity(Plugin):
             return Status.SKIPPED
         if terms.errors:
             return Status.error(f"failed to parse pod: {'; '.join(terms.errors)}")
-        carried: dict[str, list[tuple[Term, int]]] = {}
-        for term in cluster.selectors.terms_matching(
-            (TermKind.REQUIRED, TermKind.PREFERRED, TermKind.PREFERRED_ANTI),
-            namespace,
-            labels,
-            cluster.namespaces.get(namespace, _NO_LABELS),
-        ):
-            weight = self._weight_of(term.spec)
-            if weight:
-                carried.setdefault(term.spec.topology_key, []).append((term, weight))
+        carried = cluster.selectors.terms_matching(
+            self._factors, namespace, labels, cluster.namespaces.get(namespace, _NO_LABELS)
+        )
         meant: dict[str, list[Counted]] = {}
         for spec in own:
-            counted = ((spec.resolve(cluster.namespaces),), self._weight_of(spec))
+            weight = spec.weight * self._factors[spec.kind]
+            counted = ((spec.resolve(cluster.namespaces),), weight)
             meant.setdefault(spec.topology_key, []).append(counted)
         # All of them are evaluated, so that `terms_version` changes when one of the results
         # changes.
         present = [
-            cluster.selectors.presence(key, tuple(counted)).count > 0
-            for key, counted in meant.items()
+            cluster.selectors.is_present(key, tuple(counted)) for key, counted in meant.items()
         ]
         if not carried and not any(present):
             return Status.SKIPPED
@@ -370,28 +364,18 @@ class InterPodAffinity(Plugin):
         """Scale from the least to the greatest."""
         normalize_between(out.rows, out.values)
 
-    def _weight_of(self, term: AffinityTerm) -> int:
-        """Return the score that a pod that matches the term adds to its domain."""
-        match term.kind:
-            case TermKind.REQUIRED:
-                return self._hard_weight
-            case TermKind.PREFERRED:
-                return term.weight
-            case TermKind.PREFERRED_ANTI:
-                return -term.weight
-            case TermKind.REQUIRED_ANTI:
-                return 0
-
 
 def _counters(
     cluster: Cluster,
     meant: Mapping[str, list[Counted]],
-    carried: Mapping[str, list[tuple[Term, int]]],
+    carried: Mapping[str, WeightedTerms],
 ) -> dict[str, Counter]:
     """Return one counter per topology key, of matching pods and of pods that have terms."""
     return {
         key: cluster.selectors.counter(
-            DomainRule.of_key(key), tuple(meant.get(key, ())), tuple(carried.get(key, ()))
+            DomainRule.of_key(key),
+            tuple(meant.get(key, ())),
+            carried.get(key, NO_WEIGHTED_TERMS),
         )
         for key in {**meant, **carried}
     }

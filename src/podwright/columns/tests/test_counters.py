@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from podwright.columns import Cluster
+from podwright.columns import selectors as selectors_module
 from podwright.columns.domains import DomainRule
 from podwright.columns.matching import PodSelector
 from podwright.columns.placement_log import PlacementLog
@@ -15,32 +16,44 @@ from podwright.objects import LabelSelector, decode_pod, label_selector
 from podwright.objects.decode import decode_node
 
 ZONE = "zone"
-LEAST = 64
-"""A log of up to so many entries is left as it is."""
-MOST = 1_024
-"""A log in which no pods remain has at most so many entries."""
+LEAST = 1_024
+"""A log of up to so many new entries is left as it is."""
+STAYING, GOING = 0, 1
+"""The groups of `filled`."""
 
 
-def counts(log, *, of_live=False, weight=1, domains=(0, 1, 2, 3)):
+def counts(log, group=STAYING, *, of_live=False, weight=1, domains=(0, 1, 2, 3)):
     found = np.zeros(4, dtype=np.int64)
-    log.count_into(found, np.array(domains, dtype=np.int32), weight, of_live=of_live)
+    groups = np.array([group], dtype=np.int32)
+    log.count_into(found, np.array(domains, dtype=np.int32), groups, weight, of_live=of_live)
     return found.tolist()
 
 
-def note(log, slot, sign, *, is_terminating=False, times=1):
+def note(log, slot, sign, group=STAYING, *, is_terminating=False, times=1):
     for _ in range(times):
-        log.record(slot, sign, is_terminating=is_terminating)
+        log.record(group, slot, sign, is_terminating=is_terminating)
+
+
+def log_of(n_groups=1):
+    log = PlacementLog()
+    for _ in range(n_groups):
+        log.add_group()
+    return log
 
 
 def filled(*, n_entries):
-    """Return a log: a pod on slots 0, 1 (terminating) and 2 (two); others were removed."""
-    log = PlacementLog()
+    """Return a log: a pod on slots 0, 1 (terminating) and 2 (two); those of a group came and went.
+
+    The last entry is one of the pods that stay.
+    """
+    log = log_of(2)
     note(log, 0, 1)
     note(log, 1, 1, is_terminating=True)
-    note(log, 2, 1, times=2)
-    while len(log.entries) < n_entries - 1:
-        note(log, 3, 1)
-        note(log, 3, -1)
+    note(log, 2, 1)
+    while log.version - log.base < n_entries - 2:
+        note(log, 3, 1, GOING)
+        note(log, 3, -1, GOING)
+    note(log, 2, 1)
     return log
 
 
@@ -49,7 +62,7 @@ def filled(*, n_entries):
 
 @pytest.mark.parametrize("more", [*range(8)])
 def test_counts_are_the_same_before_and_after_compaction(more):
-    log = filled(n_entries=LEAST)
+    log = filled(n_entries=LEAST - 4)
     for _ in range(more):
         assert counts(log) == [1, 1, 2, 0]
         assert counts(log, of_live=True) == [1, 0, 2, 0]
@@ -58,20 +71,37 @@ def test_counts_are_the_same_before_and_after_compaction(more):
         note(log, 3, -1)
     assert counts(log) == [1, 1, 2, 0]
     assert counts(log, of_live=True) == [1, 0, 2, 0]
+    assert counts(log, GOING) == [0, 0, 0, 0]
+    assert log.slots_of(STAYING).tolist() == [0, 1, 2]
+    assert log.slots_of(GOING).tolist() == []
+    assert log.with_pods(np.array([1, 0], dtype=np.int32)).tolist() == [0]
 
 
 def test_compaction_keeps_one_entry_for_each_pod_that_is_there():
     log = filled(n_entries=LEAST)
     assert len(log.entries) == LEAST
-    note(log, 0, 1)
-    assert len(log.entries) == 5
+    version = log.version
+    note(log, 0, 1, GOING)
+    assert len(log.entries) == 1
+    assert log.base == version
     # Slot and whether the pod is terminating, twice on slot 2 as there are two pods.
-    assert sorted(log.entries) == [0, 0, 1 << 1 | 1, 2 << 1, 2 << 1]
+    assert log._entries.tolist() == [0, 1 << 1 | 1, 2 << 1, 2 << 1]
+    assert counts(log) == [1, 1, 2, 0]
+    assert counts(log, GOING) == [1, 0, 0, 0]
+
+
+def test_a_group_that_is_added_after_a_compaction_has_no_pods():
+    log = filled(n_entries=LEAST)
+    note(log, 0, 1)
+    log.add_group()
+    assert counts(log, 2) == [0, 0, 0, 0]
+    note(log, 3, 1, 2)
+    assert counts(log, 2) == [0, 0, 0, 1]
     assert counts(log) == [2, 1, 2, 0]
 
 
 def test_a_log_without_pods_becomes_empty_and_can_be_reused():
-    log = PlacementLog()
+    log = log_of()
     while len(log.entries) < LEAST:
         note(log, 0, 1)
         note(log, 0, -1)
@@ -84,85 +114,47 @@ def test_a_log_without_pods_becomes_empty_and_can_be_reused():
     assert counts(log) == [1, 0, 0, 0]
 
 
-def test_a_pod_on_the_first_slot_that_left_is_not_there():
-    log = PlacementLog()
-    for _ in range(LEAST):
-        note(log, 0, 1)
-        note(log, 0, -1)
-        assert counts(log) == [0, 0, 0, 0]
-    note(log, 0, 1, is_terminating=True)
-    note(log, 0, -1, is_terminating=True)
-    assert counts(log) == [0, 0, 0, 0]
-    assert counts(log, of_live=True) == [0, 0, 0, 0]
-
-
-def test_a_log_is_compacted_again_when_it_has_doubled():
-    log = PlacementLog()
-    note(log, 1, 1, times=LEAST + 1)
-    # Compacted without removed pods; the next compaction is at twice the size plus 64.
+def test_a_log_is_compacted_when_it_has_grown_by_a_quarter():
+    log = log_of()
+    note(log, 1, 1, times=LEAST)
     lengths = []
-    for _ in range(400):
+    for _ in range(4_000):
         note(log, 2, 1)
         note(log, 2, -1)
         lengths.append(len(log.entries))
-        assert counts(log) == [0, LEAST + 1, 0, 0]
-    assert max(lengths) == 2 * (LEAST + 1) + LEAST - 1, "an odd number at the end of each turn"
-    assert lengths.count(LEAST + 1) == 400 // 65, "only those that stay"
+    assert counts(log) == [0, LEAST, 0, 0]
+    assert max(lengths) == LEAST + LEAST // 4
 
 
-def test_a_log_of_comings_and_goings_grows_to_a_limit():
-    log = PlacementLog()
-    lengths = []
-    for _ in range(5_000):
-        note(log, 0, 1)
-        note(log, 0, -1)
-        lengths.append(len(log.entries))
-        assert counts(log) == [0, 0, 0, 0]
-    assert max(lengths[: LEAST // 2]) == LEAST
-    assert max(lengths) == MOST
-
-
-def test_a_log_that_fills_after_comings_and_goings_is_compacted_as_others():
-    log = PlacementLog()
-    for _ in range(5_000):
-        note(log, 0, 1)
-        note(log, 0, -1)
-    note(log, 1, 1, times=MOST)
-    for _ in range(MOST):
-        note(log, 2, 1)
-        note(log, 2, -1)
-        assert counts(log)[1:] == [MOST, 0, 0]
-    assert len(log.entries) <= 2 * MOST + LEAST
-
-
-def test_a_cleared_log_is_empty_and_is_compacted_as_a_new_one():
-    log = PlacementLog()
-    note(log, 0, 1, times=500)
+def test_a_cleared_log_is_empty_and_keeps_its_groups():
+    log = filled(n_entries=LEAST)
+    note(log, 0, 1)
+    version = log.version
     log.clear()
-    assert counts(log) == [0, 0, 0, 0]
-    for _ in range(LEAST):
-        note(log, 1, 1)
-        note(log, 1, -1)
-    assert len(log.entries) <= LEAST
-    assert counts(log) == [0, 0, 0, 0]
+    assert version < log.base <= log.version, "nobody can follow what was cleared"
+    assert counts(log) == counts(log, GOING) == [0, 0, 0, 0]
+    note(log, 1, 1, GOING)
+    assert counts(log, GOING) == [0, 1, 0, 0]
 
 
 # -------------------------------------------------------------------- counting
 
 
-@pytest.mark.parametrize("n_entries", [pytest.param(5, id="short"), pytest.param(65, id="long")])
-def test_pods_add_their_weight_to_existing_counts(n_entries):
-    log = filled(n_entries=n_entries)
+@pytest.mark.parametrize("is_compacted", [False, True])
+def test_pods_add_their_weight_to_existing_counts(is_compacted):
+    log = filled(n_entries=LEAST if is_compacted else 6)
+    note(log, 3, 1, GOING)
     found = np.array([10, 20, 30, 40], dtype=np.int64)
     domains = np.array([3, 3, -1, 0], dtype=np.int32)
-    log.count_into(found, domains, 5, of_live=False)
+    both = np.array([GOING, STAYING], dtype=np.int32)
+    log.count_into(found, domains, both[1:], 5, of_live=False)
     assert found.tolist() == [10, 20, 30, 50], "slots 0 and 1 are in domain 3, slot 2 in none"
-    log.count_into(found, domains, -1, of_live=True)
-    assert found.tolist() == [10, 20, 30, 49], "the terminating one on slot 1 is left out"
+    log.count_into(found, domains, both, np.array([100, -1]), of_live=True)
+    assert found.tolist() == [110, 20, 30, 49], "the terminating one on slot 1 is left out"
 
 
 def test_removing_a_terminating_pod_removes_no_live_one():
-    log = PlacementLog()
+    log = log_of()
     note(log, 0, 1, times=2)
     note(log, 0, -1)
     note(log, 0, 1, is_terminating=True)
@@ -224,7 +216,7 @@ def test_a_counter_that_follows_and_one_made_after_compaction_agree():
     cluster.put(node("bare"))
     following = counter_of(cluster)
     live = counter_of(cluster, of_live=True)
-    for i in range(3 * LEAST):
+    for i in range(LEAST):
         cluster.put(pod(f"stays{i}", ("n1", "n2", "bare")[i % 3]))
         cluster.put(pod("comes-and-goes", "n1"))
         cluster.put(pod("comes-and-goes", "n1", terminating=True))
@@ -232,7 +224,7 @@ def test_a_counter_that_follows_and_one_made_after_compaction_agree():
             cluster.delete(pod("comes-and-goes", "n1"))
         cluster.put(pod("other", "n2", app="b"))
         anew = counter_of(cluster, weight=2)
-        anew.start_over()
+        anew.recount()
         expected = {"x": i // 3 + 2 - i % 2, "y": (i + 2) // 3}
         assert by_zone(cluster, following) == expected
         assert by_zone(cluster, anew) == {zone: 2 * n for zone, n in expected.items()}
@@ -279,10 +271,9 @@ def test_pods_with_a_term_are_counted_before_and_after_the_first_read(weight, of
     cluster.put(node("n2", "y"))
     cluster.put(pod("shy", "n1", app="b", away_from="a"))
     cluster.put(pod("going", "n1", app="b", away_from="a", terminating=True))
-    (term,) = cluster.selectors.terms_matching([*TermKind], "default", {"app": "a"}, {})
-    counter = cluster.selectors.counter(
-        DomainRule.of_key(ZONE), (), ((term, weight),), of_live=of_live
-    )
+    factors = dict.fromkeys(TermKind, weight)
+    found = cluster.selectors.terms_matching(factors, "default", {"app": "a"}, {})
+    counter = cluster.selectors.counter(DomainRule.of_key(ZONE), (), found[ZONE], of_live=of_live)
     on_n1 = 1 if of_live else 2
     assert by_zone(cluster, counter) == {"x": on_n1 * weight, "y": 0}
     cluster.put(pod("shy too", "n2", app="b", away_from="a"))
@@ -315,7 +306,8 @@ def test_a_term_without_a_carrier_on_a_node_matches_no_pod():
     shy = pod("shy", "n1", app="b", away_from="a")
     cluster.put(shy)
     for count in 1, 0:
-        found = cluster.selectors.terms_matching([*TermKind], "default", {"app": "a"}, {})
+        factors = dict.fromkeys(TermKind, 1)
+        found = cluster.selectors.terms_matching(factors, "default", {"app": "a"}, {})
         assert len(found) == count
         cluster.delete(shy)
 
@@ -323,14 +315,17 @@ def test_a_term_without_a_carrier_on_a_node_matches_no_pod():
 # -------------------------------------------------------------------- presence
 
 
+def is_present(cluster, *apps):
+    return cluster.selectors.is_present(ZONE, tuple(((selecting(app),), 1) for app in apps))
+
+
 def test_a_presence_changes_with_the_first_and_the_last_pod():
     cluster = Cluster()
     for name, zone in (("n1", "x"), ("n2", "y"), ("bare", None)):
         cluster.put(node(name, zone))
     cluster.put(pod("early", "n1", app="b"))
-    presence = cluster.selectors.presence(ZONE, (((selecting("a"),), 1), ((selecting("b"),), 1)))
+    found = [is_present(cluster, "a", "b")]
     versions = [cluster.selectors.terms_version]
-    found = [presence.count]
     for change in (
         lambda: cluster.put(pod("a1", "n1")),
         lambda: cluster.put(pod("a2", "n2", terminating=True)),
@@ -345,8 +340,8 @@ def test_a_presence_changes_with_the_first_and_the_last_pod():
     ):
         change()
         versions.append(cluster.selectors.terms_version)
-        found.append(presence.count)
-    assert found == [1, 2, 3, 3, 2, 1, 0, 1, 0, 0, 1]
+        found.append(is_present(cluster, "a", "b"))
+    assert found == [*[True] * 6, False, True, False, False, True]
     changes = [late - early for early, late in itertools.pairwise(versions)]
     assert changes == [0, 0, 0, 0, 0, 1, 1, 1, 0, 1]
 
@@ -357,10 +352,33 @@ def test_a_presence_counts_terminating_pods_from_before_its_first_read():
     cluster.put(node("bare"))
     cluster.put(pod("going", "n1", terminating=True))
     cluster.put(pod("elsewhere", "bare"))
-    presence = cluster.selectors.presence(ZONE, (((selecting("a"),), 1),))
-    assert presence.count == 1
+    assert is_present(cluster, "a")
     cluster.delete(pod("going", "n1", terminating=True))
-    assert presence.count == 0
+    assert not is_present(cluster, "a")
+
+
+def test_a_pod_of_another_selector_changes_no_presence():
+    cluster = Cluster()
+    cluster.put(node("n1", "x"))
+    assert not is_present(cluster, "a")
+    version = cluster.selectors.terms_version
+    cluster.put(pod("other", "n1", app="b"))
+    assert not is_present(cluster, "a")
+    assert cluster.selectors.terms_version == version
+
+
+def test_forgotten_presences_are_found_again(monkeypatch):
+    monkeypatch.setattr(selectors_module, "_MOST_PRESENCES", 2)
+    cluster = Cluster()
+    cluster.put(node("n1", "x"))
+    cluster.put(pod("a1", "n1"))
+    found = [is_present(cluster, app) for app in "abca"]
+    assert found == [True, False, False, True]
+    version = cluster.selectors.terms_version
+    assert version > 0, "results that depend on forgotten ones are made again"
+    cluster.delete(pod("a1", "n1"))
+    assert cluster.selectors.terms_version > version
+    assert not is_present(cluster, "a")
 
 
 def test_a_counter_grows_with_new_zones():
@@ -391,7 +409,7 @@ def test_an_update_that_moves_no_node_recounts_nothing(changed):
     for name, zone in (("n1", "x"), ("n2", "y")):
         cluster.put(node(name, zone))
     counter = counter_of(cluster)
-    presence = cluster.selectors.presence(ZONE, (((selecting("a"),), 1),))
+    assert not is_present(cluster, "a")
     cluster.put(pod("a", "n1"))
     before, version = counter.current(), cluster.selectors.terms_version
     update = msgspec.to_builtins(node("n1", "x").raw)
@@ -401,7 +419,7 @@ def test_an_update_that_moves_no_node_recounts_nothing(changed):
             at[field] = {**at[field], **value} if isinstance(at.get(field), dict) else value
     cluster.put(decode_node(update))
     assert counter.current() is before
-    assert presence.count == 1
+    assert is_present(cluster, "a")
     assert cluster.selectors.terms_version == version
 
 
