@@ -180,9 +180,15 @@ async def _send_problem(
 def _headers(pairs: Any) -> dict[str, str]:
     """Return headers by name; several values of a name are joined by commas."""
     headers: dict[str, str] = {}
+    repeated: dict[str, list[str]] = {}
     for raw_name, raw_value in pairs:
         name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
-        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+        if name in headers:
+            repeated.setdefault(name, [headers[name]]).append(value)
+        else:
+            headers[name] = value
+    for name, values in repeated.items():
+        headers[name] = ", ".join(values)
     return headers
 
 

@@ -31,6 +31,8 @@ staging/src/k8s.io/apiserver/pkg/server/secure_serving.go, ReadHeaderTimeout."""
 HEAD_BYTES_MAX: Final = 1 << 20
 """The largest head of a request, as in Go."""
 
+_HEAD_TOO_LONG: Final = ApiError(431, "", "the head of the request is too long")
+
 _METHOD: Final = re.compile(rb"[A-Z]{1,32}")
 
 
@@ -46,6 +48,7 @@ class WireProtocol(HttpToolsProtocol):
     _received: bytes = b""
     _has_head = False
     _head_bytes = 0
+    _is_head_too_long = False
     _head_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # of TCP
@@ -67,7 +70,7 @@ class WireProtocol(HttpToolsProtocol):
         # Only a part of a head: rare, so that nothing of this is on the way of most requests.
         self._head_bytes += len(data)
         if self._head_bytes > HEAD_BYTES_MAX and not self.transport.is_closing():
-            self._reject(ApiError(431, "", "the head of the request is too long"))
+            self._reject(_HEAD_TOO_LONG)
         elif self._head_timer is None:
             self._limit_head()
 
@@ -84,9 +87,19 @@ class WireProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Begin to execute a request."""
         self._has_head = True
+        # The last part of a head arrives with its end.
+        may_be_long = self._head_bytes + len(self._received) > HEAD_BYTES_MAX
+        if may_be_long and self._head_size > HEAD_BYTES_MAX:
+            self._is_head_too_long = True
+            raise ValueError("the parser reports this as an invalid request")
         if self._head_timer is not None:
             self._release_head()
         super().on_headers_complete()
+
+    @property
+    def _head_size(self) -> int:
+        """The bytes of the head that was parsed last, at least."""
+        return len(self.url) + sum(len(name) + len(value) + 3 for name, value in self.headers)
 
     def _limit_head(self) -> None:
         self._head_timer = self.loop.call_later(self.head_seconds, self.transport.abort)
@@ -99,7 +112,9 @@ class WireProtocol(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:
         """Answer what cannot be parsed, and close the connection."""
         method = self._received.partition(b" ")[0]
-        if _METHOD.fullmatch(method) and method.decode() not in _PARSED:
+        if self._is_head_too_long:
+            error = _HEAD_TOO_LONG
+        elif _METHOD.fullmatch(method) and method.decode() not in _PARSED:
             error = method_not_allowed()
         else:
             error = ApiError(400, "BadRequest", msg)

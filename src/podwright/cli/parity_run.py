@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import sys
 import zlib
 from collections import Counter
@@ -22,6 +21,7 @@ from podwright.cli.console import (
     progress,
     write,
 )
+from podwright.files import unpacked
 from podwright.objects import FieldError, InputError
 from podwright.parity import Case, FamilyReport, check_cases, problem_of
 
@@ -93,7 +93,7 @@ def _contents(files: Sequence[str], errors: list[FieldError]) -> Iterator[tuple[
         for file in inside if path.is_dir() else [path]:
             try:
                 data = file.read_bytes()
-                yield str(file), gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+                yield str(file), unpacked(data)
             except (OSError, EOFError, zlib.error) as error:
                 reason = getattr(error, "strerror", None) or error
                 message = f"cannot be read: {reason}"

@@ -9,6 +9,7 @@ import base64
 import binascii
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Hashable
 from functools import cache
 from typing import Any, Final, TypeVar
@@ -97,6 +98,17 @@ def _construct_float(loader: _Loader, node: yaml.ScalarNode) -> int | float:
 _MAX_PLAIN = 1e21
 
 
+def _construct_timestamp(loader: _Loader, node: yaml.ScalarNode) -> str:
+    """Return the text of a timestamp, which upstream keeps as it is, if it can be read."""
+    text: str = loader.construct_scalar(node)
+    try:
+        loader.construct_yaml_timestamp(node)
+    except (AttributeError, ValueError):
+        problem = f"cannot decode !!str `{text}` as a !!timestamp"
+        raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from None
+    return text
+
+
 def _construct_mapping(loader: _Loader, node: yaml.MappingNode) -> Keys:
     written = [_key(loader, key) for key, _ in node.value if key.tag != _MERGE]
     loader.flatten_mapping(node)
@@ -106,8 +118,8 @@ def _construct_mapping(loader: _Loader, node: yaml.MappingNode) -> Keys:
     mapping = Keys(pairs)
     mapping.is_yaml = True
     # Upstream also rejects a key that overrides one of a merged mapping.
-    names = [name for name, _ in pairs]
-    mapping.repeated = tuple(name for name in dict.fromkeys(written) if names.count(name) > 1)
+    counts = Counter(name for name, _ in pairs)
+    mapping.repeated = tuple(name for name in dict.fromkeys(written) if counts[name] > 1)
     return mapping
 
 
@@ -123,13 +135,14 @@ _Loader.add_constructor("tag:yaml.org,2002:map", _construct_mapping)
 _Loader.add_constructor("tag:yaml.org,2002:bool", _construct_bool)
 _Loader.add_constructor("tag:yaml.org,2002:int", _construct_int)
 _Loader.add_constructor("tag:yaml.org,2002:float", _construct_float)
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", _construct_timestamp)
 
 
 def _mapping(pairs: list[tuple[str, Any]]) -> Keys:
     mapping = Keys(pairs)
     if len(mapping) < len(pairs):
-        names = [name for name, _ in pairs]
-        mapping.repeated = tuple(n for n in mapping if names.count(n) > 1)
+        counts = Counter(name for name, _ in pairs)
+        mapping.repeated = tuple(name for name in mapping if counts[name] > 1)
     return mapping
 
 

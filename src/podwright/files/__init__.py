@@ -16,6 +16,7 @@ Start with `manifests.py`, `documents.py` (bytes to documents) and `object_reade
 objects), then `record.py`.
 """
 
+from podwright.files.compression import unpacked
 from podwright.files.document_cache import DocumentCache
 from podwright.files.documents import Place, Watch
 from podwright.files.gated_fields import disabled_fields
@@ -102,5 +103,6 @@ __all__ = [
     "read_paths",
     "read_record",
     "require_validation",
+    "unpacked",
     "write_snapshot",
 ]

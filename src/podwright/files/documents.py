@@ -7,13 +7,13 @@ openb trace. The format is detected from the content, not from the name.
 
 from __future__ import annotations
 
-import gzip
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from podwright.files.compression import unpacked
 from podwright.files.document_cache import DocumentCache
 from podwright.files.json_documents import (
     Duplicate,
@@ -353,14 +353,11 @@ def _of_value(
 
 
 def _unpacked(data: bytes, source: str, errors: list[FieldError]) -> bytes | None:
-    if data[:2] == b"\x1f\x8b":
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            errors.append(_error(source, f"cannot be unpacked: {error}"))
-            return None
     try:
-        return utf8(data)
+        return utf8(unpacked(data))
+    except (OSError, EOFError, zlib.error) as error:
+        errors.append(_error(source, f"cannot be unpacked: {error}"))
+        return None
     except UnicodeDecodeError as error:
         errors.append(_error(source, decoding_message(error)))
         return None

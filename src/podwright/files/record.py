@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +30,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias, cast, get_args
 
 import msgspec
 
+from podwright.files.compression import MAGIC, too_large, unpacked, unpacked_max
 from podwright.files.documents import Place, Watch
 from podwright.files.object_reader import ObjectReader
 from podwright.objects import (
@@ -227,12 +229,21 @@ def numbered_lines(data: bytes, *, source: str) -> Iterator[tuple[int, bytes, bo
 
 
 def _unpacked(data: bytes, source: str) -> bytes:
-    if data[:2] != b"\x1f\x8b":
-        return data
     try:
-        return gzip.decompress(data)
+        return unpacked(data)
     except (OSError, EOFError, zlib.error) as error:
         raise InputError([_error(source, f"cannot be unpacked: {error}")]) from None
+
+
+def _unpacked_lines(plain: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of a compressed file, which may not become too large."""
+    left = limit = unpacked_max(os.fstat(plain.fileno()).st_size)
+    with gzip.GzipFile(fileobj=plain) as file:
+        while line := file.readline(left + 1):
+            left -= len(line)
+            if left < 0:
+                raise too_large(limit)
+            yield line
 
 
 def file_lines(path: str | Path) -> Iterator[tuple[int, bytes, bool]]:
@@ -246,10 +257,10 @@ def file_lines(path: str | Path) -> Iterator[tuple[int, bytes, bool]]:
     source = str(path)
     try:
         with Path(path).open("rb") as plain:
-            is_packed = plain.read(2) == b"\x1f\x8b"
+            is_packed = plain.read(2) == MAGIC
             plain.seek(0)
-            file = cast(BinaryIO, gzip.GzipFile(fileobj=plain)) if is_packed else plain
-            for number, line in enumerate(file, start=1):
+            lines = _unpacked_lines(plain) if is_packed else plain
+            for number, line in enumerate(lines, start=1):
                 text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
                 if text.strip() or text.endswith(b"\n"):
                     yield number, text.removesuffix(b"\n"), text.endswith(b"\n")

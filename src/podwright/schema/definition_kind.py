@@ -51,7 +51,7 @@ class DefinitionKind(Kind):
         items = schema.get("items")
         loose = [("items", items)] if isinstance(items, dict) else []
         if isinstance(items, list):
-            loose = [(f"items[{index}]", each) for index, each in enumerate(items)]
+            loose = [(f"items[{index}]", each or {}) for index, each in enumerate(items)]
         for name in _OR_BOOLEAN:
             value = schema.get(name)
             if isinstance(value, dict):
@@ -80,17 +80,17 @@ class DefinitionKind(Kind):
         made = dict(schema)
         for name in _SCHEMAS:
             if name in made:
-                made[name] = [self._formed(each) for each in made[name]]
+                made[name] = [self._formed(each or {}) for each in made[name]]
         for name in _NAMED_SCHEMAS:
             if name in made:
-                made[name] = {key: self._formed(each) for key, each in made[name].items()}
+                made[name] = {key: self._formed(each or {}) for key, each in made[name].items()}
         if "not" in made:
             made["not"] = self._formed(made["not"])
         items = made.get("items")
         if isinstance(items, dict):
             made["items"] = self._loose(items)
         elif isinstance(items, list):
-            made["items"] = [self._loose(each) for each in items]
+            made["items"] = [self._loose(each or {}) for each in items]
         else:
             made.pop("items", None)
         for name in _OR_BOOLEAN:
@@ -126,7 +126,8 @@ def _typed_parts(schema: Document) -> Iterator[tuple[str, Document]]:
     """Yield the schemas that the table describes, with their places."""
     for name in _SCHEMAS:
         for index, part in enumerate(schema.get(name) or ()):
-            yield f"{name}[{index}]", part
+            # Go reads null as a schema without fields.
+            yield f"{name}[{index}]", part or {}
     for name in _NAMED_SCHEMAS:
         for key, part in (schema.get(name) or {}).items():
             if part is not None:

@@ -41,6 +41,8 @@ DEFAULT_TIMEOUT_SECONDS: Final = 1_800
 
 _SECOND_NS: Final = 1_000_000_000
 _POLL_MAX: Final = 200
+_POLL_BYTES: Final = 64 * 1024
+"""How much a watch sends at once of its initial events, about: what its connection buffers."""
 
 
 class Watch:
@@ -87,6 +89,7 @@ class Watch:
         self._has_columns = True
         self._now_ns = call.now_ns
         self._stream = self._identity()
+        self._initial_max = 1
         self._is_closed = call.media.transformation == "PartialObjectMetadataList"
 
     def _identity(self) -> Hashable:
@@ -162,7 +165,9 @@ class Watch:
     def _next_lines(self, cursor: Cursor) -> Sequence[bytes]:
         """Return the next lines, which other watches may have read already."""
         shared, since, until = self._call.lines, cursor.resource_version, cursor.horizon
-        is_alone = bool(self._call.media.transformation) or cursor.has_initial_events
+        is_alone = bool(self._call.media.transformation)
+        if cursor.has_initial_events:
+            return self._next_initial(cursor)
         if is_alone or since >= until:
             return self._lines_of(cursor.poll(_POLL_MAX))
         known = shared.find(self._stream, since, until)
@@ -171,6 +176,15 @@ class Watch:
             return known[0]
         lines = self._lines_of(cursor.poll(_POLL_MAX))
         shared.keep(self._stream, since, until, lines, cursor.resource_version)
+        return lines
+
+    def _next_initial(self, cursor: Cursor) -> Sequence[bytes]:
+        """Return some initial events: as many as are about as long as those before suggest."""
+        lines = self._lines_of(cursor.poll(self._initial_max))
+        if lines:
+            mean_bytes = max(sum(map(len, lines)) // len(lines), 1)
+            most = min(_POLL_MAX, 8 * self._initial_max)
+            self._initial_max = max(1, min(most, _POLL_BYTES // mean_bytes))
         return lines
 
     def _lines_of(self, events: Sequence[WatchEvent]) -> list[bytes]:

@@ -8,6 +8,7 @@ import pytest
 from tests.waiting import SECONDS_MAX, until
 
 from podwright.apiserver import serving
+from podwright.apiserver.application import _headers
 from podwright.apiserver.serving import KEEP_ALIVE_SECONDS
 from podwright.apiserver.tests.conftest import cluster_of
 from podwright.apiserver.wire_protocol import HEAD_BYTES_MAX, WireProtocol
@@ -156,6 +157,24 @@ def test_an_endless_head_is_rejected(serve):
             answer = endless.recv(65_536)
     assert answer == b"" or answer.startswith(b"HTTP/1.1 431 ")
     assert served.send("GET", MAPS)[0] == 200
+
+
+def test_a_head_that_ends_beyond_the_limit_is_rejected(serve):
+    served = serve(cluster_of(0, has_controllers=False))
+    lines = b"a: b\r\n" * (HEAD_BYTES_MAX // 4)
+    with socket.create_connection(("127.0.0.1", served.port), timeout=SECONDS_MAX) as connection:
+        with contextlib.suppress(ConnectionError):
+            connection.sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\n" + lines + b"\r\n")
+        answer = b""
+        with contextlib.suppress(ConnectionError):
+            answer = connection.recv(65_536)
+    assert answer == b"" or answer.startswith(b"HTTP/1.1 431 ")
+    assert served.send("GET", MAPS)[0] == 200
+
+
+def test_values_of_a_repeated_header_are_joined():
+    pairs = [(b"a", b"1"), (b"b", b"2"), (b"a", b"3"), (b"a", b"4")]
+    assert _headers(pairs) == {"a": "1, 3, 4", "b": "2"}
 
 
 @pytest.mark.parametrize("query", ["", "?watch=true"])

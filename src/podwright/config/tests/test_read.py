@@ -227,6 +227,12 @@ def test_the_first_document_is_read():
         read_configuration('{"kind": "KubeSchedulerConfiguration"} {"a": 1}', source="c")
 
 
+@pytest.mark.parametrize("text", ["abc", "2026-13-45"])
+def test_a_timestamp_that_cannot_be_read_is_an_error(text):
+    with pytest.raises(InputError, match=f"line 3.*cannot decode !!str `{text}`"):
+        read_configuration(f"{HEAD}parallelism: !!timestamp {text}\n", source="c.yaml")
+
+
 def test_a_null_duration_is_rejected_as_in_go():
     with pytest.raises(InputError, match=r"leaderElection\.leaseDuration: Invalid value: null"):
         read_configuration(f"{HEAD}leaderElection: {{leaseDuration: null}}", source="c")

@@ -587,3 +587,28 @@ def test_a_version_that_is_null_has_no_fields(server: Server) -> None:
     status, found = server.reply("POST", DEFINITIONS, body)
     assert status == 422
     assert "spec.versions[0].name: Invalid value" in found["message"]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"allOf": [None]},
+        {"anyOf": [None]},
+        {"oneOf": [None]},
+        {"not": {"properties": {"q": None}}},
+        {"not": {"allOf": [None]}},
+        {"not": {"items": [None]}},
+        {"allOf": [{"properties": {"q": None}}]},
+    ],
+    ids=str,
+)
+def test_a_null_in_a_schema_is_a_schema_without_fields(
+    server: Server, schema: dict[str, Any]
+) -> None:
+    properties = {"spec": {"type": "object", **schema}}
+    made = version(schema={"type": "object", "properties": properties})
+    status, reply = server.reply("POST", DEFINITIONS, definition(made))
+    assert status in (201, 422), reply
+    if status == 201:
+        status, reply = server.reply("POST", TRAINS, train(q=1))
+        assert status in (201, 422), reply

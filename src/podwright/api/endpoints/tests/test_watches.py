@@ -40,6 +40,18 @@ def test_the_initial_events_end_with_a_bookmark(server):
     assert server.events(watch) == []
 
 
+def test_initial_events_of_large_objects_come_in_small_parts(server):
+    for number in range(50):
+        server.reply("POST", CONFIG_MAPS, config_map(f"c{number}", text="x" * 10_000))
+    watch = server.watch(f"{CONFIG_MAPS}?watch=true")
+    parts = []
+    while watch.is_behind:
+        parts.append(watch.poll(server.now_ns, is_whole=False))
+    assert sum(map(len, parts)) == 50
+    assert max(sum(map(len, part)) for part in parts) < 128 * 1024
+    assert len(parts) < 20
+
+
 def test_bookmarks_come_once_a_minute_and_before_the_end(server):
     watch = server.watch(
         f"{CONFIG_MAPS}?watch=true&resourceVersion=1&allowWatchBookmarks=true&timeoutSeconds=100"
