@@ -8,7 +8,7 @@ from podwright.files import compression
 from podwright.files.compression import unpacked
 from podwright.files.documents import _unpacked
 from podwright.files.record import file_lines, numbered_lines
-from podwright.objects import InputError
+from podwright.objects import FieldError, InputError
 
 
 @pytest.fixture
@@ -40,6 +40,6 @@ def test_lines_of_a_file_that_becomes_too_large_are_an_error(tmp_path):
 
 @pytest.mark.usefixtures("_small_limit")
 def test_documents_of_a_file_that_becomes_too_large_are_an_error():
-    errors = []
+    errors: list[FieldError] = []
     assert _unpacked(gzip.compress(LINES), "a.yaml.gz", errors) is None
     assert [MESSAGE in error.message for error in errors] == [True]
