@@ -72,9 +72,9 @@ def main() -> None:
             print(f"{name}: {found[1]}" + (f", page: {shown[1]}" if shown else ""), flush=True)
             return found[1]
 
-        source = cluster("source", HERE / "nodes.yaml")
+        source = cluster("source", HERE / "nodes.yaml", HERE / "group.yaml")
         a = cluster("A")
-        b = cluster("B", "--config", HERE / "gang.yaml", HERE / "group.yaml")
+        b = cluster("B", "--config", HERE / "gang.yaml")
         sync = Started(stack, folder / "sync.log",
                        "sync", "--server", source, "--to", f"A={a}", "--to", f"B={b}")  # fmt: skip
         sync.until(lambda text: "B: created" in text)

@@ -14,7 +14,15 @@ from podwright.cli.cluster_options import run_remote, until_interrupted, warn_of
 from podwright.cli.console import print_message, print_warnings, write_at_once
 from podwright.cli.sync_text import check_line, check_summary, difference_line, summary_of
 from podwright.client.cluster import ClusterAddress, ReadConnection
-from podwright.sync import Scope, Sync, SyncPolicies, Target, check_target, source_kinds
+from podwright.sync import (
+    Scope,
+    Sync,
+    SyncPolicies,
+    Target,
+    check_target,
+    mirrored_kinds,
+    served_kinds,
+)
 
 _REPORT_SECONDS: Final = 10.0
 
@@ -29,16 +37,17 @@ class SyncOptions:
     kinds: tuple[str, ...] = ()
     duration_seconds: float | None = None
 
-    def scope(self) -> Scope:
-        """Return which objects are followed.
+    async def scope(self, connection: ReadConnection) -> Scope:
+        """Return which objects of a source are followed.
 
         Raises
         ------
         InputError
             An unknown kind.
+        RejectedRequest, UnreachableCluster
         """
         return Scope(
-            kinds=source_kinds(self.kinds, has_workloads=True),
+            kinds=mirrored_kinds(self.kinds, await served_kinds(connection)),
             namespaces=self.namespaces,
             selector=self.selector,
         )
@@ -55,12 +64,12 @@ def run_sync(
         An unknown kind.
     ConnectionSettingsError, UnreachableCluster, RejectedRequest
     """
-    scope = options.scope()
 
     async def run() -> None:
         async with AsyncExitStack() as stack:
             connection = await stack.enter_async_context(ReadConnection(source))
             await warn_of_version(connection)
+            scope = await options.scope(connection)
             sync = new_sync(connection, scope, options.policies)
             opened = [
                 await stack.enter_async_context(Target(address, name)) for name, address in targets
@@ -91,11 +100,11 @@ def run_check(
         An unknown kind.
     ConnectionSettingsError, UnreachableCluster, RejectedRequest
     """
-    scope = options.scope()
 
     async def run() -> int:
         unexplained = 0
         async with ReadConnection(source) as connection:
+            scope = await options.scope(connection)
             for name, address in targets:
                 async with Target(address, name) as target:
                     await target.check()

@@ -147,7 +147,8 @@ async def _follow(source: ClusterAddress, own: ClusterAddress, policies: SyncPol
     async with AsyncExitStack() as stack:
         connection = await stack.enter_async_context(ReadConnection(source))
         target = await stack.enter_async_context(Target(own, "here"))
-        sync = new_sync(connection, SyncOptions(policies=policies).scope(), policies)
+        scope = await SyncOptions(policies=policies).scope(connection)
+        sync = new_sync(connection, scope, policies)
         await sync.open([target])
         await sync.run()
 

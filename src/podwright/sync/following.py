@@ -31,7 +31,7 @@ _TOGETHER: Final = 200
 """So many changes are executed with one request, if the destination takes that."""
 _SAVE_SECONDS: Final = 2.0
 _RETRY_SECONDS: Final = 2.0
-"""How long after the last change what was rejected is tried again."""
+"""How often what was rejected is tried again."""
 
 
 class _Pod(msgspec.Struct, frozen=True):
@@ -131,12 +131,14 @@ class Destination:
 
     async def follow(self) -> None:
         """Execute changes, until cancelled."""
+        retry_at = 0.0
         while True:
+            wait = max(0.0, retry_at - time.monotonic()) if self.target.rejected else None
             try:
-                wait = _RETRY_SECONDS if self.target.rejected else None
                 group = await asyncio.wait_for(self._queue.get(), wait)
             except TimeoutError:
                 await self.target.retry()
+                retry_at = time.monotonic() + _RETRY_SECONDS
                 continue
             if group.listed is not None:
                 await self._compare(group.listed, group.changes)
@@ -205,7 +207,7 @@ class Destination:
         present = await self._objects(kind)
         compared = self.mirror.compare(kind, listed, present)
         while taken := list(islice(compared, _TOGETHER)):
-            await self._execute_taken(kind.resource, taken)
+            await self._execute_taken(kind.name, taken)
 
     async def _objects(self, kind: SourceKind) -> dict[str, bytes]:
         backoff = Backoff(0)
@@ -217,7 +219,7 @@ class Destination:
             await asyncio.sleep(backoff.next_ns() / 1e9)
 
     async def _execute(self, changes: Sequence[SourceChange]) -> None:
-        for resource, group in groupby(changes, key=lambda each: each.kind.resource):
+        for resource, group in groupby(changes, key=lambda each: each.kind.name):
             every = list(group)
             for begin in range(0, len(every), _TOGETHER):
                 # The mirror takes the changes in their order; only their execution is parallel.
@@ -225,7 +227,7 @@ class Destination:
                 await self._execute_taken(resource, taken)
 
     def _taken(self, each: SourceChange) -> Sequence[Operation]:
-        resource, key = each.kind.resource, each.change.meta.key
+        resource, key = each.kind.name, each.change.meta.key
         if self.target.supersede(resource, key) and each.change.event != "Delete":
             self.mirror.forget(resource, key)
         return self.mirror.take(each)

@@ -69,7 +69,9 @@ from podwright.sync.settlement import (
 from podwright.sync.source_kinds import SourceKind
 
 MIRROR_ANNOTATION: Final = "kubernetes.io/config.mirror"
-BROUGHT_ALONG: Final = frozenset({"namespaces", "priorityclasses", "storageclasses"})
+BROUGHT_ALONG: Final = frozenset({
+    "customresourcedefinitions", "namespaces", "priorityclasses", "storageclasses",
+})  # fmt: skip
 """Kinds of which a cluster has objects from its start: those of the same name are settled."""
 
 _IS_DEFAULT: Final = (
@@ -222,7 +224,7 @@ class Mirror:
 
     def _operations(self, each: SourceChange) -> Iterator[Operation]:
         kind, change = each.kind, each.change
-        key, place = change.meta.key, (kind.resource, change.meta.key)
+        key, place = change.meta.key, (kind.name, change.meta.key)
         if change.event == "Delete":
             self._forget(kind, key)
             if self.policies.ignores_deletions:
@@ -253,7 +255,7 @@ class Mirror:
         self, kind: SourceKind, change: ChangedObject, copy: Document, node: str = ""
     ) -> Iterator[Create | Settle]:
         """Create the copy of an object, or settle it if it is there and not the same."""
-        key, place = change.meta.key, (kind.resource, change.meta.key)
+        key, place = change.meta.key, (kind.name, change.meta.key)
         known = self._known.get(place)
         created = Create(kind, key, copy, self.policies, node)
         now = _Known(change.meta.uid, self._digest(kind, copy))
@@ -284,8 +286,8 @@ class Mirror:
     def _made_claim(self, kind: SourceKind, change: ChangedObject) -> None:
         """Follow the copy of a claim of a pod that an earlier sync has created."""
         if change.meta.key in self._present:
-            self._known[kind.resource, change.meta.key] = _Known(change.meta.uid)
-        elif (kind.resource, change.meta.key) not in self._known:
+            self._known[kind.name, change.meta.key] = _Known(change.meta.uid)
+        elif (kind.name, change.meta.key) not in self._known:
             self._keep(kind, change.meta.key, Difference("", THERE, None, MADE_CLAIMS))
 
     def _keep(self, kind: SourceKind, key: str, difference: Difference) -> None:
@@ -315,7 +317,7 @@ class Mirror:
             copy = with_devices(created_copy(kind, claim))
             if is_made_for_pod(claim):
                 copy = independent(copy)
-                self._known[kind.resource, key] = _Known(claim["metadata"]["uid"])
+                self._known[kind.name, key] = _Known(claim["metadata"]["uid"])
                 made[entry] = claim["metadata"]["name"]
                 yield Create(kind, key, copy, self.policies)
             yield Settle(kind, key, copy, self.policies)
@@ -370,7 +372,7 @@ class Mirror:
         kind, change = each.kind, each.change
         key = change.meta.key
         self._note_finished(key, obj)
-        is_known = (kind.resource, key) in self._known
+        is_known = (kind.name, key) in self._known
         present = self._present.get(key)
         if not is_known and self._is_left_out(kind, change, obj, is_present=present is not None):
             return

@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from podwright.client.cluster import Batch, ReadConnection, Reflector, RejectedRequest
+from podwright.client.cluster import Batch, Query, ReadConnection, Reflector, RejectedRequest
 from podwright.sync.change_merge import WINDOW_NS, ChangeMerge, SourceChange
 from podwright.sync.source_kinds import SourceKind
 
@@ -52,10 +52,15 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     namespaces: Sequence[str] = ()
     selector: str = ""
 
-    def collections(self, kind: SourceKind) -> Sequence[str]:
-        """Return the paths of the collections of a kind."""
+    def collections(self, kind: SourceKind) -> Sequence[tuple[str, Query]]:
+        """Return the paths of the collections of a kind, each with its selectors."""
+        if kind.names:
+            return [
+                (kind.path(), {"fieldSelector": f"metadata.name={name}"}) for name in kind.names
+            ]
         names = self.namespaces if kind.is_namespaced and self.namespaces else ("",)
-        return [kind.path(namespace) for namespace in names]
+        query = {"labelSelector": self.selector} if self.selector else {}
+        return [(kind.path(namespace), query) for namespace in names]
 
 
 class ChangeGroup(msgspec.Struct, frozen=True):
@@ -144,8 +149,8 @@ class Source:
             for number, kind in enumerate(self._scope.kinds):
                 listed: list[SourceChange] = []
                 is_left_out = False
-                for path in self._scope.collections(kind):
-                    first = await self._follow(kind, path, seed=number)
+                for path, query in self._scope.collections(kind):
+                    first = await self._follow(kind, path, query, seed=number)
                     if first is None:
                         is_left_out = True
                         continue
@@ -188,7 +193,9 @@ class Source:
         """Return the changes that arrived and were not yielded yet."""
         return self._merge.rest()
 
-    async def _follow(self, kind: SourceKind, path: str, *, seed: int) -> Batch | None:
+    async def _follow(
+        self, kind: SourceKind, path: str, query: Query, *, seed: int
+    ) -> Batch | None:
         """Begin to follow a collection; return its first list."""
 
         def failed(error: Exception) -> None:
@@ -196,7 +203,6 @@ class Source:
             if self._on_failure is not None:
                 self._on_failure(kind.resource, error)
 
-        query = {"labelSelector": self._scope.selector} if self._scope.selector else {}
         reflector = Reflector(
             self._connection,
             path,
@@ -211,7 +217,9 @@ class Source:
         except RejectedRequest as error:
             if kind.is_required or error.status not in _ABSENT:
                 raise
-            self.warnings.append(f"no {kind.resource} are followed: {error}")
+            # Few servers have groups of pods; without them nothing is missing.
+            if not kind.is_group or error.status != HTTPStatus.NOT_FOUND:
+                self.warnings.append(f"no {kind.name} are followed: {error}")
             return None
         while not first.is_synced:
             first = await anext(batches)

@@ -46,6 +46,8 @@ class SourceKind(msgspec.Struct, frozen=True):
     is_namespaced : bool
     is_required : bool
         Whether a server that does not serve it is an error.
+    names : sequence of str
+        Of the objects that are read; none for all.
     """
 
     api_version: str
@@ -53,6 +55,19 @@ class SourceKind(msgspec.Struct, frozen=True):
     resource: str
     is_namespaced: bool
     is_required: bool
+    names: Sequence[str] = ()
+
+    @property
+    def name(self) -> str:
+        """The resource, with its group if it is defined by a CustomResourceDefinition."""
+        return self.definition or self.resource
+
+    @property
+    def definition(self) -> str:
+        """The name of the CustomResourceDefinition; "" for a kind that servers know."""
+        if built_in().find(self.api_version, self.kind) is not None:
+            return ""
+        return f"{self.resource}.{self.api_version.partition('/')[0]}"
 
     @property
     def is_group(self) -> bool:
@@ -90,6 +105,51 @@ def source_kinds(names: Sequence[str] = (), *, has_workloads: bool = False) -> S
     workloads = _WORKLOADS if has_workloads else ()
     ordered = (*_REQUIRED[:-1], *_OPTIONAL, *workloads, _REQUIRED[-1])
     return _chosen({name: _source_kind(name) for name in ordered}, names)
+
+
+def mirrored_kinds(names: Sequence[str], served: Sequence[SourceKind]) -> Sequence[SourceKind]:
+    """Return the kinds that a sync mirrors or reads, in the order in which they are created.
+
+    Custom kinds follow their definitions, and precede the pods, whose groups they may be.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Resources, with their group if several have them, or short names of built-in kinds. None
+        for those that decisions depend on, and the groups of pods that the source has.
+    served : sequence of SourceKind
+        All kinds of the source.
+
+    Raises
+    ------
+    InputError
+        With the names that are no kinds of these.
+    """
+    *others, pods = source_kinds(has_workloads=True)
+    known = {kind.resource: kind for kind in (*others, pods)}
+    groups = {
+        _name_of_group(kind): _optional(kind)
+        for kind in _GROUPS.values()
+        if any(kind.api_version == each.api_version for each in served)
+    }
+    others_served = {
+        name: kind
+        for kind in served
+        if (kind.api_version, kind.kind) not in {(k.api_version, k.kind) for k in known.values()}
+        for name in (kind.resource, f"{kind.resource}.{kind.api_version.partition('/')[0]}")
+    }
+    chosen = _chosen({**others_served, **known, **groups}, names) if names else (
+        *others, *groups.values(), pods
+    )  # fmt: skip
+    # Each once, pods last.
+    kinds = {(kind.api_version, kind.kind): kind for kind in chosen}
+    last = (pods.api_version, pods.kind)
+    ordered = sorted(kinds.values(), key=lambda kind: (kind.api_version, kind.kind) == last)
+    definitions = [name for kind in ordered if (name := kind.definition)]
+    if not definitions:
+        return ordered
+    crd = _optional(_source_kind("customresourcedefinitions"))
+    return (msgspec.structs.replace(crd, names=sorted(definitions)), *ordered)
 
 
 def imported_kinds(names: Sequence[str] = ()) -> Sequence[SourceKind]:

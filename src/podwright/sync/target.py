@@ -315,7 +315,7 @@ class Target:
             await asyncio.sleep(backoff.next_ns() / 1e9)
 
     def _note_rejected(self, operation: Operation, error: RejectedRequest) -> None:
-        place = (operation.kind.resource, operation.key)
+        place = (operation.kind.name, operation.key)
         self.rejected.setdefault(place, []).append(operation)
         if place not in self._retried:
             self.errors[operation.kind.kind, error.reason or str(error.status)] += 1

@@ -14,7 +14,7 @@ from podwright.client.cluster.errors import (
     UnreachableCluster,
 )
 from podwright.client.cluster.list_watch import ChangedObject, ListWatch, Meta
-from podwright.client.cluster.read_connection import ReadConnection
+from podwright.client.cluster.read_connection import Query, ReadConnection
 from podwright.client.cluster.reflector import Batch, Reflector
 from podwright.client.cluster.versions import (
     ServerVersion,
@@ -32,6 +32,7 @@ __all__ = [
     "ConnectionSettingsError",
     "ListWatch",
     "Meta",
+    "Query",
     "ReadConnection",
     "Reflector",
     "RejectedRequest",
