@@ -232,17 +232,21 @@ class Shadow:
             text = "; ".join(_DESCRIPTIONS[reason] for reason in reasons)
             return _with(finding, "explained", reasons, text)
         view, here = self._view, self._view.positions()
+        tried = 1
         with view.speculation():
             for seen in islice(self._attempts.states(attempt, pod), _MOST_STATES):
                 view.go_to({**here, **seen.positions})
                 view.place_speculatively(seen.placed)
+                tried += 1
                 reasons = find_reasons()
                 if reasons is not None:
                     text = "; ".join(
                         [self._describe(here, seen), *(_DESCRIPTIONS[reason] for reason in reasons)]
                     )
                     return _with(finding, "explained", ("delay", *reasons), text)
-        return _with(finding, "unexplained", (), "")
+        states = "the observed state" if tried == 1 else f"any of {tried} observable states"
+        text = f"no explanation: in {states}, neither sampling nor older image counts lead to it"
+        return _with(finding, "unexplained", (), text)
 
     def _describe(self, here: Positions, seen: ObservedState) -> str:
         """Describe how an observed state differs from the most likely one."""

@@ -163,6 +163,8 @@ def test_a_worse_node_is_unexplained_and_the_scores_are_shown(has_log):
     )  # fmt: skip
     assert "NodeResourcesFit" in [score.plugin for score in found.scores]
     assert sum(score.best - score.chosen for score in found.scores) > 0
+    assert found.explanation.startswith("no explanation: in ")
+    assert found.explanation.endswith("neither sampling nor older image counts lead to it")
 
 
 @with_and_without_log
