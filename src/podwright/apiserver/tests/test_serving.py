@@ -8,6 +8,7 @@ import threading
 import pytest
 from tests.waiting import SECONDS_MAX
 
+from podwright.api.endpoints.seen_texts import LEARNED_AT
 from podwright.apiserver import ClusterClock, ServingError, bound_socket
 from podwright.apiserver.tests.conftest import START_NS, cluster_of, pod
 
@@ -25,7 +26,7 @@ def test_a_created_pod_is_scheduled_and_runs(serve):
 def test_bodies_of_different_length_are_of_one_template(serve):
     cluster = cluster_of(0, has_scheduler=False)
     served = serve(cluster)
-    for number in range(5):
+    for number in range(LEARNED_AT):
         assert served.send("POST", PODS, pod(f"web-{number}"))[0] == 201
     before = cluster.server._prepared.executed_count
     assert served.send("POST", PODS, pod("a-longer-name"))[0] == 201
