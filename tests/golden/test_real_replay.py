@@ -10,7 +10,8 @@ from tests.golden import real_cluster
 
 from podwright.client import BoundPods, SyncPolicies
 from podwright.columns import SPREAD_SELECTOR
-from podwright.sync.mirror import Create, Mirror
+from podwright.sync.mirror import Mirror
+from podwright.sync.operations import Create
 from podwright.sync.record_replay import recorded_changes
 
 pytestmark = pytest.mark.golden
