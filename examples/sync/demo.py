@@ -21,8 +21,8 @@ PODWRIGHT = Path(sys.executable).with_name("podwright")
 SECONDS_MAX = 180
 SHOWN = 2
 """The workers that differ: B places none, the others two."""
-ADDRESS = re.compile(r"at (http\S+)\. ")
-PAGE = re.compile(r"The web page is at (\S+?)\.?\n")
+ADDRESS = re.compile(r"at (http\S+)\n")
+PAGE = re.compile(r"The web page is at (\S+)\n")
 
 
 class Started:

@@ -308,6 +308,21 @@ class Broken(pw.Plugin):
     assert "1 failed" in result.stderr
 
 
+def test_a_namespace_filters_the_output_and_another_option_the_input(write):
+    queue = pod("first", "2", namespace="other") + pod("second", "8", namespace="shop")
+    files = write("cluster.yaml", NODES + queue + pod("third", "1", namespace="shop"))
+    everything = run(f"schedule {files} --tie-rule first -o name --exit-zero").stdout.split()
+    result = run(f"schedule {files} --tie-rule first -n shop -o name --exit-zero")
+    assert result.stdout.split() == [key for key in everything if key.startswith("shop/")]
+    result = run(f"schedule {files} --tie-rule first -n shop --exit-zero")
+    assert "other" not in result.stdout
+    assert "1 pod of other namespaces was scheduled as well" in result.stderr
+    result = run(f"schedule {files} --tie-rule first --only-namespace shop -o name")
+    assert result.stdout.split() == ["shop/second", "shop/third"]
+    assert "shop/second" not in everything
+    run(f"schedule {files} --only-namespace shop --pod shop/third", status=2)
+
+
 def test_an_unknown_namespace_is_a_sentence():
     result = run(f"schedule {QUICKSTART} -n nosuch", status=2)
     assert "no pending pods in namespace nosuch among 40 pods" in result.stderr

@@ -23,7 +23,7 @@ from tests.waiting import SECONDS_MAX, until
 
 PODWRIGHT = Path(sys.executable).with_name("podwright")
 PODS = "/api/v1/namespaces/default/pods"
-ADDRESS = re.compile(r"at (https?)://127\.0\.0\.1:(\d+)\. ")
+ADDRESS = re.compile(r"at (https?)://127\.0\.0\.1:(\d+)\n")
 
 
 def pod(name):

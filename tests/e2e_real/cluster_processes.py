@@ -15,7 +15,7 @@ from tests.real_parts.binaries import find, kwok_stages
 from tests.real_parts.control_plane import running
 from tests.waiting import until
 
-ADDRESS = re.compile(r"at (http\S+)\. ")
+ADDRESS = re.compile(r"at (http\S+)\n")
 START_SECONDS_MAX = 120
 KUBECTL_SECONDS_MAX = 600
 """More than any wait of kubectl itself; a thousand pods take it a while on a busy computer."""

@@ -12,8 +12,8 @@ from tests.ui.installed import installed_command, installed_environment
 from tests.waiting import until
 
 SECONDS_MAX = 180
-ADDRESS = re.compile(r"Kubernetes API at (https?://\S+:\d+)\. ")
-PAGE = re.compile(r"page is at (http://\S+:\d+)\.|page of \S+ at (http://\S+:\d+)\.")
+ADDRESS = re.compile(r"Kubernetes API at (https?://\S+:\d+)\n")
+PAGE = re.compile(r"page is at (http://\S+:\d+)\n|page of \S+ at (http://\S+:\d+)\n")
 
 
 class Served:

@@ -4,7 +4,7 @@ import json
 import socket
 import urllib.error
 import urllib.request
-from contextlib import closing
+from contextlib import ExitStack, closing
 
 import pytest
 import yaml
@@ -95,6 +95,22 @@ def test_the_page_ends_with_the_cluster(tmp_path):
         assert status_of(killed, "/")[0] == 200
         killed.kill()
         wait_until_closed(killed.page)
+
+
+def test_a_cluster_with_open_streams_ends_quietly(tmp_path):
+    with up(tmp_path, "--nodes", "1") as cluster, ExitStack() as streams:
+        for address in (
+            f"{cluster.page}/feeds/state",
+            f"{cluster.page}/server/podwright/v1/state",
+            f"{cluster.page}/server/api/v1/pods?watch=1",
+            f"{cluster.server}/podwright/v1/state",
+            f"{cluster.server}/api/v1/pods?watch=1",
+        ):
+            streams.enter_context(urllib.request.urlopen(address, timeout=120))
+        cluster.stop()
+        assert cluster.process.returncode == 0
+        assert "Traceback" not in cluster.text()
+        assert "ERROR" not in cluster.text()
 
 
 def test_page_serves_a_cluster_that_runs(demo, tmp_path):

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from podwright.assembly.registry import NOT_BUILT
 from podwright.config import (
+    IN_TREE_POINTS,
     Effect,
     Gates,
     KubeSchedulerConfiguration,
@@ -15,7 +16,7 @@ from podwright.config import (
 )
 from podwright.framework import TieRule
 from podwright.machine import SchedulerOptions
-from podwright.objects import FieldError
+from podwright.objects import FieldError, nearest
 
 _PLACEMENT = ("placement_generate", "placement_score")
 _READ_BY_V116_RULES = "PodLevelResources"
@@ -27,7 +28,7 @@ def idle_choices(
     configuration: KubeSchedulerConfiguration | None,
     gates: Gates,
     *concerned: Effect,
-    own: Container[str] = (),
+    own: Collection[str] = (),
 ) -> tuple[str, ...]:
     """Return a warning about settings without effect, at most one.
 
@@ -37,7 +38,7 @@ def idle_choices(
         As read: a plugin that only a gate enables is not listed beside the gate.
     concerned : Effect
         The effects of gates that apply.
-    own : container of str
+    own : collection of str
         The names of user plugins, which may replace in-tree plugins.
     """
     idle = _USE_OF[_rules_name(configuration)].idle_gates(gates, concerned)
@@ -49,6 +50,9 @@ def idle_choices(
     if plugins:
         hint = "see docs/reference/plugins.md"
         parts.append(f"{_named('plugin', plugins)} no effect here ({hint})")
+    unknown = () if configuration is None else _unknown_disabled(configuration, own)
+    if unknown:
+        parts.append(f"disabled has no effect for unknown plugins: {', '.join(unknown)}")
     return ("; ".join(parts),) if parts else ()
 
 
@@ -133,6 +137,24 @@ def _plugins_without_effect(
                     is_built = entry.name not in NOT_BUILT
                     found[f"{entry.name} (at {_point(field)})" if is_built else entry.name] = None
     return tuple(found)
+
+
+def _unknown_disabled(
+    configuration: KubeSchedulerConfiguration, own: Collection[str]
+) -> tuple[str, ...]:
+    """Return the disabled plugins that do not exist, which upstream ignores, with a suggestion."""
+    known = [*IN_TREE_POINTS, *own]
+    entries = (
+        entry.name
+        for profile in configuration.profiles
+        for field in Plugins.__struct_fields__
+        for entry in getattr(profile.plugins or Plugins(), field).disabled
+    )
+    unknown = dict.fromkeys(name for name in entries if name != "*" and name not in known)
+    near = {name: nearest(name, known) for name in unknown}
+    return tuple(
+        f'"{name}"' + (f' (did you mean "{near[name]}"?)' if near[name] else "") for name in unknown
+    )
 
 
 def _point(field: str) -> str:

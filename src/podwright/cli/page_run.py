@@ -57,7 +57,7 @@ def run_page(
         _check_address(other.server)
     with page_socket(port) as listening:
         address = page_address(listening)
-        write_at_once(f"Serving the page of {access.server} at {address}. Ctrl-C stops it.")
+        write_at_once(f"Serving the page of {access.server} at {address}\nCtrl-C stops it.")
         if is_opened:
             open_page(address)
         from podwright.ui.process import Upstream, serve_page

@@ -2,7 +2,8 @@
 
 Output may stay buffered until the process exits. A full disk or a closed pipe is then detected
 after the command has returned, and Python reports it with a traceback, or with another status.
-This module reports it as one line on stderr and exit status 3.
+This module reports it as one line on stderr and exit status 3. A pipe whose reader has ended, as
+with `head`, is reported by the exit status of SIGPIPE alone.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import select
 import signal
 import sys
 import traceback
@@ -82,6 +84,7 @@ def is_system_failure(error: BaseException) -> bool:
 def run_and_exit(command: Callable[[], object]) -> NoReturn:
     """Run a command and exit with its exit status, or with 3 if output is lost."""
     status: str | int | None = 0
+    lost: OSError | None = None
     failure = _open_streams()
     if not failure:
         try:
@@ -93,16 +96,23 @@ def run_and_exit(command: Callable[[], object]) -> NoReturn:
             with suppress(OSError):
                 sys.stderr.write(f"{str(interrupt) or 'interrupted'}\n")
         except OSFailure as error:
-            failure = _error_text(error.error)
+            lost = error.error
         except OSError as error:
-            failure = _error_text(error)
+            lost = error
         except MemoryError:
             failure = "not enough memory"
         except Exception as error:  # noqa: BLE001 - a defect; its status must differ from a result's
             failure = f"podwright failed with {type(error).__name__}: a defect of podwright"
             with suppress(OSError):
                 traceback.print_exception(error)
-    failure = _flushed(sys.stdout) or _flushed(sys.stderr) or failure
+    has_reader = _has_reader(sys.stdout)
+    lost = _flushed(sys.stdout) or lost
+    if lost is not None and lost.errno == errno.EPIPE and not has_reader:
+        # As if SIGPIPE had ended the process: `podwright ... | head` is no failure.
+        _flushed(sys.stderr)
+        sys.exit(BY_SIGNAL + signal.SIGPIPE)
+    lost = lost or _flushed(sys.stderr)
+    failure = failure if lost is None else _error_text(lost)
     if failure:
         status = SYSTEM_FAILED
         with suppress(OSError):
@@ -130,16 +140,26 @@ def _open_streams() -> str:
     return _error_text(OSError(errno.EBADF, os.strerror(errno.EBADF))) if is_lost else ""
 
 
-def _flushed(stream: TextIO) -> str:
-    """Flush a stream; return the error, "" if there is none."""
+def _has_reader(stream: TextIO) -> bool:
+    """Return whether a stream is not a pipe whose reader has ended."""
+    polled = select.poll()
+    try:
+        polled.register(stream.fileno(), 0)
+    except (OSError, ValueError):  # no file
+        return True
+    return not any(events & select.POLLERR for _, events in polled.poll(0))
+
+
+def _flushed(stream: TextIO) -> OSError | None:
+    """Flush a stream; return the error, None if there is none."""
     try:
         stream.flush()
     except OSError as error:
         # Otherwise the interpreter flushes once more at exit and prints its own error.
         with suppress(OSError), open(os.devnull, "wb") as nothing:  # noqa: PTH123 - a device
             os.dup2(nothing.fileno(), stream.fileno())
-        return _error_text(error)
-    return ""
+        return error
+    return None
 
 
 def _error_text(error: OSError) -> str:

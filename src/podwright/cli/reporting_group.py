@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import typer
 from typer.core import TyperGroup
 
 from podwright.cli.gc_pause import reduced_collection
 from podwright.cli.process_exit import keep_from_typer
+
+_EXTRA_OF: Final = {
+    "aiohttp": "podwright[live]",
+    "cryptography": "podwright[tls]",
+    "httpx": "podwright[ui]",
+    "kubernetes_asyncio": "podwright[live]",
+    "nicegui": "podwright[ui]",
+    "prometheus_client": "podwright[live]",
+    "pyarrow": "podwright[tables]",
+}
+"""What to install for a module that is not part of the core."""
 
 
 class ReportingGroup(TyperGroup):
@@ -31,6 +42,14 @@ class ReportingGroup(TyperGroup):
                 from podwright.cli.console import report_error
 
                 raise typer.Exit(report_error(error)) from error
+            except ModuleNotFoundError as error:
+                extra = _EXTRA_OF.get((error.name or "").partition(".")[0])
+                if extra is None:
+                    raise
+                from podwright.cli.console import report_error
+
+                message = f"{error.name} is not installed; install it with: pip install '{extra}'"
+                raise typer.Exit(report_error(_refusals()(message))) from error
             except Exception:
                 raise
             except BaseException as error:

@@ -11,7 +11,6 @@ from podwright.cli.options import (
     Config,
     FileDecisionOptions,
     Files,
-    Namespace,
     Plugins,
     RuleOptions,
     Setup,
@@ -62,7 +61,26 @@ def schedule(  # noqa: PLR0913 - the options of the command
             "cluster as given. Repeatable.",
         ),
     ] = None,
-    namespace: Namespace = "",
+    namespace: Annotated[
+        str,
+        typer.Option(
+            "--namespace",
+            "-n",
+            metavar="NAMESPACE",
+            help="Print the pods of this namespace only. Those of others are scheduled as well: "
+            "they take room.",
+            show_default=False,
+        ),
+    ] = "",
+    only_namespace: Annotated[
+        str,
+        typer.Option(
+            "--only-namespace",
+            metavar="NAMESPACE",
+            help="Schedule the pending pods of this namespace as if others had none.",
+            show_default=False,
+        ),
+    ] = "",
     rules: RuleOptions,
     workers: Workers = 1,
     decisions: FileDecisionOptions,
@@ -98,6 +116,8 @@ def schedule(  # noqa: PLR0913 - the options of the command
         reject_idle(
             "--explain", f"with --output {output.value}", "reasons are printed below tables only"
         )
+    if pod and only_namespace:
+        reject_idle("--only-namespace", "with --pod", "only those pods are scheduled")
     setup = Setup(
         config=config,
         plugins=tuple(plugin or ()),
@@ -110,7 +130,8 @@ def schedule(  # noqa: PLR0913 - the options of the command
         files,
         setup,
         requested=pod or [],
-        namespace=namespace,
+        namespace=namespace or only_namespace,
+        scheduled_namespace=only_namespace,
         output=output.value,
         with_reasons=explain,
     )

@@ -56,10 +56,24 @@ def run_schedule(
     *,
     requested: Sequence[str],
     namespace: str,
+    scheduled_namespace: str,
     output: str,
     with_reasons: bool,
 ) -> bool:
-    """Schedule pods and print the decisions; return whether all pods fit.
+    """Schedule pods and print the decisions; return whether all printed pods fit.
+
+    Parameters
+    ----------
+    files : sequence of str
+    setup : Setup
+    requested : sequence of str
+        The pods to schedule; all pending ones if empty.
+    namespace : str
+        Whose pods are printed; "" for all.
+    scheduled_namespace : str
+        Whose pending pods are scheduled; "" for all.
+    output : str
+    with_reasons : bool
 
     Raises
     ------
@@ -79,18 +93,28 @@ def run_schedule(
         queue = [_pending(scheduler, key) for key in keys]
     else:
         queue = [
-            pod for pod in scheduler.in_queue_order() if namespace in ("", pod.metadata.namespace)
+            pod
+            for pod in scheduler.in_queue_order()
+            if scheduled_namespace in ("", pod.metadata.namespace)
         ]
     announce_compilation()
     decided = (scheduler.schedule(pod.key) for pod in queue)
-    decisions = list(progress(decided, "scheduling", len(queue)))
+    all_decisions = list(progress(decided, "scheduling", len(queue)))
+    decisions = [d for d in all_decisions if namespace in ("", d.pod.metadata.namespace)]
     if not decisions:
         raise NothingToSchedule(_nothing_to_do(scheduler, len(pods), namespace))
     _print(decisions, output, with_messages=not with_reasons)
     if output in ("table", "wide"):
         if with_reasons:
             _print_reasons(decisions)
+        hidden = len(all_decisions) - len(decisions)
         print_message(summary(decisions, len(scheduler.cluster.live_slots())))
+        if hidden:
+            was = "was" if hidden == 1 else "were"
+            print_message(
+                f"{_count(hidden, 'pod')} of other namespaces {was} scheduled as well"
+                " (--only-namespace leaves them out)."
+            )
         unfit = [decision.pod for decision in decisions if outcome_of(decision) in _UNFIT]
         warn_of_missing_resources(unfit, loaded.of(Node))
         if with_reasons:

@@ -145,7 +145,7 @@ def page_of(options: PageOptions, access: ClusterAccess) -> Iterator[str]:
 def open_page(address: str) -> None:
     """Open the page in the user's browser."""
     if not webbrowser.open(address):
-        print_message(f"No browser was found. The page is at {address}.")
+        print_message(f"No browser was found. The page is at {address}")
 
 
 def _started(listening: socket.socket, access: ClusterAccess) -> subprocess.Popen[bytes]:

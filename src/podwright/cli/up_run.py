@@ -307,12 +307,12 @@ def _access(address: str, token: str, endpoint: Endpoint) -> ClusterAccess:
 
 
 def _announce(options: UpOptions, address: str, simulator: str, page: str) -> None:
-    beside = f"Serving kube-scheduler-simulator's API at {simulator}.\n" if simulator else ""
-    beside += f"The web page is at {page}.\n" if page else ""
-    path = shlex.quote(str(options.kubeconfig))
+    beside = f"Serving kube-scheduler-simulator's API at {simulator}\n" if simulator else ""
+    beside += f"The web page is at {page}\n" if page else ""
+    path = shlex.quote(str(options.kubeconfig.absolute()))
     commands = _DEMO if options.is_demo else _COMMANDS
     lines = "".join(f"  kubectl {command}\n" for command in commands)
     write_at_once(
-        f"Serving the Kubernetes API at {address}. Ctrl-C stops it.\n{beside}\n"
+        f"Serving the Kubernetes API at {address}\n{beside}Ctrl-C stops it.\n\n"
         f"Try in another terminal:\n  export KUBECONFIG={path}\n{lines}"
     )

@@ -36,18 +36,31 @@ def serve_page(
         The process ends at the end of this file: the one that started it has ended.
     """
     port = listening.getsockname()[1]
-    server = uvicorn.Server(
+    server = _Server(
         uvicorn.Config(
             OwnOrigin(new_application(upstream, compared), port),
             log_level="warning",
             lifespan="on",
             server_header=False,
-            timeout_graceful_shutdown=1,  # streams to pages have no end of their own
+            timeout_graceful_shutdown=1,
         )
     )
     if lives_until is not None:
         threading.Thread(target=_stop_at_end, args=(server, lives_until), daemon=True).start()
     server.run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """A server whose streams end with it."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the server and all connections."""
+        # Streams to pages never end by themselves. uvicorn would cancel their requests, and print
+        # a traceback for each.
+        for connection in list(self.server_state.connections):
+            if connection.transport is not None:
+                connection.transport.abort()
+        await super().shutdown(sockets=sockets)
 
 
 def _stop_at_end(server: uvicorn.Server, file: BinaryIO) -> None:
