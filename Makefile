@@ -28,20 +28,29 @@ REPORTS = .reports
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*##"} /^[a-z0-9-]+:.*##/ {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# The stamp is remade when dependencies change; an interrupted install leaves no stamp.
-$(VENV)/.installed: pyproject.toml tools/bootstrap.py
+# A stamp is remade when dependencies change; an interrupted install leaves none. Each target needs
+# the one with its extras: the core, the web page (with sync), or everything.
+$(VENV)/.core: pyproject.toml tools/bootstrap.py
 	@command -v $(PYTHON) >/dev/null || { echo "No $(PYTHON) on PATH: install Python 3.11 or newer, or run make PYTHON=/path/to/python3"; exit 1; }
-	@$(PYTHON) tools/bootstrap.py --venv $(VENV) --extras $(EXTRAS)
+	@$(PYTHON) tools/bootstrap.py --venv $(VENV)
 	@touch $@
 
+$(VENV)/.page: $(VENV)/.core
+	@$(PYTHON) tools/bootstrap.py --venv $(VENV) --extras live,ui
+	@touch $@
 
-run: $(VENV)/.installed  ## Schedule the example cluster and explain it; ends by itself
+$(VENV)/.installed: $(VENV)/.core
+	@$(PYTHON) tools/bootstrap.py --venv $(VENV) --extras $(EXTRAS) --warm-up
+	@touch $@ $(VENV)/.page
+
+
+run: $(VENV)/.core  ## Schedule the example cluster and explain it; ends by itself
 	$(BIN)/podwright schedule examples/quickstart --explain --exit-zero $(ARGS)
 
-up: $(VENV)/.installed  ## An example cluster for kubectl, with a pending pod; Ctrl-C stops it
+up: $(VENV)/.page  ## An example cluster for kubectl, with a pending pod; Ctrl-C stops it
 	$(BIN)/podwright up --demo $(ARGS)
 
-demo-sync: $(VENV)/.installed  ## Two configurations follow one source; Ctrl-C ends it
+demo-sync: $(VENV)/.page  ## Two configurations follow one source; Ctrl-C ends it
 	$(BIN)/python examples/sync/demo.py $(ARGS)
 
 test: $(VENV)/.installed  ## Run the fast tests (ARGS="-k queue" picks some)
