@@ -53,6 +53,8 @@ class Item(dict[str, Any]):
         Text.compared += 1
         return dict.__eq__(self, other)
 
+    __hash__ = None  # as of every dict
+
 
 def _names(count: int) -> list[str]:
     return [Text(f"name-{number}") for number in range(count)]
