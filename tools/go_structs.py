@@ -1,7 +1,7 @@
 """Go's types of the fields of upstream's API structs, read from their sources.
 
-Kept are only the fields whose type OpenAPI does not tell (`v1.Protocol`, `types.UID`), and those
-of embedded structs: Go's decoder names both in its errors.
+Kept are the fields whose type OpenAPI does not tell (`v1.Protocol`, `types.UID`), those of embedded
+structs, which Go's decoder names in its errors, and the lists and maps without `omitempty`.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 Facts = dict[str, dict[str, str]]
-"""Facts as the table has them, by type and field: `go=v1.Protocol in=VolumeSource`."""
+"""Facts as the table has them, by type and field: `null go=[]v1.Volume in=VolumeSource`."""
 
 _STRUCT = re.compile(r"^type (\w+) struct \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 _FIELD = re.compile(r'^\t(?:(\w+)\s+)?(\*?[\w.\[\]*{} ]+?)\s+`json:"([^"]*)"', re.MULTILINE)
@@ -39,10 +39,12 @@ class Structs:
         for name, fields in types.items():
             if name.count(".") != 2:
                 continue
-            for field, go_type, embedded in self._fields(name):
+            for field, go_type, embedded, omits_empty in self._fields(name):
                 if field not in fields:
                     continue
-                fact = [f"go={go_type}"] if go_type != go_type_of(fields[field]) else []
+                is_null = fields[field][0] in "[{" and not omits_empty
+                fact = ["null"] if is_null else []
+                fact += [f"go={go_type}"] if go_type != go_type_of(fields[field]) else []
                 fact += [f"in={'.'.join(embedded)}"] if embedded else []
                 if fact:
                     facts.setdefault(name, {})[field] = " ".join(fact)
@@ -50,12 +52,12 @@ class Structs:
 
     def _fields(
         self, name: str, embedded: tuple[str, ...] = ()
-    ) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    ) -> Iterator[tuple[str, str, tuple[str, ...], bool]]:
         group, version, struct = name.split(".")
         for go_name, go_type, tag in self._of_folder(group, version).get(struct, ()):
-            field = tag.partition(",")[0]
+            field, _, options = tag.partition(",")
             if go_name:
-                yield field, _qualified(go_type, version), embedded
+                yield field, _qualified(go_type, version), embedded, "omit" in options
             elif not field:
                 inner = go_type.lstrip("*").rpartition(".")[2]
                 if inner != "TypeMeta":

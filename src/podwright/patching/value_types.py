@@ -194,9 +194,7 @@ def _zero_fields(struct: StructType) -> Document:
     return {
         each.name: _zero_value(each.type)
         for each in struct.fields.values()
-        if each.is_zero
-        or (each.is_required and each.type.container)
-        or (each.name in TIME_VALUES and each.type.name in _TIMES)
+        if each.is_zero or each.is_null or (each.name in TIME_VALUES and each.type.name in _TIMES)
     }
 
 

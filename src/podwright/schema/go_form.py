@@ -20,7 +20,6 @@ from typing import Any, Final, TypeAlias
 from podwright.objects import Document, format_quantity, timestamp_ns, timestamp_text
 from podwright.schema.go_order import go_ordered
 from podwright.schema.go_types import (
-    NULL_LISTS,
     QUANTITY_VALUES,
     STRING_POINTERS,
     TIME_FIELDS,
@@ -168,10 +167,8 @@ class GoForms:
 
     def _zero(self, struct: str, field: Field) -> Any:
         name, ref = field.name, field.type
-        if ref.container == "list":
-            return None if (struct, name) in NULL_LISTS else _ABSENT
         if ref.container:
-            return _ABSENT
+            return None if field.is_null else _ABSENT
         if ref.is_struct:
             return (lambda: self.convert({}, ref.name)) if field.is_zero else _ABSENT
         if ref.name in ("time", "micro-time"):
@@ -222,7 +219,7 @@ class GoForms:
 def _omits_empty(struct: str, field: Field) -> bool:
     ref, name = field.type, field.name
     if ref.container:
-        return (struct, name) not in NULL_LISTS
+        return not field.is_null
     if ref.is_struct or ref.name in ("any", "object"):
         return False
     if name in VALUES.get(struct, ()):

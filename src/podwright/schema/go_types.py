@@ -7,7 +7,7 @@ pointer, and keeps a pointer to an empty value. The tables name the exceptions f
 - a string that is optional is a value, except in `STRING_POINTERS`;
 - a time that is optional is a pointer, except in `TIME_VALUES`, which are written as `null`;
 - a quantity that is optional is a pointer, except in `QUANTITY_VALUES`, which are written as "0";
-- a list that is empty is omitted, except in `NULL_LISTS`, which are written as `null`.
+- a list or a map that is empty is omitted, or written as `null` where the table says so.
 
 Upstream: staging/src/k8s.io/api/*/v1/types.go
 """
@@ -214,29 +214,3 @@ QUANTITY_VALUES: Final = frozenset(
      ("resource.v1.DeviceCapacity", "value")}
 )  # fmt: skip
 """Quantities that are not pointers."""
-
-NULL_LISTS: Final = frozenset(
-    {("apiextensions.v1.CustomResourceDefinitionStatus", "conditions"),
-     ("apiextensions.v1.CustomResourceDefinitionStatus", "storedVersions"),
-     ("apiextensions.v1.CustomResourceDefinitionSpec", "versions"),
-     ("autoscaling.v2.HorizontalPodAutoscalerStatus", "currentMetrics"),
-     ("core.v1.LimitRangeSpec", "limits"), ("core.v1.NodeSelector", "nodeSelectorTerms"),
-     ("core.v1.PodSpec", "containers"), ("discovery.v1.EndpointSlice", "endpoints"),
-     ("discovery.v1.EndpointSlice", "ports"), ("rbac.v1.ClusterRole", "rules"),
-     ("rbac.v1.Role", "rules"), ("rbac.v1.PolicyRule", "verbs"),
-     ("resource.v1.DeviceClaim", "requests"), ("resource.v1beta1.DeviceClaim", "requests"),
-     ("resource.v1beta2.DeviceClaim", "requests"), ("storage.v1.CSINodeSpec", "drivers"),
-     ("authorization.v1.SubjectRulesReviewStatus", "resourceRules"),
-     ("authorization.v1.SubjectRulesReviewStatus", "nonResourceRules"),
-     ("authorization.v1.ResourceRule", "verbs"), ("authorization.v1.NonResourceRule", "verbs"),
-     ("authentication.v1.TokenRequestSpec", "audiences"),
-     ("batch.v1.PodFailurePolicy", "rules"), ("core.v1.ContainerImage", "names"),
-     ("core.v1.PodExtendedResourceClaimStatus", "requestMappings"),
-     ("core.v1.ProjectedVolumeSource", "sources"),
-     ("flowcontrol.v1.ResourcePolicyRule", "namespaces"),
-     ("resource.v1.AllocatedDeviceStatus", "conditions"),
-     ("resource.v1beta1.AllocatedDeviceStatus", "conditions"),
-     ("resource.v1beta2.AllocatedDeviceStatus", "conditions"),
-     ("storage.v1.CSINodeDriver", "topologyKeys")}
-)  # fmt: skip
-"""Lists without `omitempty`."""

@@ -62,6 +62,8 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
         Whether OpenAPI requires the field. Decoding does not: validation reports absent fields.
     is_zero : bool
         Whether Go writes the field also if it has the zero value (no `omitempty`).
+    is_null : bool
+        Whether Go writes an absent list or map as null (no `omitempty`).
     default : Any
         The default of OpenAPI, which applies when the list or map that holds the struct is
         merged; None if there is none. Other defaults are functions, see `schema.defaults`.
@@ -89,6 +91,7 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     number: tuple[int, ...] = ()
     is_required: bool = False
     is_zero: bool = False
+    is_null: bool = False
     default: Any = None
     list_type: ListType = ""
     keys: tuple[str, ...] = ()
@@ -143,7 +146,7 @@ def parse_field(name: str, text: str) -> Field:
     for fact in facts:
         key, _, value = fact.partition("=")
         match key:
-            case "required" | "zero":
+            case "required" | "zero" | "null":
                 values[f"is_{key}"] = True
             case "retain-keys":
                 values["retains_keys"] = True
