@@ -11,6 +11,7 @@ import re
 from typing import Any, Final
 
 from podwright.api.endpoints.resources import ObjectKind
+from podwright.objects import go_quoted
 from podwright.schema import BOOLEAN_OR_SCHEMA, SCALARS, Field, Problem, TypeRef, built_in
 from podwright.schema.structural import CustomKind
 
@@ -45,10 +46,7 @@ def type_error(kind: ObjectKind, problem: Problem) -> str:
     if type_name == "quantity":
         return _QUANTITY
     if type_name in ("time", "micro-time") and isinstance(value, str):
-        layout = "2006-01-02T15:04:05Z07:00"
-        if type_name == "micro-time":
-            layout = "2006-01-02T15:04:05.000000Z07:00"
-        return f'parsing time "{value}" as "{layout}": cannot parse "{value}" as "2006"'
+        return _time_error(value, is_micro=type_name == "micro-time")
     if type_name == "bytes" and isinstance(value, str):
         return f"illegal base64 data at input byte {_base64_error(value)}"
     plain = _PATH_INDEX.sub("", path)
@@ -87,6 +85,39 @@ def conversion_error(kind: ObjectKind, problem: Problem) -> str:
     if inner in ("int32", "int64") and isinstance(value, float):
         return f"cannot convert float64 to {inner}"
     return f"unrecognized type: {names.get(inner, inner)}"
+
+
+_TIME: Final = (
+    ("2006", "[0-9]{4}", ""), ("-", "-", ""), ("01", "0[1-9]|1[0-2]", "month"), ("-", "-", ""),
+    ("02", "[0-9]{2}", ""), ("T", "T", ""), ("15", "[01]?[0-9]|2[0-3]", "hour"), (":", ":", ""),
+    ("04", "[0-5][0-9]", "minute"), (":", ":", ""),
+)  # fmt: skip
+"""The elements of Go's layouts, each with its form and its name where it has a range."""
+_SECOND: Final = (("05", "[0-5][0-9](?:[.,][0-9]+)?", "second"),)
+_MICRO: Final = (("05", "[0-5][0-9]", "second"), (".000000", "[.,][0-9]{6}", ""))
+_ZONE: Final = (("Z07:00", "Z|[+-][0-9]{2}:[0-9]{2}", ""),)
+
+
+def _time_error(text: str, *, is_micro: bool) -> str:
+    """Return the error of Go for a text that is not a time.
+
+    Upstream: Go's src/time/format.go, parse
+    """
+    elements = (*_TIME, *(_MICRO if is_micro else _SECOND), *_ZONE)
+    layout = "".join(element for element, _, _ in elements)
+    rest = text
+    for element, form, name in elements:
+        found = re.match(form, rest)
+        if found is None and name and re.match("[0-9]{2}", rest):
+            return f"parsing time {go_quoted(text)}: {name} out of range"
+        if found is None:
+            shown = go_quoted(rest)
+            start = f"parsing time {go_quoted(text)} as {go_quoted(layout)}"
+            return f"{start}: cannot parse {shown} as {go_quoted(element)}"
+        rest = rest[found.end() :]
+    if rest:
+        return f"parsing time {go_quoted(text)}: extra text: {go_quoted(rest)}"
+    return f"parsing time {go_quoted(text)}: day out of range"
 
 
 def _base64_error(text: str) -> int:
