@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from podwright.cel import check_new_selector, compile_selector
-from podwright.objects import Document
+from podwright.objects import Document, go_quoted
 from podwright.schema import Problem
 
 GROUP = "resource.k8s.io"
@@ -41,16 +41,11 @@ def _of_claim(path: str, spec: Document) -> Iterator[Problem]:
 
 def _of_selectors(path: str, selectors: list[Any] | None) -> Iterator[Problem]:
     for index, selector in enumerate(selectors or ()):
-        expression = (selector.get("cel") or {}).get("expression")
-        if not expression:
+        if selector.get("cel") is None:
             continue
+        expression = selector["cel"].get("expression") or ""
         at = f"{path}[{index}].cel.expression"
         if wrong := check_new_selector(expression):
-            yield at, f"Invalid value: {_quoted(expression)}: {wrong}", expression
+            yield at, f"Invalid value: {go_quoted(expression)}: {wrong}", expression
         elif compile_selector(expression).is_too_expensive():
             yield at, "Forbidden: too complex, exceeds cost limit", None
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'

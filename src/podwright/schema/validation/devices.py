@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 from podwright.objects import Document
 from podwright.schema.validation.field_errors import FieldErrors, repeats, same
 from podwright.schema.validation.internal_structs import internal_struct
-from podwright.schema.validation.metadata import validate_annotations, validate_labels
+from podwright.schema.validation.metadata import validate_template_metadata
 from podwright.schema.validation.names import (
     c_identifier,
     dns_label,
@@ -68,8 +68,7 @@ def validate_resource_claim_template(errors: FieldErrors, template: Document) ->
     """Check a new ResourceClaimTemplate."""
     spec = template.get("spec") or {}
     metadata = spec.get("metadata") or {}
-    validate_annotations(errors, "spec.metadata.annotations", metadata.get("annotations"))
-    validate_labels(errors, "spec.metadata.labels", metadata.get("labels"))
+    validate_template_metadata(errors, "spec.metadata", metadata)
     _validate_claim_spec(errors, "spec.spec", spec.get("spec") or {})
 
 
@@ -302,10 +301,16 @@ def _validate_configuration(errors: FieldErrors, path: str, configuration: Docum
 
 
 def _validate_parameters(errors: FieldErrors, path: str, parameters: Any) -> None:
+    """Check a value that only its reader understands.
+
+    Upstream: pkg/apis/resource/validation/validation.go, validateRawExtension
+    """
     if parameters is None:
         errors.required(path)
     elif len(json.dumps(parameters, separators=(",", ":")).encode()) > _PARAMETERS_MAX_BYTES:
         errors.too_long(path, _PARAMETERS_MAX_BYTES)
+    elif not isinstance(parameters, dict):
+        errors.invalid(path, "<value omitted>", "must be a valid JSON object")
 
 
 # ----------------------------------------------------------------------- state of claims
@@ -418,6 +423,8 @@ def _validate_device_statuses(
         conditions = device.get("conditions") or []
         if len(conditions) > _MOST_CONDITIONS:
             errors.too_many(f"{path}.conditions", len(conditions), _MOST_CONDITIONS)
+        if device.get("data") is not None:
+            _validate_parameters(errors, f"{path}.data", device["data"])
 
 
 def validate_pool_name(errors: FieldErrors, path: str, name: str) -> None:

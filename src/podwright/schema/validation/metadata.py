@@ -224,6 +224,18 @@ def _validate_common(errors: FieldErrors, metadata: Document) -> None:
         _validate_owners(errors, owners)
 
 
+def validate_template_metadata(errors: FieldErrors, path: str, metadata: Document) -> None:
+    """Check the metadata of objects that are made from a template: it has no names.
+
+    Upstream: pkg/apis/core/validation/validation.go, ValidateTemplateObjectMeta
+    """
+    validate_annotations(errors, f"{path}.annotations", metadata.get("annotations"))
+    validate_labels(errors, f"{path}.labels", metadata.get("labels"))
+    for name in sorted(metadata.keys() - {"annotations", "labels"}):
+        if metadata[name]:
+            errors.forbidden(f"{path}.{name}", "cannot be set")
+
+
 def validate_labels(errors: FieldErrors, path: str, labels: Mapping[str, str] | None) -> None:
     """Check the keys and values of labels."""
     for key, value in sorted((labels or {}).items()):

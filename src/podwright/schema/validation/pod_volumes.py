@@ -17,9 +17,8 @@ from podwright.schema.validation.containers import (
 )
 from podwright.schema.validation.field_errors import FieldErrors
 from podwright.schema.validation.metadata import (
-    validate_annotations,
     validate_label_selector,
-    validate_labels,
+    validate_template_metadata,
 )
 from podwright.schema.validation.names import dns_label, dns_subdomain, file_path
 from podwright.schema.validation.resources import validate_quantity
@@ -38,7 +37,6 @@ _FIELDS: Final = (
     "metadata.namespace",
     "metadata.uid",
 )
-_TEMPLATE_METADATA: Final = frozenset({"annotations", "labels", "creationTimestamp"})
 _TEN_MINUTES_S: Final = 600
 
 
@@ -146,11 +144,7 @@ def _ephemeral(errors: FieldErrors, path: str, source: Document) -> None:
         errors.required(f"{path}.volumeClaimTemplate")
         return
     at, metadata = f"{path}.volumeClaimTemplate", template.get("metadata") or {}
-    validate_annotations(errors, f"{at}.metadata.annotations", metadata.get("annotations"))
-    validate_labels(errors, f"{at}.metadata.labels", metadata.get("labels"))
-    for name in sorted(metadata.keys() - _TEMPLATE_METADATA):
-        if metadata[name]:
-            errors.forbidden(f"{at}.metadata.{name}", "cannot be set")
+    validate_template_metadata(errors, f"{at}.metadata", metadata)
     validate_claim_spec(errors, f"{at}.spec", template.get("spec") or {})
 
 
