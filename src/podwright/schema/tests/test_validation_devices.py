@@ -145,6 +145,9 @@ def test_a_request_has_upstreams_errors(fields: Document, expected: list[str]) -
             " empty"], id="an empty name"),
         pytest.param({"config": [{"opaque": {"driver": "a.io", "parameters": {"a": 1}}}]}, [],
             id="a configuration"),
+        pytest.param({"config": [{"opaque": {"driver": "a.io", "parameters": "text"}}]}, [
+            'spec.devices.config[0].opaque.parameters: Invalid value: "<value omitted>":'
+            " must be a valid JSON object"], id="parameters that are not an object"),
         pytest.param({"config": [{}, {"requests": ["x"], "opaque": {"driver": ""}}]}, [
             "spec.devices.config[0].opaque: Required value",
             f'spec.devices.config[1].requests[0]: Invalid value: "x": {NO_REQUEST}',
@@ -157,6 +160,15 @@ def test_a_request_has_upstreams_errors(fields: Document, expected: list[str]) -
 )  # fmt: skip
 def test_constraints_and_configurations(devices: Document, expected: list[str]) -> None:
     assert of_claim(**devices) == expected
+
+
+def test_a_template_names_no_claim() -> None:
+    metadata = {"name": "n", "labels": {"a": "b"}, "finalizers": ["x.y/z"]}
+    spec = {"metadata": metadata, "spec": {"devices": {"requests": [REQUEST]}}}
+    assert problems("ResourceClaimTemplate", spec) == [
+        "spec.metadata.finalizers: Forbidden: cannot be set",
+        "spec.metadata.name: Forbidden: cannot be set",
+    ]
 
 
 @pytest.mark.parametrize("name", ["ResourceClaim", "ResourceClaimTemplate"])

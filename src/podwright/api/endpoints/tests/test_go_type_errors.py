@@ -8,6 +8,7 @@ from podwright.schema import built_in
 
 def message(api_version, kind, document):
     found = built_in().find(api_version, kind)
+    assert found is not None
     (problem,) = found.decoding_problems({"apiVersion": api_version, "kind": kind, **document})
     return type_error(found, problem)
 
