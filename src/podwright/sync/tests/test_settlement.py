@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from tests.properties.effort import effort
 
 from podwright.client import BoundPods, SyncPolicies
 from podwright.client.cluster import ChangedObject, Meta
@@ -319,4 +319,4 @@ class Histories(RuleBasedStateMachine):
 
 
 TestHistories = Histories.TestCase
-TestHistories.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestHistories.settings = effort(60, stateful_step_count=25)
