@@ -251,8 +251,7 @@ def _differences(
 ) -> list[Difference]:
     # What a request has of an earlier answer, such as an address, each server has drawn.
     written = _json([step.body, step.changes])
-    body = marks.marked(expected.body, request.body.decode(errors="replace"))
-    body = _neutral(body, written)
+    body = marks.marked(_neutral(expected.body, written), request.body.decode(errors="replace"))
     is_watch = isinstance(body, list)
     response = {
         "status": expected.status,

@@ -121,8 +121,19 @@ def _time_error(text: str, *, is_micro: bool) -> str:
 
 
 def _base64_error(text: str) -> int:
+    """Return the place of the error in a text that is not base64.
+
+    Upstream: Go's src/encoding/base64/base64.go, decodeQuantum
+    """
     found = re.match(r"[A-Za-z0-9+/]*", text)
-    return min(len(found[0]) if found else 0, len(text))
+    end = len(found[0]) if found else 0
+    if end == len(text):
+        return end - end % 4  # what is cut off is an error of its whole group of four
+    if text[end] != "=" or end % 4 < 2:
+        return end
+    if end % 4 == 2 and text[end + 1 : end + 2] != "=":
+        return end if end + 1 < len(text) else len(text)
+    return end + 4 - end % 4  # what is after the end
 
 
 def go_type_at(kind: ObjectKind, path: str) -> str:

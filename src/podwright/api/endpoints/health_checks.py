@@ -1,7 +1,8 @@
 """The health of the server: `/healthz`, `/livez`, `/readyz`, and each check by its name.
 
-The checks have upstream's names. Each is about a part that is complete before the server answers
-its first request, and that a server which answers has: so a check never fails here.
+The checks have upstream's names and order. Each is about a part that is complete before the server
+answers its first request, or that is not needed here, as priority and fairness: so a check never
+fails.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/server/healthz/healthz.go, handleRootHealth
 """
@@ -19,32 +20,46 @@ HEALTH: Final = ("/healthz", "/livez", "/readyz")
 CHECKS: Final = (
     "ping",
     "log",
+    "loopback-serving-certificate",
     "etcd",
     "poststarthook/start-apiserver-admission-initializer",
     "poststarthook/generic-apiserver-start-informers",
-    "poststarthook/storage-readiness",
+    "poststarthook/priority-and-fairness-config-consumer",
+    "poststarthook/priority-and-fairness-filter",
+    "poststarthook/storage-object-count-tracker-hook",
     "poststarthook/start-apiextensions-informers",
     "poststarthook/start-apiextensions-controllers",
     "poststarthook/crd-informer-synced",
     "poststarthook/start-system-namespaces-controller",
+    "poststarthook/peer-endpoint-reconciler-controller",
     "poststarthook/start-cluster-authentication-info-controller",
+    "poststarthook/start-kube-apiserver-identity-lease-controller",
+    "poststarthook/start-kube-apiserver-identity-lease-garbage-collector",
+    "poststarthook/storage-readiness",
     "poststarthook/start-legacy-token-tracking-controller",
     "poststarthook/start-service-ip-repair-controllers",
     "poststarthook/rbac/bootstrap-roles",
     "poststarthook/scheduling/bootstrap-system-priority-classes",
+    "poststarthook/priority-and-fairness-config-producer",
     "poststarthook/bootstrap-controller",
+    "poststarthook/start-kubernetes-service-cidr-controller",
     "poststarthook/start-kube-aggregator-informers",
     "poststarthook/apiservice-status-local-available-controller",
     "poststarthook/apiservice-status-remote-available-controller",
     "poststarthook/apiservice-registration-controller",
-    "poststarthook/apiservice-openapi-controller",
-    "poststarthook/apiservice-openapiv3-controller",
+    "poststarthook/apiservice-discovery-controller",
     "poststarthook/kube-apiserver-autoregistration",
     "autoregister-completion",
+    "poststarthook/apiservice-openapi-controller",
+    "poststarthook/apiservice-openapiv3-controller",
 )
-"""The checks of all three paths, by upstream's names."""
+"""The checks of `/healthz` and `/livez`, by upstream's names."""
 
-_OWN_CHECKS: Final = {"/readyz": ("informer-sync", "shutdown")}
+_ALIVE: Final = ("ping", "log", "loopback-serving-certificate", "etcd")
+READINESS_CHECKS: Final = (
+    *("ping", "log", "etcd", "etcd-readiness", "informer-sync"), *CHECKS[len(_ALIVE) :], "shutdown",
+)  # fmt: skip
+"""The checks of `/readyz`."""
 _TEXT: Final = (
     CACHE_CONTROL,
     ("content-type", "text/plain; charset=utf-8"),
@@ -55,7 +70,7 @@ _TEXT: Final = (
 def health(request: HttpRequest) -> HttpReply | None:
     """Return the reply to a path of health checks; None if there is no such check."""
     root = next(each for each in HEALTH if request.path.startswith(each))
-    checks = CHECKS + _OWN_CHECKS.get(root, ())
+    checks = READINESS_CHECKS if root == "/readyz" else CHECKS
     below = request.path.removeprefix(root)
     if below:
         return HttpReply(200, _TEXT, b"ok") if below.removeprefix("/") in checks else None

@@ -54,3 +54,12 @@ def test_the_struct_the_path_and_the_type_are_those_of_go(spec, text):
 def test_a_wrong_time_says_what_go_cannot_read(time, text):
     found = message("coordination.k8s.io/v1", "Lease", {"spec": {"renewTime": time}})
     assert found == f'parsing time "{time}"{text}'
+
+
+@pytest.mark.parametrize(
+    ("text", "byte"),
+    [("x", 0), ("abcdx", 4), ("ab!d", 2), ("a=", 1), ("ab=x", 2), ("ab=", 3), ("ab==x", 4)],
+)
+def test_wrong_base64_names_the_byte_that_go_names(text, byte):
+    found = message("v1", "Secret", {"data": {"k": text}})
+    assert found == f"illegal base64 data at input byte {byte}"
