@@ -387,7 +387,9 @@ class Target:
         if present is None or "deletionTimestamp" in present["metadata"]:
             raise error
         here = source_uid(present)
-        if here != source_uid(operation.obj) and (here or kind.resource not in BROUGHT_ALONG):
+        is_copy = here is not None and here == source_uid(operation.obj)
+        is_brought_along = here is None and kind.resource in BROUGHT_ALONG
+        if not (is_copy or is_brought_along):
             raise error
         self.done["created"] += here is not None
         await self._settle(operation.settling(present))
