@@ -16,6 +16,7 @@ from podwright.schema import BOOLEAN_OR_SCHEMA, SCALARS, Field, Problem, TypeRef
 from podwright.schema.structural import CustomKind
 
 _PATH_INDEX: Final = re.compile(r"\[[^\]]*\]")
+_PART: Final = re.compile(r"\.?([^.\[]+)")
 _ELEMENT_OF: Final = re.compile(r"^(?:\[\]|map\[[^\]]*\])\*?")
 _GO_SCALARS: Final = {"double": "float64", "quantity": "resource.Quantity", "any": "interface {}",
                       "time": "v1.Time", "micro-time": "v1.MicroTime", "bytes": "[]uint8",
@@ -49,11 +50,10 @@ def type_error(kind: ObjectKind, problem: Problem) -> str:
         return _time_error(value, is_micro=type_name == "micro-time")
     if type_name == "bytes" and isinstance(value, str):
         return f"illegal base64 data at input byte {_base64_error(value)}"
-    plain = _PATH_INDEX.sub("", path)
     shown = go_kind(value)
     if shown == "number" and type_name in ("int32", "int64", "int-or-string"):
         shown = f"number {json.dumps(value)}"
-    name, go_type = _go_field(kind, plain, is_element=path.endswith("]"))
+    name, go_type = _go_field(kind, path)
     return f"json: cannot unmarshal {shown} into Go struct field {name} of type {go_type}"
 
 
@@ -155,31 +155,39 @@ def _field_at(kind: ObjectKind, path: str) -> Field | None:
     return find(plain) if find is not None and plain else None
 
 
-def _go_field(kind: ObjectKind, path: str, *, is_element: bool) -> tuple[str, str]:
+def _go_field(kind: ObjectKind, path: str) -> tuple[str, str]:
     """Return Go's name of a field, and the type of the field or of an element of it.
 
     The name has the innermost struct, then the path with the embedded structs in it:
     `ConfigMapVolumeSource.spec.volumes.VolumeSource.configMap.items`. The metadata of a custom
     resource is decoded alone, so that its path starts there.
     """
-    outermost, parts = kind.row.type, path.split(".")
+    inner = kind.row.type
     if isinstance(kind, CustomKind):
-        outermost, parts = "meta.v1.ObjectMeta", parts[1:]
-    struct = inner = outermost
+        if not path.startswith("metadata."):
+            return f"{kind.row.kind}.{path}", "v1.ObjectMeta"
+        inner, path = "meta.v1.ObjectMeta", path.removeprefix("metadata.")
+    struct = inner
     names, go_type, is_nested = list[str](), "string", False
-    for part in parts:
+    while found := _PART.match(path):
         if inner in SCALARS:
             # The schemas inside of schemas decode themselves; the outer decoder replaces the place
             # in their errors by that of the field that it decodes.
             inner, is_nested = "apiextensions.v1.JSONSchemaProps", True
-        field = built_in().type(inner).fields[part]
+        field = built_in().type(inner).fields.get(found[1])
+        if field is None:
+            break
         if not is_nested:
             struct = inner
-            names += [field.embedded, part] if field.embedded else [part]
+            names += [field.embedded, field.name] if field.embedded else [field.name]
         go_type = field.go_type or _go_type(field.type)
         inner = field.type.innermost
-    if is_element:
-        go_type = _ELEMENT_OF.sub("", go_type)
+        path = path[found.end() :]
+        if path.startswith("["):
+            go_type = _ELEMENT_OF.sub("", go_type)
+            # A key of a map can have dots and brackets; what follows it is a field of a struct.
+            end = path.find("].") if inner not in SCALARS else -1
+            path = path[end + 1 :] if end >= 0 else ""
     return f"{struct.rpartition('.')[2]}.{'.'.join(names)}", go_type
 
 

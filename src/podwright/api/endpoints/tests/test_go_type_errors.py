@@ -63,3 +63,11 @@ def test_a_wrong_time_says_what_go_cannot_read(time, text):
 def test_wrong_base64_names_the_byte_that_go_names(text, byte):
     found = message("v1", "Secret", {"data": {"k": text}})
     assert found == f"illegal base64 data at input byte {byte}"
+
+
+@pytest.mark.parametrize("key", ["x]y.z", "x]", "]", "a.b/c", "[", "]."])
+def test_keys_of_maps_do_not_belong_to_the_path(server, key):
+    body = {"metadata": {"name": "a", "labels": {key: 1}}}
+    status, found = server.reply("POST", "/api/v1/namespaces/default/configmaps", body)
+    text = "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type"
+    assert (status, f"{text} string" in found["message"]) == (400, True)
