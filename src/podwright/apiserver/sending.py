@@ -121,8 +121,8 @@ async def send_watch(connection: Connection, watch: Watch, turns: TurnLoop) -> N
             await subscription.wake.wait()
             subscription.wake.clear()
             now_ns = turns.clock.now_ns()
-            lines, is_closed = _polled(watch, now_ns)
-            if lines and not await connection.send_part(b"".join(lines)):
+            text, is_closed = _read(watch, now_ns)
+            if text and not await connection.send_part(text):
                 break
             if is_closed:
                 break
@@ -135,11 +135,11 @@ async def send_watch(connection: Connection, watch: Watch, turns: TurnLoop) -> N
         connection.close()
 
 
-def _polled(watch: Watch, now_ns: int) -> tuple[list[bytes], bool]:
-    """Return the next events of a watch, and whether it has ended; a defect ends it."""
+def _read(watch: Watch, now_ns: int) -> tuple[bytes, bool]:
+    """Return the next lines of a watch, and whether it has ended; a defect ends it."""
     try:
-        lines = watch.poll(now_ns, is_whole=False)
-        return lines, watch.is_closed(now_ns)
+        text = watch.read(now_ns)
+        return text, watch.is_closed(now_ns)
     except Exception as error:  # noqa: BLE001 - a defect, which must not stop others' requests
         event = {"type": "ERROR", "object": logged_defect(error, "a watch").status}
-        return [msgspec.json.encode(event) + b"\n"], True
+        return msgspec.json.encode(event) + b"\n", True

@@ -236,6 +236,16 @@ class History:
         start = bisect_right(log, version, key=_version_of)
         return start < len(log) and log[start].version <= horizon
 
+    def last_of(self, kind: GroupKind | None) -> int:
+        """Return the version of the last change of a kind, or the oldest version if it is older.
+
+        Since then, no object of the kind has changed.
+        """
+        if kind is None:
+            return self.current
+        log = self._log_of(kind)
+        return log[-1].version if log else self.oldest
+
     def after(
         self, version: int, kind: GroupKind | None, horizon: int, limit: int | None = None
     ) -> Sequence[Change]:

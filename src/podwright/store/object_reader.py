@@ -6,8 +6,9 @@ young. So a reader keeps only its place, and the objects that have changed since
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import TypeAlias
 
 from podwright.objects import KubernetesObject, NamespacedName
 from podwright.store.history import History
@@ -16,6 +17,9 @@ from podwright.store.pages import read_page
 from podwright.store.past_states import PastState
 from podwright.store.query import Query
 from podwright.store.table import KindTable
+
+Place: TypeAlias = NamespacedName | int | None
+"""How far a reader has read: the last key, or the number of objects of a few that it has found."""
 
 EXAMINED_MAX = 1_000
 """The largest number of objects that one read examines: about two milliseconds."""
@@ -54,10 +58,11 @@ class ObjectReader:
         self._history = history
         self._past = PastState(self.version)
         self._last: NamespacedName | None = None
-        self._found: Iterator[KubernetesObject] | None = None
+        self._found: Sequence[KubernetesObject] | None = None
+        self._count = 0
         candidates = table.candidates(query)
         if candidates is not None and len(candidates) <= EXAMINED_MAX:
-            self._found = iter(read_page(table, query, version=self.version).objects)
+            self._found = read_page(table, query, version=self.version).objects
 
     @property
     def until(self) -> int:
@@ -73,7 +78,8 @@ class ObjectReader:
     def read(self, limit: int) -> list[KubernetesObject]:
         """Return the next objects, at most a limit; with conditions there may be none yet."""
         if self._found is not None:
-            found = list(islice(self._found, limit))
+            found = list(self._found[self._count : self._count + limit])
+            self._count += len(found)
             self.is_done = len(found) < limit
             return found
         if self.is_done:
@@ -94,6 +100,20 @@ class ObjectReader:
                     return found
         self.is_done = len(examined) < examined_max
         return found
+
+    @property
+    def place(self) -> Place:
+        """How far the reader has read."""
+        return self._last if self._found is None else self._count
+
+    def skip_to(self, place: Place) -> None:
+        """Take as read what another reader of the same objects has read until a place."""
+        if self._found is None:
+            assert not isinstance(place, int), f"a number of objects: {place}"
+            self._last = place
+        else:
+            assert isinstance(place, int), f"a key: {place}"
+            self._count = place
 
     def parts(self, limit: int) -> Iterator[list[KubernetesObject]]:
         """Yield the results of `read` until all objects were read."""

@@ -12,7 +12,7 @@ Upstream: staging/src/k8s.io/apiserver/pkg/storage/etcd3/watcher.go, transform
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from podwright.store.history import Change, History, WatchEvent
 from podwright.store.kinds import GroupKind
@@ -40,6 +40,12 @@ class Cursor:
         The events that `poll` returns first.
     reads_batch : bool
         Whether changes are read before they are durable.
+
+    Attributes
+    ----------
+    initial_version : int
+        Cursors with equal queries and equal values of this have the same initial events, but for
+        the bookmark at their end; 0 without initial events.
     """
 
     def __init__(
@@ -58,6 +64,7 @@ class Cursor:
         self._version = since
         self._initial = initial
         self._reads_batch = reads_batch
+        self.initial_version = 0 if initial is None else history.last_of(kind)
 
     @property
     def horizon(self) -> int:
@@ -124,6 +131,20 @@ class Cursor:
         """Whether `poll` returns initial events next."""
         return self._initial is not None
 
+    @property
+    def initial_place(self) -> Hashable:
+        """How far the initial events were read."""
+        assert self._initial is not None, "there are no more initial events"
+        return self._initial.place
+
+    def skip_initial(self, place: Hashable) -> None:
+        """Take the initial events as read that another cursor has read until a place.
+
+        Both have the same query and the same `initial_version`. The bookmark is left.
+        """
+        assert self._initial is not None, "there are no more initial events"
+        self._initial.skip_to(place)
+
     def skip_to(self, version: int) -> None:
         """Take what another cursor with the same query has read as read, up to its version."""
         assert not self.has_initial_events, "initial events cannot be skipped"
@@ -170,6 +191,20 @@ class InitialEvents:
         self._readers = deque(readers)
         self._version = version
         self.is_done = False
+
+    @property
+    def place(self) -> Hashable:
+        """How far the events were read: the kinds that are left, and the place in the first."""
+        return len(self._readers), self._readers[0].place if self._readers else None
+
+    def skip_to(self, place: Hashable) -> None:
+        """Take the events until a place of the same events as read."""
+        assert isinstance(place, tuple), f"no place: {place}"
+        left, of_reader = place
+        while len(self._readers) > left:
+            self._readers.popleft()
+        if self._readers:
+            self._readers[0].skip_to(of_reader)
 
     def read(self, limit: int | None = None) -> list[WatchEvent]:
         """Return the next events, all without a limit; there may be none yet."""

@@ -23,7 +23,7 @@ from podwright.api.endpoints.responses import (
     warning_headers,
 )
 from podwright.api.endpoints.selectable import stored_fields
-from podwright.api.endpoints.shared_lines import encoded_line, event_line
+from podwright.api.endpoints.shared_lines import InitialParts, encoded_line, event_line
 from podwright.api.endpoints.status_errors import (
     ApiError,
     bad_request,
@@ -41,8 +41,6 @@ DEFAULT_TIMEOUT_SECONDS: Final = 1_800
 
 _SECOND_NS: Final = 1_000_000_000
 _POLL_MAX: Final = 200
-_POLL_BYTES: Final = 64 * 1024
-"""How much a watch sends at once of its initial events, about: what its connection buffers."""
 
 
 class Watch:
@@ -88,8 +86,15 @@ class Watch:
         self._next_bookmark_ns = self._bookmark_after(call.now_ns)
         self._has_columns = True
         self._now_ns = call.now_ns
+        # A table has ages, and its columns only once.
+        self._is_alone = call.media.transformation == "Table"
         self._stream = self._identity()
-        self._initial_max = 1
+        self._initial: InitialParts | None = None
+        if cursor is not None and cursor.has_initial_events:
+            is_alone, version = self._is_alone, cursor.initial_version
+            self._initial = (
+                InitialParts() if is_alone else call.lines.initial(self._stream, version)
+            )
         self._is_closed = call.media.transformation == "PartialObjectMetadataList"
 
     def _identity(self) -> Hashable:
@@ -101,6 +106,8 @@ class Watch:
             call.info.name,
             request.parameter("labelSelector"),
             request.parameter("fieldSelector"),
+            call.media.transformation,
+            call.media.version,
         )
 
     def is_closed(self, now_ns: int) -> bool:
@@ -126,76 +133,96 @@ class Watch:
             return self.deadline_ns
         return min(now_ns + BOOKMARK_PERIOD_NS, last_ns)
 
-    def poll(self, now_ns: int, *, is_whole: bool = True) -> list[bytes]:
+    def poll(self, now_ns: int) -> list[bytes]:
         """Return the events since the last call, each a line of JSON.
 
         Parameters
         ----------
         now_ns : int
             The time, in nanoseconds since 1970.
-        is_whole : bool
-            Whether to return all events, or as many as take about a millisecond; the others are
-            left for the next call.
+        """
+        texts = [self.read(now_ns)]
+        while self.is_behind and not self._is_closed:
+            texts.append(self.read(now_ns))
+        return b"".join(texts).splitlines(keepends=True)
+
+    def read(self, now_ns: int) -> bytes:
+        """Return the lines of the next events, as many as take about a millisecond.
+
+        The others are left for the next call.
+
+        Parameters
+        ----------
+        now_ns : int
+            The time, in nanoseconds since 1970.
         """
         if self._is_closed:
-            return []
+            return b""
         self._now_ns = now_ns
         if self._error is not None or self._cursor is None:
             assert self._error is not None, "a stream without changes has an error"
             self._is_closed = True
-            return [encoded_line("ERROR", self._error.status)]
-        lines: list[bytes] = []
+            return encoded_line("ERROR", self._error.status)
         try:
             # Also a watch without news reads on, so that it does not expire.
-            lines += self._next_lines(self._cursor)
-            while is_whole and self._cursor.is_behind:
-                lines += self._next_lines(self._cursor)
+            text = self._next_lines(self._cursor)
         except Expired as error:
             self._is_closed = True
-            return [*lines, encoded_line("ERROR", too_old(error).status)]
+            return encoded_line("ERROR", too_old(error).status)
         except ApiError as error:  # of the conversion of an object
             self._is_closed = True
-            return [*lines, encoded_line("ERROR", error.status)]
+            return encoded_line("ERROR", error.status)
         is_due = self._next_bookmark_ns <= now_ns < self.deadline_ns and not self._cursor.is_behind
         if self._allows_bookmarks and is_due:
             self._next_bookmark_ns = self._bookmark_after(now_ns)
-            lines.append(self._bookmark(self._cursor.bookmark()))
-        return lines
+            return text + self._bookmark(self._cursor.bookmark())
+        return text
 
-    def _next_lines(self, cursor: Cursor) -> Sequence[bytes]:
+    def _next_lines(self, cursor: Cursor) -> bytes:
         """Return the next lines, which other watches may have read already."""
+        if self._initial is not None:
+            return self._next_initial(cursor, self._initial)
         shared, since, until = self._call.lines, cursor.resource_version, cursor.horizon
-        is_alone = bool(self._call.media.transformation)
-        if cursor.has_initial_events:
-            return self._next_initial(cursor)
-        if is_alone or since >= until:
+        if self._is_alone or since >= until:
             return self._lines_of(cursor.poll(_POLL_MAX))
         known = shared.find(self._stream, since, until)
         if known is not None:
             cursor.skip_to(known[1])
             return known[0]
-        lines = self._lines_of(cursor.poll(_POLL_MAX))
-        shared.keep(self._stream, since, until, lines, cursor.resource_version)
-        return lines
+        text = self._lines_of(cursor.poll(_POLL_MAX))
+        shared.keep(self._stream, since, until, text, cursor.resource_version)
+        return text
 
-    def _next_initial(self, cursor: Cursor) -> Sequence[bytes]:
-        """Return some initial events: as many as are about as long as those before suggest."""
-        lines = self._lines_of(cursor.poll(self._initial_max))
-        if lines:
-            mean_bytes = max(sum(map(len, lines)) // len(lines), 1)
-            most = min(_POLL_MAX, 8 * self._initial_max)
-            self._initial_max = max(1, min(most, _POLL_BYTES // mean_bytes))
-        return lines
+    def _next_initial(self, cursor: Cursor, parts: InitialParts) -> bytes:
+        """Return the next part of the initial events."""
+        place = cursor.initial_place
+        known = parts.find(place)
+        if known is not None:
+            text, next_place = known
+            cursor.skip_initial(next_place)
+            return text
+        events = cursor.poll(parts.count)
+        if cursor.has_initial_events:
+            text = self._lines_of(events)
+            parts.keep(place, text, cursor.initial_place, len(events))
+            return text
+        text = self._lines_of(events)
+        self._initial = None
+        return text
 
-    def _lines_of(self, events: Sequence[WatchEvent]) -> list[bytes]:
-        return [line for event in events if (line := self._event(event))]
+    def _lines_of(self, events: Sequence[WatchEvent]) -> bytes:
+        return b"".join(line for event in events if (line := self._event(event)))
 
     def _event(self, event: WatchEvent) -> bytes | None:
         if event.object is None:
             return self._bookmark(event) if self._allows_bookmarks else None
         stored, served = event.object.raw, self._call.resource.served(event.object.raw)
         if served is stored and not self._call.media.transformation:
-            return event_line(event.type, self._call.encodings.of(stored))
+            # Initial events of objects at rest are decoded for this alone.
+            encodings, is_initial = self._call.encodings, self._initial is not None
+            return event_line(
+                event.type, encodings.peek(stored) if is_initial else encodings.of(stored)
+            )
         return encoded_line(event.type, self._shown(served))
 
     def _bookmark(self, event: WatchEvent) -> bytes:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from podwright.api.endpoints import Watch
-from podwright.api.endpoints.shared_lines import SharedLines
+from podwright.api.endpoints.shared_lines import INITIAL_MAX_BYTES, InitialParts, SharedLines
 from podwright.api.endpoints.tests.conftest import Server, config_map, pod
 from podwright.store import Encodings
 
@@ -37,11 +37,11 @@ def test_equal_watches_share_their_lines(server):
     other = server.watch(f"{MAPS}?watch=1&resourceVersion={version}&labelSelector=a")
     everywhere = server.watch(f"{ALL}?watch=1&resourceVersion={version}")
     server.reply("POST", MAPS, config_map("a", text="x"))
-    first, *rest = [watch.poll(server.now_ns) for watch in watches]
-    assert len(first) == 1
-    assert all(lines[0] is first[0] for lines in rest)
+    first, *rest = [watch.read(server.now_ns) for watch in watches]
+    assert first.count(b"\n") == 1
+    assert all(lines is first for lines in rest)
     assert other.poll(server.now_ns) == []
-    assert everywhere.poll(server.now_ns) == first
+    assert everywhere.poll(server.now_ns) == [first]
     # A watch that reads at another time has the same events in other steps.
     server.reply("PUT", f"{MAPS}/a", config_map("a", text="y"))
     second = watches[0].poll(server.now_ns)
@@ -50,6 +50,51 @@ def test_equal_watches_share_their_lines(server):
     late = watches[1].poll(server.now_ns)
     assert late == second + third
     assert [json.loads(line)["type"] for line in late] == ["MODIFIED", "DELETED"]
+
+
+def test_watches_share_their_initial_events_and_release_them(server):
+    for number in range(40):
+        server.reply("POST", MAPS, config_map(f"c{number}", text="x" * 10_000))
+    path = f"{MAPS}?watch=1&allowWatchBookmarks=true"
+    first = server.watch(path)
+    start = [first.read(server.now_ns) for _ in range(4)]
+    # Changes of other kinds, and of this one after the first watch has begun, alter nothing.
+    server.reply("POST", "/api/v1/namespaces/default/secrets", {"metadata": {"name": "other"}})
+    second = server.watch(path)
+    server.reply("DELETE", f"{MAPS}/c7")
+    assert all(second.read(server.now_ns) is part for part in start)
+    late = server.watch(path)
+    rest = [watch.poll(server.now_ns) for watch in (first, second)]
+    names = [json.loads(line)["object"]["metadata"].get("name") for line in rest[0]]
+    assert rest[0][:-2] == rest[1][:-2]
+    assert names[-2:] == [None, "c7"]  # the bookmark, and the deletion
+    assert {*names, *_names(b"".join(start))} == {None, *(f"c{number}" for number in range(40))}
+    assert "c7" not in _names(b"".join(late.poll(server.now_ns)))
+    assert len(first._call.lines._initial) == 0
+
+
+def _names(text: bytes) -> list[str | None]:
+    return [json.loads(line)["object"]["metadata"].get("name") for line in text.splitlines()]
+
+
+def test_metadata_only_watches_share_their_lines_with_none_of_whole_objects(server):
+    server.reply("POST", MAPS, config_map("a", text="x"))
+    accept = {"accept": "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"}
+    whole = server.watch(f"{MAPS}?watch=1")
+    parts = [server.send("GET", f"{MAPS}?watch=1", headers=accept) for _ in range(2)]
+    texts = [watch.read(server.now_ns) for watch in parts]
+    assert texts[0] is texts[1]
+    assert b'"data"' not in texts[0]
+    assert b'"data"' in whole.read(server.now_ns)
+
+
+def test_initial_parts_are_bounded():
+    parts = InitialParts()
+    for number in range(10):
+        parts.keep(number, b"x" * (INITIAL_MAX_BYTES // 4), number + 1, 100)
+    assert parts.find(0) is None
+    assert parts.find(9) is not None
+    assert len(parts._kept) <= 4
 
 
 def test_a_watch_without_news_does_not_expire(server: Server) -> None:
@@ -67,7 +112,7 @@ def test_a_watch_without_news_does_not_expire(server: Server) -> None:
 def test_shared_lines_are_bounded():
     lines = SharedLines()
     for number in range(30):
-        lines.keep("pods", number, number + 1, [b"x"] * 1_000, number + 1)
+        lines.keep("pods", number, number + 1, b"x" * 2_000_000, number + 1)
     assert lines.find("pods", 0, 1) is None
     assert lines.find("pods", 29, 30) is not None
     assert len(lines._kept) <= 2
