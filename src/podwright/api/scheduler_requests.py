@@ -18,6 +18,7 @@ from podwright.machine import (
     DeletePod,
     PatchExtendedClaim,
     PatchPodGroupStatus,
+    PatchPodMetadata,
     PatchPodStatus,
     UpdateClaim,
     UpdateVolume,
@@ -49,6 +50,7 @@ ApiCall: TypeAlias = (
     | UpdateClaim
     | WriteResourceClaim
     | PatchExtendedClaim
+    | PatchPodMetadata
 )
 
 API_CALLS: Final = get_args(ApiCall)
@@ -77,7 +79,8 @@ def execute(api: Api, call: ApiCall, now_ns: int) -> CallDone:
         return CallDone(call.call, CallError(str(error), type(error).__name__))
     except PodwrightError as error:
         # A claim may have changed so that the write is invalid; the pod is tried again then.
-        if not isinstance(call, WriteResourceClaim):
+        # A patch of metadata has what a user's plugin wrote.
+        if not isinstance(call, WriteResourceClaim | PatchPodMetadata):
             raise
         return CallDone(call.call, CallError(str(error), "Invalid"))
     if isinstance(call, WriteResourceClaim) and call.operation == "delete":
@@ -104,6 +107,8 @@ def _request_of(store: ObjectStore, call: ApiCall) -> WriteRequest:
             return _claim_request(store, call)
         case PatchExtendedClaim():
             return UpdateObject(_with_extended_claim(store, call), "status", USER)
+        case PatchPodMetadata():
+            return UpdateObject(call.applied_to(_pod_of(store, call)), "main", USER)
 
 
 def _remove_finalizer(api: Api, claim: ResourceClaim, now_ns: int) -> None:
@@ -148,10 +153,17 @@ def _present(store: ObjectStore, claim: ResourceClaim) -> ResourceClaim:
     return present
 
 
-def _with_extended_claim(store: ObjectStore, call: PatchExtendedClaim) -> Pod:
+def _pod_of(
+    store: ObjectStore, call: PatchExtendedClaim | PatchPodMetadata | PatchPodStatus
+) -> Pod:
     pod = store.get(Pod, call.pod)
     if pod is None or (call.uid and pod.uid != call.uid):
         raise NotFound(POD, call.pod)
+    return pod
+
+
+def _with_extended_claim(store: ObjectStore, call: PatchExtendedClaim) -> Pod:
+    pod = _pod_of(store, call)
     mappings = [
         {"containerName": container, "resourceName": resource, "requestName": request}
         for container, resource, request in call.mappings
@@ -170,10 +182,7 @@ def _typed(obj: KubernetesObject) -> Object:
 
 
 def _patched(store: ObjectStore, call: PatchPodStatus) -> Pod:
-    pod = store.get(Pod, call.pod)
-    if pod is None or (call.uid and pod.uid != call.uid):
-        raise NotFound(POD, call.pod)
-    patched = pod
+    patched = _pod_of(store, call)
     if call.condition is not None:
         patched = with_condition(patched, call.condition)
     if call.nominated_node is not None:

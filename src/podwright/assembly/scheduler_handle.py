@@ -71,7 +71,7 @@ class SchedulerHandle:
         """Return the device class that backs an extended resource; "" if there is none."""
         return self._classes.class_of(resource)
 
-    def request(self, call: ApiCall) -> None:
+    def request(self, call: ApiCall, pod: Pod | None = None) -> None:
         """Do nothing: there is no API server."""
 
     def record_event(self, pod: Pod, reason: str, note: str) -> None:

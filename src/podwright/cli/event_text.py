@@ -17,6 +17,7 @@ from podwright.machine import (
     ObjectPut,
     PatchExtendedClaim,
     PatchPodGroupStatus,
+    PatchPodMetadata,
     PatchPodStatus,
     PodActivated,
     PodAllowed,
@@ -85,14 +86,14 @@ def describe_action(action: Action) -> str:  # noqa: PLR0911 - one return for ea
             return f"set the status of pod group {group}: {_status(condition, None)}"
         case DeletePod(_, pod):
             return f"delete pod {pod}"
-        case UpdateVolume(_, volume):
-            return f"update {_named(volume)}"
-        case UpdateClaim(_, claim):
-            return f"update {_named(claim)}"
+        case UpdateVolume(_, obj) | UpdateClaim(_, obj):
+            return f"update {_named(obj)}"
         case WriteResourceClaim(_, operation, resource_claim):
             return f"{_CLAIM_OPERATIONS[operation]} {_named(resource_claim)}"
         case PatchExtendedClaim(_, pod, _, claim_name):
             return f"set the claim for extended resources of pod {pod}: {claim_name}"
+        case PatchPodMetadata(_, pod, _, annotations, labels):
+            return f"set metadata of pod {pod}: {', '.join([*annotations, *labels])}"
         case CallExtender(_, request):
             return f"call {request.verb} of extenders[{request.extender}]"
         case EmitEvent():

@@ -100,8 +100,26 @@ class ExtendedClaimPatch(msgspec.Struct, frozen=True, tag=True):
     mappings: tuple[tuple[str, str, str], ...]
 
 
+class PodMetadataPatch(msgspec.Struct, frozen=True, tag=True, kw_only=True):
+    """Add annotations and labels to the pod, or replace their values.
+
+    Parameters
+    ----------
+    annotations, labels : dict of str to str
+        Keys that the pod has, and that are not here, stay.
+    """
+
+    annotations: dict[str, str] = {}
+    labels: dict[str, str] = {}
+
+
 ApiCall: TypeAlias = (
-    PodBinding | VolumeUpdate | ClaimUpdate | ResourceClaimWrite | ExtendedClaimPatch
+    PodBinding
+    | VolumeUpdate
+    | ClaimUpdate
+    | ResourceClaimWrite
+    | ExtendedClaimPatch
+    | PodMetadataPatch
 )
 
 

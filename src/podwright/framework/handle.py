@@ -79,8 +79,14 @@ class Handle(Protocol):
     def device_class_of(self, resource: str) -> str:
         """Return the device class that backs an extended resource; "" if there is none."""
 
-    def request(self, call: ApiCall) -> None:
-        """Make a call to the API server for which nothing waits."""
+    def request(self, call: ApiCall, pod: Pod | None = None) -> None:
+        """Make a call to the API server for which nothing waits.
+
+        Parameters
+        ----------
+        pod : Pod, optional
+            The pod of a call that changes one, like `PodMetadataPatch`.
+        """
 
     def record_event(self, pod: Pod, reason: str, note: str) -> None:
         """Record a normal Event about a pod, with the action `Scheduling`."""

@@ -15,6 +15,7 @@ from podwright.machine import (
     DeletePod,
     PatchExtendedClaim,
     PatchPodGroupStatus,
+    PatchPodMetadata,
     PatchPodStatus,
     UpdateClaim,
     UpdateVolume,
@@ -64,6 +65,7 @@ SimpleCall = (
     | UpdateVolume
     | UpdateClaim
     | PatchExtendedClaim
+    | PatchPodMetadata
 )
 """Actions that are one request."""
 
@@ -104,6 +106,9 @@ def request_of(call: SimpleCall) -> ApiRequest:
                 "status": {"extendedResourceClaimStatus": status},
             }
             return ApiRequest("PATCH", f"{pod_path(pod)}/status", patch, MERGE)
+        case PatchPodMetadata(pod=pod, uid=uid, annotations=annotations, labels=labels):
+            metadata = {"uid": uid, "annotations": annotations, "labels": labels}
+            return ApiRequest("PATCH", pod_path(pod), {"metadata": metadata}, MERGE)
 
 
 def pod_path(pod: NamespacedName) -> str:

@@ -18,7 +18,9 @@ from podwright.objects import (
     NamespacedName,
     PersistentVolume,
     PersistentVolumeClaim,
+    Pod,
     ResourceClaim,
+    with_fields,
 )
 
 
@@ -137,6 +139,24 @@ class PatchExtendedClaim(
     mappings: tuple[tuple[str, str, str], ...]
 
 
+class PatchPodMetadata(
+    msgspec.Struct, frozen=True, tag=True, tag_field="kind", array_like=True, gc=False
+):
+    """Add annotations and labels to a pod, or replace their values."""
+
+    call: int
+    pod: NamespacedName
+    uid: str
+    annotations: dict[str, str]
+    labels: dict[str, str]
+
+    def applied_to(self, pod: Pod) -> Pod:
+        """Return a pod with the annotations and labels."""
+        annotations = {**pod.metadata.annotations, **self.annotations}
+        labels = {**pod.metadata.labels, **self.labels}
+        return with_fields(pod, "metadata", annotations=annotations, labels=labels)
+
+
 class CallExtender(
     msgspec.Struct, frozen=True, tag=True, tag_field="kind", array_like=True, gc=False
 ):
@@ -185,6 +205,7 @@ Action: TypeAlias = (
     | UpdateClaim
     | WriteResourceClaim
     | PatchExtendedClaim
+    | PatchPodMetadata
     | CallExtender
     | EmitEvent
     | WakeAt

@@ -57,9 +57,13 @@ class MachineHandle:
         """Return the device class that backs an extended resource; "" if there is none."""
         return self._state.cluster.device_classes.class_of(resource)
 
-    def request(self, call: ApiCall) -> None:
+    def request(self, call: ApiCall, pod: Pod | None = None) -> None:
         """Make a call to the API server for which nothing waits."""
-        request_call(self._state, call)
+        if pod is None:
+            request_call(self._state, call)
+        else:
+            number = request_call(self._state, call, pod.key, pod.uid)
+            self._state.requested[number] = pod
 
     def record_event(self, pod: Pod, reason: str, note: str) -> None:
         """Record a normal Event about a pod, with the action `Scheduling`."""

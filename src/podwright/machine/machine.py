@@ -55,7 +55,7 @@ from podwright.machine.metric_snapshot import Levels, MetricsSnapshot
 from podwright.machine.metrics import Metrics
 from podwright.machine.options import DEFAULT_OPTIONS, SchedulerOptions
 from podwright.machine.plugin_state import PluginStates
-from podwright.machine.reporting import emit_failed
+from podwright.machine.reporting import emit_failed, emit_failed_call
 from podwright.machine.rules import QueueCallbacks, RuleSet, V136RuleSet
 from podwright.machine.snapshot import (
     MachineSnapshot,
@@ -240,6 +240,10 @@ class Machine:
             self._bindings.call_done(caller, done)
         elif caller is not None:
             self._evictions.call_done(caller, done)
+        else:
+            pod = self._state.requested.pop(done.call, None)
+            if pod is not None and done.error is not None:
+                emit_failed_call(self._state, pod, done.error.message)
 
     def _timers_fired(self) -> None:
         state = self._state

@@ -57,6 +57,13 @@ def emit_failed(state: State, pod: Pod, note: str) -> None:
     )
 
 
+def emit_failed_call(state: State, pod: Pod, error: str) -> None:
+    """Record the Event with the reason why a plugin's call about a pod failed."""
+    note = f"a plugin's call to the API server failed: {error}"
+    controller = pod.spec.scheduler_name
+    emit(state, pod, "Warning", "FailedPluginCall", "Scheduling", note, controller=controller)
+
+
 def shorten(note: str) -> str:
     """Cut a note to the 1,024 bytes that an Event may have."""
     if len(note) <= _SURELY_SHORT:

@@ -7,12 +7,14 @@ from podwright.framework import (
     ClaimUpdate,
     ExtendedClaimPatch,
     PodBinding,
+    PodMetadataPatch,
     ResourceClaimWrite,
     VolumeUpdate,
 )
 from podwright.machine.actions import (
     Bind,
     PatchExtendedClaim,
+    PatchPodMetadata,
     UpdateClaim,
     UpdateVolume,
     WriteResourceClaim,
@@ -43,4 +45,6 @@ def request_call(
             state.actions.append(WriteResourceClaim(number, operation, resource_claim, pod_uid))
         case ExtendedClaimPatch(claim_name, mappings):
             state.actions.append(PatchExtendedClaim(number, pod, uid, claim_name, mappings))
+        case PodMetadataPatch(annotations=annotations, labels=labels):
+            state.actions.append(PatchPodMetadata(number, pod, uid, annotations, labels))
     return number

@@ -239,7 +239,7 @@ def is_capturable(state: State) -> bool:
     ):
         # It gates no pod, so only its calls refer to it.
         return False
-    return not state.ready and all(
+    return not (state.ready or state.requested) and all(
         not binding.cycle.state and not binding.answers and binding.steps is None
         for binding in state.bindings.values()
     )

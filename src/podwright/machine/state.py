@@ -69,6 +69,8 @@ class State:
         Unfinished asynchronous preemptions, by the preemptor's uid.
     calls : dict of int to Binding or Eviction
         What waits for the answer to a call; the answer to a call without an entry is ignored.
+    requested : dict of int to Pod
+        The pods of calls that plugins requested and do not wait for.
     ready : deque of Binding
         Binding cycles that are to continue at the end of the event.
     actions : list of Action
@@ -105,6 +107,7 @@ class State:
         self.bindings_by_uid: dict[str, Binding] = {}
         self.evictions: dict[str, Eviction] = {}
         self.calls: dict[int, Binding | Eviction] = {}
+        self.requested: dict[int, Pod] = {}
         self.ready: deque[Binding] = deque()
         self.timers = Timers()
         self.actions: list[Action] = []

@@ -27,6 +27,7 @@ from podwright.machine import (
     Machine,
     PatchExtendedClaim,
     PatchPodGroupStatus,
+    PatchPodMetadata,
     PatchPodStatus,
     PodAllowed,
     PodRejected,
@@ -167,8 +168,10 @@ class TraceReplay:
         match action:
             case WakeAt(due_ns):
                 self._later(due_ns, TimerFired())
-            case CallExtender() | WriteResourceClaim() | PatchExtendedClaim():
-                raise AssertionError(f"traces have neither extenders nor devices: {action}")
+            case CallExtender() | WriteResourceClaim() | PatchExtendedClaim() | PatchPodMetadata():
+                raise AssertionError(
+                    f"traces have no extenders, devices or plugins of users: {action}"
+                )
             case EmitEvent():
                 self.events[action.pod].append(_event_of(action))
             case (

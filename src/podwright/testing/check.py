@@ -9,13 +9,14 @@ exercised: a filter that rejected no node was hardly checked.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 import msgspec
 import numpy as np
 
+from podwright.assembly import SchedulerHandle
 from podwright.columns import Cluster, Reads
 from podwright.config import Gates
 from podwright.framework import (
@@ -56,7 +57,11 @@ _MOST_FINDINGS = 5
 
 
 def check_plugin(
-    plugin: Plugin, *, nodes: Iterable[Node] = (), pods: Iterable[Pod] = ()
+    plugin: Plugin,
+    *,
+    nodes: Iterable[Node] = (),
+    pods: Iterable[Pod] = (),
+    objects: Iterable[Object] = (),
 ) -> PluginReport:
     """Check that a plugin keeps the contract of plugins.
 
@@ -67,6 +72,8 @@ def check_plugin(
     nodes, pods : iterable
         Nodes and pods in addition to the generated ones: those to which this plugin applies. A
         pod that names a node is placed there, and the others are pending.
+    objects : iterable of object
+        Other objects that the plugin finds with its handle, such as Services.
 
     Returns
     -------
@@ -100,7 +107,7 @@ def check_plugin(
         )
     if not isinstance(given, Plugin):
         raise PodwrightError(f"check_plugin takes an instance of a plugin, not {described(given)}")
-    check = _Check(plugin, nodes, pods)
+    check = _Check(plugin, nodes, pods, objects)
     check.run()
     report = PluginReport(
         plugin=plugin.name or type(plugin).__name__,
@@ -139,8 +146,15 @@ class _Answer(msgspec.Struct, frozen=True, kw_only=True):
 class _Check:
     """The checks of one plugin, and their findings."""
 
-    def __init__(self, plugin: Plugin, nodes: Iterable[Node], pods: Iterable[Pod]) -> None:
+    def __init__(
+        self,
+        plugin: Plugin,
+        nodes: Iterable[Node],
+        pods: Iterable[Pod],
+        objects: Iterable[Object],
+    ) -> None:
         self._plugin = plugin
+        self._objects: list[Object] = [*make_namespaces(), *objects]
         self._nodes = make_nodes(nodes)
         given = list(pods)
         self._placed = [*make_placed(self._nodes), *_placed_of(given, self._nodes)]
@@ -175,7 +189,27 @@ class _Check:
             self.findings.append(Finding(check=check, message=message))
 
     def _cluster(self) -> Cluster:
-        return make_cluster(self._nodes, self._placed)
+        cluster = make_cluster(self._nodes, self._placed)
+        self._give_handle(self._plugin, cluster)
+        return cluster
+
+    def _changed(self, cluster: Cluster) -> Iterator[Change]:
+        """Make one change after the other; the plugin sees it by its handle, too."""
+        for change in changes():
+            change.apply(cluster)
+            self._give_handle(self._plugin, cluster)
+            yield change
+
+    def _give_handle(self, plugin: Plugin, cluster: Cluster) -> None:
+        """Give a plugin a handle with the objects of a cluster, and the pending pods."""
+        handle = SchedulerHandle([_profile_of(plugin)])
+        for obj in (*self._objects, *(node for node in cluster.nodes.objects if node is not None)):
+            handle.put(obj)
+        for placed in cluster.pods.values():
+            handle.put_pod(placed.pod)
+            handle.mark(placed.pod, is_placed=True)
+        for pod in self._pods:
+            handle.put_pod(pod)
 
     # ------------------------------------------------------------ names
 
@@ -266,7 +300,7 @@ class _Check:
         except _NotRebuilt as reason:
             self.left_out["settings"] = str(reason)
             return
-        except (TypeError, ValueError, AttributeError) as error:
+        except (TypeError, ValueError) as error:
             self.checked.add("settings")
             self._found("settings", str(error))
             return
@@ -276,6 +310,7 @@ class _Check:
             return
         self.checked.add("settings")
         cluster = self._cluster()
+        self._give_handle(twin, cluster)
         form = self._as_columns
         for pod in self._pods:
             one, other = (
@@ -298,8 +333,7 @@ class _Check:
         kept = PluginRunner(_profile_of(self._plugin), cluster)
         for pod in self._pods:
             self._compare(kept, cluster, pod, "pod_key", "after other pods")
-        for change in changes():
-            change.apply(cluster)
+        for change in self._changed(cluster):
             for pod in self._pods:
                 self._compare(kept, cluster, pod, "reads", f"after {change.what}")
 
@@ -346,8 +380,7 @@ class _Check:
         accepted = {
             pod.key: _ask(plugin, cluster, pod, as_columns=form).accepts() for pod in self._pods
         }
-        for change in changes():
-            change.apply(cluster)
+        for change in self._changed(cluster):
             for pod in self._pods:
                 now = _ask(plugin, cluster, pod, as_columns=form).accepts()
                 if now and not accepted[pod.key] and not _is_registered(registered, change):
@@ -363,7 +396,7 @@ class _Check:
     def _check_cycle(self) -> None:
         """Schedule, bind and end pods with the plugin in a machine."""
         self.checked.add("cycle")
-        objects: list[Object] = [*make_namespaces(), *self._nodes, *self._placed]
+        objects: list[Object] = [*self._objects, *self._nodes, *self._placed]
         outcome = run_whole_cycles(self._plugin, objects, self._pods)
         for problem in outcome.problems:
             self._found("cycle", problem)
@@ -563,7 +596,8 @@ def _rebuilt(plugin: Plugin) -> Plugin:
         if name in gates:
             continue
         if not hasattr(plugin, name):
-            raise AttributeError(f"constructor argument {name!r} is not kept as self.{name}")
+            text = f"the plugin does not keep its constructor argument {name!r} as self.{name}"
+            raise _NotRebuilt(text)
         settings[name] = getattr(plugin, name)
     try:
         written = msgspec.json.encode(settings)

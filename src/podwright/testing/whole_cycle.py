@@ -36,6 +36,7 @@ from podwright.machine import (
     Machine,
     ObjectDeleted,
     ObjectPut,
+    PatchPodMetadata,
     PodAllowed,
     RunningProfile,
     TimerFired,
@@ -370,6 +371,11 @@ class _Driver:
             case WriteResourceClaim():
                 yield ObjectPut(action.claim)
                 yield CallDone(action.call, obj=action.claim)
+            case PatchPodMetadata():
+                pod = self.machine.pod(action.pod)
+                if pod is not None:
+                    yield ObjectPut(action.applied_to(pod))
+                yield CallDone(action.call)
             case _ if hasattr(action, "call"):
                 yield CallDone(action.call)
             case _:

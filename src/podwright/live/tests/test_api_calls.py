@@ -2,7 +2,7 @@ import msgspec
 
 from podwright.live.api_calls import MERGE, STRATEGIC, object_path, request_of
 from podwright.live.event_writer import EventWriter
-from podwright.machine import Bind, DeletePod, EmitEvent, PatchPodStatus
+from podwright.machine import Bind, DeletePod, EmitEvent, PatchPodMetadata, PatchPodStatus
 from podwright.objects import Condition
 from podwright.objects.event_series import SERIES_NS
 from podwright.schema import decode
@@ -15,6 +15,14 @@ def test_a_binding_names_the_uid_so_that_another_pod_of_the_name_is_not_bound():
     assert (request.verb, request.path) == ("POST", f"{POD}/binding")
     assert request.body["metadata"] == {"name": "p", "namespace": "a", "uid": "u"}
     assert request.body["target"] == {"kind": "Node", "name": "n"}
+
+
+def test_metadata_is_merged_into_one_pod():
+    request = request_of(PatchPodMetadata(1, "a/p", "u", {"gpu": "3"}, {"node": "n"}))
+    assert (request.verb, request.path, request.content_type) == ("PATCH", POD, MERGE)
+    assert request.body == {
+        "metadata": {"uid": "u", "annotations": {"gpu": "3"}, "labels": {"node": "n"}}
+    }
 
 
 def test_a_condition_is_a_patch_of_the_status_of_one_pod():

@@ -54,7 +54,7 @@ class GroupHandle:
     def device_class_of(self, resource: str) -> str:
         raise AssertionError(f"{resource} is not of the plugin's concern")
 
-    def request(self, call: Any) -> None:
+    def request(self, call: Any, pod: Pod | None = None) -> None:
         raise AssertionError(f"the plugin makes no calls: {call}")
 
     def record_event(self, pod: Pod, reason: str, note: str) -> None:

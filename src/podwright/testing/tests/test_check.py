@@ -7,6 +7,7 @@ import pytest
 
 import podwright as pw
 from podwright.framework.events import NODE
+from podwright.objects import Service, decode_as
 from podwright.testing import PluginCheckFailed, check_plugin, make_node, make_pod
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "plugins"
@@ -140,7 +141,6 @@ class Raises(Zone):
         (Silent(), "reasons", "rejected without a reason"),
         (TooHigh(), "range", "101"),
         (Fraction(), "answers", "0.5, not an integer"),
-        (Forgets(), "settings", "'zone' is not kept as self.zone"),
         (KeyTooSmall(), "pod_key", "uncached"),
         (ReadsPods(), "reads", "after pod default/last is placed on node-12"),
         (WrongEvents(), "events", "NodeUpdateNodeAllocatable is not registered"),
@@ -201,3 +201,74 @@ def test_a_plugin_is_made_again_with_the_gates_that_it_had():
     report = check_plugin(KeepsNoGates(gates=gates))
     assert not report.findings
     assert "settings" not in report.checked
+
+
+def test_settings_that_a_plugin_does_not_keep_are_not_checked():
+    report = check_plugin(Forgets())
+    assert "settings" not in report.checked
+    assert report.left_out["settings"] == (
+        "the plugin does not keep its constructor argument 'zone' as self.zone"
+    )
+
+
+class NeedsService(pw.Plugin):
+    """Keeps back pods until there is a Service of their app's name."""
+
+    name = "NeedsService"
+
+    def pre_filter(self, cycle):
+        assert self.handle is not None
+        pod = cycle.pod.metadata
+        app = pod.labels.get("app", "")
+        if self.handle.find(Service, f"{pod.namespace}/{app}") is None:
+            return pw.Status.unresolvable(f"there is no service {app}")
+        return pw.Status()
+
+
+class CountsNodes(pw.Plugin):
+    """Passes the pods that have no label `size`, on clusters of 12 nodes."""
+
+    name = "CountsNodes"
+
+    def filter(self, cycle, node):
+        assert self.handle is not None
+        found = self.handle.find(pw.Node, node.name)
+        if found is None or found.metadata.labels != node.labels:
+            return pw.Status.error(f"the handle finds an old node {node.name}")
+        if self.handle.find(pw.Node, "node-4") is None:
+            return pw.Status.unschedulable("node-4 is gone")
+        return pw.Status()
+
+
+def test_a_plugin_has_its_handle_in_every_check():
+    assert not check_plugin(NeedsService()).findings
+    service = decode_as({"metadata": {"name": "web", "namespace": "default"}}, Service)
+    assert not check_plugin(NeedsService(), objects=[service]).findings
+
+
+def test_the_handle_finds_nodes_as_they_are_after_each_change():
+    assert not check_plugin(CountsNodes()).findings
+
+
+class RecordsNode(pw.Plugin):
+    """Writes the node of each pod into an annotation."""
+
+    name = "RecordsNode"
+
+    def reserve(self, cycle, node_name):
+        assert self.handle is not None
+        self.handle.request(
+            pw.PodMetadataPatch(annotations={"example.com/reserved": node_name}), cycle.pod
+        )
+        return pw.Status()
+
+    def pre_bind(self, cycle, node_name):
+        return pw.Pending(calls=(pw.PodMetadataPatch(labels={"example.com/node": node_name}),))
+
+    def continue_pre_bind(self, cycle, node_name, progress):
+        error = progress.answers[0].error
+        return pw.Status() if error is None else pw.Status.error(error.message)
+
+
+def test_a_plugin_may_patch_the_metadata_of_its_pod():
+    assert not check_plugin(RecordsNode()).findings
