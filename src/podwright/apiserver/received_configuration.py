@@ -113,8 +113,12 @@ def host_of(extender: Extender) -> str:
     return f"{parts.hostname}:{port}"
 
 
-def called_extenders(configuration: KubeSchedulerConfiguration) -> Iterator[tuple[str, Extender]]:
+def called_extenders(
+    configuration: KubeSchedulerConfiguration | None,
+) -> Iterator[tuple[str, Extender]]:
     """Yield the extenders of a configuration with their paths, those of a Policy included."""
+    if configuration is None:
+        return
     for index, extender in enumerate(configuration.extenders):
         yield f"extenders[{index}]", extender
     if configuration.rules is not None:

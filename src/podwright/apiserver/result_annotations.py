@@ -19,8 +19,7 @@ from podwright.api.endpoints import HttpRequest
 from podwright.apiserver.cluster_client import ClusterClient, RequestFailed
 from podwright.apiserver.followed_results import FollowedResults
 from podwright.apiserver.turn_loop import TurnLoop
-from podwright.objects import NamespacedName, Pod
-from podwright.recording import LogError
+from podwright.objects import NamespacedName, Pod, PodwrightError
 from podwright.store import POD, Change, ObjectStore
 
 _GONE: Final = frozenset({404, 409})
@@ -69,7 +68,7 @@ class ResultAnnotations:
             for pod, uid in decided.items():
                 try:
                     found = await results.annotations(pod)
-                except LogError as error:
+                except PodwrightError as error:
                     _LOG.error("pod %s is not annotated: %s", pod, error)
                     continue
                 if found:

@@ -78,8 +78,7 @@ class RunningScheduler:
         self._initial_documents = dict(self._documents)
         self._allowed = set(allowed_hosts)
         for each in written:
-            started = called_extenders(each or KubeSchedulerConfiguration())
-            self._allowed.update(host_of(extender) for _, extender in started)
+            self._allowed.update(host_of(extender) for _, extender in called_extenders(each))
 
     @property
     def first(self) -> ServedScheduler:

@@ -14,6 +14,7 @@ from typing import Final
 
 from podwright.apiserver.breakpoints import Breakpoints
 from podwright.apiserver.plugin_monitor import PluginMonitor
+from podwright.apiserver.received_configuration import called_extenders
 from podwright.config import ExtenderCall, KubeSchedulerConfiguration
 from podwright.framework import CallExtender, Plugin
 from podwright.machine import Failure, SchedulerOptions
@@ -132,7 +133,9 @@ class ServedScheduler:
     def _follow_world(self) -> None:
         self.world.machine.watch_failures(_log_failure)
         self.world.log.block_events = LOG_BLOCK_EVENTS
-        self.world.log.omit_owners()
+        if not any(called_extenders(self.options.configuration)):
+            # Extenders receive the managed fields of nodes, and those of Policies also of pods.
+            self.world.log.omit_owners()
         self.timeline = None
         if self._keeps_timeline:
             self.timeline = TimelineFeed(self.world.machine)
@@ -200,9 +203,9 @@ class ServedScheduler:
             The configuration is not valid; the present one stays.
         """
         self.world = with_scheduler(self.world, options, checkpoint_events=CHECKPOINT_BY_DRIVER)
+        self.options = options
         self._follow_world()
         self.monitor.follow(self.world)
-        self.options = options
         self.logs.append(self.world.log)
         self._log_plugins.append(options.plugins)
         del self.logs[:-LOGS_MAX], self._log_plugins[:-LOGS_MAX]

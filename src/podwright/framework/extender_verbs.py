@@ -22,6 +22,7 @@ from podwright.framework.extenders import (
     CalledExtender,
     ExtenderError,
     Steps,
+    pod_argument,
 )
 from podwright.framework.go_json import MalformedJSON, typed_field
 from podwright.framework.scores import MAX_NODE_SCORE
@@ -112,10 +113,10 @@ def _arguments(
 ) -> dict[str, Any]:
     """Return the `ExtenderArgs`: node names if `nodeCacheCapable`, else Node objects."""
     if extender.settings.node_cache_capable:
-        return {"Pod": encode(pod), "Nodes": None, "NodeNames": left.names}
+        return {"Pod": pod_argument(pod), "Nodes": None, "NodeNames": left.names}
     objects = left.nodes or [nodes.objects[nodes.slot_of[name]] for name in left.names]
     items = [encode(node) for node in objects if node is not None]
-    return {"Pod": encode(pod), "Nodes": {"metadata": {}, "items": items}, "NodeNames": None}
+    return {"Pod": pod_argument(pod), "Nodes": {"metadata": {}, "items": items}, "NodeNames": None}
 
 
 def _read_filter(

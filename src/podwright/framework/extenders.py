@@ -30,7 +30,7 @@ from podwright.config import (
 )
 from podwright.framework.go_json import MalformedJSON, read_first_value
 from podwright.framework.status import Status
-from podwright.objects import Pod, PodwrightError
+from podwright.objects import Document, Pod, PodwrightError, encode
 
 R = TypeVar("R")
 
@@ -79,6 +79,21 @@ class MissingExtenderCaller(PodwrightError):  # noqa: N818 - the name describes 
         )
 
 
+def pod_argument(pod: Pod) -> Document:
+    """Return a pod as extenders receive it: without `managedFields`.
+
+    Notes
+    -----
+    Upstream: pkg/scheduler/scheduler.go, `newPodInformer`, which trims them; nodes keep theirs.
+    """
+    document = encode(pod)
+    metadata = document.get("metadata")
+    if not isinstance(metadata, dict) or "managedFields" not in metadata:
+        return document
+    kept = {key: value for key, value in metadata.items() if key != "managedFields"}
+    return {**document, "metadata": kept}
+
+
 class ExtenderError(Exception):
     """A call to an extender failed; always caught by the steps that make the call."""
 
@@ -116,7 +131,9 @@ class CalledExtender(msgspec.Struct, frozen=True, kw_only=True):
 
     def call(self, verb: ExtenderVerb, body: Mapping[str, Any]) -> ExtenderCall:
         """Return the call of a verb; the verb must be configured."""
-        return self.forwarded(verb, msgspec.json.encode(body))
+        # Keys are sorted, so that the body does not depend on the order in a client's document: a
+        # replayed log has equal documents, whose keys may be in another order.
+        return self.forwarded(verb, msgspec.json.encode(body, order="deterministic"))
 
     def forwarded(self, verb: ExtenderVerb, body: bytes) -> ExtenderCall:
         """Return the call of a verb with a body that is JSON already."""

@@ -3,6 +3,9 @@
 A machine of its own follows the log. Each cycle is explained before the machine handles the event
 in which it ended, and the calls after it are traced while the machine goes on, so that the results
 of all attempts together cost one replay of the log.
+
+A cycle that calls extenders begins in an earlier event than it ends. With extenders there is a
+second machine, which handles the events of a cycle after it was explained, so all cost two replays.
 """
 
 from __future__ import annotations
@@ -12,7 +15,8 @@ from typing import Final
 
 import msgspec
 
-from podwright.framework import Explanation, Plugin, PluginCall, Profile, Runner, trace_plugins
+from podwright.config import ExtenderReply
+from podwright.framework import Explanation, Plugin, PluginCall, Profile, trace_plugins
 from podwright.kss.annotations import (
     PodResults,
     finished_attempt,
@@ -22,8 +26,8 @@ from podwright.kss.annotations import (
 )
 from podwright.kss.attempt_trace import AttemptTrace
 from podwright.kss.results import HISTORY
-from podwright.machine import CycleDue
-from podwright.objects import NamespacedName
+from podwright.machine import Action, CycleDue, ExtenderReplied
+from podwright.objects import NamespacedName, Pod
 from podwright.recording import DecisionLog, Entry, UnknownCycle, new_machine
 
 PODS_MAX: Final = 2_000
@@ -60,7 +64,15 @@ class LiveResults:
     def __init__(self, log: DecisionLog, *, plugins: Iterable[type[Plugin]] = ()) -> None:
         self._log = log
         self._plugins = tuple(plugins)
-        self._machine = new_machine(log, plugins=self._plugins)
+        self._machine = machine = new_machine(log, plugins=self._plugins)
+        runners = map(machine.runner, machine.profiles)
+        has_extenders = any(each is not None and each.extenders for each in runners)
+        # The machine before the present cycle, on which that is explained.
+        self._before = new_machine(log, plugins=self._plugins) if has_extenders else machine
+        self._cycle: list[tuple[Entry, Sequence[Action]]] = []
+        """The events since the begin of a cycle that waits for an extender."""
+        self._replies: list[ExtenderReply] = []
+        """The replies of extenders to that cycle."""
         self._weights = first_profile_weights(log.setup, plugins=self._plugins)
         self._events = log.follow()
         self._pods: dict[NamespacedName, _Pod] = {}
@@ -121,13 +133,21 @@ class LiveResults:
         return finished_attempt(explanation, profile, self._weights, trace).results
 
     def _process(self, entry: Entry, ended: Sequence[NamespacedName]) -> None:
+        machine = self._machine
+        match entry.event:
+            case ExtenderReplied(reply=reply) if not machine.holds_back(entry.event):
+                self._replies.append(reply)
+            case CycleDue() if machine.holds_back(entry.event):
+                self._can_follow = False  # another driver than those of podwright
+            case _:
+                pass
         for key in ended:
             self._begin(key, entry)
         if not self._can_follow:
             self._pods.clear()
             return
         self._calls.clear()  # those of the explanations
-        actions = self._machine.handle(entry.event, entry.now_ns)
+        actions = machine.handle(entry.event, entry.now_ns)
         for uid, pod in list(self._open.items()):
             attempt = pod.open
             assert attempt is not None, f"{uid} has no open attempt"
@@ -138,14 +158,26 @@ class LiveResults:
                 pod.results.add(self._results_of(attempt))
                 pod.open = None
                 del self._open[uid]
+        if self._before is not machine:
+            self._cycle.append((entry, actions))
+            if not machine.holds_back(CycleDue()):
+                self._end_cycle()
+
+    def _end_cycle(self) -> None:
+        """Let the machine on which cycles are explained catch up."""
+        for entry, _ in self._cycle:
+            self._before.handle(entry.event, entry.now_ns)
+        self._cycle.clear()
+        self._replies.clear()
 
     def _begin(self, key: NamespacedName, entry: Entry) -> None:
         """Explain the cycle of a pod that ends in an event, before the event is handled."""
-        machine = self._machine
-        queued = machine.queue.get(key)
+        before = self._before
+        queued = before.queue.get(key)
         self._attempts[key] = number = self._attempts.get(key, 0) + 1
-        runner = None if queued is None else machine.runner(queued.pod.spec.scheduler_name)
-        if queued is None or runner is None or not self._can_explain(runner, entry):
+        runner = None if queued is None else before.runner(queued.pod.spec.scheduler_name)
+        start = self._cycle[0][0] if self._cycle else entry
+        if queued is None or runner is None or not self._can_explain(queued.pod, start):
             self._can_follow = False
             return
         uid = queued.pod.metadata.uid
@@ -158,24 +190,31 @@ class LiveResults:
             self._pods[key] = pod
             if len(self._pods) > PODS_MAX:
                 del self._pods[next(iter(self._pods))]
+        replies = iter(self._replies)
         explanation = runner.explain(
-            queued.pod, cycle_number=machine.queue.scheduling_cycle + 1, now_ns=entry.now_ns
+            queued.pod,
+            cycle_number=before.queue.scheduling_cycle + 1,
+            now_ns=start.now_ns,
+            call_extender=lambda _: next(replies),
         )
-        trace = AttemptTrace(uid, entry.index, explanation.decision.node)
+        trace = AttemptTrace(uid, entry.index, explanation.decision.node, runner.extenders)
+        for earlier, actions in self._cycle:
+            trace.process(earlier, actions)
         explanation = msgspec.structs.replace(explanation, attempt=number)
         pod.open = _OpenAttempt(explanation, runner.profile, trace)
         self._open[uid] = pod
 
-    def _can_explain(self, runner: Runner, entry: Entry) -> bool:
-        """Whether a cycle can be explained on the machine that goes on with it.
+    def _can_explain(self, pod: Pod, start: Entry) -> bool:
+        """Whether the cycle of a pod can be explained on a machine that goes on with it.
 
-        Explanations could change plugins that keep state, and a cycle that calls extenders begins
-        in an earlier event than it ends.
+        Explanations could change plugins that keep state.
         """
+        runner = self._machine.runner(pod.spec.scheduler_name)
+        assert runner is not None, f"both machines have the profile of {pod.key}"
         profile = runner.profile
         if id(profile) not in self._traced:
-            if runner.extenders or not all(map(is_stateless, profile.all_plugins())):
+            if not all(map(is_stateless, profile.all_plugins())):
                 return False
             trace_plugins(profile, self._calls.append)
             self._traced[id(profile)] = profile
-        return isinstance(entry.event, CycleDue)
+        return isinstance(start.event, CycleDue)

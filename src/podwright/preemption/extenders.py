@@ -22,9 +22,10 @@ from podwright.framework import (
     PostFilterResult,
     Status,
     Steps,
+    pod_argument,
     typed_field,
 )
-from podwright.objects import Pod, encode
+from podwright.objects import Pod
 from podwright.preemption.candidates import Candidate, Candidates
 from podwright.preemption.dry_run import Limits
 from podwright.preemption.preempt import preempt_steps
@@ -95,7 +96,7 @@ def _arguments(
     victims = {
         node: {
             "Pods": [
-                {"UID": victim.metadata.uid} if is_cache_capable else encode(victim)
+                {"UID": victim.metadata.uid} if is_cache_capable else pod_argument(victim)
                 for victim in candidate.victims
             ],
             "NumPDBViolations": candidate.pdb_violations,
@@ -103,7 +104,7 @@ def _arguments(
         for node, candidate in candidates.items()
     }
     return {
-        "Pod": encode(pod),
+        "Pod": pod_argument(pod),
         "NodeNameToVictims": None if is_cache_capable else victims,
         "NodeNameToMetaVictims": victims if is_cache_capable else None,
     }

@@ -9,12 +9,22 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, cast, get_args
+from typing import Any, Final, cast, get_args
 
 import msgspec
+from msgspec.structs import replace
 
 from podwright._version import __version__
-from podwright.machine import Action, CallDone, Event, ObjectDeleted, ObjectPut
+from podwright.machine import (
+    Action,
+    CallDone,
+    Event,
+    ObjectDeleted,
+    ObjectPut,
+    UpdateClaim,
+    UpdateVolume,
+    WriteResourceClaim,
+)
 from podwright.objects import KubernetesObject, Pod
 from podwright.recording.log_format import (
     ENCODER,
@@ -50,6 +60,8 @@ _REST_OF = {
     if shape in (_CALL, _OTHER)
 }
 """The fields without a column."""
+_WITH_OBJECTS: Final = frozenset({UpdateVolume, UpdateClaim, WriteResourceClaim})
+"""The actions that have whole objects."""
 
 
 class EventRows:
@@ -140,13 +152,31 @@ class EventRows:
             rest=rest,
             action_counts=counts,
             # Encoded as structs; a reader keeps them encoded, and decodes those that it needs.
-            actions=cast("list[msgspec.Raw]", self.actions[action_begin:action_end]),
+            actions=cast(
+                "list[msgspec.Raw]", self._as_written(self.actions[action_begin:action_end])
+            ),
         )
         # A position, because deleting from the front would move the rest of the lists.
         self._taken = (end, action_end, cycle_end)
         if end == len(self.entries):
             self._clear()
         return times, index, block
+
+    def _as_written(self, actions: list[Action]) -> list[Action]:
+        """Return actions whose objects are written as those of events, which they repeat."""
+        as_written = self.objects.as_written
+        if not self.objects.omits_owners or _WITH_OBJECTS.isdisjoint(map(type, actions)):
+            return actions
+        found = list(actions)
+        for place, action in enumerate(actions):
+            match action:
+                case UpdateVolume(volume=volume):
+                    found[place] = replace(action, volume=as_written(volume))
+                case UpdateClaim(claim=claim) | WriteResourceClaim(claim=claim):
+                    found[place] = replace(action, claim=as_written(claim))
+                case _:
+                    pass
+        return found
 
     def _clear(self) -> None:
         # Callers keep references to the lists, so the lists themselves are cleared.

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
 from podwright.objects import TYPES, KubernetesObject, Pod, Unknown
 from podwright.recording.log_format import VERSION, Objects, decoder_of, deltas
 from podwright.recording.log_pods import OWNERS, PodColumns, PodReader, PodRow, PodRows
+
+K = TypeVar("K", bound=KubernetesObject)
 
 _CLASS_OF: Mapping[str, type[KubernetesObject]] = {
     cls.__name__: cls for cls in (*TYPES, cast("type[KubernetesObject]", Unknown))
@@ -139,7 +141,7 @@ class ObjectWriter:
         if uid:
             self._latest[uid] = number
         if not isinstance(obj, Pod):
-            columns.add_other(self._as_written(obj))
+            columns.add_other(self.as_written(obj))
             if replaced is not None:
                 self._drop(replaced)
             return number
@@ -178,9 +180,14 @@ class ObjectWriter:
         self._row_of.pop(number, None)
         return obj
 
-    def _as_written(self, obj: KubernetesObject) -> KubernetesObject:
+    @property
+    def omits_owners(self) -> bool:
+        """Whether `managedFields` are left out."""
+        return self._rows.omits_owners
+
+    def as_written(self, obj: K) -> K:
         """Return an object that is not a pod without what is left out."""
-        metadata = obj.raw.get("metadata") if self._rows.omits_owners else None
+        metadata = obj.raw.get("metadata") if self.omits_owners else None
         if not isinstance(metadata, dict) or OWNERS not in metadata:
             return obj
         kept = {key: one for key, one in metadata.items() if key != OWNERS}
@@ -206,7 +213,7 @@ class ObjectWriter:
                 row = self._row_of.get(number)
                 columns.add_pod(self._rows.of(obj) if row is None else row)
             else:
-                columns.add_other(self._as_written(obj))
+                columns.add_other(self.as_written(obj))
         return columns.written(deltas(list(objects)))
 
     def keep_only(self, objects: Mapping[int, KubernetesObject]) -> None:

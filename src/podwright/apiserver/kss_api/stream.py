@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Mapping
 from typing import Final
 
@@ -22,6 +23,7 @@ from podwright.kss import (
 )
 from podwright.objects import PodwrightError
 
+_LOG: Final = logging.getLogger("podwright.kss")
 _WAITING_MAX: Final = 256
 """So many lines wait for the client; then no more are read from the watches."""
 
@@ -81,4 +83,9 @@ async def _line(results: SchedulerResults, change: Change) -> bytes:
     if change.kind.kind != "Pod":
         return change.line()
     key = msgspec.json.decode(change.obj["metadata"], type=_Key)
-    return change.line(await results.annotations(f"{key.namespace}/{key.name}"))
+    pod = f"{key.namespace}/{key.name}"
+    try:
+        return change.line(await results.annotations(pod))
+    except PodwrightError as error:
+        _LOG.error("pod %s is sent without its results: %s", pod, error)
+        return change.line()

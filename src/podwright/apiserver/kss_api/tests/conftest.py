@@ -77,11 +77,11 @@ def simulator():
     """Return a function that serves a cluster until the test ends."""
     with contextlib.ExitStack() as stack:
 
-        def start(configuration=None, *, nodes=2, has_scheduler=True, allowed_hosts=()):
+        def start(configuration=None, *, nodes=2, has_scheduler=True, allowed_hosts=(), plugins=()):
             written = None
             if configuration is not None:
                 written = read_configuration(configuration, source="test")
-            options = SchedulerOptions(configuration=written)
+            options = SchedulerOptions(configuration=written, plugins=tuple(plugins))
             clock = ClusterClock()
             cluster = new_cluster(
                 options,

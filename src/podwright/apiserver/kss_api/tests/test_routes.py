@@ -3,11 +3,13 @@
 import contextlib
 import json
 from http.server import BaseHTTPRequestHandler
+from typing import ClassVar
 
 import pytest
 from tests.http_servers import serving
 
 from podwright.apiserver.kss_api.tests.conftest import ORIGIN, pod
+from podwright.framework import Cycle, NodeView, Plugin, Status
 
 PODS = "/api/v1/namespaces/default/pods"
 PREFIX = "kube-scheduler-simulator.sigs.k8s.io/"
@@ -285,6 +287,10 @@ class Extender(BaseHTTPRequestHandler):
         arguments = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         names = arguments.get("NodeNames") or []
         filtered: dict[str, object] = {"NodeNames": names[-1:], "FailedNodes": {}, "Error": ""}
+        nodes = arguments.get("Nodes")
+        if nodes is not None:
+            names = [node["metadata"]["name"] for node in nodes["items"]]
+            filtered |= {"NodeNames": None, "Nodes": {"items": nodes["items"][-1:]}}
         scored = [{"Host": name, "Score": 7} for name in names]
         body = json.dumps(scored if self.path == "/prioritize" else filtered).encode()
         self.send_response(200)
@@ -328,6 +334,51 @@ def test_calls_of_extenders_are_forwarded_and_recorded(simulator, extender):
             event = next_event()
     recorded = event["Obj"]["metadata"]["annotations"][f"{PREFIX}extender-filter-result"]
     assert json.loads(recorded)[extender]["NodeNames"] == ["b"]
+
+
+@pytest.mark.parametrize("nodes", [{"nodeCacheCapable": True}, {"nodeCacheCapable": False}])
+def test_pods_that_an_extender_filters_have_their_results(simulator, extender, nodes):
+    settings = with_extender(extender)
+    settings["extenders"][0] |= nodes
+    served = simulator(allowed_hosts=["127.0.0.1"])
+    path = "/api/v1/schedulerconfiguration"
+    assert served.request("POST", path, settings)[0] == 202
+    with served.stream() as next_event:
+        served.kubernetes("POST", PODS, pod("web"))
+        event = next_event()
+        while not (event["Kind"] == "pods" and scheduled(event["Obj"])):
+            event = next_event()
+    found = event["Obj"]["metadata"]["annotations"]
+    assert found[f"{PREFIX}selected-node"] == "node-1"
+    replied = json.loads(found[f"{PREFIX}extender-filter-result"])[extender]
+    kept = replied["NodeNames"] or [each["metadata"]["name"] for each in replied["Nodes"]["items"]]
+    assert kept == ["node-1"]
+
+
+class Moody(Plugin):
+    """Depends on what is not in the log, so that its attempts cannot be replayed."""
+
+    name = "Moody"
+    is_refusing: ClassVar[bool] = False
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        """Pass all nodes or none."""
+        return Status.unschedulable("bad mood") if self.is_refusing else Status.OK
+
+
+def test_a_pod_whose_attempts_cannot_be_replayed_is_sent_without_results(
+    simulator, monkeypatch, caplog
+):
+    served = simulator(plugins=[Moody])
+    served.kubernetes("POST", PODS, pod("web"))
+    served.eventually(f"{PODS}/web", lambda found: found["status"]["phase"] == "Running")
+    monkeypatch.setattr(Moody, "is_refusing", True)
+    with served.stream() as next_event:
+        event = next_event()
+        while event["Kind"] != "pods":
+            event = next_event()
+    assert "annotations" not in event["Obj"]["metadata"]
+    assert "pod default/web is sent without its results: the actions of event" in caplog.text
 
 
 @pytest.mark.parametrize(
