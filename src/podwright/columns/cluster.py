@@ -23,6 +23,7 @@ from podwright.columns.device_classes import DeviceClassIndex
 from podwright.columns.device_fits import DeviceFits
 from podwright.columns.dry_run_cache import DryRunCache
 from podwright.columns.images import ImageIndex
+from podwright.columns.importance import priority_of
 from podwright.columns.nodes import NodeColumns
 from podwright.columns.nominations import Nominations
 from podwright.columns.placement import PlacedPod, PodKeys
@@ -116,6 +117,7 @@ class Cluster:
     def __init__(self, *, device_taint_rules: bool = False) -> None:
         self.nodes = NodeColumns()
         self.pods: dict[str, PlacedPod] = {}
+        self._priorities: dict[int, int] = {}
         self.pods_on: list[dict[str, PlacedPod]] = []
         self.namespaces: dict[str, dict[str, str]] = {}
         self.namespaces_version = 0
@@ -359,6 +361,7 @@ class Cluster:
         self.numbering += 1
         self.nodes.renumber()
         self.pods.clear()
+        self._priorities.clear()
         self.pods_on.clear()
         self.ports = PortUse()
         self.images.renumber()
@@ -404,6 +407,8 @@ class Cluster:
         placed = PlacedPod(pod, keys, slot, key)
         self._count(placed, 1)
         self.pods[placed.key] = placed
+        priority = priority_of(pod)
+        self._priorities[priority] = self._priorities.get(priority, 0) + 1
         self.selectors.placed(placed, 1)
         self.nodes.pods_journal.record(slot)
         return placed
@@ -415,9 +420,17 @@ class Cluster:
             self.forget_pod_on_missing_node(key)
             return None
         self._count(placed, -1)
+        priority = priority_of(placed.pod)
+        self._priorities[priority] -= 1
+        if not self._priorities[priority]:
+            del self._priorities[priority]
         self.selectors.placed(placed, -1)
         self.nodes.pods_journal.record(placed.slot)
         return placed.pod
+
+    def has_pods_below(self, priority: int) -> bool:
+        """Report whether a placed pod has a lower priority."""
+        return any(each < priority for each in self._priorities)
 
     def _count(self, placed: PlacedPod, sign: int) -> None:
         """Add to (1) or take from (-1) the slot's own columns."""

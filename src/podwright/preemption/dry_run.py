@@ -8,11 +8,12 @@ import msgspec
 import numpy as np
 
 from podwright._arrays import I32Array
+from podwright.columns import priority_of
 from podwright.framework import Code, FailedCycle, Rejection, SlotFilter, Status
 from podwright.kernels.draw import DRAW_BITS, OFFSET_STREAM, draw
 from podwright.preemption.candidates import Candidate, DryRun
 from podwright.preemption.sums import SummedNodes
-from podwright.preemption.victims import select_victims
+from podwright.preemption.victims import NO_VICTIMS, select_victims
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -69,6 +70,14 @@ def dry_run(failed: FailedCycle, limits: Limits | None = None, *, use_sums: bool
         offset = number * len(slots) >> DRAW_BITS
         if offset:
             slots = np.concatenate([slots[offset:], slots[:offset]])
+    if not failed.cluster.has_pods_below(priority_of(failed.pod)):
+        rejections = (Rejection(NO_VICTIMS, len(slots)),)
+        return DryRun(
+            rejections=rejections,
+            visited_count=len(slots),
+            helpable_count=len(slots),
+            offset=offset,
+        )
     required = (limits or _DEFAULT).required(len(slots))
     summed = SummedNodes.of(failed) if use_sums else None
     found = None if summed is None else summed.dry_run(slots, required)

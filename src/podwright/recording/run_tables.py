@@ -184,7 +184,7 @@ class RunTables:
         self.counts = Counts()
         self.waiting: dict[NamespacedName, Waiting] = {}
         self._typical_pods = TypicalPods()
-        self._amounts = NodeAmounts()
+        self._amounts = NodeAmounts(only_ready=True)
         self.utilization = UtilizationMeter()
         self.fragmentation = FragmentationMeter(self._typical_pods)
         self._sampled_ns: int | None = None

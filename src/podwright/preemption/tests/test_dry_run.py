@@ -18,6 +18,7 @@ from podwright.preemption.tests.situations import (
     node,
     pod,
 )
+from podwright.preemption.victims import NO_VICTIMS
 
 COVERED = {"app": "a"}
 HIGH = pod("high", "1500m", priority=10)
@@ -146,3 +147,31 @@ def test_a_search_ends_with_enough_candidates_of_which_one_is_harmless(
         assert names == [f"n{i}" for i in order[: run.visited_count]]
         offsets.add(run.offset)
     assert len(offsets) > 3
+
+
+def test_without_a_pod_of_lower_priority_no_node_is_tried():
+    cluster = full_cluster()
+    failed = failed_cycle(pod("one", "1500m", priority=1), cluster)
+    assert not cluster.has_pods_below(1)
+    run = dry_run(failed)
+    # The same as from trying each node: one more pod, on no node that could help, turns that on.
+    cluster.put(node("other", unschedulable=True))
+    cluster.put(pod("low", on="other", priority=0))
+    failed = failed_cycle(pod("one", "1500m", priority=1), cluster)
+    assert cluster.has_pods_below(1)
+    for tried in (dry_run(failed), dry_run(failed, use_sums=False)):
+        assert reasons(tried) == reasons(run)
+        assert tried.visited_count == run.visited_count
+        assert (tried.helpable_count, tried.offset) == (run.helpable_count, run.offset)
+    assert [(each.status, each.count) for each in run.rejections] == [(NO_VICTIMS, 2)]
+
+
+def test_the_lowest_priority_follows_the_placed_pods():
+    cluster = full_cluster()
+    assert (cluster.has_pods_below(2), cluster.has_pods_below(1)) == (True, False)
+    cluster.remove("default/a1")
+    assert cluster.has_pods_below(2)
+    cluster.remove("default/a2")
+    assert (cluster.has_pods_below(3), cluster.has_pods_below(2)) == (True, False)
+    cluster.put(pod("b1", on="n2", priority=0))
+    assert cluster.has_pods_below(1)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podwright.columns import CPU, Cluster
-from podwright.objects import Node
+from podwright.objects import Condition, Node, with_fields
 from podwright.recording.node_amounts import NodeAmounts
 from podwright.recording.utilization import UtilizationMeter
 from podwright.testing import make_node, make_pod
@@ -58,3 +58,21 @@ def cpu_share(cluster: Cluster) -> float | None:
     nodes = cluster.nodes
     allocatable = int(nodes.allocatable[nodes.alive, CPU].sum())
     return int(nodes.requested[nodes.alive, CPU].sum()) / allocatable if allocatable else None
+
+
+def test_a_node_that_is_not_ready_counts_neither_its_capacity_nor_its_pods():
+    cluster, amounts = Cluster(), NodeAmounts(only_ready=True)
+    cluster.put(make_node("n0", cpu=4))
+    cluster.put(make_node("n1", cpu=4))
+    cluster.put(make_pod("p0", cpu=1, node="n0"))
+    cluster.put(make_pod("p1", cpu=4, node="n1"))
+    for status, expected in (
+        ("True", (8000, 5000)),
+        ("Unknown", (4000, 1000)),
+        ("True", (8000, 5000)),
+    ):
+        conditions = (Condition(type="Ready", status=status),)
+        cluster.put(with_fields(make_node("n1", cpu=4), "status", conditions=conditions))
+        amounts.update(cluster.nodes)
+        assert (amounts.allocatable_sums[CPU], amounts.requested_sums[CPU]) == expected
+    assert NodeAmounts().update(cluster.nodes) is None
