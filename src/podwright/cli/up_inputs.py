@@ -18,10 +18,12 @@ from podwright.devices import is_cards
 from podwright.files import Sourced, numbered_lines, read_paths
 from podwright.objects import FieldError, InputError, PodwrightError, api_group
 from podwright.simulation import (
+    ON_NODE,
     Drain,
     EventFile,
     FailNode,
     Inputs,
+    OnNodes,
     Operation,
     RestoreNode,
 )
@@ -137,7 +139,10 @@ def check_parts(inputs: Inputs, *, has_controllers: bool, has_lifecycle: bool) -
         "fail": (FailNode, has_lifecycle, "--no-lifecycle"),
         "restore": (RestoreNode, has_lifecycle, "--no-lifecycle"),
     }
-    found = {type(operation) for _, operation in inputs}
+    found = {
+        ON_NODE[operation.operation] if isinstance(operation, OnNodes) else type(operation)
+        for _, operation in inputs
+    }
     errors = [
         FieldError(source="--events", path=name, message=f"has no effect with {option}")
         for name, (kind, is_there, option) in lacking.items()

@@ -51,9 +51,11 @@ from podwright.objects import (
     Object,
     OwnerReference,
     Pod,
+    SelectorError,
     encode,
     invalid,
     nearest,
+    parse_label_selector,
     quoted,
     read_time,
     required,
@@ -63,14 +65,12 @@ from podwright.objects import (
 )
 from podwright.schema import built_in, decode
 from podwright.simulation.operations import (
+    ON_NODE,
     Apply,
-    Cordon,
     Delete,
-    Drain,
-    FailNode,
+    OnNodes,
     Operation,
     Put,
-    RestoreNode,
     Scale,
     Update,
 )
@@ -93,14 +93,7 @@ _MADE_BY_CONTROLLERS: Final = frozenset(
 )  # fmt: skip
 """Kinds whose objects controllers may create, so that a reference cannot be checked."""
 
-_ON_NODES: Final[dict[str, Callable[[str], Operation]]] = {
-    "cordon": Cordon,
-    "uncordon": lambda node: Cordon(node, is_cordoned=False),
-    "drain": Drain,
-    "fail": FailNode,
-    "restore": RestoreNode,
-}
-_OPERATIONS: Final = ("apply", "delete", "scale", *_ON_NODES)
+_OPERATIONS: Final = ("apply", "delete", "scale", *ON_NODE)
 _BESIDE: Final = {
     "apply": {"subresource"},
     "delete": {"namespace", "gracePeriodSeconds"},
@@ -400,14 +393,16 @@ class _Reading:
         value = line[name]
         if name == "apply":
             return self._apply(value, line.get("subresource", ""), place)
+        if name in ON_NODE and isinstance(value, dict):
+            return self._on_nodes(name, value, place)
         if not isinstance(value, str) or not value:
             self._wrong(place, name, invalid(value, "a name is expected"))
             return None
-        if name in _ON_NODES:
+        if name in ON_NODE:
             node = value.removeprefix("node/")
             if self._is_missing(_NODE, node):
                 self._wrong(place, name, f"Node {quoted(node)} does not exist at that time")
-            return _ON_NODES[name](node)
+            return ON_NODE[name](node)
         found = self._reference(name, value, line, place)
         if found is None:
             return None
@@ -424,6 +419,21 @@ class _Reading:
                 self._wrong(place, "replicas", required())
             return None
         return Scale(kind, key, replicas)
+
+    def _on_nodes(self, name: str, value: Document, place: str) -> Operation | None:
+        for field in value.keys() - {"selector"}:
+            self._wrong(place, f"{name}.{field}", unsupported(field, ["selector"]))
+        selector = value.get("selector")
+        if not isinstance(selector, str) or not selector:
+            detail = "a label selector is expected, such as topology.kubernetes.io/zone=a"
+            self._wrong(place, f"{name}.selector", invalid(selector, detail))
+            return None
+        try:
+            parse_label_selector(selector)
+        except SelectorError as error:
+            self._wrong(place, f"{name}.selector", invalid(selector, str(error)))
+            return None
+        return OnNodes(name, selector)
 
     def _apply(self, value: Any, subresource: Any, place: str) -> Operation | None:
         if not isinstance(value, dict):

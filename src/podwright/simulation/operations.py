@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -103,8 +104,33 @@ class Scale(msgspec.Struct, frozen=True, tag=True, gc=False):
     replicas: int
 
 
+ON_NODE: Final[dict[str, Callable[[str], Cordon | Drain | FailNode | RestoreNode]]] = {
+    "cordon": Cordon,
+    "uncordon": lambda node: Cordon(node, is_cordoned=False),
+    "drain": Drain,
+    "fail": FailNode,
+    "restore": RestoreNode,
+}
+"""The operations on one node, by the names that event lines have for them."""
+
+
+class OnNodes(msgspec.Struct, frozen=True, tag=True, gc=False):
+    """An operation on each node whose labels match a selector when the operation is due.
+
+    Attributes
+    ----------
+    operation : str
+        A key of `ON_NODE`.
+    selector : str
+        As kubectl writes it: `topology.kubernetes.io/zone=a`.
+    """
+
+    operation: str
+    selector: str
+
+
 Operation: TypeAlias = (
-    Apply | Put | Update | Delete | Cordon | Drain | FailNode | RestoreNode | Scale
+    Apply | Put | Update | Delete | Cordon | Drain | FailNode | RestoreNode | OnNodes | Scale
 )
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from podwright.controllers import DrainNode, NodeDown, NodeEvent, NodeUp
+from podwright.objects import ArgumentError, Node, parse_label_selector, quoted
 from podwright.simulation.clock import Turn
 from podwright.simulation.observers import NodeEventObserver, Observer
 from podwright.simulation.operation_requests import request_of
 from podwright.simulation.operations import (
+    ON_NODE,
     Drain,
     FailNode,
     InputOperation,
+    OnNodes,
     Operation,
     RestoreNode,
 )
@@ -59,11 +62,23 @@ class WorldOperations:
                 self._dispatch_node_event(NodeDown(node))
             case RestoreNode(node):
                 self._dispatch_node_event(NodeUp(node))
+            case OnNodes(name, selector):
+                for node in self._matching(selector):
+                    self.operate(ON_NODE[name](node))
             case _:
                 request = request_of(self._store, operation)
                 if request is not None:
                     reply = self._api.handle(request, request.user, self._heap.now_ns)
                     reply.raise_for_error()
+
+    def _matching(self, selector: str) -> list[str]:
+        """Return the nodes whose labels match, in order of names; at least one."""
+        matches = parse_label_selector(selector).matches
+        nodes = self._store.list(Node).objects
+        found = [each.name for each in nodes if matches(each.metadata.labels)]
+        if not found:
+            raise ArgumentError(f"selector {quoted(selector)} matches none of {len(nodes)} nodes")
+        return found
 
     def _dispatch_node_event(self, event: NodeEvent) -> None:
         now_ns = self._heap.now_ns

@@ -15,6 +15,7 @@ from podwright.simulation.operations import (
     Delete,
     Drain,
     FailNode,
+    OnNodes,
     Put,
     RestoreNode,
     Scale,
@@ -76,19 +77,21 @@ def test_each_operation_has_its_time():
         {"at": "1s", "uncordon": "node/n1"},
         {"at": "2s", "drain": "n1"},
         {"at": "3s", "fail": "n1"},
+        {"at": "3s", "fail": {"selector": "zone in (a, b)"}},
         {"at": "4s", "restore": "n1"},
         {"at": "5s", "scale": "deployment/web", "replicas": 3},
         {"at": "6s", "delete": "Pods/x", "namespace": "a", "gracePeriodSeconds": 0},
         {"at": "1970-01-01T00:16:47Z", "delete": "node/n1"},
     )
     timed = list(lines)
-    assert [(due_ns - START_NS) // SECOND for due_ns, _ in timed] == [0, 1, 1, 2, 3, 4, 5, 6, 7]
+    assert [(due_ns - START_NS) // SECOND for due_ns, _ in timed] == [0, 1, 1, 2, 3, 3, 4, 5, 6, 7]
     assert isinstance(timed[0][1], Apply)
     assert [operation for _, operation in timed[1:]] == [
         Cordon("n1"),
         Cordon("n1", is_cordoned=False),
         Drain("n1"),
         FailNode("n1"),
+        OnNodes("fail", "zone in (a, b)"),
         RestoreNode("n1"),
         Scale(("apps", "Deployment"), "default/web", 3),
         Delete(("", "Pod"), "a/x", grace_seconds=0),
@@ -117,6 +120,19 @@ def test_each_operation_has_its_time():
             {"at": "1s", "drain": "n2"}, 'Node "n2" does not exist at that time', id="no such node"
         ),
         pytest.param({"at": "1s", "drain": 3}, "drain: Invalid value: 3", id="no name"),
+        pytest.param(
+            {"at": "1s", "fail": {}}, "fail.selector: Invalid value: null", id="no selector"
+        ),
+        pytest.param(
+            {"at": "1s", "fail": {"selector": "a in b"}},
+            "fail.selector: Invalid value",
+            id="no label selector",
+        ),
+        pytest.param(
+            {"at": "1s", "fail": {"selector": "a", "zone": "b"}},
+            'fail.zone: Unsupported value: "zone"',
+            id="unknown field of a selection",
+        ),
         pytest.param(
             {"at": "1s", "scale": "deployment/web", "replicas": 1},
             'Deployment "default/web" does not exist at that time',

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+import podwright as pw
 from podwright.api.admission import Forbidden, NamespaceTerminating
 from podwright.objects import FIRST_NS, LAST_NS, InputError, InvalidObject, KubernetesObject, Pod
 from podwright.schema import decode
@@ -310,3 +311,15 @@ def test_an_object_of_a_server_may_have_newer_fields():
         decode(stored | {"metadata": stored["metadata"] | {"uid": "1", "resourceVersion": "1"}})
     )
     assert [pod.name for pod in world.pods] == ["web"]
+
+
+def test_an_operation_applies_to_all_nodes_that_match_when_it_is_due():
+    world = pw.World()
+    for name, zone in (("n1", "a"), ("n2", "b"), ("n3", "a")):
+        world.add(make_node(name, zone=zone))
+    world.do(pw.OnNodes("cordon", "topology.kubernetes.io/zone=a"), at="1s")
+    world.run_until("2s")
+    assert [node.name for node in world.nodes if node.spec.unschedulable] == ["n1", "n3"]
+    world.do(pw.OnNodes("cordon", "topology.kubernetes.io/zone=c"), at="3s")
+    with pytest.raises(pw.ArgumentError, match='zone=c" matches none of 3 nodes'):
+        world.run_until("4s")
