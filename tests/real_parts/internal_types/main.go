@@ -1,5 +1,5 @@
 // Writes src/podwright/schema/internal_types.json: the fields of the internal structs that
-// kube-apiserver compares in messages, with their names in JSON where these are not the names in Go.
+// kube-apiserver prints in messages, with their names in JSON where these are not the names in Go.
 //
 // In tests/real_parts: go run -mod=mod ./internal_types > ../../src/podwright/schema/internal_types.json
 package main
@@ -7,29 +7,69 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
 
-	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/kubernetes/pkg/apis/certificates"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	_ "k8s.io/kubernetes/pkg/apis/admissionregistration/install"
+	_ "k8s.io/kubernetes/pkg/apis/apps/install"
+	_ "k8s.io/kubernetes/pkg/apis/authentication/install"
+	_ "k8s.io/kubernetes/pkg/apis/authorization/install"
+	_ "k8s.io/kubernetes/pkg/apis/autoscaling/install"
+	_ "k8s.io/kubernetes/pkg/apis/batch/install"
+	_ "k8s.io/kubernetes/pkg/apis/certificates/install"
+	_ "k8s.io/kubernetes/pkg/apis/coordination/install"
 	"k8s.io/kubernetes/pkg/apis/core"
+	_ "k8s.io/kubernetes/pkg/apis/core/install"
+	_ "k8s.io/kubernetes/pkg/apis/discovery/install"
+	_ "k8s.io/kubernetes/pkg/apis/flowcontrol/install"
+	_ "k8s.io/kubernetes/pkg/apis/networking/install"
+	_ "k8s.io/kubernetes/pkg/apis/node/install"
+	_ "k8s.io/kubernetes/pkg/apis/policy/install"
+	_ "k8s.io/kubernetes/pkg/apis/rbac/install"
+	_ "k8s.io/kubernetes/pkg/apis/resource/install"
+	_ "k8s.io/kubernetes/pkg/apis/scheduling/install"
+	_ "k8s.io/kubernetes/pkg/apis/storage/install"
 )
 
 var marshaler = reflect.TypeFor[json.Marshaler]()
 
-// Metadata that validation lets claim templates have.
+// Metadata that validation lets templates have.
 var metadata = []string{"name", "generateName", "namespace", "labels", "annotations", "finalizers"}
 
+var containers = []reflect.Kind{reflect.Pointer, reflect.Map, reflect.Slice}
 var structs = map[string]string{}
+var known = map[string]reflect.Type{}
 
 func main() {
-	typeOf(reflect.TypeFor[core.PodSpec](), reflect.TypeFor[corev1.PodSpec]())
+	scheme := legacyscheme.Scheme
+	groups := []string{}
+	for _, version := range scheme.PrioritizedVersionsAllGroups() {
+		if !slices.Contains(groups, version.Group) {
+			groups = append(groups, version.Group)
+		}
+	}
+	// The group without a name is the first one: its types keep their names.
+	slices.Sort(groups)
+	for _, group := range groups {
+		internals := scheme.KnownTypes(schema.GroupVersion{Group: group, Version: "__internal"})
+		for _, version := range scheme.PrioritizedVersionsForGroup(group) {
+			externals := scheme.KnownTypes(version)
+			for _, kind := range slices.Sorted(maps.Keys(externals)) {
+				internal, has := internals[kind]
+				if _, isObject := externals[kind].FieldByName("ObjectMeta"); has && isObject {
+					typeOf(internal, externals[kind])
+				}
+			}
+		}
+	}
+	// Validation compares what other structs embed.
 	typeOf(reflect.TypeFor[core.PersistentVolumeSource](), reflect.TypeFor[corev1.PersistentVolumeSource]())
-	typeOf(reflect.TypeFor[core.PersistentVolumeClaimSpec](), reflect.TypeFor[corev1.PersistentVolumeClaimSpec]())
-	typeOf(reflect.TypeFor[certificates.CertificateSigningRequestCondition](),
-		reflect.TypeFor[certificatesv1.CertificateSigningRequestCondition]())
 	names := []string{}
 	for name := range structs {
 		names = append(names, name)
@@ -58,11 +98,15 @@ func typeOf(internal, external reflect.Type) string {
 		if internal.Implements(marshaler) || reflect.PointerTo(internal).Implements(marshaler) {
 			return "!" + internal.Name()
 		}
-		if _, known := structs[internal.Name()]; !known {
-			structs[internal.Name()] = ""
-			structs[internal.Name()] = strings.Join(fieldsOf(internal, external, ""), ",")
+		name := internal.Name()
+		if former, has := known[name]; has && former != internal {
+			name = path.Base(internal.PkgPath()) + "." + name
 		}
-		return internal.Name()
+		if _, has := known[name]; !has {
+			known[name] = internal
+			structs[name] = strings.Join(fieldsOf(internal, external, ""), ",")
+		}
+		return name
 	case reflect.String:
 		return "string"
 	case reflect.Bool:
@@ -72,7 +116,7 @@ func typeOf(internal, external reflect.Type) string {
 }
 
 func element(external reflect.Type) reflect.Type {
-	if external != nil && external.Kind() != reflect.Struct {
+	if external != nil && slices.Contains(containers, external.Kind()) {
 		return external.Elem()
 	}
 	return external
@@ -86,9 +130,13 @@ func fieldsOf(internal, external reflect.Type, within string) []string {
 	for i := range internal.NumField() {
 		field := internal.Field(i)
 		tag := field.Tag.Get("json")
-		counterpart, has := external.FieldByName(field.Name)
+		counterpart, has := reflect.StructField{}, false
+		if external != nil && external.Kind() == reflect.Struct {
+			counterpart, has = external.FieldByName(field.Name)
+		}
 		name, _, _ := strings.Cut(counterpart.Tag.Get("json"), ",")
-		if field.Anonymous && tag == "" {
+		tagName, options, _ := strings.Cut(tag, ",")
+		if field.Anonymous && tagName == "" {
 			inner := external
 			if has {
 				inner = counterpart.Type
@@ -100,11 +148,14 @@ func fieldsOf(internal, external reflect.Type, within string) []string {
 			continue
 		}
 		goName, mark := field.Name, ""
-		if tag != "" {
-			goName, _, _ = strings.Cut(tag, ",")
-			if strings.Contains(tag, "omitempty") {
-				mark = "~"
-			}
+		if tagName != "" {
+			goName = tagName
+		}
+		if strings.Contains(options, "omitempty") {
+			mark = "~"
+		}
+		if tagName == "-" {
+			continue
 		}
 		if within == "metadata." && !slices.Contains(metadata, goName) {
 			continue

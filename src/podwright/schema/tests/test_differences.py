@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from podwright.schema import built_in
-from podwright.schema.validation.differences import _ZERO, _fields, _structs, difference
+from podwright.schema.validation.differences import difference
+from podwright.schema.validation.internal_structs import _ZERO, _fields, _structs
 
 Document = dict[str, Any]
 

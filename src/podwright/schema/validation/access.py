@@ -7,10 +7,11 @@ pkg/apis/authentication/validation/validation.go
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import Any, Final
+from typing import Final
 
 from podwright.objects import Document
 from podwright.schema.validation.field_errors import FieldErrors
+from podwright.schema.validation.internal_structs import internal_form
 from podwright.schema.validation.metadata import (
     selector_is_valid,
     validate_label_selector,
@@ -112,16 +113,9 @@ def validate_cluster_role_binding_update(errors: FieldErrors, new: Document, old
 
 
 def _validate_kept_role(errors: FieldErrors, new: Document, old: Document) -> None:
-    role, before = _printed_role(new), _printed_role(old)
+    role, before = (internal_form(each.get("roleRef"), "RoleRef") for each in (new, old))
     if role != before:
         errors.invalid("roleRef", role, "cannot change roleRef")
-
-
-def _printed_role(binding: Document) -> dict[str, Any]:
-    """Return the reference with the names of upstream's internal struct."""
-    reference = binding.get("roleRef") or {}
-    names = {"APIGroup": "apiGroup", "Kind": "kind", "Name": "name"}
-    return {go: reference.get(name) or "" for go, name in names.items()}
 
 
 def _validate_binding(
@@ -195,7 +189,9 @@ def validate_local_access_review(errors: FieldErrors, review: Document) -> None:
             errors.invalid(path, namespace, "must match metadata.namespace")
     if other is not None:
         text = "disallowed on this kind of request"
-        errors.invalid("spec.nonResourceAttributes", _printed_attributes(other), text)
+        errors.invalid(
+            "spec.nonResourceAttributes", internal_form(other, "NonResourceAttributes"), text
+        )
 
 
 def _validate_attributes(errors: FieldErrors, review: Document) -> None:
@@ -203,15 +199,12 @@ def _validate_attributes(errors: FieldErrors, review: Document) -> None:
     resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if resource is not None and other is not None:
         text = "cannot be specified in combination with resourceAttributes"
-        errors.invalid("spec.nonResourceAttributes", _printed_attributes(other), text)
+        errors.invalid(
+            "spec.nonResourceAttributes", internal_form(other, "NonResourceAttributes"), text
+        )
     if resource is None and other is None:
         text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         errors.invalid("spec.resourceAttributes", None, text)
-
-
-def _printed_attributes(attributes: Document) -> dict[str, Any]:
-    """Return the attributes with the names of upstream's internal struct."""
-    return {"Path": attributes.get("path") or "", "Verb": attributes.get("verb") or ""}
 
 
 def _validate_user(errors: FieldErrors, review: Document) -> None:

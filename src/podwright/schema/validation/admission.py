@@ -13,6 +13,7 @@ from typing import Final
 
 from podwright.objects import Document
 from podwright.schema.validation.field_errors import FieldErrors, repeats
+from podwright.schema.validation.internal_structs import internal_form
 from podwright.schema.validation.metadata import validate_label_selector
 from podwright.schema.validation.names import (
     dns_1035_label,
@@ -288,7 +289,8 @@ def validate_validating_policy(errors: FieldErrors, policy: Document) -> None:
         _validate_validation(errors, f"spec.validations[{index}]", each)
     if len(annotations) > _MOST_ANNOTATIONS:
         text = f"must not have more than {_MOST_ANNOTATIONS} auditAnnotations"
-        errors.invalid("spec.auditAnnotations", annotations, text)
+        shown = internal_form(annotations, "[AuditAnnotation]")
+        errors.invalid("spec.auditAnnotations", shown, text)
     name = (policy.get("metadata") or {}).get("name") or ""
     keys: set[str] = set()
     for index, each in enumerate(annotations):

@@ -12,6 +12,7 @@ from typing import Any, Final
 from podwright.objects import Document, Quantity, format_quantity
 from podwright.schema.validation.docker_configs import validate_docker_config
 from podwright.schema.validation.field_errors import FieldErrors, repeats
+from podwright.schema.validation.internal_structs import internal_form
 from podwright.schema.validation.metadata import validate_labels, validate_qualified_finalizer
 from podwright.schema.validation.names import (
     config_key,
@@ -387,13 +388,8 @@ def validate_runtime_class(errors: FieldErrors, runtime_class: Document) -> None
     )
     for index, (toleration, is_repeated) in enumerate(zip(tolerations, repeats(keys), strict=True)):
         if is_repeated:
-            # The text shows upstream's internal struct.
-            shown = {name[0].upper() + name[1:]: toleration.get(name) or "" for name in _TOLERATION}
-            shown["TolerationSeconds"] = toleration.get("tolerationSeconds")
+            shown = internal_form(toleration, "Toleration")
             errors.duplicate(f"scheduling.tolerations[{index}]", shown)
-
-
-_TOLERATION: Final = ("key", "operator", "value", "effect")
 
 
 def validate_runtime_class_update(errors: FieldErrors, new: Document, old: Document) -> None:

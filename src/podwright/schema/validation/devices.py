@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from podwright.objects import Document
 from podwright.schema.validation.field_errors import FieldErrors, repeats, same
-from podwright.schema.validation.internal_structs import internal_struct
+from podwright.schema.validation.internal_structs import internal_form
 from podwright.schema.validation.metadata import validate_template_metadata
 from podwright.schema.validation.names import (
     c_identifier,
@@ -87,8 +87,7 @@ def _validate_kept(
     errors: FieldErrors, struct: str, path: str, new: Document | None, old: Document | None
 ) -> None:
     if not same(new, old):
-        printed = internal_struct(new or {}, f"resource.v1.{struct}")
-        errors.invalid(path, printed, "field is immutable")
+        errors.invalid(path, internal_form(new, struct), "field is immutable")
 
 
 def _validate_claim_spec(errors: FieldErrors, path: str, spec: Document) -> None:

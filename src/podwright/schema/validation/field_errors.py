@@ -16,6 +16,7 @@ import msgspec
 
 from podwright.objects import go_quoted, write_go_json
 from podwright.schema.decoding import Problem
+from podwright.schema.validation.internal_structs import internal_form
 
 TEXT_MAX: Final = 4 << 20
 """How many characters of texts one object may have before values are left out of further ones.
@@ -96,10 +97,17 @@ class FieldErrors:
         if number is not None and number < 0:
             self.invalid(path, number, "must be greater than or equal to 0")
 
-    def immutable(self, path: str, new: Any, old: Any) -> None:
-        """Add an error for a field that an update may not change."""
+    def immutable(self, path: str, new: Any, old: Any, go_type: str = "") -> None:
+        """Add an error for a field that an update may not change.
+
+        Parameters
+        ----------
+        go_type : str
+            The internal type of a struct, with whose names the error shows it.
+        """
         if not same(new, old):
-            self.invalid(path, new, "field is immutable")
+            shown = internal_form(new, go_type) if go_type else new
+            self.invalid(path, shown, "field is immutable")
 
     def _printed(self, value: Any) -> str:
         return printed(value) if self._text_length <= TEXT_MAX else '"..."'

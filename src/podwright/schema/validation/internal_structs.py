@@ -1,58 +1,110 @@
-"""Structs as upstream prints them in errors: with the names of its internal Go fields.
+"""Structs as upstream prints them in messages: with the names of its internal Go fields.
 
-A pointer, list or map that is absent is null, and fields have the order of their protobuf numbers,
-which is that of the Go struct.
+Upstream validates internal objects, most of which have no names for JSON: fields have their names
+in Go and the order of the struct, and those that are not set have their zero value.
+`internal_types.json` has these structs, one per line, with the fields `NAME TYPE` or
+`NAME TYPE NAME-IN-JSON`; `~` marks those that are left out if they are empty.
+`tests/real_parts/internal_types` made it.
+
+Upstream: pkg/apis/*/types.go
 """
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import resources
 from typing import Any, Final
 
+import msgspec
+
 from podwright.objects import Document
-from podwright.schema.schema import built_in
-from podwright.schema.types import Field, TypeRef
 
-_NOT_POINTERS: Final = {
-    "allocationMode": "", "count": 0, "effect": "", "key": "", "operator": "", "value": "",
-}  # fmt: skip
-"""Optional fields that are not pointers, with their zero values."""
+_ZERO: Final[dict[str, Any]] = {
+    "string": "",
+    "bool": False,
+    "int": 0,
+    "bytes": None,
+    "!Quantity": "0",
+    "!IntOrString": 0,
+    "!Time": None,
+    "!MicroTime": None,
+    "!RawExtension": None,
+}
+_IN_SECURITY_CONTEXT: Final = (
+    "hostNetwork",
+    "hostPID",
+    "hostIPC",
+    "shareProcessNamespace",
+    "hostUsers",
+)
+"""Fields of a pod's spec that the internal object has in its security context."""
 
-_INITIALISMS: Final = {"cel": "CEL", "uid": "UID", "apiGroup": "APIGroup", "ips": "IPs"}
-_ZERO: Final = {"string": "", "bool": False, "int32": 0, "int64": 0}
+
+class _Field(msgspec.Struct, frozen=True):
+    go_name: str
+    type: str
+    path: tuple[str, ...]
+    is_omitted: bool
 
 
-def internal_struct(document: Document, type_name: str) -> dict[str, Any]:
-    """Return a struct of the API with upstream's internal names.
+def internal_form(value: Any, go_type: str) -> Any:
+    """Return a value with the names of Go's fields, as `json.Marshal` writes it.
 
     Parameters
     ----------
-    document : dict
-        Its defaults are set.
-    type_name : str
-        The struct in the table, such as `resource.v1.ResourceClaimSpec`.
+    value : object
+        A value of a document.
+    go_type : str
+        Its internal type: `PodSpec`, `[NAME]` for a list, `*NAME` for a pointer.
     """
-    fields = sorted(built_in().type(type_name).fields.values(), key=lambda field: field.number)
-    return {_go_name(field.name): _value(document.get(field.name), field) for field in fields}
+    if go_type in _ZERO:
+        return _ZERO[go_type] if value is None else value
+    if value is None and go_type[0] in "*[{":
+        return None
+    match go_type[0]:
+        case "*":
+            return internal_form(value, go_type[1:])
+        case "[":
+            return [internal_form(each, go_type[1:-1]) for each in value]
+        case "{":
+            return {key: internal_form(value[key], go_type[1:-1]) for key in sorted(value)}
+        case _:
+            return _go_struct(value or {}, go_type)
 
 
-def _go_name(name: str) -> str:
-    return _INITIALISMS.get(name) or name[0].upper() + name[1:]
+def _go_struct(document: Document, go_type: str) -> Document:
+    if go_type == "PodSpec":
+        moved = {name: document[name] for name in _IN_SECURITY_CONTEXT if name in document}
+        document = document | {"securityContext": (document.get("securityContext") or {}) | moved}
+    found = {}
+    for field in _fields(go_type):
+        part = _at(document, field.path)
+        if part or not field.is_omitted:
+            found[field.go_name] = internal_form(part, field.type)
+    return found
 
 
-def _value(value: Any, field: Field) -> Any:
-    if value is not None:
-        return _printed(value, field.type)
-    if field.is_zero and field.type.is_struct:
-        return internal_struct({}, field.type.name)
-    if field.is_required and field.type.name in _ZERO:
-        return _ZERO[field.type.name]
-    return _NOT_POINTERS.get(field.name)
+def _at(document: Document, path: tuple[str, ...]) -> Any:
+    value: Any = document
+    for name in path:
+        value = (value or {}).get(name)
+    return value
 
 
-def _printed(value: Any, ref: TypeRef) -> Any:
-    if ref.element is not None:
-        inner = ref.element
-        if ref.container == "map":
-            return {key: _printed(each, inner) for key, each in sorted(value.items())} or None
-        return [_printed(each, inner) for each in value] or None
-    return internal_struct(value, ref.name) if ref.is_struct else value
+@cache
+def _fields(go_type: str) -> tuple[_Field, ...]:
+    """Return the fields of a struct, in their order."""
+    return tuple(map(_field, _structs()[go_type].split(",")))
+
+
+def _field(text: str) -> _Field:
+    marked, go_type, *names = text.split(" ")
+    go_name = marked.removeprefix("~")
+    path = names[0] if names else go_name[0].lower() + go_name[1:]
+    return _Field(go_name, go_type, tuple(path.split(".")), is_omitted=go_name != marked)
+
+
+@cache
+def _structs() -> dict[str, str]:
+    data = resources.files("podwright.schema").joinpath("internal_types.json").read_bytes()
+    return msgspec.json.decode(data, type=dict[str, str])

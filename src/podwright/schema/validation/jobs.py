@@ -10,8 +10,8 @@ from typing import Final
 
 from podwright.objects import Document, parse_schedule, time_zone
 from podwright.schema.validation.field_errors import FieldErrors, repeats, same
+from podwright.schema.validation.internal_structs import internal_form
 from podwright.schema.validation.metadata import (
-    printed_selector,
     selector_is_valid,
     selector_matches,
     validate_label_selector,
@@ -36,13 +36,14 @@ _LABELS: Final = (
     "batch.kubernetes.io/controller-uid",
     "batch.kubernetes.io/job-name",
 )
-_IMMUTABLE: Final = (
-    "completionMode",
-    "podFailurePolicy",
-    "backoffLimitPerIndex",
-    "managedBy",
-    "successPolicy",
-)
+_IMMUTABLE: Final = {
+    "completionMode": "",
+    "podFailurePolicy": "*PodFailurePolicy",
+    "backoffLimitPerIndex": "",
+    "managedBy": "",
+    "successPolicy": "*SuccessPolicy",
+}
+"""The immutable fields, with the internal types of those that are structs."""
 _ZONE_PREFIX: Final = re.compile(r"^(CRON_)?TZ=(?P<zone>\S*)\s+")
 _ZONE_PART: Final = re.compile(r"[A-Za-z.\-_0-9+]{1,14}")
 
@@ -80,7 +81,7 @@ def _validate_generated_selector(errors: FieldErrors, metadata: Document, spec: 
             errors.invalid(at, dict(sorted(labels.items())), f"must be '{value}'")
     if selector_is_valid(selector) and not selector_matches(selector, expected):
         text = "`selector` not auto-generated"
-        errors.invalid("spec.selector", printed_selector(selector), text)
+        errors.invalid("spec.selector", internal_form(selector, "LabelSelector"), text)
 
 
 def _validate_selector(errors: FieldErrors, spec: Document) -> None:
@@ -123,22 +124,14 @@ def validate_job_spec(errors: FieldErrors, path: str, spec: Document) -> None:
         _validate_failure_policy(errors, f"{path}.podFailurePolicy", policy, spec)
     if (policy := spec.get("successPolicy")) is not None:
         if spec.get("completionMode") != "Indexed":
-            # The text shows upstream's internal struct.
-            rules = [
-                {name[0].upper() + name[1:]: rule.get(name) for name in _SUCCESS_FIELDS}
-                for rule in policy.get("rules") or ()
-            ]
-            text = "requires indexed completion mode"
-            errors.invalid(f"{path}.successPolicy", {"Rules": rules or None}, text)
+            shown, text = internal_form(policy, "SuccessPolicy"), "requires indexed completion mode"
+            errors.invalid(f"{path}.successPolicy", shown, text)
         else:
             _validate_success_policy(errors, f"{path}.successPolicy", policy, spec)
     _validate_replacement(errors, f"{path}.podReplacementPolicy", spec)
     template = spec.get("template") or {}
     validate_template(errors, f"{path}.template", template)
     _validate_restart(errors, f"{path}.template.spec.restartPolicy", template, spec)
-
-
-_SUCCESS_FIELDS: Final = ("succeededIndexes", "succeededCount")
 
 
 def _validate_mode(errors: FieldErrors, path: str, spec: Document) -> None:
@@ -367,8 +360,8 @@ def validate_job_update(errors: FieldErrors, new: Document, old: Document) -> No
     _validate_completions(errors, spec, before)
     errors.immutable("spec.selector", spec.get("selector"), before.get("selector"))
     _validate_template_update(errors, spec, before, old.get("status") or {})
-    for name in _IMMUTABLE:
-        errors.immutable(f"spec.{name}", spec.get(name), before.get(name))
+    for name, go_type in _IMMUTABLE.items():
+        errors.immutable(f"spec.{name}", spec.get(name), before.get(name), go_type)
 
 
 def _validate_completions(errors: FieldErrors, spec: Document, before: Document) -> None:
@@ -394,9 +387,10 @@ def _validate_template_update(
         former = _with_directives(former, template)
         former = _with_resources(former, template)
         if not same(template.get("spec"), former.get("spec")):
-            errors.invalid("spec.template.spec", template.get("spec"), "field is immutable")
+            shown = internal_form(template.get("spec"), "PodSpec")
+            errors.invalid("spec.template.spec", shown, "field is immutable")
         return
-    errors.immutable("spec.template", template, former)
+    errors.immutable("spec.template", template, former, "PodTemplateSpec")
 
 
 def _with_directives(former: Document, template: Document) -> Document:
@@ -460,7 +454,9 @@ def _validate_cron_spec(errors: FieldErrors, spec: Document, before: Document | 
     validate_job_spec(errors, "spec.jobTemplate.spec", job)
     if (selector := job.get("selector")) is not None:
         text = "`selector` will be auto-generated"
-        errors.invalid("spec.jobTemplate.spec.selector", printed_selector(selector), text)
+        errors.invalid(
+            "spec.jobTemplate.spec.selector", internal_form(selector, "LabelSelector"), text
+        )
     if job.get("manualSelector"):
         at = "spec.jobTemplate.spec.manualSelector"
         errors.unsupported(at, job["manualSelector"], ("nil", "false"))

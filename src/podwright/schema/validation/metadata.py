@@ -386,16 +386,5 @@ def _requirement_matches(term: Document, labels: Mapping[str, str]) -> bool:
             return key not in labels
 
 
-def printed_selector(selector: Document) -> Document:
-    """Return a selector with its fields in upstream's order, for an error's text."""
-    terms = [
-        _ordered(each, ("key", "operator", "values"))
-        for each in selector.get("matchExpressions") or ()
-    ]
-    labels = selector.get("matchLabels")
-    found: Document = {"matchLabels": dict(sorted(labels.items()))} if labels else {}
-    return found | ({"matchExpressions": terms} if terms else {})
-
-
 def _ordered(part: Document, names: tuple[str, ...]) -> dict[str, Any]:
     return {name: part[name] for name in names if part.get(name) is not None}

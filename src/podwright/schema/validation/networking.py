@@ -360,7 +360,9 @@ def validate_ip_address(errors: FieldErrors, address: Document) -> None:
 def validate_ip_address_update(errors: FieldErrors, new: Document, old: Document) -> None:
     """Check a changed IPAddress, which keeps its parent."""
     spec, before = new.get("spec") or {}, old.get("spec") or {}
-    errors.immutable("spec.parentRef", spec.get("parentRef"), before.get("parentRef"))
+    errors.immutable(
+        "spec.parentRef", spec.get("parentRef"), before.get("parentRef"), "*ParentReference"
+    )
 
 
 def validate_service_cidr(errors: FieldErrors, service_cidr: Document) -> None:

@@ -12,6 +12,7 @@ from typing import Final
 
 from podwright.objects import Document
 from podwright.schema.validation.field_errors import FieldErrors, repeats
+from podwright.schema.validation.internal_structs import internal_form
 from podwright.schema.validation.names import (
     cidr,
     label_value,
@@ -94,10 +95,8 @@ def validate_taints(errors: FieldErrors, path: str, taints: list[Document]) -> N
             errors.invalid(f"{at}.value", value, ";".join(details))
         validate_taint_effect(errors, f"{at}.effect", effect, allows_empty=False)
         if (key, effect) in seen:
-            # The text shows upstream's internal struct.
-            added = taint.get("timeAdded")
-            shown = {"Key": key, "Value": value, "Effect": effect, "TimeAdded": added}
-            errors.duplicate(at, shown, "taints must be unique by key and effect pair")
+            text = "taints must be unique by key and effect pair"
+            errors.duplicate(at, internal_form(taint, "Taint"), text)
         seen.add((key, effect))
 
 

@@ -16,6 +16,7 @@ from podwright.schema.container_totals import container_totals
 from podwright.schema.validation.containers import validate_containers, validate_init_containers
 from podwright.schema.validation.ephemeral_containers import validate_ephemeral_containers
 from podwright.schema.validation.field_errors import FieldErrors
+from podwright.schema.validation.internal_structs import internal_form
 from podwright.schema.validation.metadata import (
     validate_annotations,
     validate_labels,
@@ -276,8 +277,7 @@ def _validate_claims(
         else:
             errors.each(f"{at}.name", name, dns_label(name))
             seen.add(name)
-        # The text shows upstream's internal struct.
-        shown = {"Name": name, "ResourceClaimName": direct, "ResourceClaimTemplateName": template}
+        shown = internal_form(claim, "PodResourceClaim")
         if direct is not None and template is not None:
             text = (
                 "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"

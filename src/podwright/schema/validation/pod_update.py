@@ -10,6 +10,7 @@ from typing import Final
 from podwright.objects import Document
 from podwright.schema.validation.differences import difference
 from podwright.schema.validation.field_errors import FieldErrors, equality_key, same
+from podwright.schema.validation.internal_structs import internal_form
 from podwright.schema.validation.names import in_range
 from podwright.schema.validation.pod import validate_pod_parts
 
@@ -156,12 +157,12 @@ def _validate_node_affinity(errors: FieldErrors, new: Document, old: Document) -
     at = f"spec.affinity.nodeAffinity.{_REQUIRED}.nodeSelectorTerms"
     if former and len(former) != len(terms):
         text = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
-        errors.invalid(at, terms, text)
+        errors.invalid(at, internal_form(terms, "[NodeSelectorTerm]"), text)
         return
     for index, (term, before) in enumerate(zip(terms, former, strict=False)):
         if not _has_only_additions(term, before):
             text = "only additions are allowed (no mutations or deletions)"
-            errors.invalid(f"{at}[{index}]", term, text)
+            errors.invalid(f"{at}[{index}]", internal_form(term, "NodeSelectorTerm"), text)
 
 
 def _has_only_additions(term: Document, before: Document) -> bool:

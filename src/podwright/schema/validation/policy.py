@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from podwright.objects import Document
 from podwright.schema.validation.field_errors import FieldErrors
-from podwright.schema.validation.metadata import printed_selector, validate_label_selector
+from podwright.schema.validation.internal_structs import internal_form
+from podwright.schema.validation.metadata import validate_label_selector
 from podwright.schema.validation.names import (
     dns_label,
     dns_subdomain,
@@ -30,13 +31,7 @@ def validate_disruption_budget(errors: FieldErrors, budget: Document) -> None:
     least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
     selector, policy = spec.get("selector"), spec.get("unhealthyPodEvictionPolicy")
     if least is not None and most is not None:
-        # The text shows upstream's internal struct.
-        shown = {
-            "MinAvailable": least,
-            "Selector": None if selector is None else printed_selector(selector),
-            "MaxUnavailable": most,
-            "UnhealthyPodEvictionPolicy": policy,
-        }
+        shown = internal_form(spec, "PodDisruptionBudgetSpec")
         errors.invalid("spec", shown, "minAvailable and maxUnavailable cannot be both set")
     for name, value in (("minAvailable", least), ("maxUnavailable", most)):
         if value is not None:

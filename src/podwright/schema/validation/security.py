@@ -11,6 +11,7 @@ from typing import Final
 
 from podwright.objects import Document
 from podwright.schema.validation.field_errors import FieldErrors
+from podwright.schema.validation.internal_structs import internal_form
 from podwright.schema.validation.names import relative_path, user_id
 from podwright.schema.validation.windows_options import validate_windows_options
 
@@ -35,10 +36,12 @@ def validate_container_security(
     if security.get("allowPrivilegeEscalation") is False:
         text = "cannot set `allowPrivilegeEscalation` to false and "
         if security.get("privileged"):
-            errors.invalid(path, security, f"{text}`privileged` to true")
+            shown = internal_form(security, "SecurityContext")
+            errors.invalid(path, shown, f"{text}`privileged` to true")
         added = (security.get("capabilities") or {}).get("add") or ()
         if "CAP_SYS_ADMIN" in added:
-            errors.invalid(path, security, f"{text}`capabilities.Add` CAP_SYS_ADMIN")
+            shown = internal_form(security, "SecurityContext")
+            errors.invalid(path, shown, f"{text}`capabilities.Add` CAP_SYS_ADMIN")
     validate_windows_options(errors, f"{path}.windowsOptions", security.get("windowsOptions"))
     _validate_app_armor(errors, f"{path}.appArmorProfile", security.get("appArmorProfile"))
 
@@ -91,8 +94,7 @@ def _validate_seccomp(errors: FieldErrors, path: str, profile: Document | None) 
             relative_path(errors, f"{path}.localhostProfile", file)
     elif file is not None:
         text = "can only be set when seccomp type is Localhost"
-        # The text shows upstream's internal struct.
-        shown = {"Type": kind, "LocalhostProfile": file}
+        shown = internal_form(profile, "SeccompProfile")
         errors.invalid(f"{path}.localhostProfile", shown, text)
 
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Final
 
 from podwright.objects import Document
 from podwright.schema.validation.containers import PROTOCOLS
 from podwright.schema.validation.endpoints import validate_not_special
 from podwright.schema.validation.field_errors import FieldErrors, repeats
+from podwright.schema.validation.internal_structs import internal_form
 from podwright.schema.validation.metadata import validate_labels
 from podwright.schema.validation.names import (
     dns_label,
@@ -204,15 +205,8 @@ def _validate_unique_ports(errors: FieldErrors, kind: str, ports: list[Document]
     for index, port in enumerate(ports):
         protocol, number = port.get("protocol") or "TCP", port.get("port") or 0
         if (protocol, number) in seen:
-            # The text shows upstream's internal struct.
-            shown: dict[str, Any] = {
-                "Name": "",
-                "Protocol": protocol,
-                "AppProtocol": None,
-                "Port": number,
-                "TargetPort": 0,
-                "NodePort": 0,
-            }
+            # Upstream prints what it compares.
+            shown = internal_form({"protocol": protocol, "port": number}, "ServicePort")
             errors.duplicate(f"spec.ports[{index}]", shown)
         seen.add((protocol, number))
 

@@ -375,7 +375,7 @@ def validate_csi_node_update(errors: FieldErrors, new: Document, old: Document) 
         former = before.get(driver.get("name"))
         if former is not None:
             changed, kept = driver | {"allocatable": None}, former | {"allocatable": None}
-            errors.immutable("spec.drivers", changed, kept)
+            errors.immutable("spec.drivers", changed, kept, "CSINodeDriver")
 
 
 def validate_csi_driver(errors: FieldErrors, driver: Document) -> None:
@@ -477,7 +477,7 @@ def validate_volume_attachment(errors: FieldErrors, attachment: Document) -> Non
 def validate_volume_attachment_update(errors: FieldErrors, new: Document, old: Document) -> None:
     """Check a changed VolumeAttachment, whose spec is immutable."""
     validate_volume_attachment(errors, new)
-    errors.immutable("spec", new.get("spec"), old.get("spec"))
+    errors.immutable("spec", new.get("spec"), old.get("spec"), "VolumeAttachmentSpec")
 
 
 def validate_attributes_class(errors: FieldErrors, attributes_class: Document) -> None:

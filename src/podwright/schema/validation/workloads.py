@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from podwright.objects import Document
 from podwright.schema.validation.field_errors import FieldErrors, same
+from podwright.schema.validation.internal_structs import internal_form
 from podwright.schema.validation.metadata import (
-    printed_selector,
     selector_is_valid,
     selector_matches,
     validate_annotations,
@@ -62,8 +62,7 @@ def _validate_deployment_spec(errors: FieldErrors, spec: Document) -> None:
     elif kind == "RollingUpdate":
         _validate_rolling_deployment(errors, "spec.strategy.rollingUpdate", rolling or {})
     else:
-        # The text shows upstream's internal struct.
-        shown = {"Type": kind, "RollingUpdate": _internal_rolling(rolling)}
+        shown = internal_form(strategy, "DeploymentStrategy")
         errors.unsupported("spec.strategy", shown, ("Recreate", "RollingUpdate"))
     ready = spec.get("minReadySeconds") or 0
     errors.not_negative("spec.minReadySeconds", ready)
@@ -121,7 +120,7 @@ def _validate_kept_selector(errors: FieldErrors, new: Document, old: Document) -
     if not same(selector, before):
         errors.invalid(
             "spec.selector",
-            None if selector is None else printed_selector(selector),
+            internal_form(selector, "*LabelSelector"),
             "field is immutable",
         )
 
@@ -153,9 +152,9 @@ def _validate_selector(
         validate_label_selector(errors, "spec.selector", selector)
         if not selector.get("matchLabels") and not selector.get("matchExpressions"):
             text = f"empty selector is invalid for {kind}"
-            errors.invalid("spec.selector", printed_selector(selector), text)
+            errors.invalid("spec.selector", internal_form(selector, "LabelSelector"), text)
     if selector is not None and not selector_is_valid(selector):
-        errors.invalid("spec.selector", printed_selector(selector), detail)
+        errors.invalid("spec.selector", internal_form(selector, "LabelSelector"), detail)
         return
     checked = template if template is not None else spec.get("template") or {}
     labels = (checked.get("metadata") or {}).get("labels")
@@ -171,16 +170,6 @@ def _validate_selector(
         validate_labels(errors, "spec.template.labels", metadata.get("labels"))
         validate_annotations(errors, "spec.template.annotations", metadata.get("annotations"))
     _validate_always(errors, checked, owner)
-
-
-def _internal_rolling(rolling: Document | None) -> Document | None:
-    """Return the fields of a rolling update as upstream's internal struct names them."""
-    if rolling is None:
-        return None
-    return {
-        "MaxUnavailable": rolling.get("maxUnavailable") or 0,
-        "MaxSurge": rolling.get("maxSurge") or 0,
-    }
 
 
 def _validate_always(errors: FieldErrors, template: Document, owner: str) -> None:
@@ -305,21 +294,21 @@ def _validate_stateful_spec(errors: FieldErrors, spec: Document, *, is_new: bool
 
 def _validate_stateful_strategy(errors: FieldErrors, strategy: Document) -> None:
     kind, rolling = strategy.get("type") or "RollingUpdate", strategy.get("rollingUpdate")
-    # The texts show upstream's internal structs.
-    shown = rolling and {
-        "Partition": rolling.get("partition") or 0,
-        "MaxUnavailable": None,
-    }
+    if rolling is not None:
+        # The gate MaxUnavailableStatefulSet is off by default: `maxUnavailable` is dropped.
+        rolling = rolling | {"maxUnavailable": None}
+        strategy = strategy | {"rollingUpdate": rolling}
     if kind == "OnDelete":
         if rolling is not None:
             text = "only allowed for updateStrategy 'RollingUpdate'"
+            shown = internal_form(rolling, "RollingUpdateStatefulSetStrategy")
             errors.invalid("spec.updateStrategy.rollingUpdate", shown, text)
     elif kind != "RollingUpdate":
         text = "must be 'RollingUpdate' or 'OnDelete'"
-        errors.invalid("spec.updateStrategy", {"Type": kind, "RollingUpdate": shown}, text)
+        shown = internal_form(strategy, "StatefulSetUpdateStrategy")
+        errors.invalid("spec.updateStrategy", shown, text)
     elif rolling is not None:
         path = "spec.updateStrategy.rollingUpdate"
-        # The gate MaxUnavailableStatefulSet is off by default: `maxUnavailable` is dropped.
         errors.not_negative(f"{path}.partition", rolling.get("partition"))
 
 
@@ -363,7 +352,7 @@ def _validate_daemon_spec(errors: FieldErrors, spec: Document) -> None:
         errors.invalid("spec.template.metadata.labels", unmatched, _NOT_MATCHED)
     if selector is not None and not any(selector.values()):
         text = "empty selector is invalid for daemonset"
-        errors.invalid("spec.selector", printed_selector(selector), text)
+        errors.invalid("spec.selector", internal_form(selector, "LabelSelector"), text)
     validate_template(errors, "spec.template", template)
     _validate_always(errors, template, "DaemonSet")
     errors.not_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
@@ -373,7 +362,7 @@ def _validate_daemon_spec(errors: FieldErrors, spec: Document) -> None:
         at = "spec.updateStrategy.rollingUpdate"
         _validate_rolling_daemons(errors, at, strategy.get("rollingUpdate") or {})
     elif kind != "OnDelete":
-        shown = {"Type": kind, "RollingUpdate": _internal_rolling(strategy.get("rollingUpdate"))}
+        shown = internal_form(strategy, "DaemonSetUpdateStrategy")
         errors.unsupported("spec.updateStrategy", shown, ("RollingUpdate", "OnDelete"))
     errors.not_negative("spec.revisionHistoryLimit", spec.get("revisionHistoryLimit"))
 
