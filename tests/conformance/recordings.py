@@ -42,7 +42,7 @@ class Exchange(msgspec.Struct, frozen=True):
     @property
     def restarts(self) -> bool:
         """Whether the server discards its history and restarts before this exchange."""
-        return self.note.startswith("[history discarded up to here, server restarted]")
+        return self.note.startswith("[history discarded")
 
 
 def read_recording(path: Path) -> Iterator[Exchange]:

@@ -41,6 +41,7 @@ from podwright.schema.table import Column, KindRow, Table, built_in_table, read_
 from podwright.schema.types import SCALARS, Field, StructType, TypeRef, parse_field
 from podwright.schema.validation.certificates import approval_problems
 from podwright.schema.validation.field_errors import equality_key, printed, reason_of, repeats
+from podwright.schema.validation.internal_structs import internal_form
 from podwright.schema.validation.metadata import (
     changed_metadata_problems,
     finalizer_problems,
@@ -80,6 +81,7 @@ __all__ = [
     "finalizer_problems",
     "go_ordered",
     "human_duration",
+    "internal_form",
     "parse_field",
     "printed",
     "read_table",

@@ -24,6 +24,7 @@ from podwright.api.authorization.authorizers import AlwaysAllow
 from podwright.api.identity import uid_at, with_generated_name
 from podwright.api.invalid import Invalid
 from podwright.api.job_selectors import with_generated_selector
+from podwright.api.label_keys import with_label_keys
 from podwright.api.object_edits import with_defaults, wrong_types
 from podwright.api.qos import qos_class
 from podwright.api.users import User
@@ -300,7 +301,10 @@ class Admission:
         resource = kind_resources()["v1", "Pod"]
         attributes = _attributes(resource, "CREATE", pod, document, None, user, now_ns)
         self._run(attributes)
-        made = decode(attributes.object or document, source=f"Pod {pod.key}")
+        admitted = attributes.object or document
+        labels = (admitted.get("metadata") or {}).get("labels") or {}
+        admitted = admitted | {"spec": with_label_keys(admitted["spec"], labels)}
+        made = decode(admitted, source=f"Pod {pod.key}")
         assert isinstance(made, Pod), "plugins keep the kind"
         complete = made.raw["spec"]
         pending: Document = {"phase": "Pending", "qosClass": qos_class(complete)}
@@ -316,12 +320,15 @@ class Admission:
         known = self._specs.get(key)
         if known is None:
             complete = self._completed(pod, written)
-            spec = decode_as({"metadata": {"name": "x"}, "spec": complete}, Pod).spec
+            spec = _spec_of(complete)
             pending: Document = {"phase": "Pending", "qosClass": qos_class(complete)}
             if len(self._specs) >= _SPECS_MAX:
                 self._specs.clear()
             known = self._specs[key] = (written, spec, complete, pending)
         _, spec, complete, pending = known
+        merged = with_label_keys(complete, pod.metadata.labels)
+        if merged is not complete:
+            spec, complete = _spec_of(merged), merged
         admitted = _with_status(pod, document, spec, complete, pending)
         self._last = (pod, admitted)
         return admitted
@@ -337,6 +344,10 @@ class Admission:
         self._of_specs.validate(attributes)
         completed: Document = (attributes.object or document)["spec"]
         return completed
+
+
+def _spec_of(document: Document) -> PodSpec:
+    return decode_as({"metadata": {"name": "x"}, "spec": document}, Pod).spec
 
 
 def _with_status(

@@ -1,18 +1,22 @@
 """Conversions between the versions of one kind, which is stored in one of them.
 
-Upstream: pkg/apis/core/v1/conversion.go, pkg/apis/events/v1/conversion.go,
-pkg/apis/autoscaling/v1/conversion.go
+Upstream: pkg/apis/core/v1/conversion.go, pkg/apis/events/v1/conversion.go
 """
 
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
+from podwright.api.endpoints.autoscaler_versions import (
+    autoscaler_kind,
+    autoscaler_v1,
+    autoscaler_v2,
+    consistent_autoscaler,
+)
 from podwright.objects import Document
 from podwright.schema import Kind, built_in
 
@@ -47,8 +51,7 @@ def conversion_of(kind: Kind) -> VersionConversion | None:
     if key == ("events.k8s.io/v1", "Event"):
         return VersionConversion(_kind("v1", "Event"), core_event, new_event)
     if key == ("autoscaling/v1", "HorizontalPodAutoscaler"):
-        storage = _kind("autoscaling/v2", "HorizontalPodAutoscaler")
-        return VersionConversion(storage, autoscaler_v2, autoscaler_v1)
+        return VersionConversion(autoscaler_kind("v2"), autoscaler_v2, autoscaler_v1)
     return None
 
 
@@ -71,95 +74,6 @@ def core_event(document: Document) -> Document:
 def new_event(document: Document) -> Document:
     """Return an Event of v1 as an Event of events.k8s.io/v1."""
     return _converted(document, _kind("events.k8s.io/v1", "Event"), dict(_EVENT_FIELDS))
-
-
-# ------------------------------------------------------------------------- autoscalers
-
-_METRICS: Final = "autoscaling.alpha.kubernetes.io/metrics"
-_CONDITIONS: Final = "autoscaling.alpha.kubernetes.io/conditions"
-_CURRENT_METRICS: Final = "autoscaling.alpha.kubernetes.io/current-metrics"
-_BEHAVIOR: Final = "autoscaling.alpha.kubernetes.io/behavior"
-
-
-def autoscaler_v2(document: Document) -> Document:
-    """Return a HorizontalPodAutoscaler of autoscaling/v1 in the version v2.
-
-    What v1 has no fields for is in annotations.
-    """
-    document = dict(document) | {"apiVersion": "autoscaling/v2"}
-    metadata = dict(document.get("metadata") or {})
-    annotations = dict(metadata.get("annotations") or {})
-    spec, status = dict(document.get("spec") or {}), dict(document.get("status") or {})
-    metrics: list[Any] = []
-    if (target := spec.pop("targetCPUUtilizationPercentage", None)) is not None:
-        metrics.append(_cpu_metric("target", {"type": "Utilization", "averageUtilization": target}))
-    metrics += _parsed(annotations.pop(_METRICS, "")) or []
-    if metrics:
-        spec["metrics"] = metrics
-    if behavior := _parsed(annotations.pop(_BEHAVIOR, "")):
-        spec["behavior"] = behavior
-    current: list[Any] = []
-    if (used := status.pop("currentCPUUtilizationPercentage", None)) is not None:
-        current.append(_cpu_metric("current", {"averageUtilization": used}))
-    current += _parsed(annotations.pop(_CURRENT_METRICS, "")) or []
-    if current:
-        status["currentMetrics"] = current
-    if conditions := _parsed(annotations.pop(_CONDITIONS, "")):
-        status["conditions"] = conditions
-    metadata["annotations"] = annotations
-    document |= {"metadata": metadata, "spec": spec, "status": status}
-    return _kind("autoscaling/v2", "HorizontalPodAutoscaler").go_form(document)
-
-
-def autoscaler_v1(document: Document) -> Document:
-    """Return a HorizontalPodAutoscaler of autoscaling/v2 in the version v1."""
-    document = dict(document) | {"apiVersion": "autoscaling/v1"}
-    metadata = dict(document.get("metadata") or {})
-    annotations = dict(metadata.get("annotations") or {})
-    spec, status = dict(document.get("spec") or {}), dict(document.get("status") or {})
-    others: list[Any] = []
-    for metric in spec.pop("metrics", None) or ():
-        target = (metric.get("resource") or {}).get("target") or {}
-        if _is_cpu(metric) and target.get("averageUtilization") is not None:
-            spec["targetCPUUtilizationPercentage"] = target["averageUtilization"]
-        else:
-            others.append(metric)
-    _annotate(annotations, _METRICS, others)
-    _annotate(annotations, _BEHAVIOR, spec.pop("behavior", None))
-    others = []
-    for metric in status.pop("currentMetrics", None) or ():
-        current = (metric.get("resource") or {}).get("current") or {}
-        if _is_cpu(metric) and current.get("averageUtilization") is not None:
-            status["currentCPUUtilizationPercentage"] = current["averageUtilization"]
-        else:
-            others.append(metric)
-    _annotate(annotations, _CURRENT_METRICS, others)
-    _annotate(annotations, _CONDITIONS, status.pop("conditions", None))
-    metadata["annotations"] = annotations
-    document |= {"metadata": metadata, "spec": spec, "status": status}
-    return _kind("autoscaling/v1", "HorizontalPodAutoscaler").go_form(document)
-
-
-def _cpu_metric(part: str, values: Document) -> Document:
-    return {"type": "Resource", "resource": {"name": "cpu", part: values}}
-
-
-def _is_cpu(metric: Document) -> bool:
-    return metric.get("type") == "Resource" and (metric.get("resource") or {}).get("name") == "cpu"
-
-
-def _parsed(text: str) -> Any:
-    if not text:
-        return None
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None
-
-
-def _annotate(annotations: dict[str, str], name: str, value: Any) -> None:
-    if value:
-        annotations[name] = json.dumps(value, separators=(",", ":"))
 
 
 # ---------------------------------------------------------------------- internal versions
@@ -238,6 +152,7 @@ ROUND_TRIPS: Final[dict[tuple[str, str], Conversion]] = {
     ("", "LimitRange"): _limit_range,
     ("", "Secret"): _secret,
     ("apps", "DaemonSet"): _daemon_set,
+    ("autoscaling", "HorizontalPodAutoscaler"): consistent_autoscaler,
     ("resource.k8s.io", "ResourceClaim"): _claim,
     ("resource.k8s.io", "ResourceClaimTemplate"): _claim_template,
     ("rbac.authorization.k8s.io", "Role"): _role,

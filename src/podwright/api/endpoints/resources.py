@@ -14,7 +14,7 @@ import msgspec
 from podwright.objects import Document
 from podwright.patching import ObjectType
 from podwright.schema import Kind, KindRow, Problem, built_in
-from podwright.schema.structural import CustomKind, ScalePaths
+from podwright.schema.structural import CustomKind, ScalePaths, with_go_numbers
 from podwright.store import GroupKind
 
 DEFAULT_GROUP_VERSIONS: Final = (
@@ -166,7 +166,9 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     def stored(self, document: Document) -> Document:
         """Return a document of this version in the stored version."""
-        return document if self.to_storage is None else self.to_storage(document)
+        if self.to_storage is not None:
+            document = self.to_storage(document)
+        return with_go_numbers(document) if self.is_custom else document
 
 
 class Resources:

@@ -23,6 +23,7 @@ from podwright.api.endpoints.custom_resources.preparation import (
 )
 from podwright.api.endpoints.resources import Resource
 from podwright.api.endpoints.service_fields import changed_service, new_service
+from podwright.api.label_keys import with_label_keys
 from podwright.api.qos import qos_class
 from podwright.objects import Document, timestamp_text
 from podwright.schema import (
@@ -220,7 +221,7 @@ def _without_stop_signal(container: Document) -> Document:
 
 def _new_pod(pod: Document, now_ns: int) -> Document:
     pod = _without_stop_signals(pod)
-    spec = pod.get("spec") or {}
+    spec = with_label_keys(pod.get("spec") or {}, (pod.get("metadata") or {}).get("labels") or {})
     status: Document = {"phase": "Pending", "qosClass": qos_class(spec)}
     if spec.get("schedulingGates"):
         status["conditions"] = [
@@ -233,7 +234,7 @@ def _new_pod(pod: Document, now_ns: int) -> Document:
                 "message": "Scheduling is blocked due to non-empty scheduling gates",
             }
         ]
-    return pod | {"status": status}
+    return pod | {"spec": spec, "status": status}
 
 
 _ALLOCATABLE_STATUSES: Final = "nodeAllocatableResourceClaimStatuses"

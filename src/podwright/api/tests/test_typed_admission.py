@@ -163,3 +163,49 @@ def test_a_claim_gets_the_default_storage_class(api):
     raw = reply.stored.object.raw
     assert raw["spec"]["storageClassName"] == "gold"
     assert raw["metadata"]["finalizers"] == ["kubernetes.io/pvc-protection"]
+
+
+@pytest.mark.parametrize("generate", ["", "web-"])
+def test_the_selectors_of_a_pod_require_the_labels_that_their_keys_name(api, generate):
+    labels = {"app": "web", "tier": "front"}
+    term = {"topologyKey": "zone", "matchLabelKeys": ["app"], "mismatchLabelKeys": ["tier", "no"]}
+    selected = term | {"labelSelector": {"matchLabels": {"a": "b"}}}
+    plain = {"topologyKey": "zone"}
+    weighted = {"weight": 1, "podAffinityTerm": selected}
+    spec = {
+        "containers": [{"name": "c", "image": "i"}],
+        "topologySpreadConstraints": [
+            {
+                "maxSkew": 1,
+                "topologyKey": "zone",
+                "whenUnsatisfiable": "DoNotSchedule",
+                "labelSelector": {},
+                "matchLabelKeys": ["app"],
+            }
+        ],
+        "affinity": {
+            "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [selected, plain]},
+            "podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [weighted]},
+        },
+    }
+    name = {"generateName": generate} if generate else {"name": "web"}
+    document = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": name | {"namespace": "default", "labels": labels},
+        "spec": spec,
+    }
+    created = spec_of(api.handle(CreateObject(decode(document), USER), USER, 0))
+    expressions = [
+        {"key": "app", "operator": "In", "values": ["web"]},
+        {"key": "tier", "operator": "NotIn", "values": ["front"]},
+    ]
+    selector = {"matchLabels": {"a": "b"}, "matchExpressions": expressions}
+    affinity = created["affinity"]
+    (one, other) = affinity["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert one["labelSelector"] == selector
+    assert "labelSelector" not in other
+    (one,) = affinity["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+    assert one["podAffinityTerm"]["labelSelector"] == selector
+    (constraint,) = created["topologySpreadConstraints"]
+    assert constraint["labelSelector"] == {"matchExpressions": expressions[:1]}

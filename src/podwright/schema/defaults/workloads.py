@@ -219,6 +219,11 @@ def set_autoscaler_defaults(autoscaler: Document) -> Document:
     return with_spec(autoscaler, _autoscaler)
 
 
+def set_old_autoscaler_defaults(autoscaler: Document) -> Document:
+    """Set the defaults of a HorizontalPodAutoscaler of autoscaling/v1."""
+    return with_spec(autoscaler, lambda spec: with_absent(spec, {"minReplicas": 1}))
+
+
 def _autoscaler(spec: Document) -> Document:
     spec = with_absent(spec, {"minReplicas": 1})
     spec = with_empty(spec, {"metrics": [_CPU_METRIC]})

@@ -11,6 +11,7 @@ from podwright.objects import Document
 from podwright.schema.printing.conversions import NONE, UNKNOWN, shortened
 
 _MOST = 3
+_IS_DEFAULT = "ingressclass.kubernetes.io/is-default-class"
 
 
 def cluster_ip(service: Document) -> str:
@@ -87,6 +88,14 @@ def ingress_address(ingress: Document) -> str:
 def ingress_ports(ingress: Document) -> str:
     """Return the ports of an ingress, which depend on TLS only."""
     return "80, 443" if (ingress.get("spec") or {}).get("tls") else "80"
+
+
+def class_name(ingress_class: Document) -> str:
+    """Return the name of an ingress class, and whether it is the default."""
+    metadata: Document = ingress_class.get("metadata") or {}
+    name: str = metadata.get("name") or ""
+    is_default = (metadata.get("annotations") or {}).get(_IS_DEFAULT) == "true"
+    return f"{name} (default)" if is_default else name
 
 
 def class_parameters(ingress_class: Document) -> str:

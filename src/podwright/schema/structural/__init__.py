@@ -17,6 +17,7 @@ from podwright.schema.structural.approval import approval_of
 from podwright.schema.structural.custom_kind import CustomKind, CustomVersion
 from podwright.schema.structural.formats import known_format
 from podwright.schema.structural.json_paths import JsonPath, JsonPathError, compiled_path
+from podwright.schema.structural.numbers import with_go_numbers
 from podwright.schema.structural.scale_paths import AccessError, ScalePaths, integer_at, text_at
 from podwright.schema.structural.shape import all_schemas
 
@@ -33,4 +34,5 @@ __all__ = [
     "integer_at",
     "known_format",
     "text_at",
+    "with_go_numbers",
 ]

@@ -417,7 +417,53 @@ def test_the_claim_for_extended_resources(status: Document, starts: list[str]) -
         assert error.startswith(f"status.extendedResourceClaimStatus{start}")
 
 
-def test_a_job_is_suspended_once_its_status_says_so() -> None:
+def test_a_suspended_job_that_has_started_is_inactive_once_its_status_says_so() -> None:
     changes = {"spec__template__spec__nodeSelector": {"a": "b"}}
-    (error,) = updated("batch/v1", "Job", job(suspend=True), **changes)
+    suspended = job(suspend=True)
+    assert updated("batch/v1", "Job", suspended, **changes) == []
+    started = suspended | {"status": {"startTime": "2026-01-01T00:00:00Z"}}
+    (error,) = updated("batch/v1", "Job", started, **changes)
     assert error.startswith("spec.template: Invalid value: ")
+
+
+@pytest.mark.parametrize(
+    ("status", "starts"),
+    [
+        pytest.param({"completedIndexes": "0,2-3"}, [], id="indexes"),
+        pytest.param(
+            {"completedIndexes": "3-2"},
+            ['completedIndexes: Invalid value: "3-2": error parsing completedIndexes: non-incr'],
+            id="in another order",
+        ),
+        pytest.param(
+            {"completedIndexes": "0-3", "failedIndexes": "2,4"},
+            [
+                'failedIndexes: Invalid value: "2,4": failedIndexes and completedIndexes overlap at'
+                " index: 2"
+            ],
+            id="in both",
+        ),
+        pytest.param(
+            {"completedIndexes": "0,4", "failedIndexes": "x,1-2,9"},
+            ['failedIndexes: Invalid value: "x,1-2,9": error parsing failedIndexes: cannot'],
+            id="malformed",
+        ),
+        pytest.param(
+            {"uncountedTerminatedPods": {"succeeded": ["a", ""], "failed": ["a"]}},
+            [
+                'uncountedTerminatedPods.succeeded[1]: Invalid value: "": must not be empty',
+                'uncountedTerminatedPods.failed[0]: Duplicate value: "a"',
+            ],
+            id="uids twice",
+        ),
+    ],
+)
+def test_the_status_of_an_indexed_job(status: Document, starts: list[str]) -> None:
+    found = built_in().find("batch/v1", "Job")
+    assert found is not None
+    spec = {"completions": 5, "completionMode": "Indexed", "backoffLimitPerIndex": 1}
+    stored = {"metadata": {"name": "x"}, "spec": spec}
+    problems = found.status_problems(stored | {"status": status}, stored)
+    assert len(problems) == len(starts), problems
+    for (path, message, _), start in zip(problems, starts, strict=True):
+        assert f"{path}: {message}".startswith(f"status.{start}")

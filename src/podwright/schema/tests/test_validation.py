@@ -732,3 +732,39 @@ def test_the_path_of_metadata_can_be_another() -> None:
 def test_the_namespace_of_a_cluster_scoped_object_is_ignored() -> None:
     metadata = {"name": "n1", "namespace": "Not Valid"}
     assert validate_object_meta(metadata, name_rule="subdomain", is_namespaced=False) == []
+
+
+WINDOWS = "Forbidden: cannot be set for a windows pod"
+LINUX = "Forbidden: windows options cannot be set for a linux pod"
+
+
+def test_a_pod_has_no_security_options_of_another_operating_system() -> None:
+    security = {"runAsUser": 5, "windowsOptions": {"runAsUserName": "a"}}
+    containers = [container(securityContext={"privileged": False})]
+    spec = {"securityContext": security, "containers": containers, "hostPID": False}
+    assert of_pod(**spec, os={"name": "windows"}) == [
+        ("spec.securityContext.runAsUser", WINDOWS),
+        ("spec.containers[0].securityContext.privileged", WINDOWS),
+    ]
+    assert of_pod(**spec, os={"name": "linux"}) == [("spec.securityContext.windowsOptions", LINUX)]
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ('{"preferAvoidPods": [{"podSignature": {"podController": {"controller": true}}}]}', []),
+        ("{", [".AvoidPods", "unexpected end of JSON input"]),
+        ('{"preferAvoidPods": [{}]}', ["[0].PodSignature", "Required value"]),
+        (
+            '{"preferAvoidPods": [{"podSignature": {"podController": {}}}]}',
+            ["[0].PodSignature.PodController.Controller", "must point to a controller"],
+        ),
+    ],
+)
+def test_the_pods_that_a_node_avoids(written: str, expected: list[str]) -> None:
+    annotations = {"scheduler.alpha.kubernetes.io/preferAvoidPods": written}
+    found = problems("v1", "Node", metadata={"name": "n", "annotations": annotations})
+    assert len(found) == bool(expected)
+    for path, message in found:
+        assert path.endswith(expected[0])
+        assert message.endswith(expected[1])

@@ -235,8 +235,8 @@ def test_an_address_keeps_its_parent_and_is_its_name() -> None:
     old = {"parentRef": {"resource": "services", "name": "a"}}
     new = {"parentRef": {"resource": "services", "name": "b"}}
     assert update_problems("IPAddress", new, old) == [
-        'spec.parentRef: Invalid value: {"Group":"","Resource":"services","Namespace":"","Name":"b"}:'
-        " field is immutable"
+        'spec.parentRef: Invalid value: {"Group":"","Resource":"services","Namespace":"",'
+        '"Name":"b"}: field is immutable'
     ]
     metadata = {"metadata": {"name": "web"}}
     (problem,) = kind("IPAddress").metadata_problems(metadata)

@@ -508,9 +508,14 @@ def _validate_handler(errors: FieldErrors, path: str, handler: Document, spec: D
     if not kinds:
         errors.required(path, "must specify a handler type")
         return
+    _validate_action(errors, path, kinds[0], handler, spec)
     for kind in kinds[1:]:
         errors.forbidden(f"{path}.{kind}", "may not specify more than 1 handler type")
-    kind = kinds[0]
+
+
+def _validate_action(
+    errors: FieldErrors, path: str, kind: str, handler: Document, spec: Document
+) -> None:
     action, at = handler[kind], f"{path}.{kind}"
     match kind:
         case "exec":

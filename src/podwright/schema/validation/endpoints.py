@@ -12,7 +12,7 @@ from typing import Final
 
 from podwright.objects import Document
 from podwright.schema.validation.containers import PROTOCOLS
-from podwright.schema.validation.field_errors import FieldErrors, printed, repeats
+from podwright.schema.validation.field_errors import FieldErrors, printed, repeats, same
 from podwright.schema.validation.metadata import validate_labels
 from podwright.schema.validation.names import (
     dns_label,
@@ -34,18 +34,24 @@ _MOST_ZONES: Final = 8
 
 def validate_endpoint_slice(errors: FieldErrors, endpoint_slice: Document) -> None:
     """Check a new EndpointSlice."""
+    _validate_slice(errors, endpoint_slice, None)
+
+
+def _validate_slice(errors: FieldErrors, endpoint_slice: Document, former: Document | None) -> None:
     address_type = endpoint_slice.get("addressType") or ""
     if not address_type:
         errors.required("addressType")
     elif address_type not in _ADDRESS_TYPES:
         errors.unsupported("addressType", address_type, _ADDRESS_TYPES)
-    _validate_endpoints(errors, endpoint_slice.get("endpoints") or [], address_type)
     _validate_slice_ports(errors, endpoint_slice.get("ports") or [])
+    # An update that keeps the endpoints is not refused for them.
+    if former is None or not same(endpoint_slice.get("endpoints"), former.get("endpoints")):
+        _validate_endpoints(errors, endpoint_slice.get("endpoints") or [], address_type)
 
 
 def validate_endpoint_slice_update(errors: FieldErrors, new: Document, old: Document) -> None:
     """Check a changed EndpointSlice, which keeps its type of addresses."""
-    validate_endpoint_slice(errors, new)
+    _validate_slice(errors, new, old)
     errors.immutable("addressType", new.get("addressType"), old.get("addressType"))
 
 

@@ -94,7 +94,8 @@ def _at(document: Document, path: tuple[str, ...]) -> Any:
 @cache
 def _fields(go_type: str) -> tuple[_Field, ...]:
     """Return the fields of a struct, in their order."""
-    return tuple(map(_field, _structs()[go_type].split(",")))
+    written = _structs()[go_type]
+    return tuple(map(_field, written.split(","))) if written else ()
 
 
 def _field(text: str) -> _Field:

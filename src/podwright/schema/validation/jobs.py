@@ -6,6 +6,7 @@ Upstream: pkg/apis/batch/validation/validation.go
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Final
 
 from podwright.objects import Document, parse_schedule, time_zone
@@ -90,11 +91,11 @@ def _validate_selector(errors: FieldErrors, spec: Document) -> None:
         if not spec.get("manualSelector"):
             return
         errors.required("spec.selector")
-        # A selector that is absent selects nothing.
-        selector = {}
-    validate_label_selector(errors, "spec.selector", selector)
+    validate_label_selector(errors, "spec.selector", selector or {})
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
-    if selector_is_valid(selector) and not selector_matches(selector, labels):
+    # A selector that is absent selects nothing.
+    is_matched = selector is not None and selector_matches(selector, labels)
+    if selector_is_valid(selector or {}) and not is_matched:
         text = "`selector` does not match template `labels`"
         printed = dict(sorted(labels.items())) or None
         errors.invalid("spec.template.metadata.labels", printed, text)
@@ -323,20 +324,54 @@ def count_indexes(text: str, completions: int) -> int:
     """
     total, last = 0, -1
     for interval in text.split(",") if text else ():
-        bounds = interval.split("-")
-        if len(bounds) > 2:
-            raise ValueError(
-                f'the fragment "{interval}" violates the requirement that an index interval can'
-                " have at most two parts separated by '-'"
-            )
-        numbers = [_index(bound, completions) for bound in bounds]
-        first, end = numbers[0], numbers[-1]
-        if len(numbers) == 2 and first >= end:
-            raise ValueError(f"non-increasing order, previous: {first}, current: {end}")
+        first, end = _interval(interval, completions)
         if last >= first:
             raise ValueError(f"non-increasing order, previous: {last}, current: {first}")
         total, last = total + end - first + 1, end
     return total
+
+
+def _interval(text: str, completions: int) -> tuple[int, int]:
+    """Return the first and the last index of an interval such as `0-2`.
+
+    Raises
+    ------
+    ValueError
+        The text is malformed, or beyond the completions.
+    """
+    bounds = text.split("-")
+    if len(bounds) > 2:
+        raise ValueError(
+            f'the fragment "{text}" violates the requirement that an index interval can'
+            " have at most two parts separated by '-'"
+        )
+    numbers = [_index(bound, completions) for bound in bounds]
+    first, end = numbers[0], numbers[-1]
+    if len(numbers) == 2 and first >= end:
+        raise ValueError(f"non-increasing order, previous: {first}, current: {end}")
+    return first, end
+
+
+def common_index(completed: str, failed: str, completions: int) -> int | None:
+    """Return the first index that two texts such as `0-2,5` have in common; None if none.
+
+    Malformed intervals are left out. Upstream: validateFailedIndexesNotOverlapCompleted
+    """
+    one, other = (_intervals(text, completions) for text in (completed, failed))
+    while one and other:
+        (start, end), (failed_start, failed_end) = one[0], other[0]
+        if start <= failed_end and failed_start <= end:
+            return max(start, failed_start)
+        del (one if start <= failed_start else other)[0]
+    return None
+
+
+def _intervals(text: str, completions: int) -> list[tuple[int, int]]:
+    found = []
+    for interval in text.split(",") if text else ():
+        with suppress(ValueError):
+            found.append(_interval(interval, completions))
+    return found
 
 
 def _index(text: str, completions: int) -> int:
@@ -377,14 +412,15 @@ def _validate_template_update(
     errors: FieldErrors, spec: Document, before: Document, status: Document
 ) -> None:
     template, former = spec.get("template") or {}, before.get("template") or {}
-    # Upstream: pkg/registry/batch/job/strategy.go, validationOptionsForJob
-    is_suspended = any(
+    # Upstream: pkg/registry/batch/job/strategy.go, validationOptionsForJob, as of 1.36.2
+    was_suspended = bool(before.get("suspend"))
+    is_inactive = not status.get("active") and any(
         each.get("type") == "Suspended" and each.get("status") == "True"
         for each in status.get("conditions") or ()
     )
-    is_inactive = bool(before.get("suspend")) and is_suspended and not status.get("active")
-    if is_inactive:
+    if was_suspended and (is_inactive or not status.get("startTime")):
         former = _with_directives(former, template)
+    if was_suspended and is_inactive:
         former = _with_resources(former, template)
         if not same(template.get("spec"), former.get("spec")):
             shown = internal_form(template.get("spec"), "PodSpec")

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from podwright.objects import Document
+from podwright.objects import Document, go_json_error
 from podwright.schema.validation.field_errors import FieldErrors, repeats
 from podwright.schema.validation.internal_structs import internal_form
 from podwright.schema.validation.names import (
@@ -24,6 +24,7 @@ from podwright.schema.validation.resources import validate_amounts
 from podwright.schema.validation.scheduling import validate_taint_effect
 
 _TAINTS: Final = "scheduler.alpha.kubernetes.io/taints"
+_AVOIDED: Final = "scheduler.alpha.kubernetes.io/preferAvoidPods"
 _FEATURE: Final = re.compile(r"[A-Z][a-zA-Z0-9]*(/[a-zA-Z][a-zA-Z0-9]*)*")
 
 
@@ -77,11 +78,37 @@ def _validate_common(errors: FieldErrors, node: Document) -> None:
             validate_taints(errors, f"metadata.annotations.{_TAINTS}", json.loads(written) or [])
         except ValueError as error:
             errors.invalid("metadata.annotations", _TAINTS, str(error))
+    if written := annotations.get(_AVOIDED):
+        _validate_avoided_pods(errors, written)
     # Upstream's path of taints is below `metadata`.
     validate_taints(errors, "metadata.taints", spec.get("taints") or [])
     for kind in ("capacity", "allocatable"):
         validate_amounts(errors, f"status.{kind}", status.get(kind), ".{}")
     _validate_features(errors, status.get("declaredFeatures") or [])
+
+
+def _validate_avoided_pods(errors: FieldErrors, written: str) -> None:
+    """Check the annotation with the controllers whose pods a node avoids.
+
+    Upstream: ValidateAvoidPodsInNodeAnnotations
+    """
+    at = "metadata.annotations.AvoidPods"
+    try:
+        avoided = json.loads(written)
+    except ValueError as error:
+        errors.invalid(at, _AVOIDED, go_json_error(written.encode(), error))
+        return
+    entries = avoided.get("preferAvoidPods") if isinstance(avoided, dict) else None
+    for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+        at = f"metadata.annotations.{_AVOIDED}[{index}].PodSignature"
+        signature = (entry or {}).get("podSignature") or {}
+        controller = signature.get("podController")
+        if controller is None:
+            errors.required(at)
+        elif not controller.get("controller"):
+            text = "must point to a controller"
+            path = f"{at}.PodController.Controller"
+            errors.invalid(path, controller.get("controller", False), text)
 
 
 def validate_taints(errors: FieldErrors, path: str, taints: list[Document]) -> None:
@@ -103,6 +130,11 @@ def validate_taints(errors: FieldErrors, path: str, taints: list[Document]) -> N
 def _validate_features(errors: FieldErrors, features: list[str]) -> None:
     for index, name in enumerate(features):
         at = f"status.declaredFeatures[{index}]"
+        # Upstream reports the order while it looks at the name before.
+        if index and features[index - 1] == name:
+            errors.duplicate(at, name)
+        elif index and features[index - 1] > name:
+            errors.invalid(at, name, "list must be sorted alphabetically")
         if len(name) > 253:
             text = f'invalid feature name "{name}": must be no more than 253 characters'
             errors.invalid(at, name, text)
@@ -113,15 +145,11 @@ def _validate_features(errors: FieldErrors, features: list[str]) -> None:
                 " MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"
             )
             errors.invalid(at, name, text)
-        if index and features[index - 1] == name:
-            errors.duplicate(at, name)
-        elif index and features[index - 1] > name:
-            errors.invalid(at, name, "list must be sorted alphabetically")
 
 
 def _validate_addresses(errors: FieldErrors, addresses: list[Document]) -> None:
     """Upstream compares addresses in updates only."""
     for index, (address, is_repeated) in enumerate(zip(addresses, repeats(addresses), strict=True)):
         if is_repeated:
-            shown = {"Type": address.get("type"), "Address": address.get("address")}
+            shown = internal_form(address, "NodeAddress")
             errors.duplicate(f"status.addresses[{index}]", shown)

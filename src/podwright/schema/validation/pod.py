@@ -46,7 +46,10 @@ from podwright.schema.validation.security_annotations import (
     validate_matching_fields,
     validate_profiles,
 )
-from podwright.schema.validation.windows_options import validate_host_processes
+from podwright.schema.validation.windows_options import (
+    validate_host_processes,
+    validate_operating_system,
+)
 
 _INT32_MAX: Final = 2**31 - 1
 _RESTART: Final = ("Always", "OnFailure", "Never")
@@ -230,11 +233,8 @@ def _validate_rest(errors: FieldErrors, path: str, spec: Document) -> None:
     _validate_choice(errors, f"{path}.preemptionPolicy", spec.get("preemptionPolicy"), _PREEMPTION)
     if overhead := spec.get("overhead"):
         validate_requirements(errors, f"{path}.overhead", {"limits": overhead}, set())
-    if (system := spec.get("os")) is not None:
-        if not (name := system.get("name")):
-            errors.required(f"{path}.os.name")
-        elif name not in ("linux", "windows"):
-            errors.unsupported(f"{path}.os", name, ("linux", "windows"))
+    if spec.get("os") is not None:
+        validate_operating_system(errors, path, spec)
     if (group := spec.get("schedulingGroup")) is not None:
         at, name = f"{path}.schedulingGroup.podGroupName", group.get("podGroupName")
         if name is None:

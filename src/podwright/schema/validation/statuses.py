@@ -12,6 +12,8 @@ from typing import Any, Final
 
 from podwright.objects import Document, timestamp_ns
 from podwright.schema.validation.field_errors import FieldErrors
+from podwright.schema.validation.internal_structs import internal_form
+from podwright.schema.validation.jobs import common_index, count_indexes
 from podwright.schema.validation.names import (
     dns_label,
     dns_subdomain,
@@ -189,6 +191,7 @@ def validate_job_status(errors: FieldErrors, new: Document, old: Document) -> No
     job, before = _Job(new), _Job(old)
     status, was = job.status, before.status
     _not_negative(errors, status, ("active", "succeeded", "failed", "ready", "terminating"))
+    _job_uncounted(errors, status.get("uncountedTerminatedPods") or {})
     is_changed = {
         name: status.get(name) != was.get(name)
         for name in ("active", "startTime", "completionTime", "completedIndexes", "failedIndexes",
@@ -255,17 +258,9 @@ def _job_counts(
         errors.required("status.startTime", "startTime is required for finished job")
     is_checked = is_finish_changed or is_changed["uncountedTerminatedPods"]
     if is_checked and is_finished and (uncounted.get("failed") or uncounted.get("succeeded")):
-        text = "uncountedTerminatedPods needs to be empty for finished job"
-        errors.invalid("status.uncountedTerminatedPods", uncounted, text)
-    indexes = status.get("completedIndexes")
-    if is_changed["completedIndexes"] and indexes and job.spec.get("completionMode") != "Indexed":
-        text = "cannot set non-empty completedIndexes when non-indexed completion mode"
-        errors.invalid("status.completedIndexes", indexes, text)
-    failed = status.get("failedIndexes")
-    has_no_limit = job.spec.get("backoffLimitPerIndex") is None
-    if is_changed["failedIndexes"] and failed is not None and has_no_limit:
-        text = "cannot set non-null failedIndexes when backoffLimitPerIndex is null"
-        errors.invalid("status.failedIndexes", failed, text)
+        shown = internal_form(uncounted, "UncountedTerminatedPods")
+        errors.invalid("status.uncountedTerminatedPods", shown, "must be empty for finished job")
+    _job_indexes(errors, job, is_changed)
     terminating = status.get("terminating") or 0
     if (is_finish_changed or is_changed["terminating"]) and terminating > 0 and is_finished:
         text = "terminating>0 is invalid for finished job"
@@ -273,6 +268,47 @@ def _job_counts(
     ready = status.get("ready")
     if (is_changed["ready"] or is_changed["active"]) and ready is not None and ready > active:
         errors.invalid("status.ready", ready, "cannot set more ready pods than active")
+
+
+def _job_indexes(errors: FieldErrors, job: _Job, is_changed: Mapping[str, bool]) -> None:
+    completed, failed = job.status.get("completedIndexes"), job.status.get("failedIndexes")
+    completions = job.spec.get("completions")
+    has_no_limit = job.spec.get("backoffLimitPerIndex") is None
+    if is_changed["completedIndexes"] and completions is not None:
+        _job_index_format(errors, "completedIndexes", completed or "", completions)
+    can_parse = completions is not None and failed is not None and not has_no_limit
+    if is_changed["failedIndexes"] and can_parse:
+        _job_index_format(errors, "failedIndexes", failed or "", completions or 0)
+    if is_changed["completedIndexes"] and completed and job.spec.get("completionMode") != "Indexed":
+        text = "cannot set non-empty completedIndexes when non-indexed completion mode"
+        errors.invalid("status.completedIndexes", completed, text)
+    if is_changed["failedIndexes"] and failed is not None and has_no_limit:
+        text = "cannot set non-null failedIndexes when backoffLimitPerIndex is null"
+        errors.invalid("status.failedIndexes", failed, text)
+    if is_changed["completedIndexes"] or is_changed["failedIndexes"]:
+        common = common_index(completed or "", failed or "", completions or 0)
+        if common is not None:
+            text = f"failedIndexes and completedIndexes overlap at index: {common}"
+            errors.invalid("status.failedIndexes", failed, text)
+
+
+def _job_index_format(errors: FieldErrors, name: str, indexes: str, completions: int) -> None:
+    try:
+        count_indexes(indexes, completions)
+    except ValueError as error:
+        errors.invalid(f"status.{name}", indexes, f"error parsing {name}: {error}")
+
+
+def _job_uncounted(errors: FieldErrors, uncounted: Document) -> None:
+    seen: set[str] = set()
+    for name in ("succeeded", "failed"):
+        for index, uid in enumerate(uncounted.get(name) or ()):
+            at = f"status.uncountedTerminatedPods.{name}[{index}]"
+            if not uid:
+                errors.invalid(at, uid, "must not be empty")
+            elif uid in seen:
+                errors.duplicate(at, uid)
+            seen.add(uid)
 
 
 def _job_success(errors: FieldErrors, job: _Job) -> None:

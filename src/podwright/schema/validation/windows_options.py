@@ -100,3 +100,80 @@ def _is_host_process(holder: Document) -> bool | None:
     security: Document = holder.get("securityContext") or {}
     value: bool | None = (security.get("windowsOptions") or {}).get("hostProcess")
     return value
+
+
+_NOT_FOR_WINDOWS: Final = (
+    "securityContext.appArmorProfile",
+    "securityContext.seLinuxOptions",
+    "hostUsers",
+    "hostPID",
+    "hostIPC",
+    "securityContext.seccompProfile",
+    "securityContext.fsGroup",
+    "securityContext.fsGroupChangePolicy",
+    "securityContext.sysctls",
+    "shareProcessNamespace",
+    "securityContext.runAsUser",
+    "securityContext.runAsGroup",
+    "securityContext.supplementalGroups",
+    "securityContext.supplementalGroupsPolicy",
+    "securityContext.seLinuxChangePolicy",
+)
+_NOT_FOR_CONTAINERS: Final = (
+    "appArmorProfile",
+    "seLinuxOptions",
+    "seccompProfile",
+    "capabilities",
+    "readOnlyRootFilesystem",
+    "privileged",
+    "allowPrivilegeEscalation",
+    "procMount",
+    "runAsUser",
+    "runAsGroup",
+)
+_FALSE_IS_ABSENT: Final = ("hostPID", "hostIPC")
+
+
+def validate_operating_system(errors: FieldErrors, path: str, spec: Document) -> None:
+    """Check a pod for what its operating system does not have.
+
+    Upstream: validateOS, validateLinux, validateWindows
+    """
+    match (spec.get("os") or {}).get("name"):
+        case None | "":
+            errors.required(f"{path}.os.name")
+        case "linux":
+            _validate_linux(errors, path, spec)
+        case "windows":
+            _validate_windows(errors, path, spec)
+        case name:
+            errors.unsupported(f"{path}.os", name, ("linux", "windows"))
+
+
+def _validate_linux(errors: FieldErrors, path: str, spec: Document) -> None:
+    for at, security in _security_contexts(path, spec):
+        if security.get("windowsOptions") is not None:
+            text = "windows options cannot be set for a linux pod"
+            errors.forbidden(f"{at}.windowsOptions", text)
+
+
+def _validate_windows(errors: FieldErrors, path: str, spec: Document) -> None:
+    text = "cannot be set for a windows pod"
+    for name in _NOT_FOR_WINDOWS:
+        outer, _, inner = name.rpartition(".")
+        value = (spec.get(outer) or {} if outer else spec).get(inner)
+        if value is not None and (value or name not in _FALSE_IS_ABSENT):
+            errors.forbidden(f"{path}.{name}", text)
+    for at, security in _security_contexts(path, spec):
+        for name in _NOT_FOR_CONTAINERS if at != f"{path}.securityContext" else ():
+            if security.get(name) is not None:
+                errors.forbidden(f"{at}.{name}", text)
+
+
+def _security_contexts(path: str, spec: Document) -> Iterator[tuple[str, Document]]:
+    """Yield the paths and security contexts of a pod and of its containers."""
+    yield f"{path}.securityContext", spec.get("securityContext") or {}
+    for field in ("initContainers", "containers", "ephemeralContainers"):
+        for index, container in enumerate(spec.get(field) or ()):
+            at = f"{path}.{field}[{index}].securityContext"
+            yield at, container.get("securityContext") or {}
