@@ -38,6 +38,13 @@ class ExternalScheduler(PodwrightError):  # noqa: N818 - named for what it is
     """Another scheduler schedules the pods, so it has no configuration here."""
 
 
+class SchedulerChoice(msgspec.Struct, frozen=True):
+    """The options of a scheduler, and its configuration as it was written."""
+
+    options: SchedulerOptions
+    document: Document
+
+
 class RunningScheduler:
     """The schedulers of a cluster, of which one is meant unless another is named.
 
@@ -137,7 +144,16 @@ class RunningScheduler:
         )
 
     async def apply(self, document: Document, *, source: str = "configuration") -> None:
-        """Continue with the profiles and extenders of another configuration.
+        """Continue with the profiles and extenders of another configuration; see `changed`."""
+        await self.continue_with(self.changed(document, source=source))
+
+    @property
+    def present(self) -> SchedulerChoice:
+        """The present choice, to come back to it."""
+        return SchedulerChoice(self.first.options, self._documents[self.first])
+
+    def changed(self, document: Document, *, source: str = "configuration") -> SchedulerChoice:
+        """Return a choice with the profiles and extenders of another configuration.
 
         All other fields keep their values, as in kube-scheduler-simulator.
 
@@ -145,7 +161,7 @@ class RunningScheduler:
         ------
         ExternalScheduler
         InputError
-            As for `read`. The present configuration stays.
+            As for `read`.
         """
         self.require_own()
         given = read_received(document, allowed_hosts=self._allowed, source=source)
@@ -158,7 +174,11 @@ class RunningScheduler:
         check_options(options)
         taken = {key: document[key] for key in _TAKEN if key in document}
         rest = {k: v for k, v in self._documents[first].items() if k not in _TAKEN}
-        await self._continue_with(first, options, rest | taken)
+        return SchedulerChoice(options, rest | taken)
+
+    async def continue_with(self, choice: SchedulerChoice) -> None:
+        """Continue with other options of the first scheduler, which were checked."""
+        await self._continue_with(self.first, choice.options, choice.document)
 
     async def replace(
         self,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from typing import Any, Final
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -15,6 +15,7 @@ from podwright.apiserver.running_scheduler import ExternalScheduler, RunningSche
 from podwright.controllers import GarbageCollector
 from podwright.files import write_snapshot
 from podwright.kss import (
+    PREPARING_WAVES,
     SnapshotImport,
     SnapshotKind,
     apply_request,
@@ -23,12 +24,16 @@ from podwright.kss import (
     with_claim,
     without_owners,
 )
-from podwright.objects import Document, api_group
+from podwright.objects import Document, KubernetesObject, NamespacedName, api_group
 from podwright.schema import built_in
+from podwright.store import NAMESPACE, GroupKind, ObjectStore
 
 _NOT_FOUND: Final = 404
 _AT_ONCE: Final = 64
 """So many requests wait for the cluster at a time, so that other clients have their turns."""
+
+
+_Wave: TypeAlias = Sequence[tuple[SnapshotKind, Document]]
 
 
 class Snapshots:
@@ -60,7 +65,10 @@ class Snapshots:
         return self._readers.parts(encoded)
 
     async def load(self, client: ClusterClient, given: SnapshotImport) -> bool:
-        """Apply the configuration and the objects of a snapshot; the first error ends the import.
+        """Apply the configuration and the objects of a snapshot; an error undoes the import.
+
+        Namespaces and classes are applied first, without which others are refused. Nothing
+        happens because of them. All others are tried before the first of them is applied.
 
         Parameters
         ----------
@@ -81,15 +89,45 @@ class Snapshots:
         RequestFailed
             The API server rejected an object.
         """
-        has_configuration = given.configuration is not None and self._configuration() is not None
-        if has_configuration:
-            assert given.configuration is not None, "has_configuration"
-            await self._scheduler.apply(given.configuration)
-        for wave in given.waves():
-            for first in range(0, len(wave), _AT_ONCE):
-                part = [(kind, self._kept(each)) for kind, each in wave[first : first + _AT_ONCE]]
-                await asyncio.gather(*(_apply(client, kind, document) for kind, document in part))
-        return has_configuration
+        scheduler = self._scheduler
+        present = choice = None
+        if given.configuration is not None and self._configuration() is not None:
+            present, choice = scheduler.present, scheduler.changed(given.configuration)
+        waves = list(given.waves())
+        earlier = _EarlierObjects(scheduler.turns.cluster.store)
+        try:
+            for wave in waves[:PREPARING_WAVES]:
+                await self._apply(client, wave, earlier)
+            for wave in waves[PREPARING_WAVES:]:
+                await self._apply(client, wave)
+            if choice is not None:
+                await scheduler.continue_with(choice)
+            for wave in waves[PREPARING_WAVES:]:
+                await self._apply(client, wave, earlier)
+        except RequestFailed:
+            await scheduler.turns.call(lambda _: earlier.restore())
+            if present is not None:
+                await scheduler.continue_with(present)
+            raise
+        return choice is not None
+
+    async def _apply(
+        self, client: ClusterClient, wave: _Wave, earlier: _EarlierObjects | None = None
+    ) -> None:
+        """Apply objects whose earlier versions are kept; without them, only try to."""
+        for first in range(0, len(wave), _AT_ONCE):
+            part = [(kind, self._kept(each)) for kind, each in wave[first : first + _AT_ONCE]]
+            if earlier is not None:
+                earlier.keep(part)
+            is_dry_run = earlier is None
+            # All of them end before an error is raised: what comes late would not be undone.
+            found = await asyncio.gather(
+                *(_apply(client, kind, document, is_dry_run=is_dry_run) for kind, document in part),
+                return_exceptions=True,
+            )
+            for each in found:
+                if each is not None:
+                    raise each
 
     def _kept(self, document: Document) -> Document:
         """Return an object as it can stay in the cluster.
@@ -121,11 +159,43 @@ class Snapshots:
             return None
 
 
-async def _apply(client: ClusterClient, kind: SnapshotKind, document: Document) -> None:
+class _EarlierObjects:
+    """Objects as they were before an import."""
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+        self._objects: dict[tuple[GroupKind, NamespacedName], KubernetesObject | None] = {}
+
+    def keep(self, part: _Wave) -> None:
+        """Keep the present versions of objects."""
+        for kind, document in part:
+            metadata = document["metadata"]
+            key = kind.key_of(metadata.get("namespace") or "", metadata["name"])
+            found = self._store.get(kind.group_kind, key)
+            self._objects.setdefault((kind.group_kind, key), found)
+
+    def restore(self) -> None:
+        """Put back the earlier versions, and remove new objects."""
+        store = self._store
+        for (kind, key), earlier in reversed(self._objects.items()):
+            if earlier is not None:
+                store.put(earlier)
+            elif store.get(kind, key) is not None:
+                if kind == NAMESPACE:
+                    # What controllers have put into it.
+                    for each in list(store.kinds()):
+                        for obj in store.list(each, namespace=key).objects:
+                            store.drop(each, obj.key)
+                store.drop(kind, key)
+
+
+async def _apply(
+    client: ClusterClient, kind: SnapshotKind, document: Document, *, is_dry_run: bool
+) -> None:
     request = claim_request(document) if kind.kind == "PersistentVolume" else None
     if request is not None:
         document = with_claim(document, await _found(client, request))
-    await client.body_of(apply_request(kind, document))
+    await client.body_of(apply_request(kind, document, is_dry_run=is_dry_run))
 
 
 async def _found(client: ClusterClient, request: HttpRequest) -> Document | None:

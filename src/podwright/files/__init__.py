@@ -61,6 +61,7 @@ from podwright.files.snapshot import (
     missing_namespaces,
     write_snapshot,
 )
+from podwright.files.snapshot_configuration import readable_configuration
 
 __all__ = [
     "DEFAULT_CONFIGURATION",
@@ -102,6 +103,7 @@ __all__ = [
     "read_manifest",
     "read_paths",
     "read_record",
+    "readable_configuration",
     "require_validation",
     "unpacked",
     "write_snapshot",

@@ -33,6 +33,7 @@ from podwright.kss.simulator_configuration import (
     read_simulator_configuration,
 )
 from podwright.kss.snapshot_import import (
+    PREPARING_WAVES,
     SnapshotImport,
     UndecodableSnapshot,
     apply_request,
@@ -50,6 +51,7 @@ from podwright.kss.snapshot_kinds import (
 
 __all__ = [
     "PARAMETERS",
+    "PREPARING_WAVES",
     "VERBS",
     "Change",
     "ExtenderFailed",

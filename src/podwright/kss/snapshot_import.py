@@ -4,8 +4,8 @@ Every object is applied (server-side, with force). A new one keeps the status th
 snapshot: pods that ran go on running, with their addresses and times. (The API server of upstream
 drops the status of a pod, and no kubelet writes one there.)
 
-Objects of a wave may be created in any order: namespaces first, volumes last, because a bound
-volume refers to the uid of its claim.
+Objects of a wave may be created in any order: namespaces first, then classes, without which a pod
+or a claim is refused; volumes last, because a bound volume refers to the uid of its claim.
 
 Upstream: simulator/snapshot/snapshot.go, `Load` (kube-scheduler-simulator)
 """
@@ -18,12 +18,16 @@ from typing import Any, Final
 import msgspec
 
 from podwright.api.endpoints import HttpRequest
-from podwright.files import is_in_every_cluster
+from podwright.files import is_in_every_cluster, readable_configuration
 from podwright.kss.snapshot_kinds import FIELD_MANAGER, SnapshotKind, snapshot_kinds
 from podwright.objects import UNDECODABLE, Document, PodwrightError
 
 _APPLY: Final = (("fieldManager", FIELD_MANAGER), ("force", "true"))
+_TRIED: Final = (("dryRun", "All"),)
+PREPARING_WAVES: Final = 2
+"""The first waves: nothing happens because of namespaces and classes alone."""
 _NAMESPACES, _VOLUMES, _CLAIMS = "namespaces", "pvs", "pvcs"
+_CLASSES = ("priorityClasses", "storageClasses")
 
 _SET_BY_SERVER: Final = ("uid", "resourceVersion", "managedFields", "selfLink")
 """Fields of metadata that an imported object gets again."""
@@ -48,7 +52,9 @@ class SnapshotImport:
     Attributes
     ----------
     configuration : dict or None
-        The KubeSchedulerConfiguration; None if the snapshot has none.
+        The KubeSchedulerConfiguration in its present version; None if the snapshot has none.
+    warnings : tuple of str
+        How it differs from the configuration in the snapshot, which may be older.
     unknown_keys : tuple of str
         Keys that a snapshot does not have, which are ignored.
     """
@@ -57,9 +63,11 @@ class SnapshotImport:
         document = _mapping(_decoded(body), "the snapshot")
         kinds = snapshot_kinds()
         self.configuration: Document | None = None
+        self.warnings: tuple[str, ...] = ()
         written = document.get("schedulerConfig")
         if written is not None:
-            self.configuration = _mapping(written, "schedulerConfig")
+            written = _mapping(written, "schedulerConfig")
+            self.configuration, self.warnings = readable_configuration(written)
         self.unknown_keys = tuple(k for k in document if k not in kinds and k != "schedulerConfig")
         self._objects = {key: _objects(key, document.get(key)) for key in kinds}
 
@@ -76,18 +84,23 @@ class SnapshotImport:
 
 def _waves() -> Sequence[Mapping[str, SnapshotKind]]:
     kinds = snapshot_kinds()
-    first, last = {_NAMESPACES: kinds[_NAMESPACES]}, {_VOLUMES: kinds[_VOLUMES]}
-    return first, {k: v for k, v in kinds.items() if k not in (*first, *last)}, last
+    early = (_NAMESPACES, *_CLASSES)
+    rest = [key for key in kinds if key not in (*early, _VOLUMES)]
+    return [
+        {key: kinds[key] for key in keys} for keys in ((_NAMESPACES,), _CLASSES, rest, (_VOLUMES,))
+    ]
 
 
-def apply_request(kind: SnapshotKind, document: Document) -> HttpRequest:
-    """Return the request that creates or changes an object."""
+def apply_request(
+    kind: SnapshotKind, document: Document, *, is_dry_run: bool = False
+) -> HttpRequest:
+    """Return the request that creates or changes an object, or only tries to."""
     metadata = document["metadata"]
     path = kind.path(metadata.get("namespace") or "", _name(document))
     return HttpRequest(
         "PATCH",
         path,
-        "&".join(f"{name}={value}" for name, value in _APPLY),
+        "&".join(f"{name}={value}" for name, value in (*_APPLY, *(_TRIED if is_dry_run else ()))),
         {"content-type": "application/apply-patch+yaml", "accept": "application/json"},
         msgspec.json.encode(document),
         is_restored=True,

@@ -15,7 +15,9 @@ from typing import Final
 import msgspec
 
 from podwright.api.endpoints import HttpRequest
+from podwright.objects import NamespacedName, api_group
 from podwright.schema import Kind, built_in
+from podwright.store import GroupKind
 
 FIELD_MANAGER: Final = "simulator"
 
@@ -42,6 +44,15 @@ class SnapshotKind(msgspec.Struct, frozen=True):
         """The path of all objects of the kind."""
         root = "/apis/" if "/" in self.api_version else "/api/"
         return f"{root}{self.api_version}/{self.resource}"
+
+    @property
+    def group_kind(self) -> GroupKind:
+        """The kind in a store."""
+        return api_group(self.api_version), self.kind
+
+    def key_of(self, namespace: str, name: str) -> NamespacedName:
+        """Return the key of an object."""
+        return f"{namespace or 'default'}/{name}" if self.is_namespaced else name
 
     def path(self, namespace: str, name: str) -> str:
         """Return the path of an object."""

@@ -112,6 +112,8 @@ class Attributes(msgspec.Struct, kw_only=True):
     options : dict
         CreateOptions, UpdateOptions, PatchOptions or DeleteOptions.
     is_dry_run : bool
+    is_restored : bool
+        Whether the object existed before, and is created again as it was.
     now_ns : int
     warnings : list of str
         The warnings that plugins add to the reply.
@@ -131,6 +133,7 @@ class Attributes(msgspec.Struct, kw_only=True):
     options: Document
     is_dry_run: bool
     now_ns: int
+    is_restored: bool = False
     warnings: list[str] = []
     audit_annotations: dict[str, str] = {}
     reinvocation: Reinvocation = msgspec.field(default_factory=Reinvocation)

@@ -39,8 +39,8 @@ class DefaultStorageClass(Plugin):
     def admit(self, attributes: Attributes) -> None:
         """Set the newest default class; among those of one second, the first by name."""
         is_new_claim = attributes.is_for("", "persistentvolumeclaims")
-        if attributes.operation != "CREATE" or not is_new_claim:
-            return
+        if attributes.operation != "CREATE" or not is_new_claim or attributes.is_restored:
+            return  # Upstream has no restored objects: a claim without a class keeps none.
         metadata = (attributes.object or {}).get("metadata") or {}
         has_beta_class = _BETA_CLASS in (metadata.get("annotations") or {})
         if spec_of(attributes).get("storageClassName") is not None or has_beta_class:

@@ -54,18 +54,20 @@ class Priority(Plugin):
     def _admit_new(self, attributes: Attributes) -> None:
         spec = spec_of(attributes)
         name = spec.get("priorityClassName") or ""
+        # Upstream has no restored objects. They were admitted once, with other default classes.
+        keeps_given = self._keeps_given or attributes.is_restored
         found: Document | None
         if not name:
             found = self._default()
         else:
             found = self._classes.by_key().get(name)
-            is_given = self._keeps_given and spec.get("priority") is not None
+            is_given = keeps_given and spec.get("priority") is not None
             if found is None and not is_given:
                 raise rejected(attributes, f"no PriorityClass with name {name} was found")
         priority = 0 if found is None else found.get("value", 0)
         policy = _POLICY if found is None else found.get("preemptionPolicy") or _POLICY
         given = spec.get("priority")
-        if self._keeps_given:
+        if keeps_given:
             priority = priority if given is None else given
             policy = spec.get("preemptionPolicy") or policy
         elif given is not None and given != priority:
@@ -76,7 +78,7 @@ class Priority(Plugin):
                 " name",
             )
         given = spec.get("preemptionPolicy")
-        if given not in (None, policy) and not self._keeps_given:
+        if given not in (None, policy) and not keeps_given:
             raise rejected(
                 attributes,
                 f"the string value of PreemptionPolicy ({given}) must not be provided in pod spec;"
@@ -84,7 +86,7 @@ class Priority(Plugin):
                 " name",
             )
         fields: Document = {"priority": priority, "preemptionPolicy": policy}
-        if found is not None and not name:
+        if found is not None and not name and priority == found.get("value", 0):
             fields["priorityClassName"] = found["metadata"]["name"]
         set_spec(attributes, **fields)
 

@@ -39,6 +39,7 @@ def attributes_of(
         user=call.user,
         options=_options_document(operation, options),
         is_dry_run=options.is_dry_run,
+        is_restored=call.request.is_restored,
         now_ns=call.now_ns,
         warnings=[],
     )

@@ -57,10 +57,14 @@ class ImportedSnapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     has_configuration : bool
         Whether the profiles and extenders of the snapshot were applied; without a scheduler of
         podwright's own they are not.
+    warnings : tuple of str
+        How the configuration that was applied differs from that of the snapshot, which may be of
+        an older version.
     """
 
     objects: int
     has_configuration: bool
+    warnings: tuple[str, ...] = ()
 
 
 class RestoredStart(msgspec.Struct, frozen=True):
@@ -106,7 +110,12 @@ class _Snapshot:
         except RequestFailed as error:
             raise Problem(_FORBIDDEN if error.status == _FORBIDDEN else 422, str(error)) from error
         count = sum(len(wave) for wave in given.waves())
-        return json_response(ImportedSnapshot(objects=count, has_configuration=has_configuration))
+        imported = ImportedSnapshot(
+            objects=count,
+            has_configuration=has_configuration,
+            warnings=given.warnings if has_configuration else (),
+        )
+        return json_response(imported)
 
     async def reset(self, _: Request) -> Response:
         return json_response(RestoredStart(await self._cluster.scheduler.reset()))

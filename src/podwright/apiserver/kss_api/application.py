@@ -103,6 +103,8 @@ class _Routes:
             # The original answers 500 without a reason, as if the server had failed.
             LOG.warning("%s %s: %s", request.method, request.url.path, error)
             return _json(HTTPStatus.BAD_REQUEST, {"message": str(error)})
+        for warning in given.warnings:
+            LOG.warning("%s %s: schedulerConfig: %s", request.method, request.url.path, warning)
         return Response(status_code=HTTPStatus.OK)
 
     async def stream(self, request: Request) -> Response:

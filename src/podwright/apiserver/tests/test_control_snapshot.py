@@ -69,7 +69,10 @@ def test_an_exported_snapshot_makes_the_same_cluster_elsewhere(serve):
     clock.pause()
     second = serve(cluster_of(nodes=0), clock)
     status, imported = second.send("POST", f"{V1}/snapshot", exported)
-    assert (status, imported) == (200, {"objects": 3, "hasConfiguration": True})
+    assert (status, imported) == (
+        200,
+        {"objects": 3, "hasConfiguration": True, "warnings": []},
+    )
     _, again = second.send("GET", f"{V1}/snapshot")
     assert again["schedulerConfig"] == CONFIGURATION
     assert places(again) == places(exported)
@@ -85,7 +88,10 @@ def test_an_exported_snapshot_makes_the_same_cluster_elsewhere(serve):
         ({"pods": {}}, ""),
         ({"pod": []}, "pod"),
         ({"pods": [{"metadata": {}}]}, ""),
-        ({"schedulerConfig": {**CONFIGURATION, "profiles": [{"name": "x"}]}}, "schedulerConfig"),
+        (
+            {"schedulerConfig": {**CONFIGURATION, "profiles": [{"schedulerName": 1}]}},
+            "schedulerConfig",
+        ),
         ({"pods": [{"metadata": {"name": "No_Name"}, "spec": {"containers": []}}]}, ""),
     ],
 )

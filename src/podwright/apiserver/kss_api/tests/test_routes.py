@@ -176,12 +176,20 @@ def test_an_imported_volume_refers_to_the_imported_claim(simulator):
             "accessModes": ["ReadWriteOnce"],
             "resources": {"requests": {"storage": "1Gi"}},
             "volumeName": "disk",
-            "storageClassName": "",
         },
     }
     served = simulator()
+    default = {
+        "metadata": {
+            "name": "usual",
+            "annotations": {"storageclass.kubernetes.io/is-default-class": "true"},
+        },
+        "provisioner": "example.com/disk",
+    }
+    served.kubernetes("POST", "/apis/storage.k8s.io/v1/storageclasses", default)
     assert served.request("POST", "/api/v1/import", {"pvs": [volume], "pvcs": [claim]})[0] == 200
     found = served.kubernetes("GET", "/api/v1/namespaces/default/persistentvolumeclaims/data")
+    assert "storageClassName" not in found["spec"]
     disk = served.kubernetes("GET", "/api/v1/persistentvolumes/disk")
     assert disk["spec"]["claimRef"]["uid"] == found["metadata"]["uid"]
 
@@ -197,6 +205,93 @@ def test_a_snapshot_with_an_invalid_object_is_an_error(simulator):
     status, _, body = simulator().request("POST", "/api/v1/import", snapshot)
     assert status == 400
     assert 'Invalid value: "No Name"' in json.loads(body)["message"]
+
+
+def test_an_older_configuration_is_imported_with_warnings(simulator, caplog):
+    older = {
+        "healthzBindAddress": "0.0.0.0:10251",
+        "profiles": [
+            {
+                "schedulerName": "mine",
+                "plugins": {"filter": {"enabled": [{"name": "EBSLimits"}, {"name": "NodeName"}]}},
+            }
+        ],
+    }
+    served = simulator()
+    assert served.request("POST", "/api/v1/import", {"schedulerConfig": older})[0] == 200
+    shown = json.loads(served.request("GET", "/api/v1/export")[2])["schedulerConfig"]
+    assert [each["schedulerName"] for each in shown["profiles"]] == ["mine"]
+    assert "it has no apiVersion and kind" in caplog.text
+    assert "healthzBindAddress" in caplog.text
+    assert "removed are ignored: EBSLimits" in caplog.text
+
+
+def contents(served):
+    """Return all objects and the configuration, without the versions of objects."""
+    found = {}
+    for path in ("/api/v1/namespaces", "/api/v1/nodes", PODS, "/api/v1/serviceaccounts"):
+        items = served.kubernetes("GET", path)["items"]
+        found[path] = {each["metadata"]["uid"]: each["metadata"]["name"] for each in items}
+    found["export"] = without_assigned_values(
+        json.loads(served.request("GET", "/api/v1/export")[2])
+    )
+    return found
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pytest.param({"metadata": {"name": "No Name"}, "spec": {}}, id="found before"),
+        pytest.param(
+            {
+                "metadata": {"name": "second", "namespace": "team"},
+                "spec": {"containers": [{"name": "main", "image": "app"}]},
+            },
+            id="found while importing",
+        ),
+    ],
+)
+def test_an_import_that_fails_changes_nothing(simulator, wrong):
+    served = simulator()
+    rich_objects(served)
+    quota = {"metadata": {"name": "one"}, "spec": {"hard": {"pods": "2"}}}
+    quotas = "/api/v1/namespaces/team/resourcequotas"
+    served.kubernetes("POST", quotas, quota)
+    served.eventually(f"{quotas}/one", lambda found: found.get("status", {}).get("used"))
+    before = contents(served)
+    snapshot = {
+        "namespaces": [{"metadata": {"name": "new"}}],
+        "priorityClasses": [{"metadata": {"name": "high", "labels": {"a": "b"}}, "value": 10}],
+        "pods": [
+            pod("web", priorityClassName="high") | {"metadata": {"name": "web", "labels": {}}},
+            {**pod("first"), "metadata": {"name": "first", "namespace": "team"}},
+            pod("other") | {"metadata": {"name": "other", "namespace": "new"}},
+            wrong,
+        ],
+        "nodes": [{"metadata": {"name": "node-9"}}],
+        "schedulerConfig": configuration(schedulerName="other"),
+    }
+    snapshot["pods"][0]["spec"] = served.kubernetes("GET", f"{PODS}/web")["spec"]
+    assert served.request("POST", "/api/v1/import", snapshot)[0] == 400
+    assert contents(served) == before
+    served.kubernetes("POST", PODS, pod("later"))
+    served.eventually(f"{PODS}/later", lambda found: found["status"]["phase"] == "Running")
+
+
+def test_pods_keep_their_priority_where_another_class_is_the_default(simulator):
+    served = simulator()
+    served.kubernetes("POST", PODS, pod("web"))
+    served.eventually(f"{PODS}/web", scheduled)
+    default = {"metadata": {"name": "usual"}, "value": 1000, "globalDefault": True}
+    served.kubernetes("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", default)
+    served.kubernetes("POST", PODS, pod("later"))
+    exported = served.request("GET", "/api/v1/export")[2]
+    assert served.request("PUT", "/api/v1/reset")[0] == 202
+    for _ in range(2):
+        assert served.request("POST", "/api/v1/import", exported)[0] == 200
+        for name, expected in (("web", (0, None)), ("later", (1000, "usual"))):
+            spec = served.kubernetes("GET", f"{PODS}/{name}")["spec"]
+            assert (spec["priority"], spec.get("priorityClassName")) == expected
 
 
 def test_a_snapshot_with_a_refused_extender_says_what_allows_it(simulator):
