@@ -47,7 +47,7 @@ RUN_ELSEWHERE = {
 }
 """Pages whose commands another test runs, which checks their exit status."""
 
-CLUSTER_PAGES = ("docs/howto/run-a-cluster.md", "README.md")
+CLUSTER_PAGES = ("docs/howto/run-a-cluster.md", "docs/explanation/gangs.md", "README.md")
 CLUSTER_START = "$ podwright up "
 """Begins the commands of these pages that `tests/e2e_real/test_page.py` runs, with kubectl."""
 
@@ -215,7 +215,7 @@ def test_the_commands_print_what_is_shown(page, checkout):
             file.write_text(fence["text"], encoding="utf-8")
         if fence["language"] != "console":
             continue
-        if page in CLUSTER_PAGES and fence["text"].startswith(CLUSTER_START):
+        if page in CLUSTER_PAGES and fence["text"].startswith((CLUSTER_START, "$ kubectl ")):
             continue
         block = ""
         line_number = text.count("\n", 0, fence.start()) + 1

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from podwright.api.endpoints import GATED_RESOURCES
 from podwright.apiserver import (
     ApiLatency,
     ClusterClock,
@@ -39,6 +40,7 @@ from podwright.config import (
 )
 from podwright.machine import SchedulerOptions
 from podwright.machine.metric_table import METRICS, METRICS_PATH, RESOURCES_PATH, SYNC_PATH
+from podwright.schema import built_in
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs/reference"
@@ -137,6 +139,16 @@ def gates_page() -> str:
         ]
         state = f"{stage}, {'on' if default else 'off'}{', locked' * locked}"
         lines.append(f"- {state}: {', '.join(names)}.")
+    lines += ["", "### Kinds that gates enable", "", "| gate | kind | served as |", "|---|---|---|"]
+    for name, resources in GATED_RESOURCES.items():
+        for resource in resources:
+            version, _, plural = resource.rpartition("/")
+            kind = next(
+                each.row.kind
+                for each in built_in()
+                if (each.api_version, each.row.resource) == (version, plural)
+            )
+            lines.append(f"| `{name}` | {kind} | `{version}`, `{plural}` |")
     return "\n".join([*lines, ""])
 
 

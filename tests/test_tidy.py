@@ -406,6 +406,7 @@ KINDS_BY_HAND = {
     "cli/event_text.py": "the texts of some kinds",
     "cli/run_show.py": "the sections of a page",
     "columns/default_selector.py": "the owners that upstream's default selector reads",
+    "files/gated_fields.py": "the kinds of gates that change decisions",
     "files/record_lines.py": "what a record leaves out",
     "kss/change_stream.py": "names of query parameters",
     "machine/watched_kinds.py": "what the scheduler watches",

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Final
 
 import msgspec
 
 from podwright.api import FIELD_GATES, QuotaEvaluators
 from podwright.api.endpoints import (
-    DEVICE_TAINT_RULES,
+    GATED_RESOURCES,
     HISTORY,
     ApiServer,
     HttpReply,
@@ -458,12 +459,10 @@ def new_cluster(
         store = ObjectStore(seed=scheduler.seed, **HISTORY)
     store.order_keys()
     server_options = server_options or ServerOptions()
-    versions = server_options.group_versions
-    if "DRADeviceTaintRules" in scheduler.gates:
-        versions = (*versions, DEVICE_TAINT_RULES)
+    gated = [each for gate, each in GATED_RESOURCES.items() if gate in scheduler.gates]
     server_options = msgspec.structs.replace(
         server_options,
-        group_versions=versions,
+        group_versions=(*server_options.group_versions, *chain.from_iterable(gated)),
         disabled_gates=frozenset(gate for gate in FIELD_GATES if gate not in scheduler.gates),
         sends_lists_in_parts=True,
     )

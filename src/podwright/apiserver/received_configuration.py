@@ -14,7 +14,7 @@ import msgspec
 
 from podwright.assembly import Registry, assemble, idle_choices, policy_extenders
 from podwright.config import (
-    Effect,
+    EFFECTS,
     EffectiveConfiguration,
     Extender,
     ExtenderTLSConfig,
@@ -99,8 +99,7 @@ def check_options(
 def warnings_of(options: SchedulerOptions) -> tuple[str, ...]:
     """Return warnings about settings without effect."""
     own = {plugin.name for plugin in options.plugins}
-    effects: tuple[Effect, ...] = ("configuration", "decisions", "machine")
-    return idle_choices(options.configuration, options.gates, *effects, own=own)
+    return idle_choices(options.configuration, options.gates, *EFFECTS, own=own)
 
 
 def host_of(extender: Extender) -> str:

@@ -24,7 +24,7 @@ from podwright.cli.options import Setup
 from podwright.cli.rule_options import with_rules
 from podwright.config import (
     DEFAULT_GATES,
-    Effect,
+    EFFECTS,
     EffectiveConfiguration,
     Gates,
     KubeSchedulerConfiguration,
@@ -171,8 +171,7 @@ def _warn_of_idle(
 ) -> None:
     """Warn of settings without effect, once for all configurations."""
     names = {plugin.name for plugin in own}
-    effects: tuple[Effect, ...] = ("configuration", "decisions", "machine")
-    for warning in idle_choices(configuration, gates, *effects, own=names):
+    for warning in idle_choices(configuration, gates, *EFFECTS, own=names):
         if warning not in printed:
             printed.add(warning)
             print_message(f"warning: {warning}")

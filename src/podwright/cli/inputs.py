@@ -21,6 +21,7 @@ from podwright.cli.options import OffsetName, Setup, ValidationName
 from podwright.cli.rule_options import with_rules
 from podwright.config import (
     DEFAULT_GATES,
+    EFFECTS,
     Effect,
     Gates,
     KubeSchedulerConfiguration,
@@ -140,9 +141,8 @@ def read_inputs(
             collected.errors += missing
         inputs = inputs_of(loaded, setup, collected)
         collected.raise_all()
-        warn_of_idle(
-            without_classic_rules(inputs) if has_both else inputs, "configuration", "decisions"
-        )
+        concerned: tuple[Effect, ...] = EFFECTS if is_served else ("configuration", "decisions")
+        warn_of_idle(without_classic_rules(inputs) if has_both else inputs, *concerned)
     print_warnings(loaded.warnings)
     if setup.validate is ValidationName.warn:
         print_warnings(map(str, missing))

@@ -7,7 +7,7 @@ Upstream: pkg/features/kube_features.go, k8s.io/component-base/featuregate
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
@@ -15,9 +15,12 @@ from podwright.config.field import did_you_mean, problem, raise_errors
 from podwright.config.gate_table import GATES_BY_STATE, REQUIRED_GATES, Stage
 from podwright.objects import FieldError
 
-Effect = Literal["configuration", "decisions", "machine"]
+Effect = Literal["configuration", "decisions", "machine", "resources"]
 """The parts of podwright that a gate changes: defaults and validation of the configuration;
-scheduling decisions; the queue and the order of work in a machine."""
+scheduling decisions; the queue and the order of work in a machine; the resources that the API of
+a cluster serves."""
+
+EFFECTS: tuple[Effect, ...] = get_args(Effect)
 
 
 class Gate(msgspec.Struct, frozen=True):
@@ -42,17 +45,19 @@ class Gate(msgspec.Struct, frozen=True):
 
 # TopologyAwareWorkloadScheduling enables plugins that are not implemented.
 _EFFECTS: Mapping[str, tuple[Effect, ...]] = {
+    "CoordinatedLeaderElection": ("resources",),
     "DRAConsumableCapacity": ("decisions",),
     "DRADeviceBindingConditions": ("configuration", "decisions"),
-    "DRADeviceTaintRules": ("decisions", "machine"),
+    "DRADeviceTaintRules": ("decisions", "machine", "resources"),
     "DRADeviceTaints": ("decisions", "machine"),
     "DRAExtendedResource": ("decisions", "machine"),
     "DRAPartitionableDevices": ("decisions",),
     "DRAPrioritizedList": ("decisions",),
     "DRAResourceClaimDeviceStatus": ("configuration", "decisions"),
+    "DRAResourcePoolStatus": ("resources",),
     "DRASchedulerFilterTimeout": ("configuration", "decisions"),
     "GangScheduling": ("configuration", "machine"),
-    "GenericWorkload": ("configuration",),
+    "GenericWorkload": ("configuration", "resources"),
     "MatchLabelKeysInPodTopologySpread": ("decisions",),
     "NodeDeclaredFeatures": ("configuration", "decisions"),
     "NominatedNodeNameForExpectation": ("machine",),
@@ -61,6 +66,7 @@ _EFFECTS: Mapping[str, tuple[Effect, ...]] = {
     "SchedulerAsyncPreemption": ("machine",),
     "SchedulerPopFromBackoffQ": ("machine",),
     "StorageCapacityScoring": ("configuration", "decisions"),
+    "StorageVersionAPI": ("resources",),
     "TaintTolerationComparisonOperators": ("decisions",),
     "VolumeLimitScaling": ("decisions",),
 }

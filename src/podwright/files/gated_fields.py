@@ -21,7 +21,11 @@ from podwright.objects import encode
 _GROUP: Final = "resource.k8s.io"
 
 
-_KINDS: Final = {"DeviceTaintRule": ("DRADeviceTaintRules",)}
+_KINDS: Final = {
+    (_GROUP, "DeviceTaintRule"): ("DRADeviceTaintRules",),
+    ("scheduling.k8s.io", "PodGroup"): ("GenericWorkload",),
+    ("scheduling.k8s.io", "Workload"): ("GenericWorkload",),
+}
 
 
 def disabled_fields(sourced: Iterable[Sourced], gates: Gates) -> Iterator[str]:
@@ -34,13 +38,11 @@ def disabled_fields(sourced: Iterable[Sourced], gates: Gates) -> Iterator[str]:
     found: dict[tuple[str, str, str], list[Sourced]] = {}
     for entry in sourced:
         obj = entry.object
-        if obj.api_version.partition("/")[0] != _GROUP:
-            continue
-        if obj.kind in _KINDS:
-            for gate in _off(_KINDS[obj.kind], gates):
-                found.setdefault((obj.kind, "", gate), []).append(entry)
+        group = obj.api_version.partition("/")[0]
+        for gate in _off(_KINDS.get((group, obj.kind), ()), gates):
+            found.setdefault((obj.kind, "", gate), []).append(entry)
         looked_for = fields.get(obj.kind)
-        if not looked_for:
+        if group != _GROUP or not looked_for:
             continue
         document = encode(obj)
         for gated in looked_for:

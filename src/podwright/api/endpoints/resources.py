@@ -43,8 +43,24 @@ DEFAULT_GROUP_VERSIONS: Final = (
 )
 """The group versions that kube-apiserver 1.36 serves by default, in the order of discovery."""
 
-DEVICE_TAINT_RULES: Final = "resource.k8s.io/v1beta2/devicetaintrules"
-"""A resource that is served if the feature gate DRADeviceTaintRules is on."""
+GATED_RESOURCES: Final[Mapping[str, tuple[str, ...]]] = {
+    "CoordinatedLeaderElection": ("coordination.k8s.io/v1beta1/leasecandidates",),
+    "DRADeviceTaintRules": ("resource.k8s.io/v1beta2/devicetaintrules",),
+    "DRAResourcePoolStatus": ("resource.k8s.io/v1alpha3/resourcepoolstatusrequests",),
+    "GenericWorkload": (
+        "scheduling.k8s.io/v1alpha2/podgroups",
+        "scheduling.k8s.io/v1alpha2/workloads",
+    ),
+    "StorageVersionAPI": ("internal.apiserver.k8s.io/v1alpha1/storageversions",),
+}
+"""By feature gate, off by default, the resources that are served if it is on.
+
+kube-apiserver also requires their versions in `--runtime-config`.
+
+Upstream: pkg/registry/{coordination,resource,scheduling,apiserverinternal}/rest/storage_*.go.
+ClusterTrustBundle, PodCertificateRequest and StorageVersionMigrator have resources too, of kinds
+that the schema does not have.
+"""
 
 
 class ObjectKind(Protocol):
@@ -189,9 +205,8 @@ class Resources:
     def __init__(self, group_versions: Iterable[str] = DEFAULT_GROUP_VERSIONS) -> None:
         names = list(group_versions)
         of_one = {name for name in names if name.count("/") == 2}
-        self.group_versions = [
-            name.rpartition("/")[0] if name in of_one else name for name in names
-        ]
+        of_versions = (name.rpartition("/")[0] if name in of_one else name for name in names)
+        self.group_versions = list(dict.fromkeys(of_versions))
         self.revision = 0
         self._found: dict[tuple[str, str, str], Resource] = {}
         for kind in built_in():

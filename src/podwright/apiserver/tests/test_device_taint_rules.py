@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import podwright as pw
-from podwright.api.endpoints.resources import DEVICE_TAINT_RULES, Resources
+from podwright.api.endpoints.resources import GATED_RESOURCES, Resources
 from podwright.api.endpoints.strategies import KIND_PREPARATIONS
 
 
 def test_single_resources_of_a_version_are_served() -> None:
-    resources = Resources(("resource.k8s.io/v1", DEVICE_TAINT_RULES))
+    resources = Resources(("resource.k8s.io/v1", *GATED_RESOURCES["DRADeviceTaintRules"]))
     version = ("resource.k8s.io", "v1beta2")
     assert resources.find(*version, "devicetaintrules") is not None
     assert resources.find(*version, "resourceclaims") is None
