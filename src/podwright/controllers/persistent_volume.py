@@ -66,6 +66,7 @@ BOUND_BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"
 PROVISIONER: Final = "volume.kubernetes.io/storage-provisioner"
 BETA_PROVISIONER: Final = "volume.beta.kubernetes.io/storage-provisioner"
 
+_BETA_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 _RECYCLABLE: Final = frozenset({"hostPath", "nfs"})
 
 
@@ -168,11 +169,6 @@ class PersistentVolumeController(StatelessController):
             return self._sync_bound(claim, now_ns)
         if claim.metadata.deletion_timestamp is not None:
             return []
-        if claim.spec.storage_class_name is None:
-            name = self._default_class()
-            if name is not None:
-                new = patched(claim, spec={"storageClassName": name})
-                return [UpdateObject(new, "main", self.name)]
         actions = self._sync_unbound(claim, now_ns)
         if not claim.status.phase and not any(isinstance(a, UpdateObject) for a in actions):
             pending = patched(claim, status={"phase": "Pending"})
@@ -248,6 +244,10 @@ class PersistentVolumeController(StatelessController):
         volume = self._best_volume(claim, waits=waits)
         if volume is not None:
             return [*self._succeeded(volume, claim), *self._bound(volume, claim, now_ns)]
+        default = None if _has_class(claim) else self._default_class()
+        if default is not None:
+            new = patched(claim, spec={"storageClassName": default})
+            return [UpdateObject(new, "main", self.name)]
         if waits:
             return [self._waiting_event(claim)]
         if not name:
@@ -490,6 +490,14 @@ class PersistentVolumeController(StatelessController):
     def _default_class(self) -> str | None:
         classes = self._lister.all(STORAGE_CLASS).values()
         return default_class(cast(Iterable[StorageClass], classes))
+
+
+def _has_class(claim: PersistentVolumeClaim) -> bool:
+    """Whether a claim names a class, if only the empty one.
+
+    Upstream: PersistentVolumeClaimHasClass
+    """
+    return claim.spec.storage_class_name is not None or _BETA_CLASS in claim.metadata.annotations
 
 
 def _index(index: dict[str, dict[str, None]], key: str, entry: str, *, is_present: bool) -> None:

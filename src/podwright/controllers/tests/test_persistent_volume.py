@@ -146,6 +146,16 @@ def test_matching_volumes_of_a_claim(volume, claim, binds, comes_first):
     assert (cluster.status(PV, "v")["phase"] == "Bound") == binds
 
 
+def test_a_claim_without_a_class_that_names_its_volume_does_not_get_the_default_class():
+    # Upstream: pkg/controller/volume/persistentvolume/pv_controller.go, syncUnboundClaim
+    default = {"storageclass.kubernetes.io/is-default-class": "true"}
+    usual = a_class("usual", metadata={"annotations": default})
+    cluster = cluster_with(a_claim(storageClassName=None, volumeName="v"))
+    cluster.add(usual, a_volume("v", storageClassName=""))
+    assert "storageClassName" not in cluster.raw(PVC, "default/c")["spec"]
+    assert volume_of(cluster) == "v"
+
+
 def test_a_claim_without_a_class_gets_the_default_one():
     default = {"storageclass.kubernetes.io/is-default-class": "true"}
     cluster = cluster_with(a_class("other"), a_class("usual", metadata={"annotations": default}))
