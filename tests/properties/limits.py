@@ -46,6 +46,7 @@ TIGHT: dict[tuple[ModuleType, str], int] = {
     (ranked_pods, "_MIN_CAPACITY"): 1,
     (ranked_pods, "_WASTED_PART"): 8,
     (selectors, "_LEAST_COUNTERS"): 2,
+    (selectors, "_MOST_IDLE"): -1_000,
 }
 USUAL = {(module, name): getattr(module, name) for module, name in TIGHT}
 
@@ -56,6 +57,7 @@ COMPACTIONS = (
     "placement logs compacted",
     "journals cut off",
     "slots renumbered",
+    "selectors renewed",
     "pools of ranked pods compacted",
     "counters dropped",
     "pod keys forgotten",
@@ -111,6 +113,7 @@ def watch_limits(patch: pytest.MonkeyPatch, exercised: Exercised) -> None:
     watch(patch, placement_log.PlacementLog, "_compact", "placement logs compacted")
     watch(patch, journal.Journal, "_drop_old", "journals cut off")
     watch(patch, cluster.Cluster, "_renumber", "slots renumbered")
+    watch(patch, cluster.Cluster, "_renew_selectors", "selectors renewed")
     watch(patch, ranked_pods.RankedPods, "_compact", "pools of ranked pods compacted")
     watch(patch, selectors.SelectorCounters, "_detach", "counters dropped")
     forgetting(patch, pod_keys.PodKeysCache, "of", "_known", "pod keys forgotten")

@@ -35,7 +35,6 @@ from podwright.apiserver.event_objects import EventObjects
 from podwright.apiserver.plugin_monitor import PluginMonitor
 from podwright.apiserver.served_scheduler import (
     CHECKPOINT_BY_DRIVER,
-    LOG_EVENTS,
     ServedScheduler,
     repeated_names,
 )
@@ -88,9 +87,9 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
         Where the server is reached, for the endpoints of the Service `kubernetes`.
     is_bare : bool
         Whether pods have no service accounts; see `podwright.api.endpoints.bare`.
-    log_events : int
+    log_events : int, optional
         How many events of each scheduler, at least, can be looked back at. A decision log has up
-        to twice as many.
+        to twice as many. Left out, `LOG_EVENTS` or `LOG_BYTES` limit it.
     observes_plugins : bool
         Whether the calls of plugins are observed from the start; see `PluginMonitor`.
     keeps_timelines : bool
@@ -107,7 +106,7 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     address: str = "127.0.0.1"
     port: int = 8180
     is_bare: bool = False
-    log_events: int = LOG_EVENTS
+    log_events: int | None = None
     observes_plugins: bool = False
     keeps_timelines: bool = False
 

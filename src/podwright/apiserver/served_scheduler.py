@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import logging
+import sys
 from collections.abc import Sequence
 from typing import Final
 
@@ -30,7 +31,9 @@ LOG_BLOCK_EVENTS: Final = 256
 block of 128 costs 4 us more per pod."""
 
 LOG_EVENTS: Final = 500_000
-"""How many events of a scheduler can be looked back at, unless an option says otherwise."""
+LOG_BYTES: Final = 16 << 20
+"""How many events of a scheduler can be looked back at, unless an option says otherwise: so many,
+or those of so many bytes of the log, whichever are fewer. An event takes 45 to 90 bytes."""
 
 CHECKPOINT_BY_DRIVER: Final = 1 << 40
 """The number of events after which the log itself writes a checkpoint: never."""
@@ -87,8 +90,8 @@ class ServedScheduler:
         Makes the calls of `extender_calls`.
     extender_calls : list of (int, ExtenderCall), optional
         The list to which the world adds calls to extenders.
-    log_events : int
-        How many events, at least, can be looked back at.
+    log_events : int, optional
+        How many events, at least, can be looked back at; left out, see `LOG_BYTES`.
     keeps_timeline : bool
         Whether the timeline is collected while the scheduler runs.
 
@@ -114,7 +117,7 @@ class ServedScheduler:
         *,
         call_extender: CallExtender | None = None,
         extender_calls: list[tuple[int, ExtenderCall]] | None = None,
-        log_events: int = LOG_EVENTS,
+        log_events: int | None = None,
         keeps_timeline: bool = False,
     ) -> None:
         self.world = world
@@ -124,10 +127,11 @@ class ServedScheduler:
         self.logs = [world.log]
         self._log_plugins = [options.plugins]
         self.monitor = PluginMonitor(world, breakpoints)
-        self._log_events = log_events
+        self._log_events = LOG_EVENTS if log_events is None else log_events
+        self._log_bytes = LOG_BYTES if log_events is None else sys.maxsize
         self._keeps_timeline = keeps_timeline
         self.timeline: TimelineFeed | None = None
-        self._last_checkpoint = 0
+        self._last_checkpoint = self._last_size = 0
         self._follow_world()
 
     def _follow_world(self) -> None:
@@ -157,9 +161,12 @@ class ServedScheduler:
         """Whether the driver should call `write_checkpoint`."""
         log, machine = self.world.log, self.world.machine
         if len(log) < self._last_checkpoint:  # of the configuration before
-            self._last_checkpoint = 0
+            self._last_checkpoint = self._last_size = 0
         return (
-            len(log) - self._last_checkpoint >= self._log_events
+            (
+                len(log) - self._last_checkpoint >= self._log_events
+                or log.size_bytes - self._last_size >= self._log_bytes
+            )
             and machine.can_snapshot
             # The state of these plugins cannot be restored from a checkpoint.
             and not machine.unrestorable
@@ -182,9 +189,11 @@ class ServedScheduler:
     def write_checkpoint(self) -> None:
         """Write a checkpoint, and drop what is too old before an earlier one."""
         log = self.world.log
+        since = len(log) - self._last_checkpoint
         if log.checkpoint(self.world.machine, is_whole=True):
             self._last_checkpoint = len(log)
-            is_shorter = log.drop_before_checkpoint(self._log_events) > 0
+            is_shorter = log.drop_before_checkpoint(min(since, self._log_events)) > 0
+            self._last_size = log.size_bytes
             if is_shorter and self.timeline is not None:
                 # It would grow for as long as the server runs. A reader process that begins now
                 # has the one or the other.

@@ -21,7 +21,6 @@ from podwright.api.endpoints import (
     static_tokens,
 )
 from podwright.apiserver import (
-    LOG_EVENTS,
     ApiLatency,
     BreakCondition,
     ChangeRecord,
@@ -193,7 +192,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
                 sign=endpoint.sign,
                 certificates=endpoint.tls.authority.decode() if endpoint.tls else "",
                 is_bare=options.is_bare,
-                log_events=LOG_EVENTS if options.log_events is None else options.log_events,
+                log_events=options.log_events,
                 observes_plugins=bool(scheduler.plugins),
                 keeps_timelines=options.keeps_timelines,
                 stages=stages_of(inputs, timed, has_lifecycle=options.has_lifecycle),

@@ -264,6 +264,16 @@ class Cluster:
         self.remove(key)
         if self.nominations.by_node:
             self.clear_nomination(pod)
+        if self.selectors.is_crowded:
+            self._renew_selectors()
+
+    def _renew_selectors(self) -> None:
+        """Give the placed pods new keys, and free those of pods that are gone."""
+        self.selectors.renew()
+        self._keys.forget()
+        for placed in self.pods.values():
+            placed.keys = self._keys.of(placed.pod)
+            self.selectors.placed(placed, 1)
 
     def _uses_the_same(self, placed: PlacedPod, pod: Pod) -> bool:
         """Return whether a new version of a placed pod uses exactly the same resources.

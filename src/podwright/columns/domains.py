@@ -188,12 +188,6 @@ class Domains:
             and (domains[named] >= 0).all()
         )
 
-    def forget(self) -> None:
-        """Start from nothing at the next `catch_up`: slots were renumbered."""
-        self._version = -1
-        self.numbering += 1
-        self._set_views(0)
-
     def _value_ids(self, rows: I32Array) -> I32Array:
         """Return the domain key of each of `rows`; negative for none."""
         rule, nodes = self.rule, self._nodes

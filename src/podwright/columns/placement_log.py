@@ -39,9 +39,17 @@ class PlacementLog:
                  "version")  # fmt: skip
 
     def __init__(self) -> None:
-        self.version = 0
+        self.base = self.version = 0
         self.totals = array("i")
-        self.clear()
+        self.groups, self.entries = array("i"), array("i")
+        self._entries: I32Array = np.empty(0, dtype=np.int32)
+        self._first: I64Array = np.zeros(1, dtype=np.int64)
+        self._compact_at = _LEAST_COMPACTED
+
+    @property
+    def used_count(self) -> int:
+        """How many groups have pods."""
+        return int(np.count_nonzero(np.frombuffer(self.totals, dtype=np.int32)))
 
     def add_group(self) -> None:
         """Add an empty group with the next number."""
@@ -109,15 +117,6 @@ class PlacementLog:
         counts = np.bincount(np.where(left, ~entries, entries) >> 1, np.where(left, -1, 1))
         slots: I32Array = np.flatnonzero(counts > 0).astype(np.int32)
         return slots
-
-    def clear(self) -> None:
-        """Remove all pods; the groups keep their numbers."""
-        self.base = self.version = self.version + 1
-        self.totals = array("i", bytes(4 * len(self.totals)))
-        self.groups, self.entries = array("i"), array("i")
-        self._entries: I32Array = np.empty(0, dtype=np.int32)
-        self._first: I64Array = np.zeros(1, dtype=np.int64)
-        self._compact_at = _LEAST_COMPACTED
 
     def _of(self, groups: I32Array) -> tuple[I32Array, I64Array]:
         """Return the entries of some groups, and for each the place of its group in `groups`."""

@@ -18,14 +18,16 @@ from podwright.columns.pod_volumes import uses_volumes
 from podwright.columns.ports import host_ports
 from podwright.columns.selectors import SelectorCounters
 from podwright.objects import (
+    ObjectMeta,
     Pod,
+    PodStatus,
     assigned_requests,
     has_actual_resources,
     has_same_actual_resources,
     non_zero_requests,
 )
 
-_MOST_REMEMBERED = 16_384
+_MOST_REMEMBERED = 8_192
 _REMEMBERED_SHARE = 63 / 64
 """What is left when the oldest are dropped: one at a time would search past all dropped ones."""
 
@@ -66,8 +68,7 @@ class PodKeysCache:
                 return self.with_labels_of(pod, keys)
         _drop_oldest(self._known)
         keys = self._of_like(pod)
-        # Without its document, which is most of a pod that may be gone.
-        self._known[id(pod.spec)] = (msgspec.structs.replace(pod, raw={}), keys)
+        self._known[id(pod.spec)] = _compared(pod), keys
         return keys
 
     def with_labels_of(self, pod: Pod, keys: PodKeys) -> PodKeys:
@@ -125,7 +126,7 @@ class PodKeysCache:
                 return keys
         keys = self._make(pod)
         _drop_oldest(self._last)
-        self._last[like_key] = (msgspec.structs.replace(pod, raw={}), keys)
+        self._last[like_key] = _compared(pod), keys
         return keys
 
     def _make(self, pod: Pod) -> PodKeys:
@@ -146,6 +147,17 @@ class PodKeysCache:
             class_id=self._selectors.class_of(pod.metadata.namespace, pod.metadata.labels),
             term_ids=self._selectors.terms_of(pod),
         )
+
+
+def _compared(pod: Pod) -> Pod:
+    """Return what is compared of a pod that may be gone; its document and status are most of it."""
+    metadata = pod.metadata
+    return Pod(
+        raw={},
+        metadata=ObjectMeta(namespace=metadata.namespace, labels=metadata.labels),
+        spec=pod.spec,
+        status=pod.status if has_actual_resources(pod) else PodStatus(),
+    )
 
 
 def _drop_oldest(remembered: dict[Any, tuple[Pod, PodKeys]]) -> None:

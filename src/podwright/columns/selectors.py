@@ -40,6 +40,10 @@ _LEAST_COUNTERS = 16
 _MOST_PRESENCES = 65_536
 """After so many selectors all of them are forgotten; those in use come again."""
 
+_MOST_IDLE = 1_024
+"""So many label classes and terms without a placed pod are kept, besides one for each with pods:
+every rollout and every Job has labels that no later pod has."""
+
 
 class Presence:
     """Whether any pod that selectors match is on a node that has a certain label.
@@ -73,6 +77,9 @@ class SelectorCounters:
 
     Attributes
     ----------
+    generation : int
+        Grows when classes and terms are forgotten (`renew`); their numbers and all counters that
+        were given out before are invalid then.
     terms_version : int
         Grows when a term gets its first pod on a node with the topology label, or loses the
         last one; and likewise when a selector that `is_present` was called for matches its first
@@ -87,8 +94,18 @@ class SelectorCounters:
         counter_bytes: int = _COUNTER_BYTES,
     ) -> None:
         self.terms_version = 0
+        self.generation = 0
         self._selected = SelectedLabels() if selected is None else selected
         self._nodes = nodes
+        # By topology key of terms, whether the node in a slot has the label.
+        self._labeled: dict[str, bytearray] = {}
+        self._presences: dict[object, Presence] = {}
+        self._witnesses: dict[tuple[int, int], list[Presence]] = {}
+        self._counter_bytes = counter_bytes
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin without classes, terms and counters."""
         self._classes = LabelClasses()
         self._placed = PlacementLog()
         self._terms = TermIndex()
@@ -97,15 +114,10 @@ class SelectorCounters:
         self._matchers = WeakValueDictionary()
         self._domains: dict[DomainRule, Domains] = {}
         self._counters: OrderedDict[object, Counter] = OrderedDict()
-        # By topology key of terms, whether the node in a slot has the label.
-        self._labeled: dict[str, bytearray] = {}
-        self._term_labels: list[bytearray] = []
-        self._presences: dict[object, Presence] = {}
-        self._absent: SelectorFile[Presence] = SelectorFile()
-        self._absent_count = 0
-        self._witnesses: dict[tuple[int, int], list[Presence]] = {}
-        self._counter_bytes = counter_bytes
         self._used_bytes = 0
+        self._term_labels: list[bytearray] = []
+        self._crowded_at = _MOST_IDLE
+        self._forget_presences()
 
     # ---------------------------------------------------------------- interning
 
@@ -232,16 +244,29 @@ class SelectorCounters:
                     self._unwatch(presence)
                     self._watch_again(presence)
 
+    @property
+    def is_crowded(self) -> bool:
+        """Whether so many classes and terms have no pod that it is time to `renew`."""
+        count = self._classes.count + len(self._terms.terms)
+        if count <= self._crowded_at:
+            return False
+        # As a garbage collector does: the work for what is in use is shared by what is freed.
+        self._crowded_at = _MOST_IDLE + 2 * (self._placed.used_count + self._carriers.used_count)
+        return count > self._crowded_at
+
+    def renew(self) -> None:
+        """Forget all classes, terms and counters; the placed pods get new keys, and are counted.
+
+        The nodes keep their slots. Nothing that was given out before may be used any more.
+        """
+        self.generation += 1
+        self._begin()
+
     def renumber(self) -> None:
-        """Clear all slots: nodes get new slots, and their pods are placed again."""
-        self._placed.clear()
-        self._carriers.clear()
-        self._terms.forget_carriers()
-        for domains in self._domains.values():
-            domains.forget()
+        """Forget all slots as well: nodes are added again, and their pods are placed again."""
+        self.renew()
         for labeled in self._labeled.values():
             labeled.clear()
-        self._forget_presences()
 
     # ---------------------------------------------------------------- terms
 
@@ -327,7 +352,7 @@ class SelectorCounters:
     def _forget_presences(self) -> None:
         """Forget all presences; results that depend on them are made again."""
         self._presences.clear()
-        self._absent = SelectorFile()
+        self._absent: SelectorFile[Presence] = SelectorFile()
         self._absent_count = 0
         self._witnesses.clear()
         self.terms_version += 1

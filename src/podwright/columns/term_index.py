@@ -61,10 +61,6 @@ class TermIndex:
             self._add(number, spec)
         return number
 
-    def forget_carriers(self) -> None:
-        """Set all counts of carriers to 0."""
-        self.carrier_counts = array("i", bytes(4 * len(self.carrier_counts)))
-
     def _add(self, number: int, spec: AffinityTerm) -> None:
         self.carrier_counts.append(0)
         self._kinds.append(spec.kind)

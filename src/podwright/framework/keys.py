@@ -77,8 +77,8 @@ class PodKeyCache:
         self.numbers = [KeyNumbers(plugin, cluster) for plugin in plugins]
         self._selected = cluster.selected_labels
         self._classes = cluster.device_classes
-        self._version = self._selected.version
-        self._classes_version = self._classes.version
+        self._selectors = cluster.selectors
+        self._version = self._current_version
         # Unpacked once, because a pod without a template calls all of them for each plugin.
         self._lookups = [
             (n.plugin, n.plugin.key_reads_all_labels, n.pod_key, n.numbers.get, n.add)
@@ -91,11 +91,17 @@ class PodKeyCache:
 
     @property
     def is_outdated(self) -> bool:
-        """Whether selectors use more labels, or classes other resources, than at the first key."""
-        return (
-            self._version != self._selected.version
-            or self._classes_version != self._classes.version
-        )
+        """Whether the keys, or results for them, are invalid.
+
+        Selectors use more labels, classes other resources than at the first key, or what counts
+        placed pods was renewed.
+        """
+        return self._version != self._current_version
+
+    @property
+    def _current_version(self) -> int:
+        # A sum serves as a version, because none of its parts ever falls.
+        return self._selected.version + self._classes.version + self._selectors.generation
 
     @property
     def is_full(self) -> bool:
@@ -104,8 +110,7 @@ class PodKeyCache:
 
     def clear(self) -> None:
         """Forget all keys; they get other numbers when they come again."""
-        self._version = self._selected.version
-        self._classes_version = self._classes.version
+        self._version = self._current_version
         self._added_count = 0
         self._templates.clear()
         for numbers in self.numbers:

@@ -31,8 +31,10 @@ _ROW_BYTES = 128 << 20
 """How much memory rankings, filter rows and score rows may take each, roughly."""
 
 _MOST_ROWS = 4_096
-"""Number of each that is kept at most. With few nodes, making a row again costs less than keeping
-many, and workloads that are rolled out have other keys each time."""
+_ROWS_OF_FEW_NODES = 512
+"""Number of each that is kept at most: one for each node, but no less than the second number. With
+few nodes, making a row again costs less than keeping many, and workloads that are rolled out have
+other keys each time."""
 
 _LEAST_KEPT = 16
 """Number of each that is kept regardless of memory."""
@@ -436,13 +438,15 @@ class RankingCache:
 
         A row that rankings still use stays with them.
         """
-        row_bytes = 8 * self._cluster.nodes.n_slots + 4_096
+        n_slots = self._cluster.nodes.n_slots
+        most = min(_MOST_ROWS, max(_ROWS_OF_FEW_NODES, n_slots))
+        row_bytes = 8 * n_slots + 4_096
         for kept, one_bytes in (
             (self._rankings, row_bytes + _GROUPS_BYTES),
             (self._filter_rows, row_bytes),
             (self._score_rows, row_bytes),
         ):
-            while len(kept) > max(_LEAST_KEPT, min(_MOST_ROWS, _ROW_BYTES // one_bytes)):
+            while len(kept) > max(_LEAST_KEPT, min(most, _ROW_BYTES // one_bytes)):
                 kept.popitem(last=False)
 
     def _clear_all(self) -> None:

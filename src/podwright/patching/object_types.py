@@ -20,7 +20,7 @@ from podwright.patching.value_types import (
 )
 from podwright.schema import Kind
 
-_MOST_SETS: Final = 4_096
+_MOST_SETS: Final = 1_024
 _UNOWNED_NAMES: Final = frozenset({"apiVersion", "kind"})
 _UNOWNED: Final = frozenset(f"f:{name}" for name in _UNOWNED_NAMES)
 _UNOWNED_METADATA: Final = frozenset(

@@ -387,6 +387,12 @@ class DecisionLog(LogReading):
             self._positions.drop_before(self._first)
         return self._first
 
+    @property
+    def size_bytes(self) -> int:
+        """The size of a log in memory, without the events that are not encoded yet."""
+        assert isinstance(self._medium, Memory), "only logs in memory have a size"
+        return self._medium.size_bytes
+
     def position(self, machine: Machine) -> bytes | None:
         """Return the position of the machine after the last event, for `keep_position`.
 

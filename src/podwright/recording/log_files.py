@@ -78,15 +78,23 @@ class Medium(Protocol):
 
 
 class Memory:
-    """Frames in memory."""
+    """Frames in memory.
+
+    Attributes
+    ----------
+    size_bytes : int
+        Of the payloads.
+    """
 
     source = "the log in memory"
 
     def __init__(self) -> None:
+        self.size_bytes = 0
         self._payloads: list[bytes] = []
 
     def append(self, head: FrameHead, payload: bytes) -> Frame:
         """Add a frame."""
+        self.size_bytes += len(payload)
         self._payloads.append(payload)
         return Frame(head, 0, len(self._payloads) - 1)
 
@@ -96,6 +104,7 @@ class Memory:
 
     def drop(self, frame: Frame) -> None:
         """Release the payload of a frame, which is not read again."""
+        self.size_bytes -= len(self._payloads[frame.offset])
         self._payloads[frame.offset] = b""
 
     def sync(self) -> None:

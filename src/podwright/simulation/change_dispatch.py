@@ -141,15 +141,17 @@ class ChangeDispatcher:
         watched: list[ObjectPut | ObjectDeleted] = []
         subscriptions = self._subscriptions
         for change in changes:
-            kind, new = change.kind, change.new
+            kind = change.kind
             subscription = subscriptions.get(kind)
             if subscription is None:
                 subscription = subscriptions[kind] = self._subscription_to(kind)
             if subscription.has_stages:
                 staged.append(change)
-            if subscription.is_scheduled and (
-                not subscription.is_selecting or is_news(change.old, new)
-            ):
+            # Events, which nobody reads here, are at rest when a server starts: not decoded.
+            if not subscription.is_scheduled:
+                continue
+            new = change.new
+            if not subscription.is_selecting or is_news(change.old, new):
                 obj: Any = change.object
                 watched.append(ObjectDeleted(obj) if new is None else ObjectPut(obj))
         return staged, watched

@@ -22,6 +22,7 @@ from podwright.stages import Stage
 from podwright.store import GroupKind, ObjectStore, kind_of
 
 _NEVER_IN_REVIEWS: Final = (Node, Pod)
+_EVENT: Final[GroupKind] = ("", "Event")
 
 
 class WorldReview:
@@ -57,7 +58,9 @@ class WorldReview:
         """Estimate the initial load, once: before time advances first."""
         if not self._has_begun:
             self._has_begun = True
-            objects = (obj for kind in store.kinds() for obj in store.list(kind).objects)
+            # Events have no pods, and there may be 100,000 of them, at rest.
+            kinds = [kind for kind in store.kinds() if kind != _EVENT]
+            objects = (obj for kind in kinds for obj in store.list(kind).objects)
             self._estimate = load_estimate(objects)
 
     def review(self) -> InputReview:

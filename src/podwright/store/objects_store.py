@@ -64,7 +64,7 @@ DEFAULT_WINDOW = 20_000
 TIMES_KEPT_NS: Final = 2 * 3_600 * 1_000_000_000
 """How long the store knows when versions were written."""
 
-AWAKE_MAX: Final = 8_192
+AWAKE_MAX: Final = 4_096
 """How many of the last changes do not rest: watches and components have usually read all others."""
 
 _TRIMMED_MAX: Final = 1_000

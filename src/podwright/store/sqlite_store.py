@@ -150,7 +150,8 @@ def open_store(
         journal=journal,
         encodings=encodings,
     )
-    store.restore_saved(saved)
+    with _gc_disabled():
+        store.restore_saved(saved)
     try:
         journal.check_versions(store.oldest_version, store.resource_version)
     except UnusableStore:
@@ -406,9 +407,9 @@ def _read(path: Path) -> Saved:
 
 @contextmanager
 def _gc_disabled() -> Iterator[None]:
-    """Disable the garbage collector while reading.
+    """Disable the garbage collector while many objects are created.
 
-    All objects created then are kept; scanning them repeatedly would double the time.
+    All of them are kept; scanning them repeatedly would double the time.
     """
     was_enabled = gc.isenabled()
     gc.disable()

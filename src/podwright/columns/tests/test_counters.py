@@ -126,17 +126,6 @@ def test_a_log_is_compacted_when_it_has_grown_by_a_quarter():
     assert max(lengths) == LEAST + LEAST // 4
 
 
-def test_a_cleared_log_is_empty_and_keeps_its_groups():
-    log = filled(n_entries=LEAST)
-    note(log, 0, 1)
-    version = log.version
-    log.clear()
-    assert version < log.base <= log.version, "nobody can follow what was cleared"
-    assert counts(log) == counts(log, GOING) == [0, 0, 0, 0]
-    note(log, 1, 1, GOING)
-    assert counts(log, GOING) == [0, 1, 0, 0]
-
-
 # -------------------------------------------------------------------- counting
 
 
