@@ -11,7 +11,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_SECOND = 253_402_300_799
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=8_192)
 def timestamp_ns(text: str | None) -> int | None:
     """Return an API timestamp in nanoseconds; None if it is absent or invalid.
 

@@ -89,7 +89,7 @@ def set_spec(attributes: Attributes, **fields: object) -> None:
     attributes.object = attributes.object | {"spec": _with_fields(spec_of(attributes), fields)}
 
 
-_SPECS_MAX = 4_096
+_SPECS_MAX = 2_048
 _changed_specs: dict[tuple[int, bytes], tuple[Document, Document]] = {}
 
 

@@ -421,7 +421,7 @@ def _kind_of_pods() -> Kind:
 
 
 _POD = _kind_of_pods()
-_SPECS_MAX = 10_000
+_SPECS_MAX = 2_048
 _PENDING = PodStatus(phase="Pending")
 
 

@@ -6,7 +6,7 @@ import threading
 import pytest
 from tests.waiting import SECONDS_MAX
 
-from podwright.apiserver import ClusterClock, TurnLoop, new_cluster
+from podwright.apiserver import ClusterClock, TurnLoop, new_cluster, served_scheduler
 from podwright.apiserver.cluster import ClusterOptions
 from podwright.apiserver.generated_nodes import generated_nodes
 from podwright.apiserver.tests.conftest import SERVER, START_NS, pod, request
@@ -16,14 +16,15 @@ from podwright.recording.tests.recording import named_state
 
 PODS = "/api/v1/namespaces/default/pods"
 LOG_EVENTS = 100
+LOG_BYTES = 8_192
 
 
-def bounded_cluster():
+def bounded_cluster(log_events=LOG_EVENTS):
     cluster = new_cluster(
         SchedulerOptions(),
         now_ns=START_NS,
         server_options=SERVER,
-        options=ClusterOptions(log_events=LOG_EVENTS, keeps_timelines=True),
+        options=ClusterOptions(log_events=log_events, keeps_timelines=True),
     )
     cluster.world.add(*generated_nodes(2))
     return cluster
@@ -69,6 +70,31 @@ def test_the_oldest_events_are_dropped_and_the_last_ones_explained():
         explain_cycle(log, "default/web-0")
     with pytest.raises(UnknownCycle, match=r"no attempt 9; .* are no longer in the log$"):
         explain_cycle(log, "default/web-149", attempt=9)
+
+
+def test_without_a_number_of_events_the_log_is_bounded_by_bytes(monkeypatch):
+    monkeypatch.setattr(served_scheduler, "LOG_BYTES", LOG_BYTES)
+    monkeypatch.setattr(served_scheduler, "LOG_BLOCK_EVENTS", 16)
+    cluster = bounded_cluster(None)
+    sizes, checkpoint_sizes = [], []
+
+    async def load(turns):
+        for number in range(150):
+            await turns.execute(request("POST", PODS, pod(f"web-{number}")))
+            await turns.execute(request("DELETE", f"{PODS}/web-{number}"))
+            sizes.append(cluster.world.log.size_bytes)
+            await turns.call(lambda _: None)  # waits for a checkpoint
+            checkpoint_sizes.append(len(cluster.world.log.checkpoints))
+
+    in_turns(cluster, load)
+    log = cluster.world.log
+    assert log.first > 0
+    assert len(log) < LOG_BYTES, "an event has more than a byte"
+    assert max(checkpoint_sizes) <= 3
+    assert max(sizes[75:]) < 1.5 * max(sizes[:75])
+    assert explain_cycle(log, "default/web-149") is not None
+    with pytest.raises(UnknownCycle, match=r"are no longer in the log$"):
+        explain_cycle(log, "default/web-0")
 
 
 def test_requests_are_answered_while_a_checkpoint_is_written(monkeypatch):

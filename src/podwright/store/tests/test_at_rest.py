@@ -12,6 +12,7 @@ import pytest
 
 from podwright.objects import parse_field_selector
 from podwright.store import ObjectStore, objects_store, open_store
+from podwright.store.fields import indexed_values
 from podwright.store.tests.documents import EVENT, a_config_map, a_pod, document, names
 
 EVENTS = 2_000
@@ -61,6 +62,21 @@ def test_an_event_at_rest_costs_at_most_twice_its_json(store):
     finally:
         tracemalloc.stop()
     assert used_bytes < 2 * size_bytes
+
+
+@pytest.mark.parametrize(
+    ("involved", "uid", "name"),
+    [
+        pytest.param({"uid": "u-1", "name": "web"}, "u-1", "web", id="both"),
+        pytest.param({"name": "web"}, "", "web", id="one is absent"),
+        pytest.param({"uid": None, "name": "web"}, "", "web", id="one is null"),
+        pytest.param(None, "", "", id="no object"),
+        pytest.param({"uid": 7, "name": True}, "7", "true", id="other types, as in a list"),
+    ],
+)
+def test_the_indexed_values_of_json_are_those_of_the_object(involved, uid, name):
+    text = msgspec.json.encode(an_event(0).raw | {"involvedObject": involved})
+    assert indexed_values(EVENT, text) == (uid, name)
 
 
 def test_objects_at_rest_are_read_as_they_were_written(store):
