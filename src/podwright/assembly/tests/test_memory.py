@@ -8,6 +8,7 @@ import tracemalloc
 import podwright as pw
 from podwright.columns import selectors
 from podwright.framework import ranking_cache
+from podwright.objects import decode_pod
 from podwright.schema import decode
 
 REPLICAS = 2
@@ -25,7 +26,7 @@ def rolled_out(scheduler: pw.Scheduler, number: int) -> None:
     })  # fmt: skip
     scheduler.add(owner)
     pods = [
-        decode({
+        decode_pod({
             "apiVersion": "v1", "kind": "Pod",
             "metadata": {
                 "name": f"web-{number}-{replica}", "namespace": "default",
