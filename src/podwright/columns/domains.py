@@ -25,8 +25,28 @@ from podwright.objects import NodeSelector, Toleration, untolerated_taint
 _MOST_APPENDED = 256
 """More new nodes than this are numbered together with all others."""
 
+_MANY_KEYS = 8
+"""The slots that have all of more keys than this are computed once for all rules."""
+
 _FEW = 4
 """Up to this many new nodes are added one by one, which is faster than with arrays."""
+
+
+class LabelKeys(tuple[str, ...]):
+    """Keys of labels that many rules share, whose hash is computed once.
+
+    Each of the n constraints of a pod names the n keys of all.
+    """
+
+    _hash: int | None = None
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = super().__hash__()
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or super().__eq__(other)
 
 
 class DomainRule(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,8 +90,7 @@ class DomainRule(msgspec.Struct, frozen=True, kw_only=True):
     def counted(self, nodes: NodeColumns, rows: I32Array) -> Mask:
         """Return which of the slots `rows` count: (k,) bool."""
         mask: Mask = nodes.alive[rows]
-        for key in self.counted_keys:
-            mask &= nodes.label_ids(key)[rows] >= 0
+        mask &= _labeled(self.counted_keys, nodes, rows)
         for key, value in self.node_selector:
             mask &= nodes.label_ids(key)[rows] == nodes.label_values.id_of(value)
         if self.affinity is not None:
@@ -95,9 +114,18 @@ class DomainRule(msgspec.Struct, frozen=True, kw_only=True):
     def readable(self, nodes: NodeColumns, rows: I32Array) -> Mask:
         """Return which of the slots `rows` have a domain to read: (k,) bool."""
         mask: Mask = nodes.alive[rows]
-        for key in self.read_keys:
-            mask &= nodes.label_ids(key)[rows] >= 0
+        mask &= _labeled(self.read_keys, nodes, rows)
         return mask
+
+
+def _labeled(keys: tuple[str, ...], nodes: NodeColumns, rows: I32Array) -> Mask:
+    """Return which of the slots `rows` have all labels: (k,) bool."""
+    if len(keys) > _MANY_KEYS:
+        return nodes.having(keys)[rows]
+    mask: Mask = np.ones(len(rows), dtype=np.bool_)
+    for key in keys:
+        mask &= nodes.label_ids(key)[rows] >= 0
+    return mask
 
 
 class Domains:

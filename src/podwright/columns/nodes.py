@@ -9,7 +9,7 @@ it from here at each use, and do not keep a reference.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -76,6 +76,7 @@ class NodeColumns:
         self.node_journal = Journal()
         self.pods_journal = Journal()
         self.topology_journal = Journal()
+        self._having: tuple[Sequence[str], int, Mask] | None = None
         self.condition_journal = Journal()
         self.has_huge_amounts = False
         self._tree = NodeTree()
@@ -104,6 +105,27 @@ class NodeColumns:
         """
         view = self._label_views.get(key)
         return self._add_label_column(key) if view is None else view
+
+    def having(self, keys: Sequence[str]) -> Mask:
+        """Return per slot whether the node has all labels of many keys.
+
+        The result is kept for the next call with the same object.
+
+        Returns
+        -------
+        (n_slots,) bool
+        """
+        version = self.topology_journal.version
+        known = self._having
+        if known is not None and known[0] is keys and known[1] == version:
+            return known[2]
+        mask: Mask = np.ones(self.n_slots, dtype=np.bool_)
+        for key in keys:
+            mask &= self.label_ids(key) >= 0
+            if not mask.any():
+                break
+        self._having = keys, version, mask
+        return mask
 
     def has_label(self, key: str, value: str) -> Mask:
         """Return per slot whether label `key` has exactly this value.

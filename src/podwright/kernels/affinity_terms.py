@@ -77,27 +77,23 @@ def is_any_counted(counts: I64Array) -> bool:
 
 
 @kernel
-def sum_counts(
-    domains: tuple[I32Array, ...], counts: tuple[I64Array, ...], rows: I32Array, values: I64Array
-) -> None:
-    """Add up, for each slot, the counts of its domains.
+def add_counts(domains: I32Array, counts: I64Array, rows: I32Array, values: I64Array) -> None:
+    """Add to each slot the count of its domain.
+
+    One call for each topology key: a tuple of all would be another type, and another compilation,
+    for each number of keys.
 
     Parameters
     ----------
-    domains : tuple of (n_slots,) int32
-    counts : tuple of (n_domains,) int64
+    domains : (n_slots,) int32
+    counts : (n_domains,) int64
     rows : (k,) int32
     values : (n_slots,) int64, written
     """
     for i in range(len(rows)):
-        values[rows[i]] = 0
-    for c in range(len(domains)):
-        domain_of = domains[c]
-        count_of = counts[c]
-        for i in range(len(rows)):
-            domain = domain_of[rows[i]]
-            if domain >= 0:
-                values[rows[i]] += count_of[domain]
+        domain = domains[rows[i]]
+        if domain >= 0:
+            values[rows[i]] += counts[domain]
 
 
 @kernel

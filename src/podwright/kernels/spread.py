@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from podwright._arrays import I32Array, I64Array, I64Matrix
+from podwright._arrays import F64Array, I32Array, I64Array
 from podwright.kernels._jit import kernel
 from podwright.kernels.division import EXACT, divide
 
@@ -17,7 +17,11 @@ MISSING_LABEL, TOO_SKEWED = 1, 2
 """Codes of the filter."""
 
 MAX_SKEW_LESS_ONE, IS_PER_NODE, ABSENT_DOMAIN = 0, 1, 2
-"""Columns of the settings of soft constraints."""
+"""Columns of the settings of soft constraints.
+
+Kernels read one constraint at a time: a tuple of the arrays of all would be another type, and
+another compilation of seconds, for each number of constraints.
+"""
 
 
 @kernel
@@ -105,51 +109,60 @@ def _rounded(value: float) -> int:
 
 
 @kernel
-def spread_scores(
-    domains: tuple[I32Array, ...],
-    counts: tuple[I64Array, ...],
-    settings: I64Matrix,
+def add_spread_scores(
+    domains: I32Array,
+    counts: I64Array,
+    setting: I64Array,
     requires_all: bool,  # noqa: FBT001 - kernels take no keywords
     rows: I32Array,
-    values: I64Array,
+    sums: F64Array,
 ) -> None:
-    """Score slots by the matching pods in their domains; fewer is better, before normalizing.
+    """Add what slots get for the matching pods in their domains of one constraint.
 
     Parameters
     ----------
-    domains : tuple of (n_slots,) int32
-        Per constraint the domain of each slot, negative where it has none.
-    counts : tuple of (n_domains,) int64
-        Per constraint the matching pods per domain.
-    settings : (n_constraints, 3) int64
-        Columns `MAX_SKEW_LESS_ONE`, `IS_PER_NODE` (each node is a domain) and
-        `ABSENT_DOMAIN` (the domain that nodes without the label are counted in, or -1).
+    domains : (n_slots,) int32
+        The domain of each slot, negative where it has none.
+    counts : (n_domains,) int64
+        The matching pods per domain.
+    setting : (3,) int64
+        `MAX_SKEW_LESS_ONE`, `IS_PER_NODE` (each node is a domain) and `ABSENT_DOMAIN` (the
+        domain that nodes without the label are counted in, or -1).
     requires_all : bool
-        Whether nodes without a domain are ignored: they get 0 and do not count as domains.
+        Whether nodes without a domain are ignored: they get nothing and do not count as domains.
         They then have none for any constraint.
     rows : (k,) int32
         The feasible slots.
-    values : (n_slots,) int64, written
-        round(sum of count * ln(domains + 2) + maxSkew - 1).
+    sums : (k,) float64, written
+        Plus count * ln(domains + 2) + maxSkew - 1, for each of `rows`. Fewer is better.
     """
-    sums = np.zeros(len(rows), dtype=np.float64)
-    for c in range(len(domains)):
-        domain_of = domains[c]
-        count_of = counts[c]
-        if not settings[c, IS_PER_NODE]:
-            size = _distinct(domain_of, len(count_of), settings[c, ABSENT_DOMAIN], rows)
-        elif requires_all:
-            size = _with_domain(domain_of, rows)
-        else:
-            size = len(rows)
-        # Upstream's `topologyNormalizingWeight`; the 2 keeps it above 0 without any domain.
-        weight = math.log(float(size + 2))
-        rest = float(settings[c, MAX_SKEW_LESS_ONE])
-        for i in range(len(rows)):
-            domain = domain_of[rows[i]]
-            if domain >= 0:
-                # Added per constraint as upstream does: the last bit can decide the rounding.
-                sums[i] += float(count_of[domain]) * weight + rest
+    if not setting[IS_PER_NODE]:
+        size = _distinct(domains, len(counts), setting[ABSENT_DOMAIN], rows)
+    elif requires_all:
+        size = _with_domain(domains, rows)
+    else:
+        size = len(rows)
+    # Upstream's `topologyNormalizingWeight`; the 2 keeps it above 0 without any domain.
+    weight = math.log(float(size + 2))
+    rest = float(setting[MAX_SKEW_LESS_ONE])
+    for i in range(len(rows)):
+        domain = domains[rows[i]]
+        if domain >= 0:
+            # Added per constraint as upstream does: the last bit can decide the rounding.
+            sums[i] += float(counts[domain]) * weight + rest
+
+
+@kernel
+def round_scores(sums: F64Array, rows: I32Array, values: I64Array) -> None:
+    """Write the sums of all constraints as scores, before normalizing.
+
+    Parameters
+    ----------
+    sums : (k,) float64
+    rows : (k,) int32
+    values : (n,) int64, written
+        At `rows`.
+    """
     for i in range(len(rows)):
         values[rows[i]] = _rounded(sums[i])
 
@@ -195,23 +208,27 @@ def normalize_spread(
 
 
 @kernel
-def spread_groups(
-    domains: tuple[I32Array, ...],
-    counts: tuple[I64Array, ...],
-    settings: I64Matrix,
-    bases: I64Array,
+def add_digits(
+    domains: I32Array,
+    counts: I64Array,
+    is_per_node: bool,  # noqa: FBT001 - kernels take no keywords
+    base: int,
+    stride: int,
     slots: I32Array,
     groups: I32Array,
 ) -> bool:
-    """Give slots numbers by what spreading sees of them.
+    """Add the digit of one constraint to the groups of slots that spreading does not tell apart.
 
     Parameters
     ----------
-    domains, counts, settings
-        As for `spread_scores`.
-    bases : (n_constraints,) int64
-        How many digits there are per constraint. A digit is the domain, or the count where
-        `IS_PER_NODE`; the last one means that the slot has no domain.
+    domains, counts
+        As for `add_spread_scores`.
+    is_per_node : bool
+        Whether the digit is the count; otherwise it is the domain.
+    base : int
+        How many digits there are. The last one means that the slot has no domain.
+    stride : int
+        The product of the bases of the constraints before; 1 for the first constraint.
     slots : (k,) int32
     groups : (n_slots,) int32, written
         At `slots`. The first constraint has the last digit.
@@ -223,18 +240,14 @@ def spread_groups(
     """
     for i in range(len(slots)):
         slot = slots[i]
-        group = np.int64(0)
-        stride = np.int64(1)
-        for c in range(len(domains)):
-            domain = domains[c][slot]
-            digit = bases[c] - 1
-            if domain >= 0:
-                digit = counts[c][domain] if settings[c, IS_PER_NODE] else np.int64(domain)
-                if digit >= bases[c] - 1:
-                    return False
-            group += stride * digit
-            stride *= bases[c]
-        groups[slot] = group
+        domain = domains[slot]
+        digit = np.int64(base - 1)
+        if domain >= 0:
+            digit = counts[domain] if is_per_node else np.int64(domain)
+            if digit >= base - 1:
+                return False
+        # A slot may occur twice, so what was there before is replaced.
+        groups[slot] = groups[slot] % stride + stride * digit
     return True
 
 
@@ -264,59 +277,71 @@ def _slots_without(digit: int, base: int, stride: int, rows: I32Array, sizes: I6
 
 
 @kernel
-def score_spread_groups(
-    counts: tuple[I64Array, ...],
-    settings: I64Matrix,
-    bases: I64Array,
+def add_group_scores(
+    counts: I64Array,
+    setting: I64Array,
+    base: int,
+    stride: int,
     requires_all: bool,  # noqa: FBT001 - kernels take no keywords
     sizes: I64Array,
-    values: I64Array,
+    rows: I32Array,
+    sums: F64Array,
 ) -> None:
-    """Score groups as `spread_scores` and `normalize_spread` score their slots.
+    """Add what groups get for one constraint, as `add_spread_scores` does for their slots.
 
     Parameters
     ----------
-    counts, settings, requires_all
-        As for `spread_scores`.
-    bases : (n_constraints,) int64
-        As for `spread_groups`.
+    counts, setting, requires_all
+        As for `add_spread_scores`.
+    base, stride
+        As for `add_digits`.
     sizes : (n_groups,) int64
         How many feasible slots are in each group.
-    values : (n_groups,) int64, written
-        0 to 100; anything for empty groups.
+    rows : (k,) int32
+        The groups that are not empty.
+    sums : (k,) float64, written
     """
-    n_groups = len(sizes)
-    rows = np.empty(n_groups, dtype=np.int32)
-    n_rows = 0
-    for group in range(n_groups):
-        if sizes[group] > 0:
-            rows[n_rows] = group
-            n_rows += 1
-    rows = rows[:n_rows]
-    first = np.zeros(n_groups, dtype=np.int32)
-    sums = np.zeros(n_rows, dtype=np.float64)
-    stride = 1
-    for c in range(len(counts)):
-        count_of = counts[c]
-        base = int(bases[c])
-        none = base - 1
-        is_per_node = settings[c, IS_PER_NODE] != 0
-        if is_per_node:
-            # No digit is -1: all slots count then.
-            absent = none if requires_all else -1
-            size = _slots_without(absent, base, stride, rows, sizes)
-        else:
-            size = _distinct_digits(settings[c, ABSENT_DOMAIN], base, stride, rows)
-        weight = math.log(float(size + 2))
-        rest = float(settings[c, MAX_SKEW_LESS_ONE])
-        for i in range(n_rows):
-            digit = rows[i] // stride % base
-            if c == 0:
-                first[rows[i]] = -1 if digit == none else digit
-            if digit != none:
-                count = digit if is_per_node else count_of[digit]
-                sums[i] += float(count) * weight + rest
-        stride *= base
-    for i in range(n_rows):
-        values[rows[i]] = _rounded(sums[i])
+    none = base - 1
+    is_per_node = setting[IS_PER_NODE] != 0
+    if is_per_node:
+        # No digit is -1: all slots count then.
+        absent = none if requires_all else -1
+        size = _slots_without(absent, base, stride, rows, sizes)
+    else:
+        size = _distinct_digits(setting[ABSENT_DOMAIN], base, stride, rows)
+    weight = math.log(float(size + 2))
+    rest = float(setting[MAX_SKEW_LESS_ONE])
+    for i in range(len(rows)):
+        digit = rows[i] // stride % base
+        if digit != none:
+            count = digit if is_per_node else counts[digit]
+            sums[i] += float(count) * weight + rest
+
+
+@kernel
+def normalize_groups(
+    sums: F64Array,
+    base: int,
+    requires_all: bool,  # noqa: FBT001 - kernels take no keywords
+    rows: I32Array,
+    values: I64Array,
+) -> None:
+    """Turn the sums of groups into points, as `normalize_spread` does for their slots.
+
+    Parameters
+    ----------
+    sums : (k,) float64
+    base : int
+        Of the first constraint.
+    requires_all : bool
+    rows : (k,) int32
+        The groups that are not empty.
+    values : (n_groups,) int64, written
+        0 to 100 at `rows`.
+    """
+    first = np.zeros(len(values), dtype=np.int32)
+    for i in range(len(rows)):
+        digit = rows[i] % base
+        first[rows[i]] = -1 if digit == base - 1 else digit
+    round_scores(sums, rows, values)
     normalize_spread(first, requires_all, rows, values)

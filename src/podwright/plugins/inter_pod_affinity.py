@@ -53,11 +53,11 @@ from podwright.framework import (
     Verdicts,
 )
 from podwright.kernels.affinity_terms import (
+    add_counts,
     is_any_counted,
     normalize_between,
     reject_counted,
     require_counted,
-    sum_counts,
 )
 from podwright.objects import Pod
 from podwright.plugins.hints import inter_pod_affinity as hints
@@ -356,9 +356,10 @@ class InterPodAffinity(Plugin):
     def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
         """Add up the weights in the domains of each node."""
         counters = cycle.read(_SCORE).counters
-        counts = tuple([counter.current() for counter in counters])
-        domains = tuple([counter.domains.reading for counter in counters])
-        sum_counts(domains, counts, out.rows, out.values)
+        out.values[out.rows] = 0
+        for counter in counters:
+            counts = counter.current()
+            add_counts(counter.domains.reading, counts, out.rows, out.values)
 
     def normalize_score(self, cycle: Cycle, out: Scores) -> None:
         """Scale from the least to the greatest."""

@@ -28,10 +28,11 @@ from typing import ClassVar
 import msgspec
 import numpy as np
 
-from podwright._arrays import I64Matrix
+from podwright._arrays import F64Array, I64Matrix
 from podwright.columns import (
     Counter,
     DomainRule,
+    LabelKeys,
     PodSelector,
     SelectorCounters,
     conjunction,
@@ -58,9 +59,10 @@ from podwright.kernels.spread import (
     MAX_SKEW_LESS_ONE,
     MISSING_LABEL,
     TOO_SKEWED,
+    add_spread_scores,
     normalize_spread,
     reject_skewed,
-    spread_scores,
+    round_scores,
 )
 from podwright.objects import (
     EVERYTHING,
@@ -437,9 +439,12 @@ class PodTopologySpread(Plugin):
     def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
         """Write the weighted counts of matching pods."""
         state = cycle.read(_SCORE)
-        counts = state.counts()
-        domains = tuple([counter.domains.reading for counter in state.counters])
-        spread_scores(domains, counts, state.settings, state.requires_all, out.rows, out.values)
+        counts, rows = state.counts(), out.rows
+        sums: F64Array = np.zeros(len(rows), dtype=np.float64)
+        for counter, count_of, setting in zip(state.counters, counts, state.settings, strict=True):
+            domains = counter.domains.reading
+            add_spread_scores(domains, count_of, setting, state.requires_all, rows, sums)
+        round_scores(sums, rows, out.values)
 
     def normalize_score(self, cycle: Cycle, out: Scores) -> None:
         """Turn fewer pods into more points."""
@@ -550,8 +555,8 @@ def _with_selectors(
     )
 
 
-def _distinct_keys(constraints: tuple[Constraint, ...]) -> tuple[str, ...]:
-    return tuple(sorted({constraint.topology_key for constraint in constraints}))
+def _distinct_keys(constraints: tuple[Constraint, ...]) -> LabelKeys:
+    return LabelKeys(sorted({constraint.topology_key for constraint in constraints}))
 
 
 def _rule(constraint: Constraint, keys: tuple[str, ...]) -> DomainRule:

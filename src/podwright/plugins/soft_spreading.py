@@ -9,13 +9,21 @@ Upstream: pkg/scheduler/framework/plugins/podtopologyspread/scoring.go
 from __future__ import annotations
 
 import math
+from itertools import accumulate
+from operator import mul
 
 import numpy as np
 
-from podwright._arrays import I32Array, I64Array, I64Matrix
+from podwright._arrays import F64Array, I32Array, I64Array, I64Matrix
 from podwright.columns import Counter
 from podwright.framework import ScoreGroups
-from podwright.kernels.spread import ABSENT_DOMAIN, IS_PER_NODE, score_spread_groups, spread_groups
+from podwright.kernels.spread import (
+    ABSENT_DOMAIN,
+    IS_PER_NODE,
+    add_digits,
+    add_group_scores,
+    normalize_groups,
+)
 
 _MOST_GROUPS = 128
 """With more groups than this it is as quick to go over all slots."""
@@ -31,7 +39,7 @@ class ScoreState:
     ----------
     counters : tuple of Counter
     settings : (n_constraints, 3) int64
-        See `kernels.spread.spread_scores`.
+        The settings of `kernels.spread.add_spread_scores`.
     requires_all : bool
         Whether nodes that lack one of the topology keys are ignored.
     """
@@ -62,15 +70,20 @@ class SpreadGroups(ScoreGroups):
     of pods on the node. The greatest digit means nodes without a domain.
     """
 
-    __slots__ = ("_bases", "_counted", "_domains", "_scores", "_state", "n_groups")
+    __slots__ = ("_constraints", "_counted", "_scores", "_state", "n_groups")
 
     def __init__(self, state: ScoreState, bases: list[int]) -> None:
         self.n_groups = math.prod(bases)
         self._state = state
-        self._bases: I64Array = np.array(bases, dtype=np.int64)
         # Valid until a node changes; the groups are rebuilt then.
         self._counted = tuple([(counter, counter.domains) for counter in state.counters])
-        self._domains = tuple([counter.domains.reading for counter in state.counters])
+        strides = accumulate([1, *bases[:-1]], mul)
+        self._constraints = [
+            (counter.domains.reading, setting, bool(setting[IS_PER_NODE]), base, stride)
+            for counter, setting, base, stride in zip(
+                state.counters, state.settings, bases, strides, strict=True
+            )
+        ]
         self._scores: I64Array = np.zeros(self.n_groups, dtype=np.int64)
 
     @classmethod
@@ -89,7 +102,12 @@ class SpreadGroups(ScoreGroups):
         counts = self._counts()
         if counts is None:
             return False
-        return spread_groups(self._domains, counts, self._state.settings, self._bases, slots, out)
+        return all(
+            add_digits(domains, count_of, is_per_node, base, stride, slots, out)
+            for count_of, (domains, _, is_per_node, base, stride) in zip(
+                counts, self._constraints, strict=True
+            )
+        )
 
     def scores(self, sizes: I64Array) -> I64Array | None:
         """Return the points of the slots of each group; None if domains have other numbers now.
@@ -102,10 +120,13 @@ class SpreadGroups(ScoreGroups):
         counts = self._counts()
         if counts is None:
             return None
-        state = self._state
-        score_spread_groups(
-            counts, state.settings, self._bases, state.requires_all, sizes, self._scores
-        )
+        requires_all = self._state.requires_all
+        rows: I32Array = np.flatnonzero(sizes).astype(np.int32)
+        sums: F64Array = np.zeros(len(rows), dtype=np.float64)
+        for count_of, (_, setting, _, base, stride) in zip(counts, self._constraints, strict=True):
+            add_group_scores(count_of, setting, base, stride, requires_all, sizes, rows, sums)
+        first_base = self._constraints[0][3]
+        normalize_groups(sums, first_base, requires_all, rows, self._scores)
         return self._scores
 
     def _counts(self) -> tuple[I64Array, ...] | None:

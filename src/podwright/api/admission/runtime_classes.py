@@ -5,7 +5,8 @@ Upstream: plugin/pkg/admission/runtimeclass/admission.go; pkg/util/tolerations/t
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator
+from typing import Final, TypeAlias
 
 from podwright.api.admission.amounts import amounts_of
 from podwright.api.admission.attributes import Attributes
@@ -131,17 +132,59 @@ def _is_same(first: Document | None, second: Document | None) -> bool:
 def merged_tolerations(tolerations: list[Document]) -> list[Document]:
     """Return tolerations without those that others include; of equal ones, the first.
 
+    Upstream compares each with all others. One that includes another has the same key or none, and
+    the same effect or none, so only the widest ones of a few groups are compared here.
+
     Upstream: MergeTolerations
     """
-    merged: list[Document] = []
-    for index, toleration in enumerate(tolerations):
-        later = tolerations[index + 1 :]
-        if any(_includes(other, toleration) for other in merged) or any(
-            other != toleration and _includes(other, toleration) for other in later
+    widest: dict[_Group, int] = {}
+    first: dict[str, int] = {}
+    groups = [_group_of(toleration) for toleration in tolerations]
+    for index, (toleration, group) in enumerate(zip(tolerations, groups, strict=True)):
+        first.setdefault(repr(sorted(toleration.items())), index)
+        best = widest.get(group)
+        if best is None or (
+            toleration != tolerations[best] and _is_as_long(toleration, tolerations[best])
         ):
-            continue
-        merged.append(toleration)
+            widest[group] = index
+    merged = []
+    # `Exists` and `Equal` are included by others of their group, the rest only by equal ones.
+    left = {index for group, index in widest.items() if group[2] in ("Exists", "Equal")}
+    left.update(index for index in first.values() if groups[index][2] not in ("Exists", "Equal"))
+    for index in sorted(left):
+        toleration, group = tolerations[index], groups[index]
+        wider = [widest[each] for each in _wider_groups(group) if each in widest]
+        if not any(other != index and _includes(tolerations[other], toleration) for other in wider):
+            merged.append(toleration)
     return merged
+
+
+_Group: TypeAlias = tuple[str, str, str, str]
+"""Key, effect, operator, and value; of `Exists` no value."""
+
+
+def _group_of(toleration: Document) -> _Group:
+    key, effect, operator, value = (
+        toleration.get(name) or "" for name in ("key", "effect", "operator", "value")
+    )
+    return key, effect, operator, "" if operator == "Exists" else value
+
+
+def _wider_groups(group: _Group) -> Iterator[_Group]:
+    """Yield the groups of tolerations that may include those of a group."""
+    key, effect, _, value = group
+    for wider_effect in {effect: None, "": None}:
+        for wider_key in {key: None, "": None}:
+            yield wider_key, wider_effect, "Exists", ""
+        for operator in ("Equal", ""):
+            yield key, wider_effect, operator, value
+
+
+def _is_as_long(wide: Document, narrow: Document) -> bool:
+    """Whether a toleration tolerates at least as long as another one of its effect."""
+    seconds, own = wide.get("tolerationSeconds"), narrow.get("tolerationSeconds")
+    is_limited = (wide.get("effect") or "") == "NoExecute" and seconds is not None
+    return not is_limited or (own is not None and own <= seconds)
 
 
 def _includes(wide: Document, narrow: Document) -> bool:
@@ -154,11 +197,8 @@ def _includes(wide: Document, narrow: Document) -> bool:
     effect = wide.get("effect") or ""
     if effect and (narrow.get("effect") or "") != effect:
         return False
-    seconds = wide.get("tolerationSeconds")
-    if effect == "NoExecute" and seconds is not None:
-        own = narrow.get("tolerationSeconds")
-        if own is None or own > seconds:
-            return False
+    if not _is_as_long(wide, narrow):
+        return False
     if operator == "Exists":
         return True
     is_equal = (narrow.get("value") or "") == (wide.get("value") or "")

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 from podwright.kernels.affinity_terms import (
+    add_counts,
     is_any_counted,
     normalize_between,
     reject_counted,
     require_counted,
-    sum_counts,
 )
 
 DOMAINS = np.array([0, 1, -1], dtype=np.int32)
@@ -33,10 +33,11 @@ def test_reject_counted_passes_nodes_without_the_label():
     assert found.tolist() == [0, 5, 0]
 
 
-def test_sum_counts_adds_up_the_domains_of_a_slot():
-    values = np.full(3, 9, dtype=np.int64)
+def test_add_counts_adds_up_the_domains_of_a_slot():
+    values = np.zeros(3, dtype=np.int64)
     other = np.array([-1, 0, 0], dtype=np.int32)
-    sum_counts((DOMAINS, other), (COUNTS, np.array([-5], dtype=np.int64)), ROWS, values)
+    add_counts(DOMAINS, COUNTS, ROWS, values)
+    add_counts(other, np.array([-5], dtype=np.int64), ROWS, values)
     assert values.tolist() == [0, -3, -5]
 
 

@@ -6,11 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podwright.kernels.spread import (
+    add_digits,
+    add_group_scores,
+    add_spread_scores,
+    normalize_groups,
     normalize_spread,
     reject_skewed,
-    score_spread_groups,
-    spread_groups,
-    spread_scores,
+    round_scores,
 )
 
 
@@ -48,14 +50,12 @@ def test_rejections_stay():
 
 def scored(domains, counts, settings, rows, *, requires_all):
     values = np.full(len(domains[0]), -7, dtype=np.int64)
-    spread_scores(
-        tuple(slots(*d) for d in domains),
-        tuple(ints(*c) for c in counts),
-        np.array(settings, dtype=np.int64),
-        requires_all,
-        slots(*rows),
-        values,
-    )
+    sums = np.zeros(len(rows))
+    for domain_of, count_of, setting in zip(domains, counts, settings, strict=True):
+        add_spread_scores(
+            slots(*domain_of), ints(*count_of), ints(*setting), requires_all, slots(*rows), sums
+        )
+    round_scores(sums, slots(*rows), values)
     return values.tolist()
 
 
@@ -118,27 +118,33 @@ def soft_constraints(draw):
 @given(soft_constraints())
 def test_groups_get_the_points_that_their_slots_get(drawn):
     domains, counts, settings, bases, requires_all, rows = drawn
-    domain_columns = tuple(slots(*d) for d in domains)
-    count_columns = tuple(ints(*c) for c in counts)
-    settings = np.array(settings, dtype=np.int64)
     n_slots = len(domains[0])
+    expected = ints(*scored(domains, counts, settings, rows, requires_all=requires_all))
+    normalize_spread(slots(*domains[0]), requires_all, slots(*rows), expected)
 
-    expected = np.zeros(n_slots, dtype=np.int64)
-    spread_scores(domain_columns, count_columns, settings, requires_all, slots(*rows), expected)
-    normalize_spread(domain_columns[0], requires_all, slots(*rows), expected)
-
-    groups = np.zeros(n_slots, dtype=np.int32)
-    all_slots = slots(*range(n_slots))
-    assert spread_groups(domain_columns, count_columns, settings, ints(*bases), all_slots, groups)
+    groups = np.full(n_slots, 99, dtype=np.int32)
+    all_slots = slots(*range(n_slots), n_slots - 1)  # slots may occur twice
+    strides = [math.prod(bases[:index]) for index in range(len(bases))]
+    for domain_of, count_of, setting, base, stride in zip(
+        domains, counts, settings, bases, strides, strict=True
+    ):
+        is_per_node = bool(setting[1])
+        found = slots(*domain_of), ints(*count_of), is_per_node, base, stride, all_slots, groups
+        assert add_digits(*found)
     sizes = np.bincount(groups[rows], minlength=math.prod(bases))
+    filled = np.flatnonzero(sizes).astype(np.int32)
+    sums = np.zeros(len(filled))
     points = np.zeros(len(sizes), dtype=np.int64)
-    score_spread_groups(count_columns, settings, ints(*bases), requires_all, sizes, points)
+    for count_of, setting, base, stride in zip(counts, settings, bases, strides, strict=True):
+        add_group_scores(
+            ints(*count_of), ints(*setting), base, stride, requires_all, sizes, filled, sums
+        )
+    normalize_groups(sums, bases[0], requires_all, filled, points)
     assert points[groups[rows]].tolist() == expected[rows].tolist()
 
 
 def test_a_slot_with_more_pods_than_there_are_digits_is_in_no_group():
-    settings = np.array([[0, 1, -1]], dtype=np.int64)
     groups = slots(0, 0)
-    arguments = (slots(0, 1),), (ints(1, 2),), settings, ints(3)
-    assert spread_groups(*arguments, slots(0), groups)
-    assert not spread_groups(*arguments, slots(0, 1), groups)
+    arguments = slots(0, 1), ints(1, 2), True, 3, 1
+    assert add_digits(*arguments, slots(0), groups)
+    assert not add_digits(*arguments, slots(0, 1), groups)
