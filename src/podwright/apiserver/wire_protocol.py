@@ -28,10 +28,12 @@ HEAD_SECONDS: Final = 32.0
 """How long the head of a request, or the first request of a connection, may take; upstream:
 staging/src/k8s.io/apiserver/pkg/server/secure_serving.go, ReadHeaderTimeout."""
 
-HEAD_BYTES_MAX: Final = 1 << 20
-"""The largest head of a request, as in Go."""
+HEAD_BYTES_MAX: Final = (1 << 20) + 4096
+"""The largest head of a request; upstream: net/http server.go, initialReadLimitSize."""
 
-_HEAD_TOO_LONG: Final = ApiError(431, "", "the head of the request is too long")
+_HEAD_TOO_LONG: Final = b"431 Request Header Fields Too Large"
+
+_HEAD_END: Final = b"\r\n\r\n"
 
 _METHOD: Final = re.compile(rb"[A-Z]{1,32}")
 
@@ -48,6 +50,7 @@ class WireProtocol(HttpToolsProtocol):
     _received: bytes = b""
     _has_head = False
     _head_bytes = 0
+    _tail: bytes = b""
     _is_head_too_long = False
     _head_timer: asyncio.TimerHandle | None = None
 
@@ -69,8 +72,9 @@ class WireProtocol(HttpToolsProtocol):
             return
         # Only a part of a head: rare, so that nothing of this is on the way of most requests.
         self._head_bytes += len(data)
+        self._tail = data[1 - len(_HEAD_END) :]
         if self._head_bytes > HEAD_BYTES_MAX and not self.transport.is_closing():
-            self._reject(_HEAD_TOO_LONG)
+            self._reject_head()
         elif self._head_timer is None:
             self._limit_head()
 
@@ -89,17 +93,19 @@ class WireProtocol(HttpToolsProtocol):
         self._has_head = True
         # The last part of a head arrives with its end.
         may_be_long = self._head_bytes + len(self._received) > HEAD_BYTES_MAX
-        if may_be_long and self._head_size > HEAD_BYTES_MAX:
+        if may_be_long and self._head_bytes_until_end() > HEAD_BYTES_MAX:
             self._is_head_too_long = True
             raise ValueError("the parser reports this as an invalid request")
         if self._head_timer is not None:
             self._release_head()
         super().on_headers_complete()
 
-    @property
-    def _head_size(self) -> int:
-        """The bytes of the head that was parsed last, at least."""
-        return len(self.url) + sum(len(name) + len(value) + 3 for name, value in self.headers)
+    def _head_bytes_until_end(self) -> int:
+        """Return the bytes of a head of several parts, of which the last was received."""
+        begin = self._tail if self._head_bytes else b""
+        end = (begin + self._received).find(_HEAD_END)
+        in_last = len(self._received) if end < 0 else end + len(_HEAD_END) - len(begin)
+        return self._head_bytes + in_last
 
     def _limit_head(self) -> None:
         self._head_timer = self.loop.call_later(self.head_seconds, self.transport.abort)
@@ -113,12 +119,21 @@ class WireProtocol(HttpToolsProtocol):
         """Answer what cannot be parsed, and close the connection."""
         method = self._received.partition(b" ")[0]
         if self._is_head_too_long:
-            error = _HEAD_TOO_LONG
-        elif _METHOD.fullmatch(method) and method.decode() not in _PARSED:
+            self._reject_head()
+            return
+        if _METHOD.fullmatch(method) and method.decode() not in _PARSED:
             error = method_not_allowed()
         else:
             error = ApiError(400, "BadRequest", msg)
         self._reject(error)
+
+    def _reject_head(self) -> None:
+        """Answer a head that is too long as Go does."""
+        self.transport.write(
+            b"HTTP/1.1 %b\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n\r\n%b"
+            % (_HEAD_TOO_LONG, _HEAD_TOO_LONG)
+        )
+        self.transport.close()
 
     def _reject(self, error: ApiError) -> None:
         self.transport.write(_bytes_of(error_reply(error, MediaType())))

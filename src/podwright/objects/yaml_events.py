@@ -42,11 +42,16 @@ _NO_KEY: Any = object()
 _ITEM_DEPTH = 2
 """The number of collections around an item of the list `items` of a document."""
 _DEPTH_MAX = 10_000
-_ALIASED_MAX = 400_000
-"""The number of values that the aliases of one document may stand for.
+_FEW_ALIASED, _FEW_DECODED = 100, 1_000
+"""The share of aliases is examined above these numbers of decoded nodes."""
+_LOW, _HIGH = 400_000, 4_000_000
+_LOW_SHARE, _SHARE_RANGE = 0.99, 0.89
+"""Up to the first number of nodes all but a hundredth may come from aliases, from the second on a
+tenth. Upstream: go.yaml.in/yaml/v2, decode.go, allowedAliasRatio"""
+_ALIASED_TEXT_MAX = 16 * 1024 * 1024
+"""The most characters that the aliases of one document may stand for.
 
-Upstream bounds their share of all values from this size on (go.yaml.in/yaml/v2, decode.go,
-allowedAliasRatio)."""
+Upstream has no such limit: a long text and few aliases exhaust its memory."""
 _DIGITS_MAX = 1_000
 
 
@@ -232,13 +237,17 @@ def _documents(  # noqa: C901, PLR0912, PLR0915 - one loop over millions of even
         if kind is mapping_end or kind is sequence_end:
             if merges is not None:
                 merges.complete(collection)
+            if document.open_anchors:
+                document.closed(collection)
             collection, merges = stack.pop()
             key = _NO_KEY
             if len(stack) == 1:
                 document.has_items = False
             continue
+        document.decoded_count += 1
         if kind is scalar:
             value = event.value
+            document.text_size += len(value)
             if event.tag is not None:
                 value = _tagged(event)
             elif event.implicit[0]:
@@ -247,7 +256,7 @@ def _documents(  # noqa: C901, PLR0912, PLR0915 - one loop over millions of even
             value = {} if kind is mapping_start else []
             document.opened(kind, key, len(stack), event, progress)
         elif kind is yaml.AliasEvent:
-            value = document.aliased(event, [collection, *(outer for outer, _ in stack)])
+            value = document.aliased(event)
         elif kind is yaml.DocumentStartEvent:
             document = _Document()
             continue
@@ -257,7 +266,7 @@ def _documents(  # noqa: C901, PLR0912, PLR0915 - one loop over millions of even
         else:
             continue  # the start or the end of the stream
         if kind is not yaml.AliasEvent and event.anchor is not None:
-            document.anchors[event.anchor] = value
+            document.anchored(event.anchor, value)
         if type(collection) is dict:
             if key is _NO_KEY:
                 if type(value) is not str:
@@ -292,10 +301,20 @@ class _Document:
         """Whether the list `items` of the document is open."""
         self.item_lines: list[int] = []
         self.duplicates: list[tuple[int, str]] = []
-        self.anchors: dict[str, Any] = {}
-        self._sizes: dict[int, tuple[Any, int]] = {}
-        """Aliased collections with the number of values in them, by id()."""
+        self.decoded_count = 0
+        """How many nodes upstream has decoded so far: those of an alias for each alias again."""
+        self.text_size = 0
+        """How many characters they have."""
+        self.open_anchors: dict[int, tuple[int, int]] = {}
+        """Both numbers before each open collection that has an anchor, by its id()."""
+        self._anchors: dict[str, Any] = {}
+        self._sizes: dict[int, tuple[int, int]] = {}
+        """Both numbers of each collection that had an anchor; its anchor keeps it alive."""
+        self._depths: dict[int, int] = {}
+        self._kept: list[Any] = []
         self._aliased_count = 0
+        self._aliased_size = 0
+        self._excess_line = 0
 
     def opened(
         self, kind: type, key: Any, depth: int, event: Any, progress: _Progress | None
@@ -315,36 +334,71 @@ class _Document:
             if self.has_items:
                 self.item_lines.append(event.start_mark.line + 1)
 
-    def aliased(self, event: Any, around: list[Any]) -> Any:
-        """Return the value of an alias, which is inside other collections."""
+    def anchored(self, anchor: str, value: Any) -> None:
+        """Note the anchor of a scalar, or of a collection that begins."""
+        self._anchors[anchor] = value
+        if isinstance(value, dict | list):
+            self._kept.append(value)  # so that no other one gets its id
+            self.open_anchors[id(value)] = self.decoded_count - 1, self.text_size
+
+    def closed(self, collection: Any) -> None:
+        """Note the size of a collection that ends, if it has an anchor."""
+        begin = self.open_anchors.pop(id(collection), None)
+        if begin is not None:
+            size = self.decoded_count - begin[0], self.text_size - begin[1]
+            self._sizes[id(collection)] = size
+
+    def aliased(self, event: Any) -> Any:
+        """Return the value of an alias."""
         line = event.start_mark.line + 1
-        if event.anchor not in self.anchors:
+        if event.anchor not in self._anchors:
             raise YamlError(f'unknown alias "{event.anchor}"', line)
         self.has_aliases = True
-        value = self.anchors[event.anchor]
-        if isinstance(value, dict | list) and any(value is outer for outer in around):
-            raise YamlError(f'anchor "{event.anchor}" contains itself', line)
-        try:
-            self._aliased_count += self._size(value)
-        except RecursionError:
-            raise YamlError("nested too deeply", line) from None
-        if self._aliased_count > _ALIASED_MAX:
-            raise YamlError("the document contains excessive aliasing", line)
+        value = self._anchors[event.anchor]
+        count, size = 1, len(value) if isinstance(value, str) else 0
+        if isinstance(value, dict | list):
+            if id(value) in self.open_anchors:
+                raise YamlError(f'anchor "{event.anchor}" contains itself', line)
+            try:
+                self._depth(value)
+            except RecursionError:
+                raise YamlError("nested too deeply", line) from None
+            count, size = self._sizes[id(value)]
+        self.decoded_count += count
+        self.text_size += size
+        self._aliased_count += count
+        self._aliased_size += size
+        # The share grows with each node of an alias, so its end decides.
+        if self._is_excessive and not self._excess_line:
+            self._excess_line = line
         return value
 
-    def _size(self, value: Any) -> int:
-        """Return the number of values in a value, itself included."""
+    def _depth(self, value: Any) -> int:
+        """Return how many collections are in each other, for what recurses into them later."""
         if not isinstance(value, dict | list):
-            return 1
-        known = self._sizes.get(id(value))
+            return 0
+        known = self._depths.get(id(value))
         if known is None:
             inner = value.values() if isinstance(value, dict) else value
-            # The entry keeps the value alive, so that its id is not reused.
-            known = self._sizes[id(value)] = value, 1 + sum(map(self._size, inner))
-        return known[1]
+            known = self._depths[id(value)] = 1 + max(map(self._depth, inner), default=0)
+        return known
+
+    @property
+    def _is_excessive(self) -> bool:
+        """Whether too much comes from aliases; upstream: decoder.unmarshal."""
+        decoded, aliased = self.decoded_count, self._aliased_count
+        if self._aliased_size > _ALIASED_TEXT_MAX:
+            return True
+        if aliased <= _FEW_ALIASED or decoded <= _FEW_DECODED:
+            return False
+        beyond = min(max(decoded - _LOW, 0) / (_HIGH - _LOW), 1.0)
+        return aliased / decoded > _LOW_SHARE - _SHARE_RANGE * beyond
 
     def finished(self) -> YamlDocument:
         """Return the document."""
+        if self._excess_line:  # after the syntax errors of the rest
+            text = "document contains excessive aliasing"
+            raise YamlError(f"the {text}", self._excess_line, text)
         return YamlDocument(
             self.root,
             self.line,

@@ -41,6 +41,7 @@ from podwright.api.endpoints.status_errors import (
     invalid,
     no_unique_name,
 )
+from podwright.api.endpoints.stored_sizes import fitting
 from podwright.api.endpoints.write_steps import (
     add_warnings,
     allocated,
@@ -284,6 +285,8 @@ def _check_allocation(
 
 def _store_new(backend: Backend, call: Call, document: Document, *, is_dry_run: bool) -> Stored:
     resource = call.resource
+    if not is_dry_run:
+        document = fitting(call, document)
     obj = stored_object(backend, resource, document)
     try:
         # Admission may have written meanwhile, so that the uid of the next version is another.

@@ -31,6 +31,7 @@ from podwright.api.endpoints.sent_objects import (
     with_distinct_owners,
 )
 from podwright.api.endpoints.status_errors import ApiError, conflict, invalid
+from podwright.api.endpoints.stored_sizes import fitting
 from podwright.api.endpoints.write_steps import (
     add_warnings,
     allocated,
@@ -138,6 +139,8 @@ def update_document(
     backend.admission.validate(attributes)
     call.warnings += attributes.warnings
     new = backend.field_management.settled(old, new)
+    if not options.is_dry_run:
+        new = fitting(call, new, before_bytes=backend.store.encodings.size_of(current.raw))
     replaced = backend.storage.replace(
         current, stored_object(backend, resource, new), is_dry_run=options.is_dry_run
     )

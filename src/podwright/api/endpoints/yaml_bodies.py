@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from podwright.api.endpoints.decoded_body import Decoded
 from podwright.api.endpoints.json_bodies import NESTING_MAX, nesting_depth
 from podwright.api.endpoints.json_in_yaml import json_object_in_yaml
 from podwright.api.endpoints.status_errors import bad_request, unrecognized
 from podwright.objects import YamlError, read_yaml
-
-YAML_VALUES_MAX: Final = 1_000_000
-"""The most values of one YAML document, with every alias counted as what it stands for."""
 
 _YAML_ERRORS: Final = "yaml: unmarshal errors:\n"
 
@@ -57,8 +54,6 @@ def read_yaml_value(body: bytes, kind: str, *, is_applied: bool = False) -> Deco
     found = next((each for each in documents if each.value is not None), None)
     if found is None:
         return Decoded(None, [])
-    if "*" in text and _value_count(found.value, {}) > YAML_VALUES_MAX:
-        raise bad_request("yaml: document contains excessive aliasing")
     return Decoded(found.value, yaml_errors(found.duplicates))
 
 
@@ -81,17 +76,6 @@ def field_warnings(errors: Iterable[str]) -> list[str]:
         rest = error.removeprefix(_YAML_ERRORS)
         found += [line.strip() for line in rest.split("\n")] if rest != error else [error]
     return found
-
-
-def _value_count(value: Any, known: dict[int, int]) -> int:
-    """Return the number of values in a value; shared parts are examined once."""
-    if not isinstance(value, dict | list):
-        return 1
-    count = known.get(id(value))
-    if count is None:
-        parts = value.values() if isinstance(value, dict) else value
-        count = known[id(value)] = 1 + sum(_value_count(each, known) for each in parts)
-    return count
 
 
 def _yaml_depth(text: str) -> int:

@@ -172,6 +172,26 @@ def test_a_head_that_ends_beyond_the_limit_is_rejected(serve):
     assert served.send("GET", MAPS)[0] == 200
 
 
+@pytest.mark.parametrize(("beyond", "status"), [(0, b"200"), (1, b"431")])
+def test_the_bytes_of_a_head_count_and_not_those_of_the_body(serve, beyond, status):
+    served = serve(cluster_of(0, has_controllers=False))
+    body = json.dumps(config_map(f"c{beyond}")).encode()
+    begin = (
+        f"PUT {MAPS}/none HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(body)}\r\n"
+        "content-type: application/json\r\n"
+    ).encode()
+    many = b"a: b\r\n" * 100_000
+    left = HEAD_BYTES_MAX + beyond - len(begin + many + b"x: \r\n\r\n")
+    head = begin + many + b"x: " + b"y" * left + b"\r\n\r\n"
+    assert len(head) == HEAD_BYTES_MAX + beyond
+    with socket.create_connection(("127.0.0.1", served.port), timeout=SECONDS_MAX) as connection:
+        connection.sendall(head[:-2])
+        connection.sendall(head[-2:] + body)
+        answer = connection.recv(65_536)
+    assert answer.split(b" ", 2)[1] != (b"431" if status == b"200" else b"200")
+    assert (answer.split(b" ", 2)[1] == b"431") == (status == b"431")
+
+
 def test_values_of_a_repeated_header_are_joined():
     pairs = [(b"a", b"1"), (b"b", b"2"), (b"a", b"3"), (b"a", b"4")]
     assert _headers(pairs) == {"a": "1, 3, 4", "b": "2"}

@@ -63,7 +63,10 @@ BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
         pytest.param("\n\n\u00e9: \0", r"U\+0000 is not allowed", 3, id="a NUL character"),
         pytest.param("a:\n  b: &x\n    c: *x\n", 'anchor "x" contains itself', 3, id="a cycle"),
         pytest.param("a: &x\n  <<: *x\n", 'anchor "x" contains itself', 2, id="a merged cycle"),
-        pytest.param(BOMB, "excessive aliasing", 6, id="aliases of aliases"),
+        pytest.param(BOMB, "excessive aliasing", 4, id="aliases of aliases"),
+        pytest.param(f"a: &x {'y' * 1_000_000}\nb: [{', '.join(['*x'] * 50)}]", "excessive", 2,
+                     id="aliases of a long text"),
+        pytest.param(f"{BOMB}b: [1,\n", "not YAML", 14, id="a syntax error comes first"),
         pytest.param("a: " + "[" * 20_000, "nested too deeply", 1, id="open lists"),
         pytest.param(f"a: &x {'[' * 9_000}{']' * 9_000}\nb: *x", "nested too deeply", 2,
                      id="an alias of nested lists"),
@@ -73,6 +76,25 @@ def test_an_error_has_its_line(text: str, message: str, line: int) -> None:
     with pytest.raises(YamlError, match=message) as refused:
         values(text)
     assert refused.value.line == line
+
+
+@pytest.mark.parametrize(
+    ("plain", "aliases", "is_excessive"),
+    [
+        pytest.param(0, 98, False, id="few nodes come from aliases"),
+        pytest.param(2_000, 2_000, False, id="some of a small document"),
+        pytest.param(0, 300_000, False, id="half of them, a third beyond the lower limit"),
+        pytest.param(0, 1_300_000, True, id="half of very many"),
+        pytest.param(1_600_000, 300_000, False, id="few of very many"),
+    ],
+)
+def test_the_share_of_aliases_is_bounded_by_the_number_of_nodes(plain, aliases, is_excessive):
+    text = f"a: &x y\nb: [{'z,' * plain}{'*x,' * aliases}]\n"
+    if is_excessive:
+        with pytest.raises(YamlError, match="excessive aliasing"):
+            values(text)
+    else:
+        assert len(values(text)[0]["b"]) == plain + aliases
 
 
 def test_items_have_their_lines() -> None:
