@@ -239,6 +239,16 @@ class Run:
         rows = self._tables_and_rows[1]
         return Tables(lambda name: arrow_table(TABLES[name], rows[name]))
 
+    def rows(self, name: str) -> dict[str, list[Any]]:
+        """Return the columns of a table as lists, without pyarrow if the run is not in a folder.
+
+        Times are in nanoseconds since 1970; those of a folder are `datetime` objects.
+        """
+        if self._folder is not None and self._folder.has_tables(TABLES):
+            columns: dict[str, list[Any]] = self._folder.read_table(name).to_pydict()
+            return columns
+        return self._tables_and_rows[1][name]
+
     def explain(self, pod: NamespacedName, attempt: int = -1) -> Explanation:
         """Explain an attempt to schedule a pod; print the result to read it.
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -161,18 +160,21 @@ def summary_of(
         counts=tables.counts,
         pending=pending,
         held_back=sum(count for name, count in pending.items() if name in (FOREIGN, GATED)),
-        waits=_waits(rows["waits"]),
+        waits=waits_of(
+            wait_ns
+            for wait_ns, outcome in zip(
+                rows["waits"]["wait_ns"], rows["waits"]["outcome"], strict=True
+            )
+            if outcome == "Scheduled"
+        ),
         utilisation=_utilisation(tables),
         report=report,
     )
 
 
-def _waits(columns: dict[str, list[Any]]) -> Waits:
-    waited = sorted(
-        wait_ns
-        for wait_ns, outcome in zip(columns["wait_ns"], columns["outcome"], strict=True)
-        if outcome == "Scheduled"
-    )
+def waits_of(waits_ns: Iterable[int]) -> Waits:
+    """Return mean, percentiles and maximum of the waits of placed pods, in nanoseconds."""
+    waited = sorted(waits_ns)
     if not waited:
         return Waits()
     return Waits(
