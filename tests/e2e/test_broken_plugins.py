@@ -56,7 +56,7 @@ WITH_A_RUN = (
     "run step RUN",
     "explain web --run RUN",
     "explain web --run RUN -o kss",
-    "report RUN -o RUN.html",
+    "report RUN --out RUN.html",
 )
 
 

@@ -68,7 +68,7 @@ HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfigura
 
 
 def placed(line: str) -> dict[str, str]:
-    decisions = json.loads(run(f"{line} -o json").stdout)["decisions"]
+    decisions = json.loads(run(f"{line} -o json", status=1).stdout)["decisions"]
     return {decision["pod"]: decision["node"] for decision in decisions}
 
 
@@ -196,7 +196,7 @@ def test_what_config_shows_of_the_rules_can_be_read_again(
 
 
 def test_rule_sets_are_compared_pod_by_pod() -> None:
-    found = json.loads(run(f"compare-rules {QUICKSTART} --same-cluster -o json").stdout)
+    found = json.loads(run(f"compare-rules {QUICKSTART} --same-cluster -o json --exit-zero").stdout)
     by_pod = {pod["pod"]: pod for pod in found["pods"]}
     web = by_pod["shop/web-2"]
     assert web["by"] == "predicate"
@@ -210,7 +210,7 @@ def test_rule_sets_are_compared_pod_by_pod() -> None:
 
 
 def test_each_rule_set_has_its_own_cluster_by_default() -> None:
-    found = json.loads(run(f"compare-rules {QUICKSTART} -o json").stdout)
+    found = json.loads(run(f"compare-rules {QUICKSTART} -o json --exit-zero").stdout)
     alone = json.loads(run(f"schedule {QUICKSTART} --rules classic --exit-zero -o json").stdout)
     nodes = {decision["pod"]: decision["node"] for decision in alone["decisions"]}
     assert {pod["pod"]: pod["classic"]["node"] for pod in found["pods"]} == nodes
@@ -220,21 +220,21 @@ def test_each_rule_set_has_its_own_cluster_by_default() -> None:
 def test_a_priority_that_turns_the_choice_is_named(write: Callable[[str, str], str]) -> None:
     files = write("cluster.yaml", CLUSTER)
     line = f"compare-rules {files} --algorithm-provider ClusterAutoscalerProvider"
-    (pod,) = json.loads(run(f"{line} -o json").stdout)["pods"]
+    (pod,) = json.loads(run(f"{line} -o json", status=1).stdout)["pods"]
     assert pod["by"] == "priority"
     assert pod["classic"]["because"]["rule"] == "MostRequestedPriority"
     assert pod["modern"]["because"]["rule"] == "NodeResourcesFit"
-    assert "1 of 1 pod differs (1 by priority)" in run(line).stderr
+    assert "1 of 1 pod differs (1 by priority)" in run(line, status=1).stderr
 
 
-def test_differences_affect_the_exit_status_with_exit_code_only(
+def test_differences_affect_the_exit_status_unless_it_is_to_be_zero(
     write: Callable[[str, str], str],
 ) -> None:
     files = write("cluster.yaml", CLUSTER)
-    assert "the same result" in run(f"compare-rules {files} --exit-code").stderr
+    assert "the same result" in run(f"compare-rules {files}").stderr
     line = f"compare-rules {files} --algorithm-provider ClusterAutoscalerProvider"
-    run(line)
-    run(f"{line} --exit-code", status=1)
+    run(line, status=1)
+    run(f"{line} --exit-zero")
 
 
 def test_plugins_of_the_configuration_count_for_the_modern_side_only(
@@ -243,7 +243,7 @@ def test_plugins_of_the_configuration_count_for_the_modern_side_only(
     files = write("cluster.yaml", CLUSTER)
     profile = "profiles: [{plugins: {score: {disabled: [{name: NodeResourcesFit}]}}}]\n"
     config = write("config.yaml", HEAD + profile)
-    assert "1 pod" in run(f"compare-rules {files} -c {config}").stderr
+    assert "1 pod" in run(f"compare-rules {files} -c {config} --exit-zero").stderr
 
 
 def test_nothing_pending_is_exit_status_2(write: Callable[[str, str], str]) -> None:

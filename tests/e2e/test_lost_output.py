@@ -43,7 +43,7 @@ LINES = (
 )
 ENDLESS = (f"up {QUICKSTART} --port 0 --kubeconfig RUN-kubeconfig",)
 """Commands that go on after their output."""
-SILENT = ("warm-up", "report RUN -o RUN.html")
+SILENT = ("warm-up", "report RUN --out RUN.html")
 """Commands that print nothing on stdout."""
 SERVED = (
     "clock show",

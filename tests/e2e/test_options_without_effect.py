@@ -154,7 +154,7 @@ def test_an_option_without_effect_is_rejected(line, expected, write, a_run):
         f"schedule {QUICKSTART} --tie-rule first --preemption-offset zero -o name --exit-zero",
         f"schedule {QUICKSTART} --seed 1 --tie-rule first -o name --exit-zero",
         f"schedule {QUICKSTART} --rules classic --tie-rule drawn --workers 1 --exit-zero",
-        f"compare-rules {QUICKSTART} --workers 1 --seed 1",
+        f"compare-rules {QUICKSTART} --workers 1 --seed 1 --exit-zero",
         f"simulate {QUICKSTART} --exit-zero --seed 1 --tie-rule first --preemption-offset zero",
         f"explain web-0 {QUICKSTART} --alone --nodes 3",
         f"convert {QUICKSTART} --start 2026-01-01T00:00:00Z -o record",

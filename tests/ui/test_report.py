@@ -31,8 +31,8 @@ def folder(tmp_path_factory):
     (folder / "objects.yaml").write_text(OBJECTS)
     for arguments in (
         ["simulate", "objects.yaml", "--until", "1m", "--out", "run"],
-        ["report", "run", "-o", "report.html"],
-        ["report", "run", "-o", "again.html"],
+        ["report", "run", "--out", "report.html"],
+        ["report", "run", "--out", "again.html"],
     ):
         done = subprocess.run(
             [installed_command(), *arguments],

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, TypeVar
 
 import typer
 
@@ -88,6 +88,8 @@ Kinds = Annotated[
 class ConnectionOptions(OptionGroup):
     """How a cluster is reached."""
 
+    heading: ClassVar[str] = "Connection"
+
     kubeconfig: Kubeconfig = None
     context: Context = ""
     server: Server = ""
@@ -105,6 +107,8 @@ class ConnectionOptions(OptionGroup):
 @dataclass(frozen=True, kw_only=True)
 class SelectionOptions(OptionGroup):
     """Which objects of a cluster are read."""
+
+    heading: ClassVar[str] = "Selection"
 
     namespaces: Namespaces = None
     selector: LabelSelector = ""

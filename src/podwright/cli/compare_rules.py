@@ -30,10 +30,10 @@ app = command_app()
 
 @app.command(
     epilog=examples(
-        "podwright compare-rules examples/quickstart",
-        "podwright compare-rules examples/quickstart --same-cluster -o wide",
+        "podwright compare-rules examples/quickstart --exit-zero",
+        "podwright compare-rules examples/quickstart --same-cluster -o wide --exit-zero",
         "podwright compare-rules examples/quickstart "
-        "--algorithm-provider ClusterAutoscalerProvider -o json",
+        "--algorithm-provider ClusterAutoscalerProvider -o json --exit-zero",
     )
 )
 def compare_rules(  # noqa: PLR0913, PLR0917 - the options of the command
@@ -56,8 +56,8 @@ def compare_rules(  # noqa: PLR0913, PLR0917 - the options of the command
         ),
     ] = False,
     output: Annotated[Format, output_option("the keys of pods that differ")] = Format.table,
-    exit_code: Annotated[
-        bool, typer.Option("--exit-code", help="Exit 1 if the results of a pod differ.")
+    exit_zero: Annotated[
+        bool, typer.Option("--exit-zero", help="Exit 0 even if the results of a pod differ.")
     ] = False,
 ) -> None:
     """Schedule the same pods by the rules of Kubernetes v1.36 and v1.16.
@@ -68,7 +68,7 @@ def compare_rules(  # noqa: PLR0913, PLR0917 - the options of the command
     first. After the first difference the two copies of the cluster differ; later pods that
     differ are marked with a star. With --same-cluster the copies stay equal.
 
-    The table lists the pods that differ, -o wide all pods.
+    The table lists the pods that differ, -o wide all pods. Exit status 1 if any differs.
     """
     from podwright.cli.compare_rules_run import run_compare_rules
 
@@ -84,5 +84,5 @@ def compare_rules(  # noqa: PLR0913, PLR0917 - the options of the command
         workers=workers,
     )
     is_same = run_compare_rules(files, setup, is_together=same_cluster, output=output.value)
-    if exit_code and not is_same:
+    if not is_same and not exit_zero:
         raise typer.Exit(1)

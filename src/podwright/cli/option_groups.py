@@ -10,12 +10,20 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
-from typing import Any, get_type_hints
+from typing import Any, ClassVar, get_type_hints
 
 
 @dataclass(frozen=True, kw_only=True)
 class OptionGroup:
-    """A group of options; each field is annotated as a parameter of a Typer command is."""
+    """A group of options; each field is annotated as a parameter of a Typer command is.
+
+    Attributes
+    ----------
+    heading : str
+        The heading of the options in long help pages; "" for none.
+    """
+
+    heading: ClassVar[str] = ""
 
     def values(self) -> dict[str, Any]:
         """Return the values of the options by the names of the parameters."""
@@ -51,6 +59,10 @@ def with_group_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _parameters_of(group: type[OptionGroup]) -> list[inspect.Parameter]:
     annotations = get_type_hints(group, include_extras=True)
+    for each in fields(group):
+        (option,) = annotations[each.name].__metadata__
+        # What Typer calls a panel; an option may have one that the group does not decide.
+        option.rich_help_panel = option.rich_help_panel or group.heading or None
     return [
         inspect.Parameter(
             each.name,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, ClassVar, NoReturn
 
 import typer
 
@@ -273,6 +273,8 @@ class RuleOptions(OptionGroup):
 @dataclass(frozen=True, kw_only=True)
 class DecisionOptions(OptionGroup):
     """The options that affect decisions, besides rules, configuration and plugins."""
+
+    heading: ClassVar[str] = "Decisions"
 
     seed: Seed = 0
     tie_rule: Ties = TieRuleName.drawn

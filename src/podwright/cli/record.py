@@ -17,12 +17,18 @@ from podwright.cli.options import command_app, examples, given_on, reject_idle, 
 app = command_app()
 
 
-@app.command(epilog=examples("podwright record --path changes.jsonl --duration 5s"))
+@app.command(epilog=examples("podwright record --out changes.jsonl --duration 5s"))
 def record(  # noqa: PLR0913 - the options of the command
     ctx: typer.Context,
     path: Annotated[
         Path,
-        typer.Option("--path", metavar="FILE", help="A new file.", show_default=False),
+        typer.Option(
+            "--out",
+            "--path",
+            metavar="FILE",
+            help="A new file. --path is its name in kube-scheduler-simulator's recorder.",
+            show_default=False,
+        ),
     ],
     *,
     connection: ConnectionOptions,

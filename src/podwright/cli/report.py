@@ -14,7 +14,7 @@ app = command_app()
 PODS_EXPLAINED = 50
 
 
-@app.command(epilog=examples("podwright report RUN -o report.html"))
+@app.command(epilog=examples("podwright report RUN --out report.html"))
 def report(
     run: Annotated[
         Path,
@@ -22,9 +22,7 @@ def report(
             metavar="RUN", help="A folder written by podwright simulate, or a decision log."
         ),
     ],
-    file: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="The HTML file to write.")
-    ],
+    file: Annotated[Path, typer.Option("--out", metavar="FILE", help="The HTML file to write.")],
     pods: Annotated[
         int,
         typer.Option(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import typer
@@ -9,6 +11,9 @@ from typer.core import TyperGroup
 
 from podwright.cli.gc_pause import reduced_collection
 from podwright.cli.process_exit import keep_from_typer
+
+_UsageError: Any = typer.BadParameter.__mro__[1]
+"""The base class of all wrong uses; Typer exports only classes derived from it."""
 
 _EXTRA_OF: Final = {
     "aiohttp": "podwright[live]",
@@ -27,12 +32,12 @@ class ReportingGroup(TyperGroup):
 
     def make_context(self, *arguments: Any, **settings: Any) -> Any:
         """Read the command line."""
-        with keep_from_typer():
+        with keep_from_typer(), _reported_usage():
             return super().make_context(*arguments, **settings)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; convert a `PodwrightError` into a message and an exit status."""
-        with keep_from_typer():
+        with keep_from_typer(), _reported_usage():
             try:
                 with reduced_collection():
                     return super().invoke(ctx)
@@ -56,6 +61,20 @@ class ReportingGroup(TyperGroup):
                 from podwright.cli.console import report_error
 
                 raise typer.Exit(report_error(_ended_by_a_plugin(error))) from error
+
+
+@contextmanager
+def _reported_usage() -> Iterator[None]:
+    """Print a wrong use of the command line, with the same prefix as other errors."""
+    try:
+        yield
+    except _UsageError as error:
+        context = error.ctx
+        if context is not None:
+            hint = f"Try '{context.command_path} {context.help_option_names[0]}' for help."
+            typer.echo(f"{context.get_usage()}\n{hint}\n", err=True)
+        typer.echo(f"error: {error.format_message()}", err=True)
+        raise typer.Exit(error.exit_code) from error
 
 
 def _ended_by_a_plugin(error: BaseException) -> Exception:

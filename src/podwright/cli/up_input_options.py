@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class InputOptions(OptionGroup):
     """What the cluster contains at the start, and what is applied while it runs."""
+
+    heading: ClassVar[str] = "Input"
 
     files: Annotated[
         list[str] | None,

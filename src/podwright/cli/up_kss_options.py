@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class KssOptions(OptionGroup):
     """The API of kube-scheduler-simulator, and who may use it."""
+
+    heading: ClassVar[str] = "kube-scheduler-simulator"
 
     kss_port: Annotated[
         int | None,

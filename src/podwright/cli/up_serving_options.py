@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
@@ -26,6 +26,8 @@ def _ip_address(text: str) -> str:
 @dataclass(frozen=True, kw_only=True)
 class ServingOptions(OptionGroup):
     """Where the cluster is served, with or without TLS."""
+
+    heading: ClassVar[str] = "Serving"
 
     port: Annotated[
         int,

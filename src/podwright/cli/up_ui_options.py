@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class UiOptions(OptionGroup):
     """The web page."""
+
+    heading: ClassVar[str] = "Page"
 
     has_page: Annotated[
         bool,

@@ -38,6 +38,9 @@ _FILENAME_HELP = ("-f, --filename FILE", "The same as FILE, as for kubectl. Repe
 V116_PANEL = "v1.16 rules"
 """The panel of options that only the v1.16 rules use."""
 
+_MOST_OPTIONS_IN_ONE_LIST = 30
+"""A longer help page lists the options under the headings of their groups."""
+
 _V116_HELP_OPTION = "--help-v1.16"
 _V116_HELP = (_V116_HELP_OPTION, "Show the options of the v1.16 rules.")
 _V116_TEXT = (
@@ -64,18 +67,22 @@ class PlainCommand(TyperCommand):
         """List the arguments and the options."""
         arguments: list[tuple[str, str]] = []
         options: list[tuple[str, str]] = []
+        sections = {"Arguments": arguments, "Options": options}
+        is_long = len(self.params) > _MOST_OPTIONS_IN_ONE_LIST
         for param in self.get_params(ctx):
             if param.param_type_name == "argument":
                 arguments.append((_shown(param), getattr(param, "help", None) or ""))
                 continue
             record = param.get_help_record(ctx)
             if record is not None and not _is_v116(param):
-                options.append(self._with_fields(param, record))
+                heading = getattr(param, "rich_help_panel", None) if is_long else None
+                section = sections.setdefault(heading or "Options", [])
+                section.append(self._with_fields(param, record))
         if self._v116_options:
             options.insert(len(options) - 1, _V116_HELP)
         if self._reads_files:
             options.insert(0, _FILENAME_HELP)
-        for heading, records in (("Arguments", arguments), ("Options", options)):
+        for heading, records in sections.items():
             if records:
                 with formatter.section(heading):
                     formatter.write_dl(records)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from typer.testing import CliRunner
 
+from podwright.cli import usage
 from podwright.cli.option_groups import OptionGroup
 from podwright.cli.options import command_app, given_on
 
@@ -16,6 +17,13 @@ class Draws(OptionGroup):
 
     seed: Annotated[int, typer.Option("--seed", help="Seed of the draws.")] = 7
     is_fair: Annotated[bool, typer.Option("--fair/--unfair")] = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tail(OptionGroup):
+    """A group without a heading."""
+
+    tail: Annotated[str, typer.Option("--tail")] = ""
 
 
 app = command_app()
@@ -56,3 +64,22 @@ def test_a_wrong_value_of_an_option_of_a_group_is_named():
 
 def test_the_values_of_a_group_have_the_names_of_the_parameters():
     assert Draws(seed=1).values() == {"seed": 1, "is_fair": True}
+
+
+def test_a_long_help_page_lists_groups_under_their_headings(monkeypatch):
+    monkeypatch.setattr(Draws, "heading", "Draws")
+    monkeypatch.setattr(usage, "_MOST_OPTIONS_IN_ONE_LIST", 3)
+    long = command_app()
+
+    @long.command()
+    def draw_long(
+        *, count: Annotated[int, typer.Option("--count")] = 1, draws: Draws, tail: Tail
+    ) -> None:
+        """Draw."""
+
+    lines = CliRunner().invoke(long, ["--help"]).stdout.splitlines()
+    heads = [line for line in lines if line.endswith(":") and not line.startswith(" ")]
+    assert heads == ["Options:", "Draws:"]
+    start = lines.index("Draws:")
+    assert lines[start + 1].split()[0] == "--seed"
+    assert any("--tail" in line for line in lines[:start])
