@@ -115,7 +115,8 @@ def folder(tmp_path, monkeypatch):
 def test_a_kubeconfig_that_cannot_be_used(command, folder):
     absent = failure(f"{command} --kubeconfig absent", 2)
     assert absent == (
-        "error: absent: there is no such kubeconfig; check --kubeconfig and $KUBECONFIG"
+        "error: absent: there is no such kubeconfig; correct its path, or set $KUBECONFIG to that"
+        " of another"
     )
     other = folder / "other"
     other.write_text("- nothing\n")
@@ -160,7 +161,7 @@ def test_a_server_that_is_no_api_server(command, folder):
 def test_clusters_that_are_named_among_files(command, folder, monkeypatch):
     current, other = command.format(context=""), command.format(context="prd")
     monkeypatch.setenv("KUBECONFIG", "absent")
-    assert "absent: there is no such kubeconfig; check" in failure(current, 2)
+    assert "absent: there is no such kubeconfig; correct" in failure(current, 2)
     path = kubeconfig(folder, "http://127.0.0.1:9")
     monkeypatch.setenv("KUBECONFIG", str(path))
     assert 'context "prd" does not exist; did you mean "prod"?' in failure(other, 2)

@@ -177,6 +177,55 @@ def test_a_mistyped_pod_is_suggested(write):
     assert "did you mean shop/checkout?" in run(f"explain chekout {files}", status=2).stderr
 
 
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        pytest.param(
+            f"{QUICKSTART} web-0",
+            f"did you mean: podwright explain web-0 {QUICKSTART}",
+            id="arguments in the wrong order",
+        ),
+        pytest.param("deployment web", "named as deployment/web", id="kind and name apart"),
+        pytest.param(
+            f"web-0 {QUICKSTART} -o yml", "Did you mean 'yaml'?", id="a misspelled format"
+        ),
+        pytest.param(
+            "web-0 --run absent", "absent: there is no such folder; name the one", id="no run"
+        ),
+    ],
+)
+def test_a_wrong_command_line_is_answered_with_the_right_one(line, message):
+    assert message in run(f"explain {line}", status=2).stderr
+
+
+def test_without_files_and_kubeconfig_both_are_named(tmp_path, monkeypatch):
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    stderr = run("explain web-0", status=2).stderr
+    assert "no kubeconfig: set $KUBECONFIG" in stderr
+    assert "no FILE is given: reading the cluster of the current context" in stderr
+
+
+OWNED = """
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web-5d6f-a
+  labels: {pod-template-hash: 5d6f}
+  ownerReferences:
+  - {apiVersion: apps/v1, kind: ReplicaSet, name: web-5d6f, uid: u, controller: true}
+spec:
+  containers: [{name: main, image: app}]
+"""
+
+
+@pytest.mark.parametrize("name", ["deployment/web", "rs/web-5d6f"])
+def test_a_workload_that_the_files_do_not_contain_is_found_by_its_pods(write, name):
+    files = write("cluster.yaml", NODES + OWNED)
+    assert "Pod:      default/web-5d6f-a" in run(f"explain {name} {files}").stdout
+
+
 def test_an_ambiguous_name_is_rejected(write):
     files = write("cluster.yaml", NODES + pod("web", "1", "a") + pod("web", "1", "b"))
     assert (

@@ -65,7 +65,9 @@ def explain(  # noqa: PLR0913 - the options of the command
         list[str] | None,
         typer.Argument(
             metavar="FILE",
-            help="Manifests, dumps, snapshots or openb tables; folders of them; - for stdin.",
+            help="Manifests, dumps, snapshots or openb tables; folders of them; - for stdin; "
+            "cluster: or cluster:CONTEXT for a real cluster.  [default: cluster:, that of the "
+            "current context]",
             show_default=False,
         ),
     ] = None,
@@ -224,19 +226,15 @@ _ONLY_WITH_FILES = (
 
 
 def _check_where(ctx: typer.Context, *, has_files: bool, has_run: bool) -> None:
-    """Check that either files or a run is given, with the options that apply to it.
+    """Check that files and a run are not combined, with the options that apply to each.
 
     Raises
     ------
     BadParameter
-        If both or neither is given, or an option applies to the other one only.
+        If both are given, or an option applies to the other one only.
     """
     if has_files and has_run:
         raise typer.BadParameter("FILE cannot be combined with --run.", param_hint="FILE")
-    if not has_files and not has_run:
-        raise typer.BadParameter(
-            "specify the files of a cluster, or --run with a recorded run.", param_hint="FILE"
-        )
     given = given_on(ctx)
     _check_nodes(given, ctx.params["output"])
     if not has_run and ctx.params["output"] is ExplainFormat.kss:

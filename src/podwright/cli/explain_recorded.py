@@ -12,9 +12,9 @@ from podwright.cli.console import announce_compilation
 from podwright.cli.explanation_output import print_view
 from podwright.cli.inputs import find_key, find_node, load_plugins
 from podwright.cli.recorded_run import RecordedRun, open_for_command
-from podwright.cli.workloads import kind_named
+from podwright.cli.workloads import find_workload, owners_of
 from podwright.framework import Plugin
-from podwright.objects import NamespacedName, Pod, workload_of
+from podwright.objects import NamespacedName, Pod
 from podwright.queueing import QueueName
 from podwright.recording import (
     Cycles,
@@ -118,15 +118,7 @@ def _pod_of_workload(
     UnknownPod
         If there is no such workload, or the name is ambiguous; with suggestions.
     """
-    head, slash, name = text.partition("/")
-    kind = kind_named(head) if slash else ""
-    if not kind:
-        return ""
-    of_kind: dict[NamespacedName, list[Pod]] = {}
-    for pod in pods:
-        workload = workload_of(pod)
-        if workload is not None and workload[0] == kind and pod.key in cycles.pods:
-            of_kind.setdefault(workload[1], []).append(pod)
+    known = {pod.key: pod for pod in pods if pod.key in cycles.pods}
     where = "with a scheduling attempt in this run"
-    key = find_key(name, of_kind, namespace=namespace, what=kind, where=where)
-    return min(of_kind[key], key=lambda pod: bool(pod.spec.node_name)).key
+    found = find_workload(text, owners_of(known.values()), namespace=namespace, where=where)
+    return min(found.pods, key=lambda key: bool(known[key].spec.node_name)) if found else ""

@@ -6,7 +6,7 @@ import difflib
 import sys
 from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -124,7 +124,12 @@ def read_inputs(
             stdin = sys.stdin.buffer if "-" in files else None
             try:
                 loaded = load_bytes(
-                    read_named(files, stdin=stdin, report=print_message),
+                    read_named(
+                        files,
+                        stdin=stdin,
+                        report=print_message,
+                        has_workloads=not is_served,
+                    ),
                     validate=setup.validate.value,
                     watch=watch,
                     cache=document_cache(),
@@ -352,6 +357,10 @@ def has_no_workload(loaded: LoadedObjects) -> bool:
     return not any(obj.kind == "Pod" or kind_of(obj) in workloads for obj in loaded.objects)
 
 
+POD_NAMES: Final = ("pod", "pods", "po")
+"""The names of pods on kubectl's command line."""
+
+
 def find_key(
     text: str,
     keys: Iterable[str],
@@ -372,7 +381,7 @@ def find_key(
     """
     known = dict.fromkeys(keys)
     head, slash, name = text.rpartition("/")
-    if head in ("pod", "pods", "po"):
+    if head in POD_NAMES:
         head, slash = "", ""
     if slash and namespace and head != namespace:
         raise UnknownPod(f'"{text}" is not in namespace "{namespace}"')

@@ -14,7 +14,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from podwright.cli.cluster_options import CLUSTER_PREFIX, Context, Kubeconfig, address_of
+from podwright.cli.cluster_options import CLUSTER_PREFIX, Context, Kubeconfig
 from podwright.cli.options import command_app, examples
 from podwright.cli.reporting_group import ReportingGroup
 
@@ -41,7 +41,11 @@ def _plugin() -> None:
 
 @app.command(
     context_settings=_PASSED_ON,
-    epilog=examples("kubectl podwright explain web-0", "kubectl podwright explain web-0 -o wide"),
+    epilog=examples(
+        "kubectl podwright explain web-0",
+        "kubectl podwright explain deployment/web",
+        "kubectl podwright explain web-0 -o wide",
+    ),
 )
 def explain(
     ctx: typer.Context,
@@ -56,12 +60,12 @@ def explain(
     are those of podwright explain, such as -o wide and --config.
     """
     _use(kubeconfig)
-    if not namespace and not ("/" in pod and not pod.startswith("pod/")):
-        from podwright.client.cluster import namespace_of
+    from podwright.cli.workloads import namespace_in
 
-        namespace = namespace_of(address_of(kubeconfig, context, ""))
+    cluster = f"{CLUSTER_PREFIX}{context}"
+    namespace = namespace or namespace_in(pod, cluster)
     chosen = ["--namespace", namespace] if namespace else []
-    _run(["explain", pod, f"{CLUSTER_PREFIX}{context}", *chosen, *ctx.args])
+    _run(["explain", pod, cluster, *chosen, *ctx.args])
 
 
 @app.command(

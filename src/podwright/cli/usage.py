@@ -28,6 +28,9 @@ _AS_CHECKED = (
 )
 
 
+_CHOICES = re.compile(r"'(.*)' is not one of (.*)\.")
+
+
 selected_fields: ContextVar[str] = ContextVar("selected_fields", default="")
 """`jsonpath=TEMPLATE` or `custom-columns=SPEC` of the command line; "" if neither was given."""
 
@@ -102,6 +105,7 @@ class PlainCommand(TyperCommand):
         except typer.BadParameter as error:
             for pattern, words in _AS_CHECKED:
                 error.message = pattern.sub(words, error.message)
+            error.message += _suggestion(error.message)
             raise
 
     def _v116_page(self, ctx: Any) -> str:
@@ -138,6 +142,17 @@ class PlainCommand(TyperCommand):
             if param.name == "output":
                 return frozenset(getattr(type(param.default), "__members__", ()))
         return frozenset()
+
+
+def _suggestion(message: str) -> str:
+    """Return the choice that an invalid one probably means, as the rest of the message."""
+    match = _CHOICES.fullmatch(message)
+    if match is None:
+        return ""
+    from podwright.objects import nearest
+
+    near = nearest(match[1], re.findall("'([^']*)'", match[2]))
+    return f" Did you mean '{near}'?" if near else ""
 
 
 def _is_v116(param: Any) -> bool:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from pathlib import Path
 
 from podwright.assembly import UnknownPod
+from podwright.cli.cluster_options import address_of_source
 from podwright.cli.console import print_message
-from podwright.cli.inputs import find_key
-from podwright.controllers import EXPANDED_KINDS, ExpandedWorkload, Expansion, expand
+from podwright.cli.inputs import POD_NAMES, find_key
+from podwright.controllers import EXPANDED_KINDS, ExpandedWorkload, Expansion, expand, is_active
 from podwright.files import LoadedObjects
-from podwright.objects import Pod
+from podwright.objects import FieldError, InputError, NamespacedName, Pod, workload_of
 from podwright.schema import built_in
 
 
@@ -42,7 +44,7 @@ def report_expansion(expansion: Expansion, *, side: str = "") -> None:
     for workload in expansion.workloads:
         if workload.new_count:
             counts[workload.kind] = counts.get(workload.kind, 0) + 1
-        if workload.note:
+        if workload.note and not workload.is_of_server:
             without.setdefault(workload.kind, []).append(workload)
     for text in expansion.notes:
         print_message(f"warning: {where}{text}")
@@ -81,8 +83,60 @@ def kind_named(text: str) -> str:
     return _names().get(text.lower().partition(".")[0], "")
 
 
+def namespace_in(pod: str, cluster: str) -> str:
+    """Return the namespace in which a cluster has a pod or a workload, as for kubectl.
+
+    Parameters
+    ----------
+    pod : str
+        As `podwright explain` accepts it.
+    cluster : str
+        `cluster:` or `cluster:CONTEXT`.
+
+    Returns
+    -------
+    str
+        That of the context; "" if the name has a namespace.
+
+    Raises
+    ------
+    ConnectionSettingsError
+    """
+    head, _, _ = pod.rpartition("/")
+    if head and not kind_named(head) and head not in POD_NAMES:
+        return ""
+    address = address_of_source(cluster)
+    from podwright.client.cluster import namespace_of
+
+    return namespace_of(address)
+
+
+def reject_swapped(pod: str, files: Sequence[str]) -> None:
+    """Reject the arguments of a command whose first one is not the name of a pod.
+
+    Raises
+    ------
+    InputError
+        If POD is a file and no FILE is one, or POD is a kind and FILE its name.
+    """
+    if not files or any(name == "-" or ":" in name or Path(name).exists() for name in files):
+        return
+    rest = " ".join(files)
+    if pod in POD_NAMES or kind_named(pod):
+        message = f"a pod or workload is named as {pod}/{files[0]}"
+    elif Path(pod).exists():
+        message = f"it comes before the files; did you mean: podwright explain {rest} {pod}"
+    else:
+        return
+    raise InputError([FieldError(source="options", path="POD", value=pod, message=message)])
+
+
 def find_workload(
-    text: str, workloads: Iterable[ExpandedWorkload], *, namespace: str = ""
+    text: str,
+    workloads: Iterable[ExpandedWorkload],
+    *,
+    namespace: str = "",
+    where: str = "in these files",
 ) -> ExpandedWorkload | None:
     """Return the workload that ``kind/name`` refers to; None if the text names no kind.
 
@@ -96,7 +150,7 @@ def find_workload(
     if not kind:
         return None
     of_kind = {each.key: each for each in workloads if each.kind == kind}
-    key = find_key(name, of_kind, namespace=namespace, what=kind)
+    key = find_key(name, of_kind, namespace=namespace, what=kind, where=where)
     return of_kind[key]
 
 
@@ -106,6 +160,7 @@ def find_pods(
     workloads: Sequence[ExpandedWorkload],
     *,
     namespace: str = "",
+    where: str = "in these files",
 ) -> tuple[list[str], ExpandedWorkload | None]:
     """Return the pods that a name refers to: one pod, or all pods of a workload.
 
@@ -127,14 +182,15 @@ def find_pods(
     keys = [pod.key for pod in pods]
     # A namespace may have the name of a kind.
     if text not in keys:
-        workload = find_workload(text, workloads, namespace=namespace)
+        workloads = (*workloads, *owners_of(pods, workloads))
+        workload = find_workload(text, workloads, namespace=namespace, where=where)
         if workload is not None:
             if not workload.pods:
                 why = f": {workload.note}" if workload.note else ""
                 raise UnknownPod(f"{workload.kind} {workload.key} has no pods{why}")
             return list(workload.pods), workload
     try:
-        return [find_key(text, keys, namespace=namespace)], None
+        return [find_key(text, keys, namespace=namespace, where=where)], None
     except UnknownPod as error:
         hint = _workload_hint(text, workloads)
         if not hint:
@@ -142,6 +198,27 @@ def find_pods(
         # A workload of that very name is a better guess than a pod of a similar one.
         what = str(error).partition("; did you mean")[0]
         raise UnknownPod(f"{what}; {hint}") from error
+
+
+def owners_of(
+    pods: Iterable[Pod], known: Iterable[ExpandedWorkload] = ()
+) -> Iterator[ExpandedWorkload]:
+    """Yield the workloads that control some pods and are not known.
+
+    They are absent from the files, or, as the ReplicaSets of a Deployment, part of others.
+    """
+    given = {(each.kind, each.key) for each in known}
+    of_owner: dict[tuple[str, NamespacedName], list[NamespacedName]] = {}
+    for pod in filter(is_active, pods):
+        controller = pod.metadata.controller
+        if controller is None:
+            continue
+        direct = (controller.kind, f"{pod.namespace}/{controller.name}")
+        for owner in {direct: None, workload_of(pod) or direct: None}:
+            if owner not in given:
+                of_owner.setdefault(owner, []).append(pod.key)
+    for (kind, key), keys in of_owner.items():
+        yield ExpandedWorkload(kind=kind, key=key, pods=tuple(keys), new_count=0)
 
 
 def _workload_hint(text: str, workloads: Iterable[ExpandedWorkload]) -> str:

@@ -52,6 +52,8 @@ from podwright.controllers.interface import (
 )
 from podwright.controllers.lister import Lister
 from podwright.controllers.pod_gc import PodGarbageCollector
+from podwright.controllers.pod_state import is_active
+from podwright.controllers.pod_template import pod_from_template
 from podwright.controllers.registry import (
     ALL_CONTROLLERS,
     WORKLOAD_CONTROLLERS,
@@ -94,5 +96,7 @@ __all__ = [
     "WriteRejected",
     "enabled_controllers",
     "expand",
+    "is_active",
+    "pod_from_template",
     "served_controllers",
 ]

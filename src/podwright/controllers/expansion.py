@@ -77,6 +77,8 @@ class ExpandedWorkload(msgspec.Struct, frozen=True, kw_only=True):
         How many were added.
     note : str
         Why the controller creates no pods now; "" otherwise.
+    is_of_server : bool
+        Whether it is an object of a server, whose controllers have done their work.
     """
 
     kind: str
@@ -84,6 +86,7 @@ class ExpandedWorkload(msgspec.Struct, frozen=True, kw_only=True):
     pods: tuple[NamespacedName, ...]
     new_count: int
     note: str = ""
+    is_of_server: bool = False
 
 
 class Expansion(NamedTuple):
@@ -201,6 +204,7 @@ class _Expander:
             pods=tuple(pod.key for pod in (*existing, *pods)),
             new_count=len(pods),
             note=result.note,
+            is_of_server=_is_of_server(owner),
         )
 
     def _named(self, pod: Pod) -> Pod:
@@ -339,9 +343,13 @@ def _missing(owner: KubernetesObject, desired: int, existing: list[Pod], reporte
         The field of the status with the number of existing pods.
     """
     present = len(existing)
-    if owner.metadata.uid and owner.metadata.resource_version:
+    if _is_of_server(owner):
         present = max(present, _number(status_of(owner).get(reported), 0))
     return max(desired - present, 0)
+
+
+def _is_of_server(owner: KubernetesObject) -> bool:
+    return bool(owner.metadata.uid and owner.metadata.resource_version)
 
 
 def _number(value: Any, default: int) -> int:

@@ -6,6 +6,7 @@ Every public function with a time or a duration reads it here, so all of them ac
 from __future__ import annotations
 
 import operator
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeAlias
 
@@ -35,6 +36,7 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_NS: Final = 86_400 * 1_000_000_000
 _DURATION: Final = "a duration such as 1h30m"
 _TIME: Final = "a time such as 2026-01-01T12:00:00Z"
+_DAYS: Final = re.compile(r"[0-9]{1,6}d")
 _SINCE: Final = "a duration since the start such as 1h30m"
 
 
@@ -61,6 +63,8 @@ def read_time(value: Time, what: str, *, start_ns: int | None, first_ns: int | N
     if isinstance(value, str):
         found = _of_text(value, start_ns)
         detail = f"{_TIME} is expected" if start_ns is None else f"{_SINCE} is expected, or {_TIME}"
+        if start_ns is not None and _DAYS.fullmatch(value):
+            detail += f"; write {value} as {int(value[:-1]) * 24}h"
     elif isinstance(value, datetime):
         found, detail = _of_datetime(value), "a datetime with a time zone is expected"
     elif isinstance(value, timedelta):

@@ -171,6 +171,11 @@ class Folder:
             appends to it.
         """
         try:
+            if not self._path.exists():
+                raise LogError(
+                    f"{self.source}: there is no such folder; name the one of podwright simulate "
+                    "--out, or of a decision log"
+                )
             files = self._files()
             if not files:
                 raise LogError(f"{self.source} holds no decision log (no *{SUFFIX} files)")

@@ -36,12 +36,16 @@ class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
         A label selector for all kinds, as kube-scheduler-simulator has it.
     excludes_running : bool
         Whether to leave out pods that have a node.
+    has_workloads : bool
+        Whether Services and the owners of pods are read if `kinds` is empty, and pods keep their
+        references to their owners.
     """
 
     kinds: Sequence[str] = ()
     namespaces: Sequence[str] = ()
     selector: str = ""
     excludes_running: bool = False
+    has_workloads: bool = False
 
 
 class ImportedCluster(msgspec.Struct, frozen=True):
@@ -71,7 +75,7 @@ async def read_cluster(
     RejectedRequest, UnreachableCluster
     """
     found = ImportedCluster([], [])
-    for kind in imported_kinds(options.kinds):
+    for kind in imported_kinds(options.kinds, has_workloads=options.has_workloads):
         try:
             for namespace in _namespaces(kind, options):
                 await _read_kind(connection, kind, namespace, options, found.objects, progress)
@@ -108,7 +112,8 @@ async def _read_kind(
         for change in batch.changes:
             obj = msgspec.json.decode(change.body)
             if not _is_left_out(kind, obj, options):
-                objects.append((kind, stored_copy(kind, obj)))
+                copy = stored_copy(kind, obj, keeps_owners=options.has_workloads)
+                objects.append((kind, copy))
         break
     if progress is not None:
         progress(kind.resource, len(objects) - begun, 0)

@@ -52,14 +52,14 @@ def created_copy(
     return copy
 
 
-def stored_copy(kind: SourceKind, obj: Document) -> Document:
+def stored_copy(kind: SourceKind, obj: Document, *, keeps_owners: bool = False) -> Document:
     """Return what a file gets of an object of the source: as `created_copy`, with its identity.
 
     Its uid and version show that an API server has stored the object, so that it
     is not validated again.
     """
     metadata = {k: v for k, v in obj["metadata"].items() if k not in ("managedFields", "selfLink")}
-    return _copied(kind, obj, metadata)
+    return _copied(kind, obj, metadata, keeps_owners=keeps_owners)
 
 
 def _copied(

@@ -36,6 +36,9 @@ _OPTIONAL: Final = (
 _WORKLOADS: Final = ("services", "replicationcontrollers", "replicasets", "statefulsets")
 """What the default spreading of pods depends on. Records have them; a sync only reads them."""
 
+_TOP_OWNERS: Final = ("deployments", "daemonsets", "cronjobs", "jobs")
+"""The other owners of pods. No decision depends on them: a person changes their templates."""
+
 
 class SourceKind(msgspec.Struct, frozen=True):
     """A kind of object that is read.
@@ -152,7 +155,9 @@ def mirrored_kinds(names: Sequence[str], served: Sequence[SourceKind]) -> Sequen
     return (msgspec.structs.replace(crd, names=sorted(definitions)), *ordered)
 
 
-def imported_kinds(names: Sequence[str] = ()) -> Sequence[SourceKind]:
+def imported_kinds(
+    names: Sequence[str] = (), *, has_workloads: bool = False
+) -> Sequence[SourceKind]:
     """Return the kinds that an import reads, in the order in which they are read and created.
 
     They include what limits the volumes of nodes, and the groups of pods that the server has.
@@ -160,16 +165,20 @@ def imported_kinds(names: Sequence[str] = ()) -> Sequence[SourceKind]:
     Parameters
     ----------
     names : sequence of str
-        As of `source_kinds`.
+        As of `source_kinds`; also Services and the owners of pods.
+    has_workloads : bool
+        Whether Services and all owners of pods are read without names.
 
     Raises
     ------
     InputError
         With the names that are no kinds of these.
     """
-    *others, pods = source_kinds()
+    has_workloads = has_workloads or bool(names)
+    *others, pods = source_kinds(has_workloads=has_workloads)
     groups = {_name_of_group(kind): _optional(kind) for kind in _GROUPS.values()}
-    kinds = {kind.resource: kind for kind in (*others, _source_kind("volumeattachments"))}
+    more = ("volumeattachments", *(_TOP_OWNERS if has_workloads else ()))
+    kinds = {kind.resource: kind for kind in (*others, *map(_source_kind, more))}
     return _chosen({**kinds, **groups, pods.resource: pods}, names)
 
 

@@ -177,7 +177,7 @@ def _load_service_account(configuration: Any, environment: Mapping[str, str]) ->
         )
     except config.ConfigException as error:
         raise ConnectionSettingsError(
-            "no kubeconfig: name one with --kubeconfig or $KUBECONFIG, or create "
+            "no kubeconfig: set $KUBECONFIG to the path of one, or create "
             f"{_DEFAULT}; this process is not in a pod with a service account either"
         ) from error
 
@@ -187,8 +187,7 @@ def _checked_context(files: str) -> str:
     current, _ = _contexts(files)
     if not current:
         raise ConnectionSettingsError(
-            f"{files}: there is no current context; name one with --context, or set it with "
-            "kubectl config use-context"
+            f"{files}: there is no current context; set one with: kubectl config use-context NAME"
         )
     _check_named(files, current)
     return current
@@ -219,7 +218,8 @@ def _contexts(files: str) -> tuple[str, list[str]]:
             names.append(context["name"])
     if absent and not names and not current:
         raise ConnectionSettingsError(
-            f"{', '.join(absent)}: there is no such kubeconfig; check --kubeconfig and $KUBECONFIG"
+            f"{', '.join(absent)}: there is no such kubeconfig; correct its path, or set "
+            "$KUBECONFIG to that of another"
         )
     return current, names
 

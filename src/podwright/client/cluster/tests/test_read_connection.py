@@ -181,7 +181,9 @@ def test_a_server_that_does_not_run_is_named():
         async with ReadConnection(ClusterAddress(server="http://127.0.0.1:9")) as one:
             await one.get("/version")
 
-    with pytest.raises(UnreachableCluster, match="Connection refused; check the address"):
+    with pytest.raises(
+        UnreachableCluster, match="Connection refused; check that the cluster runs, and its address"
+    ):
         asyncio.run(run())
 
 
