@@ -52,7 +52,7 @@ def apply_and_wait(served, name, remedy):
 
 OTHERS_IN_DEMO = 4
 REMEDIES = [
-    ("add a toleration", ["replace"]), ("remove taint", ["patch"]), ("reduce", ["replace"]),
+    ("add a toleration", ["patch"]), ("remove taint", ["patch"]), ("reduce", ["replace"]),
 ]  # fmt: skip
 
 

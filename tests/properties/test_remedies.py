@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -10,13 +10,18 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 from tests.properties.effort import effort
 from tests.properties.exercised import Exercised
-from tests.properties.strategies.documents import NODES, nodes, others, pod_templates
+from tests.properties.strategies.documents import GPU, NODES, nodes, others, pod_templates
 
 from podwright.advice import Remedy
 from podwright.assembly import Scheduler
+from podwright.controllers import expand
 from podwright.machine import SchedulerOptions
-from podwright.objects import decode, encode
+from podwright.objects import Object, Pod, encode
+from podwright.patching import merge_patched
 from podwright.preemption import Preemption
+from podwright.recording import RemedyChange, remedy_changes
+from podwright.schema import decode
+from podwright.store import kind_of
 
 pytestmark = pytest.mark.property
 
@@ -79,7 +84,10 @@ def applied(documents: list[Document], remedy: Remedy) -> list[Document]:
 
 def fits(documents: list[Document], key: str) -> bool:
     """Schedule the pods ahead and the pod itself, and evict the victims if there are any."""
-    scheduler = scheduler_of(documents)
+    return fits_in(scheduler_of(documents), key)
+
+
+def fits_in(scheduler: Scheduler, key: str) -> bool:
     for _ in scheduler.schedule_before(key):
         pass
     decision = scheduler.schedule(key)
@@ -114,6 +122,137 @@ def test_every_remedy_applied_to_the_manifests_makes_the_pod_fit(
 
     remedies_help()
     exercised.at_least(record_property, {"remedies": 60, "combinations": 15})
+
+
+# ------------------------------------------------------------------ pods of controllers
+
+
+@st.composite
+def workloads(draw: st.DrawFn) -> Document:
+    """Draw a workload whose pods rarely all fit."""
+    template = draw(pod_templates())
+    metadata, spec = template["metadata"], template["spec"]
+    labels = {**metadata.get("labels", {}), "workload": "w"}
+    container = spec["containers"][0]
+    requests = container.setdefault("resources", {}).setdefault("requests", {})
+    requests["cpu"] = draw(st.sampled_from(["700m", "2", "3", "9"]))
+    if GPU in requests:
+        container["resources"]["limits"] = {GPU: requests[GPU]}
+    spec.pop("priority", None)
+    api, kind = draw(
+        st.sampled_from(
+            [
+                ("apps/v1", "Deployment"),
+                ("apps/v1", "StatefulSet"),
+                ("apps/v1", "ReplicaSet"),
+                ("batch/v1", "Job"),
+            ]
+        )
+    )
+    count = draw(st.integers(1, 4))
+    own: Document = {"replicas": count, "selector": {"matchLabels": {"workload": "w"}}}
+    if kind == "Job":
+        own = {"parallelism": count, "completions": count}
+        spec["restartPolicy"] = "Never"
+    return {
+        "apiVersion": api,
+        "kind": kind,
+        "metadata": {"name": "w", "namespace": metadata["namespace"]},
+        "spec": {**own, "template": {"metadata": {"labels": labels}, "spec": spec}},
+    }
+
+
+def of_workload(pod: Pod) -> bool:
+    return pod.metadata.labels.get("workload") == "w"
+
+
+def sent(documents: list[Document], changes: Sequence[RemedyChange]) -> list[Document]:
+    """Return the objects after the requests of a remedy."""
+    found = {_key(document): document for document in documents}
+    for change in changes:
+        key = change.kind, change.namespace, change.name
+        if change.action == "patch":
+            found[key] = merge_patched(found[key], change.body)
+        else:
+            found.pop(key, None)
+        if change.action in ("create", "replace"):
+            assert change.body is not None
+            found[key] = change.body
+    return list(found.values())
+
+
+def expanded(documents: list[Document]) -> list[Object]:
+    objects = [decode(document) for document in documents]
+    return expand(objects).with_objects(objects)
+
+
+def first_of_workload(scheduler: Scheduler) -> str:
+    return next(pod.key for pod in scheduler.in_queue_order() if of_workload(pod))
+
+
+def rolled_out(scheduler: Scheduler, present: Iterable[Object], kind: str) -> list[Document]:
+    """Return the objects of a cluster after a controller removed the pods that it replaces.
+
+    Pods that are placed stay, as at the start of a rollout; those of a Job go with it. The old
+    ReplicaSet of a Deployment creates no further pods.
+    """
+    placed = scheduler.cluster.pods
+    kept: list[Document] = []
+    for obj in present:
+        if isinstance(obj, Pod) and obj.key in placed:
+            if kind == "Job" and of_workload(obj):
+                continue
+            node = scheduler.cluster.nodes.names[placed[obj.key].slot]
+            document = encode(obj)
+            kept.append({**document, "spec": {**document["spec"], "nodeName": node}})
+        elif not (isinstance(obj, Pod) and of_workload(obj)):
+            is_old_set = kind == "Deployment" and obj.kind == "ReplicaSet" and obj.name != "set"
+            kept += [] if is_old_set else [encode(obj)]
+    return kept
+
+
+def test_every_remedy_applied_to_the_owner_makes_its_pod_fit(
+    record_property: Callable[[str, object], None],
+) -> None:
+    exercised = Exercised()
+
+    @given(clusters(), workloads())
+    @effort(60)
+    def remedies_help(documents: list[Document], workload: Document) -> None:
+        kind = workload["kind"]
+        objects = expanded([*documents, workload])
+        scheduler = Scheduler(SchedulerOptions(seed=7))
+        scheduler.add(*objects)
+        for key in [pod.key for pod in scheduler.in_queue_order() if of_workload(pod)]:
+            before = scheduler.state()
+            for _ in scheduler.schedule_before(key):
+                pass
+            explanation = scheduler.explain(key)
+            if not explanation.decision.node:
+                break
+            before.restore()
+        else:
+            return
+        by_key = {(kind_of(obj), obj.key): obj for obj in objects}
+        remaining = rolled_out(scheduler, objects, kind)
+        for remedy in scheduler.remedies(explanation, since=before):
+            requests = remedy_changes(remedy, lambda *each: by_key.get(each))
+            if requests.changes is None:
+                exercised.count("without requests")
+                note(requests.note)
+                continue
+            if not any(change.name == "w" for change in requests.changes):
+                continue
+            note(f"{key}: {remedy}: {requests.changes}")
+            exercised.count(kind)
+            changed = Scheduler(SchedulerOptions(seed=7))
+            changed.add(*expanded(sent(remaining, requests.changes)))
+            assert fits_in(changed, first_of_workload(changed)), remedy.text
+
+    remedies_help()
+    exercised.at_least(
+        record_property, {"Deployment": 5, "StatefulSet": 3, "ReplicaSet": 5, "Job": 5}
+    )
 
 
 @given(clusters())

@@ -17,7 +17,7 @@ nodes.
 from podwright.advice.advise import Advice, find_advice
 from podwright.advice.amounts import format_amount
 from podwright.advice.device_refusals import DeviceRefusal
-from podwright.advice.edits import Change
+from podwright.advice.edits import Change, Scale
 from podwright.advice.rejections import (
     NearNode,
     ReasonGroup,
@@ -36,6 +36,7 @@ __all__ = [
     "PlacedPods",
     "ReasonGroup",
     "Remedy",
+    "Scale",
     "Trial",
     "UnknownReply",
     "edited",

@@ -46,6 +46,7 @@ compiled: Callable[[NodeSelector], NodeTerms] = lru_cache(maxsize=256)(node_sele
 _PREFERRED_WEIGHT = 100
 _LEAST_SHARE = 0.1
 """A request that would have to shrink to less than this share is not worth advising."""
+_TYPED = frozenset(Container.__struct_encode_fields__)
 _OWN_TAINTS = "node.kubernetes.io/"
 _CONTROL_PLANE = "node-role.kubernetes.io/"
 
@@ -245,7 +246,7 @@ def _without_request(pod: Pod, resource: str) -> Pod:
     }
     if pod.spec.resources is not None:
         changes["resources"] = _without(pod.spec.resources, resource)
-    return with_fields(pod, "spec", **changes)
+    return _with_containers(pod, **changes)
 
 
 def _without(resources: ResourceRequirements, resource: str) -> ResourceRequirements:
@@ -312,7 +313,7 @@ def _container_reduced(pod: Pod, field: str, index: int, resource: str, over: in
         resources, requests=resources.requests | {resource: amount}, limits=limits
     )
     containers[index] = msgspec.structs.replace(container, resources=resources)
-    return with_fields(pod, "spec", **{field: tuple(containers)})
+    return _with_containers(pod, **{field: tuple(containers)})
 
 
 def move_port(port: int, other: int) -> Edit:
@@ -348,7 +349,24 @@ def _with_port(pod: Pod, port: int, other: int) -> Pod:
             )
             for container in getattr(pod.spec, field)
         )
-    return with_fields(pod, "spec", **fields)
+    return _with_containers(pod, **fields)
+
+
+def _with_containers(pod: Pod, **fields: object) -> Pod:
+    """Return the pod with changed containers, which keep what the structs do not have."""
+    changed = with_fields(pod, "spec", **fields)
+    if not pod.raw:
+        return changed
+    spec = dict(changed.raw["spec"])
+    for field in ("containers", "initContainers"):
+        present = {each["name"]: each for each in pod.raw["spec"].get(field) or ()}
+        if present:
+            spec[field] = [_untyped(present[each["name"]]) | each for each in spec[field]]
+    return msgspec.structs.replace(changed, raw=changed.raw | {"spec": spec})
+
+
+def _untyped(container: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in container.items() if name not in _TYPED}
 
 
 # ---------------------------------------------------------------- volumes

@@ -13,7 +13,7 @@ All limits count trials, because this room reads no clock.
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -21,7 +21,7 @@ import msgspec
 
 from podwright._html import facts, section
 from podwright.advice import pod_edits
-from podwright.advice.edits import Change, Edit, Plan, apply, effort_of
+from podwright.advice.edits import Change, Edit, Plan, Scale, apply, effort_of
 from podwright.advice.fixes import DEVICES, Fixes
 from podwright.advice.rejections import nearest_nodes
 from podwright.columns import Cluster, PlacedPod
@@ -117,6 +117,10 @@ class Remedy(msgspec.Struct, frozen=True, kw_only=True):
         Pods that are removed.
     drop : tuple of Object
         Other objects that are deleted.
+    pod_edits : tuple of callable
+        What changes the pod, or the template that it is made from.
+    scales : tuple of Scale
+        The workloads with fewer replicas, whose controllers remove the pods of `delete`.
     """
 
     text: str
@@ -130,6 +134,8 @@ class Remedy(msgspec.Struct, frozen=True, kw_only=True):
     put: tuple[Object, ...] = ()
     delete: tuple[str, ...] = ()
     drop: tuple[Object, ...] = ()
+    pod_edits: tuple[Callable[[Pod], Pod], ...] = ()
+    scales: tuple[Scale, ...] = ()
 
     def __str__(self) -> str:
         """Return the change."""
@@ -299,8 +305,7 @@ class Search:
 
     def _priorities(self, pod: Pod) -> Iterator[Plan]:
         """Yield plans that raise the priority just above that of other pods."""
-        result = self._explanation.decision.post_filter
-        if result is not None and result.nominated_node:
+        if self._preempts():
             return
         others = {placed.pod.priority for placed in self._cluster.pods.values()}
         for other in sorted(value for value in others if pod.priority <= value < _MOST_PRIORITY):
@@ -311,8 +316,19 @@ class Search:
             else:
                 yield (pod_edits.raise_priority(other + 1, None, self._classes),)
 
+    def _preempts(self) -> bool:
+        """Return whether the pod gets a node by preemption, without any change."""
+        result = self._explanation.decision.post_filter
+        is_nominated = result is not None and bool(result.nominated_node)
+        return is_nominated or bool(self._pod.status.nominated_node_name)
+
     def _removals(self, fixes: Fixes, names: Sequence[str]) -> Iterator[Plan]:
-        """Yield plans that scale down the workloads of the nearest nodes."""
+        """Yield plans that scale down the workloads of the nearest nodes.
+
+        None for a pod that preempts: it takes what it needs, and no workload has to be stopped.
+        """
+        if self._preempts():
+            return
         owners = list(fixes.owners(names).items())
         owners.sort(key=lambda entry: (entry[1][0].pod.priority, len(entry[1])))
         for (kind, key), pods in owners[:_MOST_OWNERS]:
@@ -429,6 +445,8 @@ def _remedy(found: Sequence[_Found]) -> Remedy:
         put=change.put,
         delete=tuple(pod.key for pod in change.delete),
         drop=change.drop,
+        pod_edits=tuple(edit.on_pod for edit in plan if edit.on_pod is not None),
+        scales=tuple(edit.scale for edit in plan if edit.scale is not None),
     )
 
 
@@ -443,29 +461,31 @@ def _scaled_down(kind: str, key: str, pods: Sequence[PlacedPod]) -> Iterator[Pla
     """
     count = len(pods)
     if kind == "Pod":
-        yield (_removal(kind, key, f"delete pod {key}", 4.4, [placed.pod for placed in pods]),)
+        alone = tuple(placed.pod for placed in pods)
+        yield (Edit(key=("remove", kind, key), text=f"delete pod {key}", effort=4.4, delete=alone),)
         return
     if kind == "StatefulSet":
         ordered = sorted(pods, key=lambda placed: -_ordinal(placed.pod))
         steps = [number for number in (1, 2, 4, 8) if number < count]
         for number in steps:
             removed = [placed.pod for placed in ordered[:number]]
-            text = _scale_text(kind, key, count - number)
-            yield (_removal(kind, key, text, 4.0 + number / 50, removed),)
+            yield (_scaling(Scale(kind, key, count - number), 4.0 + number / 50, removed),)
     elif 1 < count <= _MOST_PODS_EACH:
-        edit = _removal(kind, key, _scale_text(kind, key, count - 1), 4.0, [])
+        edit = _scaling(Scale(kind, key, count - 1), 4.0, [])
         yield (msgspec.structs.replace(edit, each=tuple((placed.pod,) for placed in pods)),)
     removed = [placed.pod for placed in pods]
-    yield (_removal(kind, key, _scale_text(kind, key, 0), 4.5 + count / 100, removed),)
+    yield (_scaling(Scale(kind, key, 0), 4.5 + count / 100, removed),)
 
 
-def _scale_text(kind: str, key: str, replicas: int) -> str:
-    field = "parallelism" if kind == "Job" else "replicas"
-    return f"reduce {field} of {kind} {key} to {replicas}"
-
-
-def _removal(kind: str, key: str, text: str, effort: float, pods: Sequence[Pod]) -> Edit:
-    return Edit(key=("remove", kind, key), text=text, effort=effort, delete=tuple(pods))
+def _scaling(scale: Scale, effort: float, pods: Sequence[Pod]) -> Edit:
+    field = "parallelism" if scale.kind == "Job" else "replicas"
+    return Edit(
+        key=("remove", scale.kind, scale.key),
+        text=f"reduce {field} of {scale.kind} {scale.key} to {scale.replicas}",
+        effort=effort,
+        delete=tuple(pods),
+        scale=scale,
+    )
 
 
 def _ordinal(pod: Pod) -> int:

@@ -31,7 +31,11 @@ from podwright.api.events import RecordEvent
 from podwright.api.eviction import EvictionRejected, with_disruption_target
 from podwright.api.gated_fields import FIELD_GATES, GATED_FIELDS, has_field
 from podwright.api.invalid import Invalid
-from podwright.api.job_selectors import with_generated_selector
+from podwright.api.job_selectors import (
+    GENERATED_JOB_LABELS,
+    with_generated_selector,
+    without_generated_selector,
+)
 from podwright.api.node_faults import NodeDown, NodeUp
 from podwright.api.object_edits import (
     annotations_patch,
@@ -40,7 +44,12 @@ from podwright.api.object_edits import (
     patched,
     section,
 )
-from podwright.api.object_validation import check_objects, object_problems, unknown_fields
+from podwright.api.object_validation import (
+    check_objects,
+    object_problems,
+    unknown_fields,
+    update_problems,
+)
 from podwright.api.requests import (
     ApplyObject,
     BindPod,
@@ -62,6 +71,7 @@ __all__ = [
     "FIELD_GATES",
     "FOREGROUND",
     "GATED_FIELDS",
+    "GENERATED_JOB_LABELS",
     "ORPHAN",
     "SCHEDULER_USER",
     "Admission",
@@ -98,6 +108,8 @@ __all__ = [
     "patched",
     "section",
     "unknown_fields",
+    "update_problems",
     "with_disruption_target",
     "with_generated_selector",
+    "without_generated_selector",
 ]

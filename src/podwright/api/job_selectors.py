@@ -5,6 +5,7 @@ Upstream: pkg/registry/batch/job/strategy.go, generateSelector
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from podwright.api.object_edits import patched, section, with_defaults
@@ -12,6 +13,7 @@ from podwright.objects import KubernetesObject
 
 _UID_LABELS: Final = ("batch.kubernetes.io/controller-uid", "controller-uid")
 _NAME_LABELS: Final = ("batch.kubernetes.io/job-name", "job-name")
+GENERATED_JOB_LABELS: Final = (*_UID_LABELS, *_NAME_LABELS)
 
 
 def with_generated_selector(job: KubernetesObject, uid: str = "") -> KubernetesObject:
@@ -41,3 +43,23 @@ def with_generated_selector(job: KubernetesObject, uid: str = "") -> KubernetesO
     if not labels or labels == given:
         labels = metadata["labels"]
     return patched(job, metadata={"labels": labels}, spec=spec)
+
+
+def without_generated_selector(job: KubernetesObject) -> KubernetesObject:
+    """Return a job without generated labels and selector, as it can be created again.
+
+    A job with `manualSelector` keeps its own.
+    """
+    spec = dict(section(job, "spec"))
+    if spec.get("manualSelector"):
+        return job
+    template = dict(spec.get("template") or {})
+    metadata = dict(template.get("metadata") or {})
+    metadata["labels"] = _without_generated(metadata.get("labels") or {})
+    template["metadata"] = metadata
+    labels = _without_generated(job.metadata.labels)
+    return patched(job, metadata={"labels": labels}, spec={"template": template, "selector": None})
+
+
+def _without_generated(labels: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in labels.items() if key not in GENERATED_JOB_LABELS}

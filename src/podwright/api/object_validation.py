@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from podwright.api.invalid import Invalid
-from podwright.api.object_edits import wrong_types
+from podwright.api.object_edits import with_defaults, wrong_types
 from podwright.objects import (
     Document,
     FieldError,
@@ -101,6 +101,15 @@ class ObjectValidation:
         added = [each for each in problems if (each[0], each[1]) not in known]
         if added:
             raise Invalid(new, added)
+
+
+def update_problems(new: KubernetesObject, old: KubernetesObject) -> list[Problem]:
+    """Return why kube-apiserver would refuse a changed object; empty if it accepts the change."""
+    kind = built_in().find(new.api_version, new.kind)
+    if kind is None:
+        return []
+    documents = [encode(with_defaults(obj)) for obj in (new, old)]
+    return kind.update_problems(*documents)
 
 
 def check_objects(

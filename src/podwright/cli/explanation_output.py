@@ -20,6 +20,7 @@ from podwright.cli.schedule_run import NO_NODE
 from podwright.framework import Explanation, NotExaminedReason
 from podwright.recording import (
     ExplanationView,
+    RemedyRequests,
     WorkloadView,
     explanation_document,
     extender_name,
@@ -227,26 +228,34 @@ def _print_remedies(view: ExplanationView, shown: int | None) -> None:
         print_heading("What would fix it (each change was tried):")
     else:
         print_heading("What would fix it: none of the changes that podwright tries makes it fit.")
-    _print_changes(remedies if shown is None else remedies[:shown])
+    requests = view.requests or [None] * len(remedies)
+    for remedy, made in list(zip(remedies, requests, strict=True))[:shown]:
+        _print_change(remedy, made)
     if view.advice.limits:
         print_heading("Limits of this advice:")
     for limit in view.advice.limits:
         print_paragraph(f"- {limit}", indent=2, hanging=2)
 
 
-def _print_changes(remedies: Sequence[Remedy]) -> None:
-    for remedy in remedies:
-        nodes = f"{remedy.node_count} node{'s' * (remedy.node_count != 1)}"
-        such_as = ", such as" if remedy.node_count > 1 else ":"
-        print_paragraph(f"- {remedy.text}", indent=2, hanging=2)
-        print_paragraph(f"opens {nodes}{such_as} {remedy.node}", indent=4, hanging=2)
-        if remedy.victims:
-            print_paragraph(f"evicts {', '.join(remedy.victims)}", indent=4, hanging=2)
-        if remedy.alternatives:
-            others = ", ".join(remedy.alternatives)
-            print_paragraph(f"the same on another node: {others}", indent=4, hanging=2)
-        for command in remedy.commands:
-            print_paragraph(f"$ {command}", indent=4)
+def _print_change(remedy: Remedy, requests: RemedyRequests | None) -> None:
+    nodes = f"{remedy.node_count} node{'s' * (remedy.node_count != 1)}"
+    such_as = ", such as" if remedy.node_count > 1 else ":"
+    print_paragraph(f"- {remedy.text}", indent=2, hanging=2)
+    print_paragraph(f"opens {nodes}{such_as} {remedy.node}", indent=4, hanging=2)
+    if remedy.victims:
+        print_paragraph(f"evicts {', '.join(remedy.victims)}", indent=4, hanging=2)
+    if remedy.alternatives:
+        others = ", ".join(remedy.alternatives)
+        print_paragraph(f"the same on another node: {others}", indent=4, hanging=2)
+    changes = (requests.changes or []) if requests is not None else []
+    if requests is not None and requests.note:
+        print_paragraph(requests.note, indent=4, hanging=2)
+    for effect in (change.effect for change in changes if change.effect):
+        print_paragraph(effect, indent=4, hanging=2)
+    commands = (*remedy.commands, *(change.command for change in changes if change.command))
+    for command in dict.fromkeys(commands):
+        # Not wrapped: a person copies it.
+        write(f"    $ {command}")
 
 
 def _print_near(near: Sequence[NearNode], shown: int | None, heading: str) -> None:

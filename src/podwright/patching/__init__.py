@@ -5,7 +5,7 @@ request. The room knows no requests, storage, defaults or admission. Results sha
 change with their arguments; no argument is ever changed.
 
 - `json_patched`, `merge_patched` and `strategic_merged` return a document after a patch;
-  `merge_difference` the patch between two documents.
+  `merge_difference` and `strategic_difference` the patch between two documents.
 - `applied` returns an object after server-side apply.
 - `with_managed_fields` returns an object of any other write with its entries.
 - `configured` returns an object with what a configuration sets, without owners.
@@ -45,6 +45,7 @@ from podwright.patching.object_types import (
     object_type,
 )
 from podwright.patching.scale_fields import SCALE_API_VERSION, object_entries, scale_entries
+from podwright.patching.strategic_difference import strategic_difference
 from podwright.patching.strategic_merge import strategic_merged, without_directives
 
 __all__ = [
@@ -71,6 +72,7 @@ __all__ = [
     "printed",
     "read_entries",
     "scale_entries",
+    "strategic_difference",
     "strategic_merged",
     "unclassified",
     "with_entries",

@@ -50,7 +50,7 @@ def strategic_merged(kind: Kind, document: Document, patch: Any) -> Document:
     return _merged_map(document, patch, TypeRef("", kind.row.type))
 
 
-class _ListField(NamedTuple):
+class ListField(NamedTuple):
     """How a list is merged, if it is."""
 
     element: TypeRef
@@ -132,9 +132,9 @@ def _merged_value(present: Any, value: Any, of: TypeRef, name: str) -> Any:
         # The field is not set, or has a value of another form.
         return _plain(_without_nulls(value))
     if isinstance(value, dict):
-        return _merged_map(present, value, _field_type(of, name))
+        return _merged_map(present, value, field_type(of, name))
     if isinstance(value, list):
-        field = _list_field(of, name)
+        field = list_field(of, name)
         return _merged_list(present, value, field) if field.is_merged else value
     return present if present == value else value
 
@@ -184,7 +184,7 @@ def _without_items(document: Document, name: str, items: Any, of: TypeRef) -> An
     present = document.get(name, _ABSENT)
     if not isinstance(present, list) or not isinstance(items, list):
         return present
-    field = _list_field(of, name)
+    field = list_field(of, name)
     if not field.is_merged:
         return items
     if not present and not items:
@@ -196,7 +196,7 @@ def _without_items(document: Document, name: str, items: Any, of: TypeRef) -> An
     return left if len(left) < len(present) else present
 
 
-def _merged_list(original: list[Any], patch: list[Any], field: _ListField) -> list[Any]:
+def _merged_list(original: list[Any], patch: list[Any], field: ListField) -> list[Any]:
     if not original and not patch:
         return original
     if not _is_of_maps(original, patch):
@@ -266,7 +266,7 @@ def _with_ordered_list(
     for value in (present, changes):
         if value is not _ABSENT and not isinstance(value, list):
             raise _wrong_type("[]interface {}", value)
-    field = _list_field(of, name)
+    field = list_field(of, name)
     if changes is not _ABSENT:
         done.add(name)
         _check_order(changes, order, field.key)
@@ -423,7 +423,8 @@ def _struct(of: TypeRef) -> StructType:
     return built_in().type(of.name)
 
 
-def _field_type(of: TypeRef, name: str) -> TypeRef:
+def field_type(of: TypeRef, name: str) -> TypeRef:
+    """Return the type of a field of a struct, or of the values of a map."""
     if of.container == "map":
         assert of.element is not None
         return of.element
@@ -432,9 +433,10 @@ def _field_type(of: TypeRef, name: str) -> TypeRef:
     return _field(of, name).type
 
 
-def _list_field(of: TypeRef, name: str) -> _ListField:
+def list_field(of: TypeRef, name: str) -> ListField:
+    """Return how a list of a struct is merged."""
     if not of.is_struct:
-        return _ListField(of)
+        return ListField(of)
     field = _field(of, name)
     element = field.type.element if field.type.container == "list" else None
-    return _ListField(element or field.type, field.merge_key, field.is_merged)
+    return ListField(element or field.type, field.merge_key, field.is_merged)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from podwright.advice import Remedy
+from podwright.advice import Remedy, pod_edits
 from podwright.assembly import Scheduler
-from podwright.objects import Node, Pod, encode
+from podwright.objects import Node, Pod, decode_pod, encode
 from podwright.schema import decode
 from podwright.testing import make_node
 
@@ -92,3 +92,30 @@ def test_the_limit_of_cpu_is_kept() -> None:
     remedy = reduction(pod(container("main", {"cpu": "4"}, cpu="4")), make_node("n", cpu="2"))
     (main,) = encode(remedy.pod)["spec"]["containers"]
     assert main["resources"] == {"requests": {"cpu": "2"}, "limits": {"cpu": "4"}}
+
+
+def test_a_container_keeps_what_scheduling_does_not_read():
+    before: Document = {
+        "name": "main",
+        "image": "app",
+        "command": ["run"],
+        "env": [{"name": "A", "value": "b"}],
+        "ports": [{"name": "http", "containerPort": 80, "hostPort": 80}],
+        "volumeMounts": [{"name": "data", "mountPath": "/data"}],
+        "resources": {"requests": {"cpu": "3"}},
+    }
+    pod = decode_pod(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"containers": [before], "volumes": [{"name": "data", "emptyDir": {}}]},
+        }
+    )
+    edit = pod_edits.shrink(pod, "cpu", 1000)
+    assert edit is not None
+    for edits in (edit, pod_edits.remove_request(pod, "cpu"), pod_edits.drop_port(80)):
+        assert edits.on_pod is not None
+        (changed,) = encode(edits.on_pod(pod))["spec"]["containers"]
+        untouched = {"name", "image", "command", "env", "volumeMounts"}
+        assert {key: changed[key] for key in untouched} == {key: before[key] for key in untouched}

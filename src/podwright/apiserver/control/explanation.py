@@ -37,7 +37,6 @@ from podwright.recording import (
     explanation_of_pod,
     find_cycle,
     recorded_view,
-    remedy_changes,
     typed_explanation,
     view_of_pod,
     without_nodes,
@@ -176,15 +175,7 @@ def _explained(
         found = _recorded(
             cluster, pod, parameters.attempt or -1, at_ns, now_ns, is_matrix=is_matrix
         )
-    if isinstance(found, Explanation) or parameters.attempt != "now":
-        return encoded_explanation(found, parameters.view)
-    document = typed_explanation(found)
-    remedies = [
-        msgspec.structs.replace(each, changes=remedy_changes(remedy, cluster.store.get))
-        for each, remedy in zip(document.remedies, found.advice.remedies, strict=True)
-    ]
-    document = msgspec.structs.replace(document, remedies=remedies)
-    return _encoded(document, parameters.view)
+    return encoded_explanation(found, parameters.view)
 
 
 def encoded_explanation(found: ExplanationView | Explanation, view: View) -> bytes:
@@ -215,7 +206,9 @@ def _present(
     setup = scheduler.world.log.setup
     present = present_scheduler(cluster, scheduler)
     if not is_matrix:
-        return view_of_pod(present, pod, seed=setup.seed, tie_rule=setup.tie_rule)
+        return view_of_pod(
+            present, pod, present=cluster.store.get, seed=setup.seed, tie_rule=setup.tie_rule
+        )
     return explanation_of_pod(present, pod)
 
 

@@ -23,7 +23,11 @@ from podwright.recording.explanations.matrix import (
 from podwright.recording.explanations.preemption import ordered_candidates, preemption_of
 from podwright.recording.explanations.present import explanation_of_pod, present_view, view_of_pod
 from podwright.recording.explanations.recorded import QUEUE_LABELS, recorded_view
-from podwright.recording.explanations.remedy_changes import RemedyChange, remedy_changes
+from podwright.recording.explanations.remedy_changes import (
+    RemedyChange,
+    RemedyRequests,
+    remedy_changes,
+)
 from podwright.recording.explanations.view import ExplanationView, RecordedOutcome, WorkloadView
 
 __all__ = [
@@ -35,6 +39,7 @@ __all__ = [
     "NodeResult",
     "RecordedOutcome",
     "RemedyChange",
+    "RemedyRequests",
     "WorkloadView",
     "attempts_of",
     "decision_document",

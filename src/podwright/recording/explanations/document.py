@@ -63,7 +63,7 @@ def typed_explanation(view: ExplanationView) -> ExplanationDocument:
         totals=explanation.totals,
         rejected=_statuses(explanation.rejected),
         reasons=[_reason(group) for group in view.reasons],
-        remedies=[_remedy(remedy) for remedy in view.advice.remedies],
+        remedies=_remedies(view),
         advice_limits=list(view.advice.limits),
         taken_place=None if view.taken is None else _taken(view.taken),
         nearest=[_near(each) for each in view.near],
@@ -109,6 +109,16 @@ def _statuses(statuses: dict[str, Status]) -> dict[str, StatusDocument]:
 
 def _reason(group: ReasonGroup) -> ReasonNodes:
     return ReasonNodes(reason=group.reason, plugin=group.plugin or None, nodes=list(group.nodes))
+
+
+def _remedies(view: ExplanationView) -> list[RemedyDocument]:
+    found = [_remedy(remedy) for remedy in view.advice.remedies]
+    if view.requests is None:
+        return found
+    return [
+        msgspec.structs.replace(each, changes=requests.changes, note=requests.note or UNSET)
+        for each, requests in zip(found, view.requests, strict=True)
+    ]
 
 
 def _remedy(remedy: Remedy) -> RemedyDocument:

@@ -211,8 +211,10 @@ class RemedyDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     changed_objects, deleted_objects : list of ObjectReference
     deleted_pods : list of str
     changes : list of RemedyChange, optional
-        The requests that make the change; null if they cannot be made, for example because the
-        template of a workload has to change. Left out of recorded attempts.
+        The requests that make the change; null if they cannot be made. Left out of recorded
+        attempts.
+    note : str
+        Why they cannot be made; left out if they can.
     """
 
     remedy: str
@@ -226,6 +228,7 @@ class RemedyDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     deleted_pods: list[str]
     deleted_objects: list[ObjectReference]
     changes: list[RemedyChange] | UnsetType | None = UNSET
+    note: str | UnsetType = UNSET
 
 
 class TakenPlaceDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

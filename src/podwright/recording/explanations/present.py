@@ -7,6 +7,8 @@ from typing import Any
 from podwright.assembly import Scheduler, SchedulerState, UnknownPod
 from podwright.framework import Explanation
 from podwright.objects import NamespacedName
+from podwright.recording.explanations.owner_templates import Present
+from podwright.recording.explanations.remedy_changes import remedy_changes
 from podwright.recording.explanations.view import ExplanationView
 
 
@@ -15,6 +17,7 @@ def present_view(
     explanation: Explanation,
     *,
     since: SchedulerState | None = None,
+    present: Present | None = None,
     **known: Any,
 ) -> ExplanationView:
     """Return an explanation with the reasons, and changes after which the pod fits.
@@ -27,13 +30,20 @@ def present_view(
         In the state of the explanation.
     since : SchedulerState, optional
         The state before the pods ahead in the queue were scheduled.
+    present : callable, optional
+        Returns an object of the cluster by kind and "namespace/name"; for the requests of remedies.
     **known
         Further fields of the view.
     """
+    advice = scheduler.advice(explanation, since=since)
+    requests = None
+    if present is not None:
+        requests = tuple(remedy_changes(remedy, present) for remedy in advice.remedies)
     return ExplanationView(
         explanation=explanation,
         reasons=scheduler.rejection_groups(explanation),
-        advice=scheduler.advice(explanation, since=since),
+        advice=advice,
+        requests=requests,
         taken=None if since is None else scheduler.taken_place(explanation, since),
         near=scheduler.nearest_nodes(explanation, limit=None),
         **known,

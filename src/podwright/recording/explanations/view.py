@@ -8,6 +8,7 @@ from podwright.advice import Advice, NearNode, ReasonGroup
 from podwright.assembly import TakenPlace
 from podwright.framework import Explanation
 from podwright.recording.explanations.document_structs import RecordedAttempt
+from podwright.recording.explanations.remedy_changes import RemedyRequests
 
 
 class ExplanationView(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +39,8 @@ class ExplanationView(msgspec.Struct, frozen=True, kw_only=True):
         The workload that the pod was selected from.
     past : RecordedOutcome, optional
         Time and outcome of the attempt, if it belongs to a recorded run.
+    requests : tuple of RemedyRequests, optional
+        Those of each remedy; None for a recorded run, whose objects are others now.
     """
 
     explanation: Explanation
@@ -53,6 +56,7 @@ class ExplanationView(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[str, ...] = ()
     workload: WorkloadView | None = None
     past: RecordedOutcome | None = None
+    requests: tuple[RemedyRequests, ...] | None = None
 
 
 class WorkloadView(msgspec.Struct, frozen=True, kw_only=True):

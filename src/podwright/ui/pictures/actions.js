@@ -22,7 +22,7 @@ export async function applyChanges(source, changes) {
     if (action === "create") await source.send("POST", collection, body);
     if (action === "delete") await source.send("DELETE", path);
     if (action === "replace") {
-      await source.send("DELETE", path, { gracePeriodSeconds: 0 });
+      await source.send("DELETE", path, { gracePeriodSeconds: 0, propagationPolicy: "Background" });
       await untilGone(source, collection, change.name);
       await source.send("POST", collection, body);
     }
@@ -34,6 +34,18 @@ export function changeText({ action, kind, namespace, name, body }) {
   const object = `${kind} ${namespace ? `${namespace}/` : ""}${name}`;
   if (action === "patch") return `patch ${object}: ${JSON.stringify(body)}`;
   return action === "replace" ? `delete ${object} and create it with the change` : `${action} ${object}`;
+}
+
+/** Returns the text of the button that sends the requests: it names each pod that is deleted or replaced. */
+export function applyText(changes) {
+  const parts = changes.flatMap(({ action, kind, body }) => {
+    const template = body?.spec?.template ?? body?.spec?.jobTemplate;
+    if (action === "replace") return [`delete and recreate ${kind}`];
+    if (action === "delete" && kind === "Pod") return ["delete Pod"];
+    if (action === "patch" && template) return [kind === "CronJob" ? "change CronJob" : `change ${kind} and replace its pods`];
+    return [];
+  });
+  return parts.length ? `Apply: ${[...new Set(parts)].join(", ")}` : "Apply";
 }
 
 async function untilGone(source, collection, name) {

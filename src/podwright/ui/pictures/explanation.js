@@ -1,6 +1,6 @@
 // The parts of an explanation as DOM nodes: message, reasons, remedies, preemption, extenders.
 
-import { changeText } from "./actions.js";
+import { applyText, changeText } from "./actions.js";
 import { address } from "./address.js";
 import { h } from "./dom.js";
 import { countText } from "./format.js";
@@ -82,21 +82,23 @@ function reasonRow(reason, plugin, nodes, nodeCount) {
  * Returns what would make the pod fit.
  *
  * @param {any} document the explanation
- * @param {{canApply: boolean, apply: (remedy: any) => void, working: any, owner: string}} options
+ * @param {{canApply: boolean, apply: (remedy: any) => void, working: any}} options
  */
-export function remediesSection(document, { canApply, apply, working, owner }) {
+export function remediesSection(document, { canApply, apply, working }) {
   if (document.node || document.outcome === "Scheduled") return null;
   const { remedies, adviceLimits } = document;
   const limits = adviceLimits.map((limit) => h("p", { class: "small muted" }, limit));
   if (!remedies.length) {
     return section("What would fix it", h("p", { class: "muted" }, "No single change was found that makes a node fit."), limits);
   }
-  const items = remedies.map((remedy, index) => remedyItem(remedy, index, document, { canApply, apply, working, owner }));
+  const items = remedies.map((remedy, index) => remedyItem(remedy, index, document, { canApply, apply, working }));
   return section("What would fix it", h("ol", { class: "remedies" }, items), limits);
 }
 
-function remedyItem(remedy, index, document, { canApply, apply, working, owner }) {
-  const { changes } = remedy;
+function remedyItem(remedy, index, document, { canApply, apply, working }) {
+  const { changes, note } = remedy;
+  const effects = (changes ?? []).map(({ effect }) => effect).filter(Boolean);
+  const commands = [...new Set([...remedy.commands, ...(changes ?? []).map(({ command }) => command).filter(Boolean)])];
   const others = remedy.victims.length ? `, preempts ${countText(remedy.victims.length, "pod")}` : "";
   const isWorking = working?.remedy === remedy.remedy;
   return h(
@@ -107,17 +109,18 @@ function remedyItem(remedy, index, document, { canApply, apply, working, owner }
       { class: "row" },
       h("div", { class: "grow" }, h("div", { class: "remedy" }, sentence(remedy.remedy)), h("div", { class: "small muted" }, "Verified: lands on ", nodeLink(remedy.node), `, ${remedy.feasibleNodes} of ${document.nodeCount} nodes fit${others}`)),
       changes && canApply
-        ? h("button", { class: index ? "" : "primary", "data-focus": `apply-${index}`, disabled: Boolean(working && !working.error), on: { click: () => apply(remedy) } }, isWorking && !working.error ? "Applying…" : "Apply")
+        ? h("button", { class: index ? "" : "primary", "data-focus": `apply-${index}`, disabled: Boolean(working && !working.error), on: { click: () => apply(remedy) } }, isWorking && !working.error ? "Applying…" : applyText(changes))
         : null,
     ),
     isWorking && working.error ? h("div", { class: "error", role: "alert" }, working.error) : null,
-    changes === null && owner ? h("div", { class: "small muted" }, `The pod belongs to ${owner}: change its pod template.`) : null,
-    changes?.length || remedy.commands.length
+    note ? h("div", { class: "small muted" }, `${sentence(note)}.`) : null,
+    effects.map((effect) => h("div", { class: "small effect" }, `${sentence(effect)}.`)),
+    changes?.length || commands.length
       ? h(
           "details",
           {},
           h("summary", { class: "small" }, "Requests"),
-          remedy.commands.map((command) => h("pre", { class: "mono" }, `$ ${command}`)),
+          commands.map((command) => h("pre", { class: "mono" }, `$ ${command}`)),
           (changes ?? []).map((change) => h("pre", { class: "mono" }, changeText(change))),
         )
       : null,

@@ -299,14 +299,12 @@ class PodInspector extends PwElement {
     if (this.error === NO_ATTEMPT && !document) return section("", h("p", { class: "muted" }, this.error));
     if (this.error && !document) return section("", h("div", { class: "error", role: "alert" }, this.error));
     if (!document) return this.#known();
-    const owner = this.object?.metadata.ownerReferences?.find(({ controller }) => controller);
     return [
       document.message ? section(this.#messageTitle(), h("p", { class: "message" }, document.message)) : this.#lastMessage(),
       remediesSection(document, {
         canApply: model().isEditable && this.allowed.apply,
         apply: (remedy) => this.#apply(remedy),
         working: this.working,
-        owner: owner ? `${owner.kind}/${owner.name}` : "",
       }),
       winnerSection(document),
       reasonsSection(document),
