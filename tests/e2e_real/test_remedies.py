@@ -27,7 +27,7 @@ def workload(api: str, kind: str, **own: Any) -> Document:
     """Return a workload whose pods select a label that no node has."""
     name = kind.lower()
     labels = {"app": name}
-    container = {
+    container: Document = {
         "name": "c",
         "image": "i",
         "command": ["run"],
@@ -107,17 +107,19 @@ def test_the_printed_commands_make_the_pods_of_each_workload_fit(kind, tmp_path)
         add_nodes(cluster)
         apply(cluster, *(manifest for manifest, _ in WORKLOADS))
         for manifest, begins in WORKLOADS:
-            name = manifest["metadata"]["name"]
-            until(lambda name=name: pods_of(cluster, name))
-            reference = name if manifest["kind"] == "Pod" else f"{manifest['kind'].lower()}/{name}"
-            remedy = remedy_of(cluster, reference, begins)
-            assert any(each["effect"] for each in remedy["changes"]), "pods are replaced"
-            run_as_printed(cluster, remedy, tmp_path)
-            until(
-                lambda name=name: all(
-                    each["spec"].get("nodeName") for each in pods_of(cluster, name)
-                ),
-                describe=lambda name=name: pods_of(cluster, name),
-            )
-            (container,) = pods_of(cluster, name)[0]["spec"]["containers"]
-            assert (container["command"], container["env"][0]["value"]) == (["run"], "b")
+            check_commands(cluster, manifest, begins, tmp_path)
+
+
+def check_commands(cluster: Path, manifest: Document, begins: str, folder: Path) -> None:
+    name = manifest["metadata"]["name"]
+    until(lambda: pods_of(cluster, name))
+    reference = name if manifest["kind"] == "Pod" else f"{manifest['kind'].lower()}/{name}"
+    remedy = remedy_of(cluster, reference, begins)
+    assert any(each["effect"] for each in remedy["changes"]), "pods are replaced"
+    run_as_printed(cluster, remedy, folder)
+    until(
+        lambda: all(each["spec"].get("nodeName") for each in pods_of(cluster, name)),
+        describe=lambda: pods_of(cluster, name),
+    )
+    (container,) = pods_of(cluster, name)[0]["spec"]["containers"]
+    assert (container["command"], container["env"][0]["value"]) == (["run"], "b")

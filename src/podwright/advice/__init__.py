@@ -20,6 +20,7 @@ from podwright.advice.device_refusals import DeviceRefusal
 from podwright.advice.edits import Change, Scale
 from podwright.advice.rejections import (
     NearNode,
+    ReasonDetail,
     ReasonGroup,
     nearest_nodes,
     rejection_groups,
@@ -34,6 +35,7 @@ __all__ = [
     "NearNode",
     "Outcome",
     "PlacedPods",
+    "ReasonDetail",
     "ReasonGroup",
     "Remedy",
     "Scale",

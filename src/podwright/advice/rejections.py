@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 import msgspec
 
 from podwright.advice.amounts import format_amount
 from podwright.advice.device_refusals import DeviceRefusal, DeviceRefusals
+from podwright.advice.volume_refusals import exclusive_claims, unbound_claims, unusable_volumes
 from podwright.columns import Cluster
 from podwright.config import DEFAULT_GATES, Gates
 from podwright.framework import Explanation, Status
 from podwright.objects import Node, Pod, pending_requests, untolerated_taint
+
+
+class ReasonDetail(msgspec.Struct, frozen=True):
+    """What some nodes of a reason have in common.
+
+    Parameters
+    ----------
+    text : str
+        Such as a taint, or the volume and its zone.
+    node_count : int
+        The nodes with exactly this; over all details of a group, each node counts once.
+    """
+
+    text: str
+    node_count: int
 
 
 class ReasonGroup(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,11 +42,14 @@ class ReasonGroup(msgspec.Struct, frozen=True, kw_only=True):
         "" for nodes that PreFilter left out.
     nodes : tuple of str
         In order of arrival.
+    details : tuple of ReasonDetail
+        What the nodes have, the most frequent first; empty if the reason says all.
     """
 
     reason: str
     plugin: str
     nodes: tuple[str, ...]
+    details: tuple[ReasonDetail, ...] = ()
 
 
 class NearNode(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,11 +83,20 @@ _OF_RESOURCES = frozenset({"NodeResourcesFit", "GeneralPredicates", "PodFitsReso
 """The plugins and predicates whose reasons begin with "Insufficient", under all rules."""
 
 
-def rejection_groups(explanation: Explanation) -> list[ReasonGroup]:
+def rejection_groups(
+    explanation: Explanation, cluster: Cluster, *, gates: Gates = DEFAULT_GATES
+) -> list[ReasonGroup]:
     """Group the nodes that reject a pod by reason.
 
     A node is counted for its first rejecting filter, as in upstream's message; a node with several
     reasons is in several groups.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        In the state in which it was when the explanation was made.
+    gates : Gates
+        With which the explanation was made.
 
     Returns
     -------
@@ -80,9 +110,34 @@ def rejection_groups(explanation: Explanation) -> list[ReasonGroup]:
         for reason in status.reasons:
             nodes.setdefault((reason, status.plugin), []).append(node)
     return [
-        ReasonGroup(reason=reason, plugin=plugin, nodes=tuple(nodes[reason, plugin]))
+        ReasonGroup(
+            reason=reason,
+            plugin=plugin,
+            nodes=tuple(nodes[reason, plugin]),
+            details=_details_of(explanation, cluster, gates, plugin, nodes[reason, plugin]),
+        )
         for reason, plugin in sorted(nodes, key=lambda key: order.get(key[1], -1))
     ]
+
+
+def _details_of(
+    explanation: Explanation, cluster: Cluster, gates: Gates, plugin: str, nodes: Sequence[str]
+) -> tuple[ReasonDetail, ...]:
+    """Return what the nodes of a reason have, counted."""
+    details_of = _GROUPED.get(plugin)
+    if details_of is None:
+        return ()
+    if explanation.pre_filter.is_rejection:
+        claims = unbound_claims(explanation.pod, cluster) if plugin in _OF_VOLUMES else ()
+        text = " and ".join(claims)
+        return (ReasonDetail(text, len(nodes)),) if text else ()
+    counts: Counter[str] = Counter()
+    for name in nodes:
+        slot = cluster.nodes.slot_of.get(name)
+        node = None if slot is None else cluster.nodes.objects[slot]
+        if node is not None:
+            counts[" and ".join(details_of(explanation.pod, node, gates, cluster))] += 1
+    return tuple(ReasonDetail(text, count) for text, count in counts.most_common() if text)
 
 
 def rejection_of(explanation: Explanation, node: str) -> Status:
@@ -188,7 +243,7 @@ def _lacks(
     if status.plugin in _OF_RESOURCES:
         return _shortages(pod, cluster, slot, status)
     details_of = _DETAILS.get(status.plugin)
-    details = [] if details_of is None else list(details_of(pod, node, gates))
+    details = [] if details_of is None else list(details_of(pod, node, gates, cluster))
     return 0.0, details or list(status.reasons)
 
 
@@ -215,15 +270,20 @@ def _shortages(pod: Pod, cluster: Cluster, slot: int, status: Status) -> tuple[f
     return share, texts
 
 
-def _untolerated(pod: Pod, node: Node, gates: Gates) -> Iterator[str]:
+def _untolerated(pod: Pod, node: Node, gates: Gates, cluster: Cluster) -> Iterator[str]:
+    for text in _taints(pod, node, gates, cluster):
+        yield f"toleration for {text}"
+
+
+def _taints(pod: Pod, node: Node, gates: Gates, _cluster: Cluster) -> Iterator[str]:
     compares = "TaintTolerationComparisonOperators" in gates
     for taint in node.spec.taints:
         if untolerated_taint([taint], pod.spec.tolerations, comparison_operators=compares):
             value = f"={taint.value}" if taint.value else ""
-            yield f"toleration for taint {taint.key}{value}:{taint.effect}"
+            yield f"taint {taint.key}{value}:{taint.effect}"
 
 
-def _unmatched_labels(pod: Pod, node: Node, _gates: Gates) -> Iterator[str]:
+def _unmatched_labels(pod: Pod, node: Node, _gates: Gates, _cluster: Cluster) -> Iterator[str]:
     labels = node.metadata.labels
     for key, value in pod.spec.node_selector.items():
         if labels.get(key) != value:
@@ -231,11 +291,36 @@ def _unmatched_labels(pod: Pod, node: Node, _gates: Gates) -> Iterator[str]:
             yield f"label {key}={value} ({has})"
 
 
-def _cordoned(_pod: Pod, _node: Node, _gates: Gates) -> Iterator[str]:
+def _cordoned(_pod: Pod, _node: Node, _gates: Gates, _cluster: Cluster) -> Iterator[str]:
     yield "it is cordoned (spec.unschedulable)"
 
 
-_DETAILS: dict[str, Callable[[Pod, Node, Gates], Iterator[str]]] = {
+def _volumes(pod: Pod, node: Node, _gates: Gates, cluster: Cluster) -> Iterator[str]:
+    return unusable_volumes(pod, node, cluster)
+
+
+def _exclusive(pod: Pod, _node: Node, _gates: Gates, cluster: Cluster) -> Iterator[str]:
+    return exclusive_claims(pod, cluster)
+
+
+_Details: TypeAlias = Callable[[Pod, Node, Gates, Cluster], Iterator[str]]
+
+_OF_VOLUMES: dict[str, _Details] = {
+    "CheckVolumeBinding": _volumes,
+    "NoVolumeZoneConflict": _volumes,
+    "VolumeBinding": _volumes,
+    "VolumeRestrictions": _exclusive,
+    "VolumeZone": _volumes,
+}
+_GROUPED: dict[str, _Details] = {
+    **_OF_VOLUMES,
+    "PodToleratesNodeTaints": _taints,
+    "TaintToleration": _taints,
+}
+"""What the nodes of one reason are counted by."""
+
+_DETAILS: dict[str, _Details] = {
+    **_OF_VOLUMES,
     "NodeAffinity": _unmatched_labels,
     "NodeUnschedulable": _cordoned,
     "TaintToleration": _untolerated,

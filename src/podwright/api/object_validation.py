@@ -108,8 +108,11 @@ def update_problems(new: KubernetesObject, old: KubernetesObject) -> list[Proble
     kind = built_in().find(new.api_version, new.kind)
     if kind is None:
         return []
-    documents = [encode(with_defaults(obj)) for obj in (new, old)]
-    return kind.update_problems(*documents)
+    changed, stored = (encode(with_defaults(obj)) for obj in (new, old))
+    # What is missing in a manifest that no server has completed is no refusal of the change.
+    known = {(path, message) for path, message, _ in kind.update_problems(stored, stored)}
+    found = kind.update_problems(changed, stored)
+    return [each for each in found if (each[0], each[1]) not in known]
 
 
 def check_objects(

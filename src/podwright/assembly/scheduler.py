@@ -23,6 +23,7 @@ from podwright.advice import (
     nearest_nodes,
     rejection_groups,
 )
+from podwright.assembly.broken_affinity import broken_affinity
 from podwright.assembly.build import prepare
 from podwright.assembly.machine import assemble
 from podwright.assembly.reserving import Reservation, refused, reservation_for
@@ -568,7 +569,7 @@ class Scheduler:
             The state before the pods ahead in the queue were scheduled. They are scheduled again
             after a change of anything but the pod.
         """
-        return find_advice(
+        found = find_advice(
             explanation,
             self.cluster,
             SchedulerTrial(self, explanation.pod, since),
@@ -576,6 +577,8 @@ class Scheduler:
             priority_classes=self._priority_classes,
             custom_plugins=self._custom_plugins,
         )
+        limits = (*broken_affinity(explanation, self.cluster), *found.limits)
+        return msgspec.structs.replace(found, limits=limits)
 
     def taken_place(self, explanation: Explanation, since: SchedulerState) -> TakenPlace | None:
         """Return which pods took the place of a pod that would fit alone.
@@ -597,8 +600,12 @@ class Scheduler:
         return taken_place(self, explanation.pod, since)
 
     def rejection_groups(self, explanation: Explanation) -> list[ReasonGroup]:
-        """Return the nodes that reject a pod, grouped by reason."""
-        return rejection_groups(explanation)
+        """Return the nodes that reject a pod, grouped by reason.
+
+        Call it before anything else is scheduled: it reads the cluster as it is.
+        """
+        gates = self.configuration.gates
+        return rejection_groups(explanation, self.cluster, gates=gates)
 
     def nearest_nodes(self, explanation: Explanation, *, limit: int | None = 5) -> list[NearNode]:
         """Return the nodes that come closest to taking a pod, and what each lacks.

@@ -30,6 +30,7 @@ from podwright.recording import (
 
 _CHANGES_SHOWN = 3
 _TAKERS_SHOWN = 6
+_DETAILS_SHOWN = 6
 _NOT_EXAMINED: Final[Mapping[NotExaminedReason, str]] = {
     "enoughFeasibleNodes": "enough feasible nodes were found before",
     "nominatedNodeFits": "the nominated node, which is evaluated first, passes every filter",
@@ -217,6 +218,24 @@ def _print_reasons(view: ExplanationView, shown: int | None) -> None:
         print_paragraph(f"{head} ({group.plugin or 'PreFilter'})", indent=2, hanging=2)
         if not view.explanation.pre_filter.is_rejection:
             print_paragraph(node_list(group.nodes, shown), indent=4)
+        if len(group.details) > 1 or view.explanation.pre_filter.is_rejection:
+            for detail in group.details if shown is None else group.details[:_DETAILS_SHOWN]:
+                number = detail.node_count
+                text = f"{number} node{'s' * (number != 1)}: {detail.text}"
+                print_paragraph(text, indent=4, hanging=2)
+    if _is_counted_twice(view.explanation):
+        print_paragraph(
+            "Each node is counted for the first plugin that rejects it. Under Filters, each plugin"
+            " counts all nodes that it rejects.",
+            indent=2,
+        )
+
+
+def _is_counted_twice(explanation: Explanation) -> bool:
+    """Return whether several filters reject a node."""
+    return sum(len(each.rejected) for each in explanation.filters) > len(
+        set().union(*(each.rejected for each in explanation.filters))
+    )
 
 
 def _print_remedies(view: ExplanationView, shown: int | None) -> None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Container
 
+import msgspec
+
 from podwright.advice import Advice, Change, Outcome, UnknownReply, edited, find_advice
-from podwright.assembly import accepting_reply, reservation_for
+from podwright.assembly import accepting_reply, broken_affinity, reservation_for
 from podwright.config import ExtenderCall, ExtenderReply, Gates
 from podwright.framework import Decision, Explanation, run_steps
 from podwright.objects import Pod
@@ -33,13 +35,12 @@ def past_advice(
     custom_plugins : container of str
         The names of its out-of-tree plugins.
     """
-    return find_advice(
-        explanation,
-        past.machine.cluster,
-        _PastTrial(past),
-        gates=gates,
-        custom_plugins=custom_plugins,
+    cluster = past.machine.cluster
+    found = find_advice(
+        explanation, cluster, _PastTrial(past), gates=gates, custom_plugins=custom_plugins
     )
+    limits = (*broken_affinity(explanation, cluster), *found.limits)
+    return msgspec.structs.replace(found, limits=limits)
 
 
 class _PastTrial:

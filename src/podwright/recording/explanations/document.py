@@ -24,6 +24,7 @@ from podwright.recording.explanations.document_structs import (
     NearNodeDocument,
     NodeScore,
     ObjectReference,
+    ReasonDetailDocument,
     ReasonNodes,
     RemedyDocument,
     ScoreDocument,
@@ -108,7 +109,15 @@ def _statuses(statuses: dict[str, Status]) -> dict[str, StatusDocument]:
 
 
 def _reason(group: ReasonGroup) -> ReasonNodes:
-    return ReasonNodes(reason=group.reason, plugin=group.plugin or None, nodes=list(group.nodes))
+    details = [
+        ReasonDetailDocument(text=each.text, node_count=each.node_count) for each in group.details
+    ]
+    return ReasonNodes(
+        reason=group.reason,
+        plugin=group.plugin or None,
+        nodes=list(group.nodes),
+        details=details or UNSET,
+    )
 
 
 def _remedies(view: ExplanationView) -> list[RemedyDocument]:

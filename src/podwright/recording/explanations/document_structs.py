@@ -175,11 +175,28 @@ class ReasonNodes(msgspec.Struct, frozen=True, kw_only=True):
     plugin : str, optional
         Null for nodes that PreFilter left out.
     nodes : list of str
+        Each node counts for the first plugin that rejects it; one with several reasons for each.
+    details : list of ReasonDetailDocument
+        What the nodes have, such as a taint; left out if the reason says all.
     """
 
     reason: str
     plugin: str | None
     nodes: list[str]
+    details: list[ReasonDetailDocument] | UnsetType = UNSET
+
+
+class ReasonDetailDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What some nodes of a reason have in common.
+
+    Attributes
+    ----------
+    text : str
+    node_count : int
+    """
+
+    text: str
+    node_count: int
 
 
 class ObjectReference(msgspec.Struct, frozen=True, kw_only=True):

@@ -49,10 +49,11 @@ def recorded_view(
         gates=gates,
         custom_plugins={plugin.name for plugin in setup.plugins},
     )
+    reasons = rejection_groups(explanation, cluster, gates=gates)
     outcome = find_outcome(past)
     return ExplanationView(
         explanation=explanation,
-        reasons=rejection_groups(explanation),
+        reasons=reasons,
         advice=advice,
         near=near,
         seed=setup.seed,

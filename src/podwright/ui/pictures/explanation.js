@@ -59,14 +59,15 @@ export function reasonsSection({ reasons, nodeCount, feasible, notExamined, notE
     h(
       "div",
       { class: "reasons" },
-      rows.map(({ reason, plugin, nodes }) => reasonRow(reason, plugin, nodes, nodeCount)),
+      rows.map(({ reason, plugin, nodes, details }) => reasonRow(reason, plugin, nodes, nodeCount, details)),
       feasible.length ? reasonRow("Fits", null, feasible, nodeCount) : null,
       notExamined.length ? reasonRow(`Not evaluated: ${notExaminedText(notExaminedReason)}`, null, notExamined, nodeCount) : null,
     ),
+    reasons.length ? h("p", { class: "small muted" }, "Each node counts for the first plugin that rejects it; one with several reasons counts for each.") : null,
   );
 }
 
-function reasonRow(reason, plugin, nodes, nodeCount) {
+function reasonRow(reason, plugin, nodes, nodeCount, details = []) {
   const bar = h("span", { class: "bar" });
   bar.style.setProperty("--share", String(nodeCount ? nodes.length / nodeCount : 0));
   return h(
@@ -74,6 +75,7 @@ function reasonRow(reason, plugin, nodes, nodeCount) {
     { class: "reason" },
     h("div", { class: "row" }, h("span", { class: "grow" }, reason), plugin ? h("span", { class: "muted small" }, plugin) : null),
     h("div", { class: "row" }, bar, h("span", { class: "num small" }, `${nodes.length} of ${nodeCount}`)),
+    details.map(({ text, nodeCount: count }) => h("div", { class: "small detail" }, `${countText(count, "node")}: ${text}`)),
     h("div", { class: "small" }, names(nodes)),
   );
 }
