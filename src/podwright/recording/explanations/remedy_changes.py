@@ -24,7 +24,7 @@ from podwright.recording.explanations.owner_templates import (
     refusal,
     with_changed_template,
 )
-from podwright.schema import built_in
+from podwright.schema import built_in, decode
 from podwright.store import POD, kind_of
 
 _OF_THE_SERVER = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields")
@@ -199,6 +199,8 @@ def _update(before: KubernetesObject, after: KubernetesObject) -> Iterator[Remed
     patch = _difference(before, after)
     if not patch:
         return
+    # Without what the scheduler added to its copy.
+    after = decode(merge_patched(encode(before), patch), source=f"{before.kind} {before.key}")
     if isinstance(after, Node) or not refusal(after, before):
         yield _change("patch", after, patch, before=before)
     else:
