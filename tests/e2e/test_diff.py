@@ -336,3 +336,13 @@ def test_wrong_use_is_exit_status_2(cluster, line, message, tmp_path_factory):
     record_run(folder)
     line = line.replace("CLUSTER", f"{cluster}/cluster.yaml").replace("RUN", str(folder))
     assert message in run(f"diff {line}", status=2, stdin="").stderr
+
+
+def test_the_number_of_reasons_is_limited_and_said() -> None:
+    line = "diff examples/quickstart --to-config examples/diff/packed.yaml"
+    shown = run(line, status=1).stdout
+    assert "NodeResourcesFit" in shown
+    limited = run(f"{line} --reasons 0", status=1)
+    assert "NodeResourcesFit" not in limited.stdout
+    assert "reasons: those of the first 0 of" in limited.stdout + limited.stderr
+    assert "--reasons NUMBER finds more" in limited.stdout + limited.stderr

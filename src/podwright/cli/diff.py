@@ -43,7 +43,7 @@ _OF_SCENARIOS = {
     "seed": "--seed", "to_seed": "--to-seed", "feature_gates": "--feature-gates",
     "to_feature_gates": "--to-feature-gates", "tie_rule": "--tie-rule",
     "preemption_offset": "--preemption-offset", "from_files": "--from", "to_files": "--to",
-    "reschedule": "--reschedule", "openb_gpus": "--openb-gpus",
+    "reschedule": "--reschedule", "reasons": "--reasons", "openb_gpus": "--openb-gpus",
 }  # fmt: skip
 """The options that have no effect on recorded runs."""
 _CHANGING = ("to_config", "to_plugin", "to_seed", "to_feature_gates", "from_files", "to_files")
@@ -113,6 +113,15 @@ def diff(  # noqa: PLR0913, PLR0917 - the options of the command
             "and terminating pods.",
         ),
     ] = False,
+    reasons: Annotated[
+        int,
+        typer.Option(
+            "--reasons",
+            metavar="NUMBER",
+            min=0,
+            help="Find the reasons of this many pods that differ, the first ones.",
+        ),
+    ] = 500,
     output: Annotated[
         DiffFormat,
         typer.Option("--output", "-o", help="Output format. name: the keys of pods that differ."),
@@ -174,6 +183,7 @@ def diff(  # noqa: PLR0913, PLR0917 - the options of the command
             (sides[0], sides[1]),
             (before, after),
             reschedule=reschedule,
+            reasons=reasons,
             output=output.value,
         )
     if not is_same and not exit_zero:

@@ -57,6 +57,7 @@ def run_diff(
     setups: tuple[Setup, Setup],
     *,
     reschedule: bool,
+    reasons: int,
     output: str,
 ) -> bool:
     """Compare two scenarios and print the differences; return whether there are none.
@@ -65,6 +66,8 @@ def run_diff(
     ----------
     files : tuple of sequence of str
         The files of each side.
+    reasons : int
+        The number of pods that differ whose reasons are found.
     """
     sides = _inputs(files, setups)
     scenarios = [
@@ -82,10 +85,15 @@ def run_diff(
         for side, scenario in zip(SIDES, scenarios, strict=True):
             report_expansion(scenario.expansion, side=side)
     announce_compilation()
-    found = diff_scenarios(*scenarios, watch=_watch)
+    found = diff_scenarios(*scenarios, most_reasons=reasons, watch=_watch)
     if not any(found.tried_counts) and found.is_same:
         raise typer.BadParameter(_nothing_to_compare(sides[0], reschedule), param_hint="'FILE'")
     _print(found, output)
+    if len(found.differences) > reasons:
+        print_message(
+            f"reasons: those of the first {reasons} of {len(found.differences)} pods that differ;"
+            " --reasons NUMBER finds more"
+        )
     return found.is_same
 
 

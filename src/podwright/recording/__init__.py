@@ -17,7 +17,7 @@ the log with the machine as it was before it. A *placement* is the node of a pod
 
 from podwright.recording.arrow_tables import arrow_table, require_arrow
 from podwright.recording.decision_log import DecisionLog
-from podwright.recording.diff import RecordedRun, diff_runs, diff_scenarios
+from podwright.recording.diff import MOST_REASONS, RecordedRun, diff_runs, diff_scenarios
 from podwright.recording.diff_documents import (
     SIDES,
     DiffDocument,
@@ -139,6 +139,7 @@ __all__ = [
     "CHANGES",
     "FOREIGN",
     "GATED",
+    "MOST_REASONS",
     "QUEUE_LABELS",
     "SHARE_CLASSES",
     "SIDES",

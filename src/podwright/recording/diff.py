@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 from podwright._progress import metered
 from podwright.assembly import Because, objection_to, outcome_of
@@ -23,6 +23,9 @@ from podwright.recording.placement_diff import PlacementDiff, changes_of, compar
 from podwright.recording.placements import Placements
 from podwright.recording.run_placements import RunPlacements, placements_of_run
 from podwright.recording.scenario import Scenario, ScheduledScenario, Watch
+
+MOST_REASONS: Final = 500
+"""For how many pods a page shows reasons; see `diff_scenarios`."""
 
 
 class NotReproducible(PodwrightError):  # noqa: N818 - named for what it is
@@ -125,9 +128,23 @@ def log_of(run: RecordedRun | DecisionLog | str | Path) -> DecisionLog:
 
 
 def diff_scenarios(
-    before: Scenario, after: Scenario, *, watch: Watch | None = None
+    before: Scenario,
+    after: Scenario,
+    *,
+    most_reasons: int | None = None,
+    watch: Watch | None = None,
 ) -> PlacementDiff:
-    """Schedule two scenarios and compare the results; `watch` shows the progress.
+    """Schedule two scenarios and compare the results.
+
+    Parameters
+    ----------
+    before, after : Scenario
+    most_reasons : int, optional
+        The number of differing pods, first in the order of the second side, for which reasons are
+        found; all if left out. A reason costs several times as much as a decision, and later
+        differences mostly follow the first ones.
+    watch : callable, optional
+        Shows the progress.
 
     Raises
     ------
@@ -145,14 +162,15 @@ def diff_scenarios(
     second = ScheduledScenario(
         after,
         others={pairs.get(key, key): decision for key, decision in first.decisions.items()},
+        most_reasons=most_reasons,
         watch=watch,
     )
     after_reasons = {names.get(key, key): because for key, because in second.reasons.items()}
     reasons: Mapping[NamespacedName, Because | None] = {}
     if after_reasons:
-        others = {names.get(key, key): decision for key, decision in second.decisions.items()}
-        again = ScheduledScenario(before, others=others, watch=watch)
-        _check_reproduced(first, again)
+        others = {names.get(key, key): second.decisions[key] for key in second.reasons}
+        again = ScheduledScenario(before, others=others, is_cut=True, watch=watch)
+        _check_reproduced(first, again, len(others))
         reasons = again.reasons
     return compare(
         first.placements(),
@@ -162,9 +180,13 @@ def diff_scenarios(
     )
 
 
-def _check_reproduced(first: ScheduledScenario, again: ScheduledScenario) -> None:
+def _check_reproduced(
+    first: ScheduledScenario, again: ScheduledScenario, reason_count: int
+) -> None:
     for key, decision in first.decisions.items():
         repeated = again.decisions.get(key)
+        if repeated is None and len(again.reasons) == reason_count:
+            continue  # after the last pod with a reason
         if repeated is None or outcome_of(repeated) != outcome_of(decision):
             raise NotReproducible(
                 f"pod {key} was scheduled differently when the first side was scheduled again, so"

@@ -160,7 +160,9 @@ class ScheduledScenario:
     decisions : dict of str to Decision
         By pod, in the order of the queue.
     reasons : dict of str to Because or None
-        For each pod with another decision in `others`: the reason against it.
+        For the first pods with another decision in `others`: the reason against it.
+    is_cut : bool
+        Whether the pods after the last one with a reason were left out.
     """
 
     def __init__(
@@ -168,11 +170,15 @@ class ScheduledScenario:
         scenario: Scenario,
         *,
         others: Mapping[NamespacedName, Decision] | None = None,
+        most_reasons: int | None = None,
+        is_cut: bool = False,
         watch: Watch | None = None,
     ) -> None:
         self._scheduler = scenario.scheduler()
         self._only = self._scheduler.pending if scenario.only is None else scenario.only
         self._others = {} if others is None else others
+        self._most_reasons = len(self._others) if most_reasons is None else most_reasons
+        self.is_cut = is_cut
         self.decisions: dict[NamespacedName, Decision] = {}
         self.reasons: dict[NamespacedName, Because | None] = {}
         steps: Iterable[Decision] = self._run()
@@ -190,11 +196,14 @@ class ScheduledScenario:
             # The explanation needs the position at which the search of this decision began.
             began = scheduler.visiting()
             decision = scheduler.schedule(key)
-            other = self._others.get(key)
+            is_full = len(self.reasons) >= self._most_reasons
+            other = None if is_full else self._others.get(key)
             if other is not None and outcome_of(decision) != outcome_of(other):
                 with scheduler.visiting_from(began):
                     self.reasons[key] = reason_of(scheduler, decision, other)
             yield decision
+            if self.is_cut and len(self.reasons) >= self._most_reasons:
+                return
 
     def placements(self) -> Placements:
         """Return where all pods are, those that already had a node included."""

@@ -35,7 +35,7 @@ from podwright.apiserver.served_scheduler import ServedScheduler
 from podwright.config import effective_document, parse_document
 from podwright.machine import SchedulerOptions
 from podwright.objects import Document, InputError
-from podwright.recording import DiffDocument, Scenario, diff_scenarios, typed_diff
+from podwright.recording import MOST_REASONS, DiffDocument, Scenario, diff_scenarios, typed_diff
 
 _EXTERNAL = "podwright does not schedule the pods, so there is no configuration"
 
@@ -207,7 +207,12 @@ class _Configuration:
             )
             for each in (served.options, options)
         )
-        return msgspec.json.encode(typed_diff(diff_scenarios(before, after))) + b"\n"
+        return (
+            msgspec.json.encode(
+                typed_diff(diff_scenarios(before, after, most_reasons=MOST_REASONS))
+            )
+            + b"\n"
+        )
 
     def _served(self, request: Request) -> ServedScheduler:
         """Return the scheduler of a request."""

@@ -29,6 +29,7 @@ from podwright.apiserver.weights import with_weights
 from podwright.machine import SchedulerOptions
 from podwright.objects import InputError
 from podwright.recording import (
+    MOST_REASONS,
     DiffDocument,
     ExplanationMatrix,
     PlacementDocument,
@@ -185,7 +186,7 @@ class _WhatIf:
             )
             for each, of_side in zip(objects, (served.options, options), strict=True)
         ]
-        diff = diff_scenarios(*sides)
+        diff = diff_scenarios(*sides, most_reasons=MOST_REASONS)
         document = WhatIfReply(**msgspec.structs.asdict(typed_diff(diff)))
         if given.pod:
             before, after = diff.placements.get(given.pod, (None, None))

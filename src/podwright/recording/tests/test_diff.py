@@ -11,7 +11,7 @@ import podwright as pw
 from podwright.config import ExtenderCall, ExtenderReply, KubeSchedulerConfiguration
 from podwright.framework import TieRule
 from podwright.objects import Object, decode, decode_as, encode
-from podwright.recording.diff import NotReproducible, diff
+from podwright.recording.diff import NotReproducible, diff, diff_scenarios
 from podwright.recording.scenario import Scenario
 from podwright.recording.tests.reasons import check_reason, check_reasons
 from podwright.recording.tests.recorded import record_run
@@ -445,3 +445,28 @@ def test_differences_as_tables() -> None:
 def test_no_difference_has_empty_tables() -> None:
     spread, _ = sides(*TWO_NODES, *WEB)
     assert diff(spread, spread).tables["pods"].num_rows == 0
+
+
+def test_reasons_are_found_for_the_first_pods_that_differ() -> None:
+    pods = [make_pod(f"web-{number}", cpu="1") for number in range(4)]
+    decisions: list[str] = []
+
+    def watch(found: Any, _: int) -> Any:
+        for decision in found:
+            decisions.append(decision.pod.key)
+            yield decision
+
+    found = diff_scenarios(*sides(*TWO_NODES, *pods), most_reasons=1, watch=watch)
+    everything = diff(*sides(*TWO_NODES, *pods))
+    assert [one.pod for one in found.differences] == [one.pod for one in everything.differences]
+    first, *others = found.differences
+    assert first == everything.differences[0]
+    assert others
+    assert all(one.reasons == (None, None) for one in others)
+    # The first side is scheduled again only up to the last pod with a reason.
+    assert decisions[8:] == ["default/web-0", first.pod]
+
+
+def test_no_reasons_are_found_if_none_are_requested() -> None:
+    found = diff_scenarios(*sides(*TWO_NODES, *WEB), most_reasons=0)
+    assert [one.reasons for one in found.differences] == [(None, None)]
