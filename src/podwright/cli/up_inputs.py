@@ -9,6 +9,7 @@ from itertools import chain
 
 import msgspec
 
+from podwright._garbage import frozen_creations
 from podwright.apiserver import Cluster, device_cards_kind, generated_nodes, standard_storage_class
 from podwright.cli.console import print_message, print_warnings
 from podwright.cli.custom_objects import invalid_custom_objects
@@ -51,6 +52,7 @@ def event_files(paths: Sequence[str]) -> list[EventFile]:
     ]
 
 
+@frozen_creations()
 def inputs_of(
     read: ReadInputs,
     events: Sequence[EventFile],
@@ -152,6 +154,7 @@ def check_parts(inputs: Inputs, *, has_controllers: bool, has_lifecycle: bool) -
         raise InputError(errors)
 
 
+@frozen_creations()
 def add_inputs(cluster: Cluster, inputs: Inputs, start_ns: int) -> None:
     """Execute what is due at the start, and add what follows.
 

@@ -4,8 +4,9 @@ All inputs are validated before the run, and all errors are raised together, inc
 across files, such as missing priority classes and nodes.
 
 The initial objects are created in the order of the ranks of their kinds, so that referenced objects
-exist first. An object with a UID comes from a dump: it keeps its UID and status, and the references
-to owners that are in the dump. Its times are moved if the world starts at another time.
+exist first. An object keeps its references to owners that are in the files: garbage collection
+would delete it for another. One with a UID comes from a dump: it keeps its UID and status. Its
+times are moved if the world starts at another time.
 """
 
 from __future__ import annotations
@@ -340,10 +341,8 @@ def _initial_operations(objects: Iterable[Object], shift_ns: int) -> list[Operat
     """Return the operations that create the initial objects; times of a dump are shifted."""
     ordered = sorted(objects, key=_initial_order)
     uids = {obj.uid for obj in ordered if obj.uid}
-    return [
-        Put(with_times_moved(_owned(obj, uids), shift_ns)) if obj.uid else Apply(obj)
-        for obj in ordered
-    ]
+    owned = (_owned(obj, uids) for obj in ordered)
+    return [Put(with_times_moved(obj, shift_ns)) if obj.uid else Apply(obj) for obj in owned]
 
 
 def _initial_order(obj: Object) -> tuple[int, str]:
@@ -361,7 +360,6 @@ def _missing_owners(objects: Iterable[Object]) -> dict[str, str]:
         for pod in several
         if isinstance(pod, Pod)
         and (owner := pod.metadata.controller) is not None
-        and pod.uid
         and owner.uid not in uids
     }
 

@@ -248,7 +248,7 @@ class Admission:
         """
         self._catch_up()
         if isinstance(obj, Pod):
-            return self._admit_pod(obj)
+            return obj if _is_complete(obj) else self._admit_pod(obj)
         finalizer = _PROTECTION.get(type(obj))
         if finalizer is not None and finalizer not in obj.metadata.finalizers:
             return _with_finalizer(obj, finalizer)
@@ -348,6 +348,18 @@ class Admission:
 
 def _spec_of(document: Document) -> PodSpec:
     return decode_as({"metadata": {"name": "x"}, "spec": document}, Pod).spec
+
+
+def _is_complete(pod: Pod) -> bool:
+    """Whether an API server created a pod: it sets these fields of every pod."""
+    spec, status = pod.raw.get("spec") or {}, pod.raw.get("status") or {}
+    return bool(
+        pod.uid
+        and status.get("phase")
+        and status.get("qosClass")
+        and spec.get("schedulerName")
+        and spec.get("priority") is not None
+    )
 
 
 def _with_status(

@@ -44,3 +44,11 @@ def test_every_time_in_an_object_is_moved(written, moved):
     # What is less than a second does not count, so times do not drift apart.
     assert encode(with_times_moved(node, HOUR + 999_999_999)) == document(moved)
     assert with_times_moved(node, 0) is node
+
+
+def test_keys_and_quotations_in_strings_stay():
+    time, later = "2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z"
+    data = {time: time, "json": f'{{"a":"{time}"}}', "open": f'"{time}'}
+    document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "n"}, "data": data}
+    made = encode(with_times_moved(decode(document), HOUR))
+    assert made["data"] == data | {time: later}

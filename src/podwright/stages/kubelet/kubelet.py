@@ -8,7 +8,9 @@ back-off is over. The status that a sync computes depends on the pod and on its 
 sync that finds nothing new writes nothing.
 
 A record is kept for each pod. It is lost when a server ends, and read from the status of the pod
-then: back-offs begin again, and a container that would have ended by itself keeps running.
+then: back-offs begin again, and a container that would have ended by itself keeps running. The
+pods of a dump are restored in the same way. One that runs keeps the status that its kubelet wrote,
+until something happens to it.
 
 A pod whose phase was set to Succeeded or Failed by another client is finished.
 """
@@ -23,7 +25,12 @@ from podwright.api import DeleteObject, RecordEvent, UpdateObject
 from podwright.objects import NamespacedName, Pod
 from podwright.stages.addresses import Addresses
 from podwright.stages.kubelet.kubelet_node import KubeletNode
-from podwright.stages.kubelet.pod_records import TERMINAL_PHASES, PodRecord, record_of
+from podwright.stages.kubelet.pod_records import (
+    TERMINAL_PHASES,
+    PodRecord,
+    has_all_statuses,
+    record_of,
+)
 from podwright.stages.kubelet.pod_status import rejected_status, status_of, with_status
 from podwright.stages.kubelet.pod_sync import PodSync
 from podwright.stages.kubelet.references import ObjectReader
@@ -101,13 +108,13 @@ class Kubelet:
         node = self._node(pod.spec.node_name)
         record = self._records.get(pod.key)
         actions: list[RecordEvent | UpdateObject | DeleteObject] = []
+        is_restored = False
         if record is None or record.uid != pod.uid:
             if record is not None:
                 self.forget(pod.key)
-            record = self._records[pod.key] = record_of(pod.raw, now_ns)
-            restore_runs(record, pod.raw, now_ns=now_ns, seed=self._seed)
-            node.keep_address(pod, record.pod_ip)
-            is_known = "startTime" in (pod.raw.get("status") or {})
+            record = self._restore(pod, node, now_ns)
+            is_known = "startTime" in (pod.raw.get("status") or {}) or bool(record.running)
+            is_restored = has_all_statuses(pod.raw)
             if is_known or record.is_finished:
                 if not record.is_finished:
                     node.add_use(pod)
@@ -132,12 +139,25 @@ class Kubelet:
         if was_finished:
             result = self._written(actions, pod, record, pod.raw.get("status") or {}, None)
         else:
-            status = status_of(pod.raw, record, node.address, now_ns)
+            # If nothing has happened since another kubelet wrote the status, it stays.
+            is_kept = is_restored and not actions
+            written = pod.raw.get("status") or {}
+            status = written if is_kept else status_of(pod.raw, record, node.address, now_ns)
             result = self._written(actions, pod, record, status, sync.due_ns)
         if record.is_finished and "deletionTimestamp" in pod.raw["metadata"]:
             result.actions.append(DeleteObject("", "Pod", pod.key, pod.uid, USER, 0))
             return msgspec.structs.replace(result, is_removed=True, due_ns=None)
         return result
+
+    def _restore(self, pod: Pod, node: KubeletNode, now_ns: int) -> PodRecord:
+        """Return the record of a pod, as far as its status contains it."""
+        record = self._records[pod.key] = record_of(pod.raw, now_ns)
+        restore_runs(record, pod.raw, now_ns=now_ns, seed=self._seed)
+        node.keep_address(pod, record.pod_ip)
+        if record.has_sandbox and not record.pod_ip:
+            is_host = pod.spec.host_network
+            record.pod_ip = node.address if is_host else node.new_pod_address(pod)
+        return record
 
     def _written(
         self,

@@ -7,6 +7,7 @@ after a restart.
 
 from __future__ import annotations
 
+from collections import Counter
 from hashlib import sha256
 from typing import Any, Final, Literal, TypeAlias
 
@@ -233,7 +234,11 @@ def container_id(uid: str, name: str, restart_count: int) -> str:
 
 
 def record_of(pod: Document, now_ns: int) -> PodRecord:
-    """Return the record of a pod, as far as its status contains it."""
+    """Return the record of a pod, as far as its status contains it.
+
+    The containers of a pod that is Running without their statuses, as in a shortened dump, have run
+    since its start.
+    """
     metadata, spec = pod["metadata"], pod.get("spec") or {}
     status = pod.get("status") or {}
     record = PodRecord(
@@ -246,12 +251,15 @@ def record_of(pod: Document, now_ns: int) -> PodRecord:
         allocated={},
     )
     record.is_finished = status.get("phase") in TERMINAL_PHASES
-    record.has_sandbox = bool(record.pod_ip) and not record.is_finished
+    is_running = status.get("phase") == "Running"
+    record.has_sandbox = (bool(record.pod_ip) or is_running) and not record.is_finished
     known = {
         entry["name"]: entry
         for field in dict.fromkeys(STATUS_FIELDS.values())
         for entry in status.get(field) or ()
     }
+    if is_running:
+        known = _presumed(spec, status, metadata) | known
     for kind, container in containers_of(spec):
         name = container["name"]
         record.containers[name] = _container_record(
@@ -266,6 +274,37 @@ def record_of(pod: Document, now_ns: int) -> PodRecord:
             claims = (container.get("resources") or {}).get("claims")
             record.allocated[container["name"]] = actual | ({"claims": claims} if claims else {})
     return record
+
+
+def _presumed(spec: Document, status: Document, metadata: Document) -> dict[str, Document]:
+    """Return statuses by container for a pod that is Running: as if nothing had gone wrong."""
+    since = status.get("startTime") or metadata.get("creationTimestamp") or ""
+    is_ready = not any(
+        condition.get("type") == "Ready" and condition.get("status") == "False"
+        for condition in status.get("conditions") or ()
+    )
+    running = {"running": {"startedAt": since}}
+    ended = {"exitCode": 0, "reason": "Completed", "startedAt": since, "finishedAt": since}
+    return {
+        container["name"]: {
+            "ready": is_ready,
+            "started": True,
+            "state": {"terminated": ended} if kind == "init" else running,
+        }
+        for kind, container in containers_of(spec)
+        if kind != "ephemeral"
+    }
+
+
+def has_all_statuses(pod: Document) -> bool:
+    """Whether the status of a pod that runs has every part that a kubelet writes."""
+    status = pod.get("status") or {}
+    if status.get("phase") != "Running" or not status.get("podIP"):
+        return False
+    counts = Counter(STATUS_FIELDS[kind] for kind, _ in containers_of(pod.get("spec") or {}))
+    return "startTime" in status and all(
+        len(status.get(field) or ()) == count for field, count in counts.items()
+    )
 
 
 def _container_record(
