@@ -314,7 +314,6 @@ class _Document:
         self._kept: list[Any] = []
         self._aliased_count = 0
         self._aliased_size = 0
-        self._excess_line = 0
 
     def opened(
         self, kind: type, key: Any, depth: int, event: Any, progress: _Progress | None
@@ -368,9 +367,11 @@ class _Document:
         self.text_size += size
         self._aliased_count += count
         self._aliased_size += size
-        # The share grows with each node of an alias, so its end decides.
-        if self._is_excessive and not self._excess_line:
-            self._excess_line = line
+        # The share grows with each node of an alias, so its end decides. Upstream finds syntax
+        # errors of the rest first; reading it would be most of the work.
+        if self._is_excessive:
+            text = "document contains excessive aliasing"
+            raise YamlError(f"the {text}", line, text)
         return value
 
     def _depth(self, value: Any) -> int:
@@ -396,9 +397,6 @@ class _Document:
 
     def finished(self) -> YamlDocument:
         """Return the document."""
-        if self._excess_line:  # after the syntax errors of the rest
-            text = "document contains excessive aliasing"
-            raise YamlError(f"the {text}", self._excess_line, text)
         return YamlDocument(
             self.root,
             self.line,
