@@ -15,6 +15,7 @@ from podwright.cli.console import print_message, print_warnings, write_at_once
 from podwright.cli.sync_text import check_line, check_summary, difference_line, summary_of
 from podwright.client.cluster import ClusterAddress, ReadConnection
 from podwright.sync import (
+    ReplacedTarget,
     Scope,
     Sync,
     SyncPolicies,
@@ -66,25 +67,37 @@ def run_sync(
     """
 
     async def run() -> None:
-        async with AsyncExitStack() as stack:
-            connection = await stack.enter_async_context(ReadConnection(source))
+        async with ReadConnection(source) as connection:
             await warn_of_version(connection)
             scope = await options.scope(connection)
-            sync = new_sync(connection, scope, options.policies)
-            opened = [
-                await stack.enter_async_context(Target(address, name)) for name, address in targets
-            ]
-            await sync.open(opened)
-            summaries = asyncio.create_task(_print_regularly(sync))
-            try:
-                await until_interrupted(sync.run(), options.duration_seconds)
-            finally:
-                summaries.cancel()
-                await sync.end()
-                for each in sync.destinations:
-                    print_message(summary_of(sync.status(each)))
+
+            async def follow() -> None:
+                while True:
+                    try:
+                        await _follow(new_sync(connection, scope, options.policies), targets)
+                    except ReplacedTarget as error:
+                        print_message(f"{error}; it is brought to the state of the source again")
+
+            await until_interrupted(follow(), options.duration_seconds)
 
     run_remote(run)
+
+
+async def _follow(sync: Sync, targets: Sequence[tuple[str, ClusterAddress]]) -> None:
+    """Run a sync until it is cancelled, or one of its destinations is another cluster."""
+    async with AsyncExitStack() as stack:
+        opened = [
+            await stack.enter_async_context(Target(address, name)) for name, address in targets
+        ]
+        await sync.open(opened)
+        summaries = asyncio.create_task(_print_regularly(sync))
+        try:
+            await sync.run()
+        finally:
+            summaries.cancel()
+            await sync.end()
+            for each in sync.destinations:
+                print_message(summary_of(sync.status(each)))
 
 
 def run_check(

@@ -156,12 +156,18 @@ class Destination:
 
         This is done every few seconds, and when the destination has deleted a pod: a later sync
         must know that it was there.
+
+        Raises
+        ------
+        ReplacedTarget
         """
         saved = None
         while True:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._has_deleted.wait(), _SAVE_SECONDS)
             self._has_deleted.clear()
+            with suppress(RejectedRequest, UnreachableCluster):
+                await self.target.check_same()
             if self.is_synced and saved != (state := self._state(source)):
                 saved = state
                 await self.save_now(source)
@@ -171,6 +177,8 @@ class Destination:
         if not self.is_synced:
             return
         try:
+            # In another cluster, everything would look as if it had been deleted there.
+            await self.target.check_same()
             await self.target.save(self._state(source))
         except (RejectedRequest, UnreachableCluster) as error:
             self.target.last_error = str(error)

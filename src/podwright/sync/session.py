@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
@@ -31,7 +32,7 @@ from podwright.sync.following import Destination, note_placements
 from podwright.sync.mirror import Mirror
 from podwright.sync.placements import Placements
 from podwright.sync.source import Scope, Source
-from podwright.sync.target import Target, seen_pods
+from podwright.sync.target import ReplacedTarget, Target, seen_pods
 
 DIFFERENCES_MAX: Final = 1_000
 """So many differences are in a report."""
@@ -110,7 +111,10 @@ class Sync:
         ------
         RejectedRequest, UnreachableCluster
             The first list of a kind fails.
+        ReplacedTarget
+            A destination is another cluster than at `open`, and needs a new sync.
         """
+        self._tasks.append(asyncio.create_task(self._follow_source()))
         for each in self.destinations:
             for work in (
                 each.follow(),
@@ -119,15 +123,17 @@ class Sync:
                 self._report_regularly(each),
             ):
                 self._tasks.append(asyncio.create_task(work))
+        done, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_EXCEPTION)
+        for task in done:
+            task.result()
+
+    async def _follow_source(self) -> None:
         async for group in self._source.groups():
             if group.is_end:
                 self._on_listed(self._source.warnings)
             note_placements(group.changes, self._placements, self._on_difference)
             for each in self.destinations:
                 each.put(group)
-            for task in self._tasks:
-                if task.done():
-                    task.result()
 
     async def end(self) -> None:
         """End the destinations, and save and report their states."""
@@ -135,7 +141,8 @@ class Sync:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for each in self.destinations:
-            await each.save_now(self._identity)
+            with suppress(ReplacedTarget):
+                await each.save_now(self._identity)
             await each.target.report(self.status(each, "stopped"))
 
     def status(self, each: Destination, phase: SyncPhase | None = None) -> SyncStatus:

@@ -105,6 +105,10 @@ _DONE: Final[dict[type[Operation], str]] = {
 """What an operation is counted as."""
 
 
+class ReplacedTarget(Exception):  # noqa: N818 - named for what it is
+    """Another cluster has the address of a destination: nothing that is known of it is right."""
+
+
 class Target:
     """A destination.
 
@@ -140,6 +144,7 @@ class Target:
         self.rejected: dict[tuple[str, str], list[Operation]] = {}
         self._retried: set[tuple[str, str]] = set()
         self._takes_reports = True
+        self._identity = ""
         # By the key of a pod and its entry: what is allocated when its claims are made.
         self._waiting: dict[str, dict[str, AllocateClaim]] = {}
         self._connection = WriteConnection(address, per_second=_PER_SECOND, burst=_BURST)
@@ -159,7 +164,19 @@ class Target:
         RejectedRequest, UnreachableCluster
         """
         await server_version(self._connection)
-        await cluster_identity(self._connection)
+        self._identity = await cluster_identity(self._connection)
+
+    async def check_same(self) -> None:
+        """Check that the destination is still the cluster that it was at `check`.
+
+        Raises
+        ------
+        ReplacedTarget
+            It is another one, such as a server in memory that was started again.
+        RejectedRequest, UnreachableCluster
+        """
+        if await cluster_identity(self._connection) != self._identity:
+            raise ReplacedTarget(f"{self.name} is another cluster than before")
 
     async def is_source(self, source: ReadConnection) -> bool:
         """Whether the destination is the source itself.
