@@ -197,7 +197,7 @@ def test_a_destination_that_is_started_again_empty_gets_everything_again(cluster
         _, err = stack.enter_context(syncing(tmp_path, "--server", source, "--to", target))
 
         def has_old() -> bool:
-            return send(target, "GET", f"{PODS}/old")[0] == HTTPStatus.OK
+            return bool(send(target, "GET", f"{PODS}/old")[0] == HTTPStatus.OK)
 
         until(has_old, describe=err.read_text)
         # Saved: a later sync would take what is missing for deleted by the destination.

@@ -167,7 +167,7 @@ class Target:
         self._identity = await cluster_identity(self._connection)
 
     async def check_same(self) -> None:
-        """Check that the destination is still the cluster that it was at `check`.
+        """Check that the destination is still the cluster that it was at an earlier `check`.
 
         Raises
         ------
@@ -175,7 +175,7 @@ class Target:
             It is another one, such as a server in memory that was started again.
         RejectedRequest, UnreachableCluster
         """
-        if await cluster_identity(self._connection) != self._identity:
+        if self._identity and await cluster_identity(self._connection) != self._identity:
             raise ReplacedTarget(f"{self.name} is another cluster than before")
 
     async def is_source(self, source: ReadConnection) -> bool:
