@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from tests.e2e.test_up import PODS, pod, up
 
 PREFIX = "kube-scheduler-simulator.sigs.k8s.io/"
@@ -42,8 +43,16 @@ def test_results_and_their_history_are_annotations(tmp_path):
         assert history_of(running) == history_of(found), version
 
 
-def test_pods_are_not_annotated_without_the_option(tmp_path):
-    with up(tmp_path, "--nodes", "1") as served:
+def test_pods_are_annotated_with_the_api_of_the_simulator(tmp_path):
+    # Its page reads a pod again from the Kubernetes API to show its results.
+    with up(tmp_path, "--nodes", "1", "--kss-port", "0") as served:
+        served.send("POST", PODS, pod("web"))
+        served.eventually(f"{PODS}/web", history_of)
+
+
+@pytest.mark.parametrize("options", [(), ("--kss-port", "0", "--no-annotate-results")])
+def test_pods_are_not_annotated_without_the_option(tmp_path, options):
+    with up(tmp_path, "--nodes", "1", *options) as served:
         served.send("POST", PODS, pod("web"))
         found = served.eventually(
             f"{PODS}/web", lambda found: found["status"]["phase"] == "Running"

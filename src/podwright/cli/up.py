@@ -118,13 +118,14 @@ def up(  # noqa: PLR0913 - the options of the command
         ),
     ] = None,
     annotate_results: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--annotate-results",
+            "--annotate-results/--no-annotate-results",
             help="Store the results of each scheduling attempt, and their history, as annotations "
-            "of the pods, as kube-scheduler-simulator does.",
+            "of the pods, as kube-scheduler-simulator does. The default with its API (--kss-port).",
+            show_default=False,
         ),
-    ] = False,
+    ] = None,
     speed: Annotated[
         float,
         typer.Option(
@@ -249,7 +250,7 @@ def up(  # noqa: PLR0913 - the options of the command
             reason,
             log_events,
             breakpoints or (),
-            annotates=annotate_results,
+            annotates=bool(annotate_results),
             timeline="timeline" in given,
         )
         if len(configs) > 1:
@@ -281,6 +282,7 @@ def up(  # noqa: PLR0913 - the options of the command
         more_configs=tuple(configs[1:]),
         is_demo=inputs.demo,
         nodes=inputs.nodes,
+        has_storage_class=inputs.default_storage_class,
         serving=serving,
         kubeconfig=kubeconfig or Path("podwright.kubeconfig"),
         db=db,
@@ -289,7 +291,11 @@ def up(  # noqa: PLR0913 - the options of the command
         record_files=record_keep or 0,
         runs=runs,
         shadow=shadow,
-        annotates_results=annotate_results,
+        annotates_results=(
+            runs_scheduler and simulator.port is not None
+            if annotate_results is None
+            else annotate_results
+        ),
         speed=speed,
         log_events=log_events,
         keeps_timelines=runs_scheduler and timeline,

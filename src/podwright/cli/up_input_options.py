@@ -113,6 +113,14 @@ class InputOptions(OptionGroup):
         typer.Option("--nodes", metavar="NUMBER", min=0, help="Create this many equal nodes."),
     ] = 0
 
+    default_storage_class: Annotated[
+        bool,
+        typer.Option(
+            "--default-storage-class/--no-default-storage-class",
+            help="Create the default StorageClass `standard`, unless the files have classes.",
+        ),
+    ] = True
+
     def names(self) -> tuple[str, ...]:
         """Return the names of what is read at the start, as `read_inputs` takes them."""
         from podwright.cli.up_inputs import DEMO

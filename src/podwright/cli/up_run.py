@@ -97,6 +97,7 @@ class UpOptions:
     more_configs: tuple[Path, ...]
     is_demo: bool
     nodes: int
+    has_storage_class: bool
     serving: ServingOptions
     kubeconfig: Path
     db: Path | None
@@ -167,7 +168,9 @@ def run_up(options: UpOptions, setup: Setup) -> None:
             events,
             setup,
             nodes=options.nodes,
-            has_storage_class=options.has_controllers and not options.filling.source,
+            has_storage_class=(
+                options.has_storage_class and options.has_controllers and not options.filling.source
+            ),
             has_drivers=options.has_controllers and options.has_lifecycle,
             store=store,
             start_ns=start_ns,

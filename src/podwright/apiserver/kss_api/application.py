@@ -29,6 +29,7 @@ from podwright.apiserver.kss_api.stream import change_lines
 from podwright.apiserver.readers import begun
 from podwright.apiserver.running_scheduler import ExternalScheduler, RunningScheduler
 from podwright.apiserver.snapshots import Snapshots
+from podwright.config import effective_document
 from podwright.kss import VERBS, SnapshotImport, UndecodableSnapshot, UnknownExtender
 from podwright.objects import UNDECODABLE, Document, InputError, PodwrightError
 
@@ -76,7 +77,8 @@ class _Routes:
 
     async def get_configuration(self, _: Request) -> Response:
         try:
-            return _json(HTTPStatus.OK, self._scheduler.configuration())
+            found = self._scheduler.read(self._scheduler.configuration())[1]
+            return _json(HTTPStatus.OK, effective_document(found))
         except ExternalScheduler as error:
             return _json(HTTPStatus.BAD_REQUEST, str(error))
 

@@ -31,10 +31,22 @@ def scheduled(found):
 # --------------------------------------------------------------------------- configuration
 
 
-def test_the_configuration_is_shown_with_kind_and_version(simulator):
-    status, headers, body = simulator().request("GET", "/api/v1/schedulerconfiguration")
+def shown_configuration(served):
+    status, headers, body = served.request("GET", "/api/v1/schedulerconfiguration")
     assert (status, headers["content-type"]) == (200, "application/json")
-    assert json.loads(body) == configuration()
+    return json.loads(body)
+
+
+def test_the_configuration_is_shown_with_all_defaults_and_may_be_sent_back(simulator):
+    served = simulator()
+    shown = shown_configuration(served)
+    assert configuration().items() >= {k: shown[k] for k in ("apiVersion", "kind")}.items()
+    (profile,) = shown["profiles"]
+    assert "NodeResourcesFit" in str(profile["plugins"]["multiPoint"]["enabled"])
+    assert profile["pluginConfig"]
+    assert shown["parallelism"] == 16
+    assert served.request("POST", "/api/v1/schedulerconfiguration", shown)[0] == 202
+    assert shown_configuration(served) == shown
 
 
 def test_a_new_configuration_schedules_from_then_on(simulator):
@@ -44,9 +56,9 @@ def test_a_new_configuration_schedules_from_then_on(simulator):
     reply = served.request("POST", "/api/v1/schedulerconfiguration", changed)
     assert (reply[0], reply[2]) == (202, b"")
     served.eventually(f"{PODS}/mine", scheduled)
-    shown = json.loads(served.request("GET", "/api/v1/schedulerconfiguration")[2])
-    assert shown["profiles"] == changed["profiles"]
-    assert "parallelism" not in shown, "only profiles and extenders are taken"
+    shown = shown_configuration(served)
+    assert [each["schedulerName"] for each in shown["profiles"]] == ["mine"]
+    assert shown["parallelism"] == 16, "only profiles and extenders are taken"
 
 
 @pytest.mark.parametrize(
@@ -60,10 +72,11 @@ def test_a_new_configuration_schedules_from_then_on(simulator):
 )
 def test_a_rejected_configuration_leaves_the_present_one(simulator, wrong):
     served = simulator()
+    before = shown_configuration(served)
     status, headers, body = served.request("POST", "/api/v1/schedulerconfiguration", wrong)
     assert (status, headers["content-type"]) == (500, "application/json")
     assert json.loads(body) == {"message": "Internal Server Error"}
-    assert json.loads(served.request("GET", "/api/v1/schedulerconfiguration")[2]) == configuration()
+    assert shown_configuration(served) == before
 
 
 def test_a_configuration_over_http_cannot_name_files(simulator):
