@@ -81,7 +81,11 @@ def deletion(
     finalizers = _finalizers_for(current, propagation)
     if strategy.is_graceful and not _is_deleted_without_grace(current):
         return _graceful(current, version, now_ns, grace_seconds, finalizers)
-    held = bool(finalizers) or (kind == NAMESPACE and bool(_namespace_finalizers(current)))
+    # The first request marks any namespace; another one removes it once it has no finalizers.
+    is_held_namespace = kind == NAMESPACE and bool(
+        _namespace_finalizers(current) or not current.metadata.deletion_timestamp
+    )
+    held = bool(finalizers) or is_held_namespace
     if not held:
         return Deletion(is_removed=True)
     metadata = current.metadata

@@ -167,8 +167,9 @@ class _Policy:
         self.spec: Mapping[str, Any] = policy.get("spec") or {}
         self.ignores_failures = self.spec.get("failurePolicy") == "Ignore"
         self.has_params = self.spec.get("paramKind") is not None
-        self.compiler = AdmissionCompiler(has_params=self.has_params)
-        for variable in self.spec.get("variables") or ():
+        variables = self.spec.get("variables") or ()
+        self.compiler = AdmissionCompiler(has_params=self.has_params, has_variables=bool(variables))
+        for variable in variables:
             self.compiler.add_variable(
                 str(variable.get("name") or ""), str(variable.get("expression") or "")
             )

@@ -62,5 +62,7 @@ def _display(source: str, issue: Issue) -> str:
     # A character that is not ASCII is marked with a wide one, so that the marker stays below it.
     dots = "".join("." if character < "\x80" else "\uff0e" for character in marked[:column])
     pointer = "\uff3e" if marked[column : column + 1] > "\x7f" else "^"
+    if not source:
+        return f"ERROR: <input>:1:0: {issue.message}"
     header = f"ERROR: <input>:{line_number}:{column + 1}: {issue.message}"
     return f"{header}\n | {marked}\n | {dots}{pointer}"

@@ -50,6 +50,9 @@ _TOKEN_ORDER = (
 _NAMED_TOKENS = frozenset({
     "NUM_FLOAT", "NUM_INT", "NUM_UINT", "STRING", "BYTES", "IDENTIFIER", "ESC_IDENTIFIER", "<EOF>",
 })  # fmt: skip
+_NO_OTHERS: frozenset[str] = frozenset()
+_OPTIONAL = frozenset({"?"})
+_END_OF_ARGUMENTS = frozenset({")"})
 _OPERAND = frozenset({
     "[", "{", "(", ".", "-", "!", "true", "false", "null", "NUM_FLOAT", "NUM_INT", "NUM_UINT",
     "STRING", "BYTES", "IDENTIFIER",
@@ -144,12 +147,12 @@ class _Parser:
             raise self._error(f"{kind} input '{self._token.text}' expecting <EOF>")
         return expression
 
-    def _expression(self, *, optional: bool = False) -> Expression:
+    def _expression(self, *, others: frozenset[str] = _NO_OTHERS) -> Expression:
         self._nesting += 1
         if self._nesting > MAX_NESTING:
             limit = f"expression recursion limit exceeded: {MAX_NESTING}"
             raise _SyntaxError(Issue(self._token.offset, limit))
-        self._check_operand(optional=optional)
+        self._check_operand(others)
         condition = self._logical("||", "_||_")
         question = self._accept("?")
         if question:
@@ -160,11 +163,11 @@ class _Parser:
         self._nesting -= 1
         return condition
 
-    def _check_operand(self, *, optional: bool = False) -> None:
+    def _check_operand(self, others: frozenset[str] = _NO_OTHERS) -> None:
         token = self._token
         if token.kind in _OPERAND or token.kind == "ESC_IDENTIFIER":
             return
-        expected = _expected(_OPERAND | {"?"} if optional else _OPERAND)
+        expected = _expected(_OPERAND | others)
         if self._peek(1) in _OPERAND and token.kind != "<EOF>":
             self._report(f"extraneous input '{token.text}' expecting {expected}")
             self._take()
@@ -229,7 +232,7 @@ class _Parser:
             elif token.kind == "[":
                 self._take()
                 is_optional = self._accept("?") is not None
-                index = self._expression(optional=not is_optional)
+                index = self._expression(others=_NO_OTHERS if is_optional else _OPTIONAL)
                 self._expect("]")
                 function = "_[?_]" if is_optional else "_[_]"
                 operand = Call(function, [operand, index], offset=token.offset)
@@ -245,10 +248,11 @@ class _Parser:
                 if is_optional
                 else ["?", "IDENTIFIER", "ESC_IDENTIFIER"]
             )
-            text = self._token.text
+            # The end of the source has no text in a range of tokens.
+            text = "" if self._token.kind == "<EOF>" else self._token.text
             if text == "in" or not is_optional:
                 raise self._error(f"no viable alternative at input '.{text}'")
-            raise self._error(f"mismatched input '{text}' expecting {expected}")
+            raise self._error(f"mismatched input '{self._token.text}' expecting {expected}")
         name = self._take()
         field = name.text.strip("`")
         if is_optional:
@@ -263,7 +267,7 @@ class _Parser:
     def _arguments(self) -> list[Expression]:
         args: list[Expression] = []
         if self._token.kind != ")":
-            args.append(self._expression())
+            args.append(self._expression(others=_END_OF_ARGUMENTS))
             while self._accept(","):
                 args.append(self._expression())
         self._expect(")")
@@ -347,7 +351,7 @@ class _Parser:
         while self._token.kind != "]":
             if self._accept("?"):
                 optional.add(len(elements))
-            elements.append(self._expression(optional=True))
+            elements.append(self._expression(others=_OPTIONAL))
             if not self._accept(","):
                 break
         self._expect("]")
@@ -363,7 +367,7 @@ class _Parser:
                     raise self._error(f"mismatched input '{self._token.text}' expecting IDENTIFIER")
                 key = self._take().text.strip("`")
             else:
-                key = self._expression(optional=True)
+                key = self._expression(others=_OPTIONAL)
             colon = self._expect(":")
             entries.append(Entry(key, self._expression(), colon.offset, is_optional))
             if not self._accept(","):

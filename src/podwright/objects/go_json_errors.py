@@ -18,7 +18,8 @@ def go_json_error(body: bytes, error: Exception) -> str:
         Of another decoder: its text is the message where Python's has no position.
     """
     try:
-        json.loads(body)
+        # Go reports bytes, each as the character of its number.
+        json.loads(body.decode("latin-1"))
     except json.JSONDecodeError as found:
         text, position = found.doc, found.pos
         rest = text[position:].lstrip()

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from podwright.objects import Document, api_group
-from podwright.patching.field_sets import LEAF, SELF, FieldSet, is_member, without
+from podwright.patching.field_sets import LEAF, SELF, FieldSet, without
 from podwright.patching.typed_values import difference_of, field_set, type_errors
 from podwright.patching.value_types import (
     DEDUCED,
@@ -37,18 +37,12 @@ _STATUS_RESETS: Final[Mapping[tuple[str, str], FieldSet]] = {
 }
 """What writes to `status` reset besides the spec. Upstream: GetResetFields of the strategies"""
 
-_ONLY: Final[Mapping[tuple[str, str], FieldSet]] = {
-    ("Pod", "ephemeralcontainers"): {"f:spec": {"f:ephemeralContainers": LEAF}},
-    ("Pod", "resize"): {
-        "f:spec": {
-            "f:containers": {"*": {"f:resizePolicy": LEAF, "f:resources": LEAF}},
-            "f:initContainers": {"*": {"f:resizePolicy": LEAF, "f:resources": LEAF}},
-        }
-    },
-}
-"""The only fields that writes to some subresources set; `*` is any item.
+_RESETS_NOTHING: Final = frozenset({("Pod", "ephemeralcontainers"), ("Pod", "resize")})
+"""The kinds and subresources whose storage names no fields that it resets.
 
-Upstream: pkg/registry/core/pod/strategy.go, GetResetFieldsFilter
+Their strategies do, in GetResetFieldsFilter, but the storage does not pass it on.
+
+Upstream: pkg/registry/core/pod/storage/storage.go, EphemeralContainersREST and ResizeREST
 """
 
 
@@ -102,9 +96,8 @@ class ObjectType:
 
     def tracked(self, found: FieldSet, subresource: str) -> FieldSet:
         """Return the fields of a set that a write to a subresource does not reset."""
-        only = _ONLY.get((self.kind, subresource))
-        if only is not None and not self.is_custom:
-            return _matching(found, only)
+        if (self.kind, subresource) in _RESETS_NOTHING and not self.is_custom:
+            return found
         return without(found, self._resets(subresource))
 
     def _resets(self, subresource: str) -> FieldSet:
@@ -197,24 +190,6 @@ def owned(found: FieldSet) -> FieldSet:
             kept["f:metadata"] = inside
         else:
             del kept["f:metadata"]
-    return kept
-
-
-def _matching(found: FieldSet, only: FieldSet) -> FieldSet:
-    """Return the fields of a set that match a pattern, with what is below them."""
-    kept: FieldSet = {}
-    for key, node in found.items():
-        pattern = only.get(key, only.get("*")) if key != SELF else None
-        if pattern is None:
-            continue
-        if not pattern:
-            kept[key] = node
-            continue
-        inside = _matching(node, pattern)
-        if is_member(node):
-            kept[key] = {SELF: LEAF, **inside} if inside else LEAF
-        elif inside:
-            kept[key] = inside
     return kept
 
 

@@ -158,6 +158,10 @@ class Schema:
         known = self.of(api_group(api_version), kind)
         return known.api_version if known else ""
 
+    def is_replaced(self, api_version: str, kind: str) -> bool:
+        """Whether a version of a kind was served once, and another one replaces it."""
+        return bool(self._table.unserved.get(f"{api_version}/{kind}"))
+
     def no_match(self, api_version: str, kind: str) -> str:
         """Return kubectl's error for a kind that a built-in group does not serve; else "".
 

@@ -9,6 +9,7 @@ Upstream: staging/src/k8s.io/apiserver/pkg/storage/continue.go
 from __future__ import annotations
 
 import binascii
+import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
@@ -16,7 +17,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from podwright.objects import KubernetesObject, NamespacedName
+from podwright.objects import KubernetesObject, NamespacedName, go_json_error
 from podwright.store.errors import InvalidContinue
 from podwright.store.past_states import PastState
 from podwright.store.query import Query
@@ -28,6 +29,12 @@ Before: TypeAlias = Mapping[NamespacedName, KubernetesObject | None]
 _UNCHANGED: Before = {}
 
 _TOKEN_VERSION = "meta.k8s.io/v1"
+_WRONG_VERSION = (
+    f"continue key is not valid: incorrect encoded start resourceVersion (version {_TOKEN_VERSION})"
+)
+_EMPTY_START = f"continue key is not valid: encoded start key empty (version {_TOKEN_VERSION})"
+_CLEAN = re.compile(r"/?(?!\.{1,2}(?:/|$))[^/]+(?:/(?!\.{1,2}(?:/|$))[^/]+)*")
+_LAST_LETTER = "\U0010ffff"
 NEWEST = -1
 """The version of a token that continues with the current state."""
 
@@ -80,15 +87,29 @@ def read_token(text: str) -> tuple[int, NamespacedName]:
     try:
         # `token_for` removes the padding, which the decoder requires.
         padded = text.encode("ascii") + b"=" * (-len(text) % 4)
-        token = msgspec.json.decode(urlsafe_b64decode(padded), type=_Token)
-    except (ValueError, binascii.Error, msgspec.MsgspecError) as error:
+        decoded = urlsafe_b64decode(padded)
+    except (ValueError, binascii.Error) as error:
         raise InvalidContinue(f"continue key is not valid: {error}") from None
+    try:
+        token = msgspec.json.decode(decoded, type=_Token)
+    except msgspec.ValidationError as error:
+        raise InvalidContinue(f"continue key is not valid: {error}") from None
+    except msgspec.DecodeError as error:
+        text = go_json_error(decoded, error)
+        raise InvalidContinue(f"continue key is not valid: {text}") from None
     if token.v != _TOKEN_VERSION:
         text = "continue key is not valid: server does not recognize this encoded version"
         raise InvalidContinue(f"{text} {token.v}")
-    if not token.start.endswith("\0") or token.rv < NEWEST:
-        raise InvalidContinue("continue key is not valid: not made by a list of this store")
-    return token.rv, token.start[:-1]
+    if token.rv == 0 or token.rv < NEWEST:
+        raise InvalidContinue(_WRONG_VERSION)
+    if not token.start:
+        raise InvalidContinue(_EMPTY_START)
+    if not _CLEAN.fullmatch(token.start):
+        raise InvalidContinue(f"continue key is not valid: {token.start}")
+    if token.start.endswith("\0"):
+        return token.rv, token.start[:-1]
+    # A key that no page ended with: the last one before it.
+    return token.rv, f"{token.start[:-1]}{chr(ord(token.start[-1]) - 1)}{_LAST_LETTER}"
 
 
 def read_page(

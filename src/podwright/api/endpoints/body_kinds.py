@@ -41,12 +41,14 @@ def check_kind(document: Document, kind: ObjectKind, body: bytes = b"") -> Docum
     version = api_version.rpartition("/")[2]
     start = f'{name} in version "{version}" cannot be handled as a {row.kind}'
     schema = built_in()
-    if schema.find(api_version, name) is None:
+    is_former = schema.is_replaced(api_version, name)
+    if not is_former and schema.find(api_version, name) is None:
         raise bad_request(
             f'{start}: no kind "{name}" is registered for version "{api_version}" in scheme'
             ' "pkg/api/legacyscheme/scheme.go:30"'
         )
-    if (api_group(api_version), name) != (row.group, row.kind):
+    group = api_group(schema.successor(api_version, name) if is_former else api_version)
+    if (group, name) != (row.group, row.kind):
         raise bad_request(
             f"{start}: converting ({version}.{name}) to"
             f" ({internal_package(row.group)}.{row.kind}): unknown conversion"

@@ -138,9 +138,19 @@ def _daemon_set(daemon_set: Document) -> Document:
 def _claim(claim: Document) -> Document:
     spec: Document = claim.get("spec") or {}
     devices: Document = spec.get("devices") or {}
+    claim = _with_device_statuses(claim)
     if devices.get("requests"):
         return claim
     return claim | {"spec": spec | {"devices": devices | {"requests": None}}}
+
+
+def _with_device_statuses(claim: Document) -> Document:
+    status: Document = claim.get("status") or {}
+    found = status.get("devices") or ()
+    if all(each.get("conditions") for each in found):
+        return claim
+    devices = [each | {"conditions": each.get("conditions") or None} for each in found]
+    return claim | {"status": status | {"devices": devices}}
 
 
 def _claim_template(template: Document) -> Document:

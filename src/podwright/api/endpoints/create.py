@@ -15,6 +15,7 @@ import msgspec
 
 from podwright.api.admission import Attributes, Rejected
 from podwright.api.endpoints import strategies
+from podwright.api.endpoints.admin_access import admin_access_problems
 from podwright.api.endpoints.admission_attributes import attributes_of
 from podwright.api.endpoints.authorization import refuse_escalation
 from podwright.api.endpoints.calls import Backend, Call
@@ -23,7 +24,7 @@ from podwright.api.endpoints.creation_trials import Trial
 from podwright.api.endpoints.custom_resources import DEFINITION, check_kind_of_object
 from podwright.api.endpoints.field_management import manager_of
 from podwright.api.endpoints.options import WriteOptions, write_options
-from podwright.api.endpoints.policy_expressions import expression_problems
+from podwright.api.endpoints.policy_expressions import with_expression_problems
 from podwright.api.endpoints.request import HttpReply
 from podwright.api.endpoints.resources import Resource
 from podwright.api.endpoints.responses import object_reply
@@ -254,7 +255,8 @@ def _validated(
         problems = [("metadata.namespace", "Required value", ""), *problems]
     if not row.validation and resource.to_storage is not None and not resource.is_custom:
         found = resource.storage_kind.validation_problems(resource.stored(document))
-    found = [*found, *expression_problems(resource, document)]
+    found = with_expression_problems(found, resource, document)
+    problems = [*admin_access_problems(backend.store, resource, document, None), *problems]
     if found and not is_checked:
         problems = []  # The registry checks the metadata of a valid object only.
     if problems or found:

@@ -22,7 +22,27 @@ from podwright.schema import Problem
 _GROUP = "admissionregistration.k8s.io"
 
 
-def expression_problems(resource: Resource, document: Document) -> list[Problem]:
+def with_expression_problems(
+    found: list[Problem], resource: Resource, document: Document
+) -> list[Problem]:
+    """Return the errors of an object with those of its expressions.
+
+    The error of an expression is before those of the fields beside it in a match condition, and
+    behind them elsewhere.
+    """
+    made = list(found)
+    for problem in _expression_problems(resource, document):
+        beside = problem[0].rpartition(".")[0] + "."
+        places = [index for index, (path, _, _) in enumerate(made) if path.startswith(beside)]
+        if ".matchConditions[" in beside:
+            place = places[0] if places else len(made)
+        else:
+            place = places[-1] + 1 if places else len(made)
+        made.insert(place, problem)
+    return made
+
+
+def _expression_problems(resource: Resource, document: Document) -> list[Problem]:
     """Return the errors of the expressions of an object; most kinds have no expressions."""
     if resource.group == GROUP:
         return device_expression_problems(resource.name, document)

@@ -258,7 +258,10 @@ def _with_scale(
 ) -> Document:
     metadata = dict(document["metadata"])
     sent: Document = scale.get("metadata") or {}
-    metadata["resourceVersion"] = sent.get("resourceVersion", "")
+    version = sent.get("resourceVersion", "")
+    # Upstream: apiextensions-apiserver pkg/registry/customresource/etcd.go, UpdatedObject
+    if version or not resource.is_custom:
+        metadata["resourceVersion"] = version
     if is_tracked:
         version = resource.kind.api_version
         entries = object_entries(

@@ -386,10 +386,7 @@ def _resized(new: Document, old: Document) -> Document:
         given = {each.get("name"): each for each in sent.get(field) or ()}
         if spec.get(field):
             spec[field] = [
-                _with_resources(each, given.get(each.get("name")))
-                if field == "containers" or each.get("restartPolicy") == "Always"
-                else each
-                for each in spec[field]
+                _with_resources(each, given.get(each.get("name"))) for each in spec[field]
             ]
     spec = with_part(spec, "resources", sent.get("resources"))
     return old | {"metadata": _tracked_metadata(new, old), "spec": spec}
@@ -439,7 +436,8 @@ def _new_job(job: Document, now_ns: int) -> Document:
     labels = own | given
     selector: Document = spec.get("selector") or {}
     matched = {_JOB_UID_LABELS[0]: metadata["uid"]} | (selector.get("matchLabels") or {})
-    if not metadata.get("labels") or metadata["labels"] == given:
+    # Go's default shares the map of the template's labels, if the template has any.
+    if given and metadata.get("labels") in (None, {}, given):
         metadata = metadata | {"labels": labels}
     return job | {
         "metadata": metadata,
@@ -449,6 +447,19 @@ def _new_job(job: Document, now_ns: int) -> Document:
             "template": template | {"metadata": inner | {"labels": labels}},
         },
     }
+
+
+def as_read(resource: Resource, document: Document) -> Document:
+    """Return a valid new object with the defaults that it gets when it is read.
+
+    A job without labels of its own gets those of its template.
+    """
+    metadata: Document = document.get("metadata") or {}
+    if key_of(resource) != ("batch", "Job") or metadata.get("labels"):
+        return document
+    template = (document.get("spec") or {}).get("template") or {}
+    labels = (template.get("metadata") or {}).get("labels")
+    return document | {"metadata": metadata | {"labels": labels}} if labels else document
 
 
 _NUMBER: Final = re.compile("[0-9]{1,18}")

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from podwright.api.endpoints import strategies
+from podwright.api.endpoints.admin_access import admin_access_problems
 from podwright.api.endpoints.admission_attributes import attributes_of
 from podwright.api.endpoints.authorization import refuse_escalation
 from podwright.api.endpoints.calls import Backend, Call
@@ -19,7 +20,7 @@ from podwright.api.endpoints.create import create_document
 from podwright.api.endpoints.custom_resources import check_kind_of_object
 from podwright.api.endpoints.field_management import manager_of
 from podwright.api.endpoints.options import WriteOptions, write_options
-from podwright.api.endpoints.policy_expressions import expression_problems
+from podwright.api.endpoints.policy_expressions import with_expression_problems
 from podwright.api.endpoints.registry_keys import precondition_failed
 from podwright.api.endpoints.request import HttpReply
 from podwright.api.endpoints.resources import Resource
@@ -129,7 +130,8 @@ def update_document(
     new = resource.kind.go_form(new)
     problems = strategies.update_problems(resource, new, old, info.subresource)
     if not info.subresource and resource.name not in _KEPT_EXPRESSIONS:
-        problems += expression_problems(resource, new)
+        problems = with_expression_problems(problems, resource, new)
+    problems = [*admin_access_problems(backend.store, resource, new, old), *problems]
     if problems:
         raise invalid_object(call, new, problems)
     if not info.subresource:

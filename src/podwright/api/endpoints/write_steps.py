@@ -69,7 +69,7 @@ def allocated(
     """Return a valid object with what is allocated to it, such as the address of a Service."""
     allocate = backend.allocators.get(strategies.key_of(resource))
     if allocate is None:
-        return document
+        return document if stored else strategies.as_read(resource, document)
     return resource.kind.go_form(allocate(document, stored, is_dry_run=is_dry_run))
 
 

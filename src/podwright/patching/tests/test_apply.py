@@ -326,16 +326,8 @@ def test_the_status_has_an_entry_of_its_own_and_the_spec_none() -> None:
     assert entries(main) == entries(live)
 
 
-@pytest.mark.parametrize(
-    ("subresource", "found"),
-    [
-        ("ephemeralcontainers", {"f:ephemeralContainers": {".": {},
-                                 'k:{"name":"e"}': {".": {}, "f:name": {}}}}),
-        ("resize", {"f:containers": {'k:{"name":"c"}': {
-            "f:resources": {"f:requests": {".": {}, "f:cpu": {}}}}}}),
-    ],
-)  # fmt: skip
-def test_subresources_of_pods_track_only_their_fields(subresource: str, found: Any) -> None:
+@pytest.mark.parametrize("subresource", ["ephemeralcontainers", "resize"])
+def test_subresources_of_pods_track_what_is_sent(subresource: str) -> None:
     spec: Document = {"containers": [{"name": "c", "image": "1", "resources": {}}]}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
     live = stored(with_managed_fields(POD, None, pod, "m", now=NOW))
@@ -347,7 +339,14 @@ def test_subresources_of_pods_track_only_their_fields(subresource: str, found: A
     after = with_managed_fields(
         POD, live, {**live, "spec": changed}, "s", now=NOW, subresource=subresource
     )
-    assert entries(after)["s Update"] == {"f:spec": found}
+    amounts: Document = {"f:requests": {".": {}, "f:cpu": {}}}
+    assert entries(after)["s Update"] == {
+        "f:spec": {
+            "f:containers": {'k:{"name":"c"}': {"f:image": {}, "f:resources": amounts}},
+            "f:ephemeralContainers": {".": {}, 'k:{"name":"e"}': {".": {}, "f:name": {}}},
+            "f:hostname": {},
+        }
+    }
 
 
 def test_more_than_ten_updaters_are_joined() -> None:

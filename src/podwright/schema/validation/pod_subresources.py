@@ -12,7 +12,7 @@ from podwright.objects import Document
 from podwright.schema.decoding import Problem
 from podwright.schema.validation.differences import difference
 from podwright.schema.validation.ephemeral_containers import validate_ephemeral_containers
-from podwright.schema.validation.field_errors import FieldErrors
+from podwright.schema.validation.field_errors import FieldErrors, same
 from podwright.schema.validation.pod import validate_pod_parts
 
 _MIRROR: Final = "kubernetes.io/config.mirror"
@@ -62,8 +62,9 @@ def resize_problems(new: Document, old: Document, *, qos_class: str) -> list[Pro
         text = "Pod QOS Class may not change as a result of resizing"
         errors.invalid("spec", current, text)
     if _validate_same_containers(errors, spec, stored):
-        for field in ("containers", "initContainers"):
-            _validate_resources(errors, field, new, old)
+        for field in ("initContainers", "containers"):
+            _validate_removals(errors, field, new, old)
+        _validate_resized(errors, new, old)
     return errors.problems
 
 
@@ -83,22 +84,46 @@ def _validate_same_containers(errors: FieldErrors, spec: Document, stored: Docum
     return len(errors) == found
 
 
-def _validate_resources(errors: FieldErrors, field: str, new: Document, old: Document) -> None:
-    before = {
-        each.get("name"): each.get("resources") or {}
-        for each in (old.get("spec") or {}).get(field) or ()
-    }
-    for index, container in enumerate((new.get("spec") or {}).get(field) or ()):
-        resources = container.get("resources") or {}
-        stored = before.get(container.get("name"), {})
-        at = f"spec.{field}[{index}].resources"
+def _pairs(field: str, new: Document, old: Document) -> list[tuple[Document, Document]]:
+    """Return the containers of a changed pod, each with the stored one."""
+    specs = [each.get("spec") or {} for each in (new, old)]
+    return list(zip(*(each.get(field) or () for each in specs), strict=True))
+
+
+def _validate_removals(errors: FieldErrors, field: str, new: Document, old: Document) -> None:
+    for index, (container, before) in enumerate(_pairs(field, new, old)):
+        resources, stored = container.get("resources") or {}, before.get("resources") or {}
         for part in ("requests", "limits"):
-            present, was = resources.get(part) or {}, stored.get(part) or {}
-            if was.keys() - present.keys():
-                errors.forbidden(f"{at}.{part}", f"resource {part} cannot be removed")
-            changed = {name for name in present.keys() | was if present.get(name) != was.get(name)}
-            # Upstream compares the resources without their claims to the stored ones with them.
-            has_claims = part == "limits" and bool(stored.get("claims"))
-            if changed - _RESIZABLE or has_claims:
-                which = " for sidecar containers" if field == "initContainers" else ""
-                errors.forbidden("spec", f"only cpu and memory resources{which} are mutable")
+            if (stored.get(part) or {}).keys() - (resources.get(part) or {}).keys():
+                at = f"spec.{field}[{index}].resources.{part}"
+                errors.forbidden(at, f"resource {part} cannot be removed")
+
+
+def _validate_resized(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check that nothing but requests and limits of the CPU and the memory changes."""
+    for container, before in _pairs("containers", new, old):
+        if not same(_with_former_amounts(container, before), before):
+            errors.forbidden("spec", "only cpu and memory resources are mutable")
+    for index, (container, before) in enumerate(_pairs("initContainers", new, old)):
+        at = f"spec.initContainers[{index}]"
+        if not same(_with_former_amounts(container, before), before):
+            text = "only cpu and memory resources for init or sidecar containers are mutable"
+            errors.forbidden(at, text)
+        if same(container, before) or container.get("restartPolicy") == "Always":
+            continue
+        for policy in container.get("resizePolicy") or ():
+            if policy.get("restartPolicy") == "RestartContainer":
+                text = "non-sidecar init containers with a resize policy of RestartContainer"
+                errors.forbidden(at, f"{text} cannot be resized")
+
+
+def _with_former_amounts(container: Document, before: Document) -> Document:
+    """Return a container with the amounts of CPU and memory that it had, and without claims."""
+    made: Document = {}
+    for part in ("requests", "limits"):
+        amounts, former = (
+            (each.get("resources") or {}).get(part) or {} for each in (container, before)
+        )
+        kept = {name: amount for name, amount in amounts.items() if name not in _RESIZABLE}
+        made[part] = kept | {name: former[name] for name in _RESIZABLE if name in former}
+    return container | {"resources": made}

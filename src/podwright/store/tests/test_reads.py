@@ -154,7 +154,7 @@ def test_a_page_of_a_discarded_version_is_expired_and_can_continue_with_the_curr
 
 
 @pytest.mark.parametrize(
-    "token", ["x", "%%%", "e30", "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiJhIn0", "ä"]
+    "token", ["x", "%%%", "e30", "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MCwic3RhcnQiOiJhIn0", "ä"]
 )
 def test_an_invalid_token_is_rejected(store, token):
     with pytest.raises(InvalidContinue, match="continue key is not valid"):
