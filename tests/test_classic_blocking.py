@@ -62,4 +62,4 @@ def test_a_pod_that_backs_off_is_waited_for():
         queued = blocking.pop()
         queue.move_all_to_active_queue(time.time_ns())
         assert blocking.park(queued) is QueueName.BACKOFF
-        assert blocking.pop(timeout=PATIENCE_S * S).key == "default/a"
+        assert blocking.pop(timeout=f"{PATIENCE_S}s").key == "default/a"

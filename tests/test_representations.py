@@ -12,6 +12,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import podwright as pw
 from podwright.files import Sourced
+from podwright.objects import timestamp_text_nano
 from podwright.testing import make_node, make_pod
 
 SCRIPT = "<script>alert('x')</script>"
@@ -247,6 +248,6 @@ def test_representations_are_short():
 def test_the_representation_of_a_world_has_its_time():
     world = pw.World()
     world.add(make_node("n1"), make_pod("web"))
-    run = world.run(world.start_ns + 90 * 10**9)
+    run = world.run(timestamp_text_nano(world.start_ns + 90 * 10**9))
     assert repr(world) == "<World at 2026-01-01T00:01:30Z: 1 nodes, 1 pods>"
     assert repr(run) == "<Run: 1 pods on nodes, 0 pending>"

@@ -39,7 +39,7 @@ from podwright.cli.gc_pause import reduced_collection
 from podwright.controllers import ControllerLoop
 from podwright.framework.decision import Decision
 from podwright.machine import Event, Machine
-from podwright.objects import Document, KubernetesObject
+from podwright.objects import Document, KubernetesObject, timestamp_text_nano
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.timelines import TimelineFeed, encode_chunks
 from podwright.schema import decode
@@ -101,7 +101,7 @@ def timeline() -> float:
         _fill(world, 1)
         gc.collect()
         with reduced_collection():
-            world.run(world.start_ns + 60 * _MINUTE_NS)
+            world.run_until_ns(world.start_ns + 60 * _MINUTE_NS)
         start_ns = time.process_time_ns()
         size = sum(map(len, encode_chunks(feed.timeline())))
         feed.elapsed_ns += time.process_time_ns() - start_ns
@@ -151,7 +151,7 @@ def _play(*, scale: int) -> tuple[int, float, float]:
         gc.collect()
         start_s = time.process_time()
         with reduced_collection():  # as `podwright simulate`
-            world.run(world.start_ns + 60 * _MINUTE_NS)
+            world.run_until_ns(world.start_ns + 60 * _MINUTE_NS)
         world.log.close()
         elapsed_s = time.process_time() - start_s
     _check(world, counted, scale)
@@ -168,18 +168,18 @@ def _fill(world: World, scale: int) -> None:
     nodes = templates.nodes(_NODES // scale, zones=("a", "b", "c"))
     world.add(*nodes)
     for index in range(_DEPLOYMENTS):
-        world.add(_deployment(index, "v1", _REPLICAS // scale), at=minute[0])
+        world.add(_deployment(index, "v1", _REPLICAS // scale), at=timestamp_text_nano(minute[0]))
     for index in range(_JOBS):
-        world.add(_job(index, _COMPLETIONS // scale), at=minute[0])
+        world.add(_job(index, _COMPLETIONS // scale), at=timestamp_text_nano(minute[0]))
     for index in range(0, _DEPLOYMENTS, 4):
-        world.add(_deployment(index, "v2", _REPLICAS // scale), at=minute[10])
+        world.add(_deployment(index, "v2", _REPLICAS // scale), at=timestamp_text_nano(minute[10]))
     for index, node in enumerate(nodes[:: _NODES // _FAILED]):
-        world.do(FailNode(node.name), at=minute[20])
+        world.do(FailNode(node.name), at=timestamp_text_nano(minute[20]))
         if index % 2:
-            world.do(RestoreNode(node.name), at=minute[30])
+            world.do(RestoreNode(node.name), at=timestamp_text_nano(minute[30]))
         else:
-            world.do(Delete(("", "Node"), node.key), at=minute[30])
-    world.do(Apply(_urgent(1_000 // scale)), at=minute[40])
+            world.do(Delete(("", "Node"), node.key), at=timestamp_text_nano(minute[30]))
+    world.do(Apply(_urgent(1_000 // scale)), at=timestamp_text_nano(minute[40]))
 
 
 def _check(world: World, counted: Counted, scale: int) -> None:

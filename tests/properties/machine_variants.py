@@ -20,10 +20,10 @@ class Gate(Plugin):
 
     name = "Gate"
 
-    def permit(self, cycle: Cycle, node_name: str) -> tuple[Status, int]:
+    def permit(self, cycle: Cycle, node_name: str) -> Status | tuple[Status, str]:
         if cycle.pod.metadata.labels.get("hold") == "permit":
-            return Status.wait("held"), 10 * SECOND_NS
-        return Status.OK, 0
+            return Status.wait("held"), "10s"
+        return Status.OK
 
 
 class Slow(Plugin):

@@ -35,7 +35,7 @@ from podwright.machine import (
     UpdateClaim,
     UpdateVolume,
 )
-from podwright.objects import Node, Pod, decode_pod, with_node_name
+from podwright.objects import Node, Pod, decode_pod, timestamp_text_nano, with_node_name
 from podwright.recording import decision_log, log_files
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.explain import find_cycle
@@ -81,7 +81,11 @@ def recorded(
     document = variant.configuration()
     configuration = read_configuration(document, source="test") if plugins else None
     recorder = record(
-        None, configuration, plugins=plugins, start=START_NS, checkpoint_events=checkpoint_events
+        None,
+        configuration,
+        plugins=plugins,
+        start=timestamp_text_nano(START_NS),
+        checkpoint_events=checkpoint_events,
     )
     around = Surroundings(variant)
     around.machine = Recorded(recorder)  # type: ignore[assignment]  # has the same interface

@@ -16,7 +16,7 @@ from tests.properties.test_machine import KINDS, OPERATIONS, PODS, Surroundings,
 from podwright.config import parse_gates, read_configuration
 from podwright.kss.annotations import KssAttempt, annotations_after, kss_history
 from podwright.kss.results import HISTORY, PREFIX
-from podwright.objects import write_go_json
+from podwright.objects import format_duration, timestamp_text_nano, write_go_json
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.explain import Cycles
 from podwright.recording.record import record
@@ -68,8 +68,8 @@ def recorded(variant: Variant, history: list[tuple[Any, ...]]) -> DecisionLog:
         read_configuration(variant.configuration(), source="test"),
         plugins=OWN,
         gates=parse_gates(variant.gates),
-        start=START_NS,
-        assumed_pod_expiry=variant.assumed_pod_expiry_ns,
+        start=timestamp_text_nano(START_NS),
+        assumed_pod_expiry=format_duration(variant.assumed_pod_expiry_ns),
     )
     around = Surroundings(variant)
     around.machine = Recorded(recorder)  # type: ignore[assignment]  # has the same interface

@@ -52,7 +52,7 @@ def world_without_controllers() -> World:
     draw = Random(1)
     world.add(a_deployment(draw, "default", "web"), a_budget(draw, "default", "web"))
     world.add(a_job(draw, 1))
-    world.run(world.now_ns)
+    world.run_until_ns(world.now_ns)
     return world
 
 

@@ -98,7 +98,7 @@ class Trial:
         ]
 
     def _pass(self, seconds: int) -> None:
-        self.world.run(self.world.now_ns + seconds * SECOND)
+        self.world.run_until_ns(self.world.now_ns + seconds * SECOND)
         self.digests.append(sha256(b"".join(self.objects())).hexdigest())
         if self._restores is not None and self._restores[0].random() < 0.3:
             self._save_and_restore(self._restores[1])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, NoReturn, Unpack
 
 import msgspec
 
@@ -60,6 +60,7 @@ from podwright.machine import (
     DecisionKeywords,
     RunningProfile,
     SchedulerOptions,
+    names_decision_keywords,
     sort_order,
     with_point,
 )
@@ -133,6 +134,7 @@ class Scheduler:
     ['large']
     """
 
+    @names_decision_keywords
     def __init__(
         self,
         configuration: KubeSchedulerConfiguration | SchedulerOptions | None = None,
@@ -165,6 +167,18 @@ class Scheduler:
         self._reservations: dict[str, Reservation] = {}
         self._cycle_number = 0
         self._handle = SchedulerHandle(self.profiles.values())
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse: plugins, their caches and reservations are live objects.
+
+        Raises
+        ------
+        TypeError
+        """
+        raise TypeError(
+            "a Scheduler cannot be pickled: its plugins and caches are live objects. Pickle a"
+            " podwright.Scenario of the same objects and options, and call its scheduler()"
+        )
 
     def __repr__(self) -> str:
         nodes = len(self.cluster.live_slots())

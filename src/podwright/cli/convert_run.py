@@ -259,7 +259,7 @@ def _write_record(contents: _Contents, at_ns: int | None, start_ns: int) -> None
 
 def _arrivals(loaded: LoadedObjects, start_ns: int) -> Iterator[bytes]:
     """Yield Adds of objects at the start, and Adds and Deletes of openb pods at their times."""
-    arrivals = openb_arrivals(loaded.of(Pod), trace_start=start_ns)
+    arrivals = openb_arrivals(loaded.of(Pod), trace_start_ns=start_ns)
     timed = [one for one in arrivals if one.gone_ns is not None or one.due_ns != start_ns]
     later = {id(one.pod) for one in timed}
     yield from initial_lines([o for o in loaded.objects if id(o) not in later], start_ns)

@@ -49,7 +49,7 @@ def run_explain_recorded(  # noqa: PLR0913 - the options of the command
         cycles = Cycles(run.log)
         key = find_recorded_pod(text, run.log, cycles, namespace=namespace, plugins=own)
         at_ns = run.moment(at) if at else None
-        past = find_cycle(run.log, key, attempt or -1, at=at_ns, plugins=own, cycles=cycles)
+        past = find_cycle(run.log, key, attempt or -1, at_ns=at_ns, plugins=own, cycles=cycles)
         if case is not None:
             from podwright.cli.save_case import save_case
 

@@ -29,7 +29,7 @@ def run_explain_kss(
     with open_for_command(run):
         key = find_recorded_pod(text, run.log, Cycles(run.log), namespace=namespace, plugins=own)
         at_ns = run.moment(at) if at else None
-        attempts = kss_history(run.log, key, attempt or -1, at=at_ns, plugins=own)
+        attempts = kss_history(run.log, key, attempt or -1, at_ns=at_ns, plugins=own)
     annotations = annotations_after(attempts)
     if not annotations:
         print_message("No annotations: the cluster had no nodes, so no plugin was called.")

@@ -55,7 +55,7 @@ def run_show(folder: Path, *, at: str, plugins: Sequence[Path], output: str) -> 
         if now_ns > run.end_ns:
             print_message(f"the run ends at {run.describe(run.end_ns)}; showing its final state")
             now_ns = run.end_ns
-        index = run.log.index_at(now_ns)
+        index = run.log.index_at_ns(now_ns)
         machine = replay(run.log, until=index, plugins=run.plugins)
         shown = MomentView(run, machine, now_ns, index)
         if output in ("json", "yaml"):

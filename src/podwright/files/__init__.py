@@ -17,6 +17,7 @@ objects), then `record.py`.
 """
 
 from podwright.files.compression import unpacked
+from podwright.files.distinct_objects import DistinctObjects
 from podwright.files.document_cache import DocumentCache
 from podwright.files.documents import Place, Watch
 from podwright.files.gated_fields import disabled_fields
@@ -68,6 +69,7 @@ __all__ = [
     "MAX_STEP_BACK_NS",
     "STDIN_SOURCE",
     "ChangeType",
+    "DistinctObjects",
     "DocumentCache",
     "FieldValidation",
     "LoadedObjects",

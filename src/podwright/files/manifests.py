@@ -5,7 +5,6 @@ This module finds and reads files and merges their objects; `object_reader` read
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -18,6 +17,7 @@ from podwright._html import paragraphs, section, table
 from podwright._progress import metered
 from podwright.files.amounts import overflows
 from podwright.files.device_cards import with_device_slices
+from podwright.files.distinct_objects import DistinctObjects
 from podwright.files.document_cache import DocumentCache
 from podwright.files.documents import Watch
 from podwright.files.object_reader import (
@@ -37,7 +37,6 @@ from podwright.objects import (
     Object,
     Unknown,
     api_group,
-    encode,
     quoted,
     unsupported,
 )
@@ -48,8 +47,6 @@ STDIN_SOURCE = "stdin"
 
 SUFFIXES = (".yaml", ".yml", ".json", ".csv")
 """The suffixes of manifests in a folder; each is also read with `.gz` appended."""
-
-_VERSION = re.compile(r"v(?P<major>\d+)(?:(?P<stage>alpha|beta)(?P<minor>\d+))?")
 
 T = TypeVar("T", bound=KubernetesObject)
 
@@ -362,8 +359,7 @@ def load_bytes(
     require_validation(validate)
     errors: list[FieldError] = []
     is_complete = True
-    positions: dict[tuple[str, str, str], int] = {}
-    kept: list[Sourced] = []
+    distinct = DistinctObjects(errors)
     configuration: SourcedDocument | None = None
     warnings: list[str] = []
     for source, data in files:
@@ -382,56 +378,16 @@ def load_bytes(
             manifest = error.manifest
         warnings += manifest.warnings
         for entry in manifest.objects:
-            obj = entry.object
-            # With generateName only, every object is a new one.
-            if not obj.name:
-                kept.append(entry)
-                continue
-            identity = (api_group(obj.api_version), obj.kind, obj.key)
-            position = positions.setdefault(identity, len(kept))
-            if position == len(kept):
-                kept.append(entry)
-            elif _replaces(entry, kept[position], errors):
-                kept[position] = entry
+            distinct.add(entry)
         for document in manifest.configurations:
             if configuration is None:
                 configuration = document
             elif configuration.document != document.document:
                 message = f"a second scheduler configuration; the first is {configuration.source}"
                 errors.append(FieldError(source=document.source, path="", message=message))
-    kept = with_device_slices(kept, errors, warnings)
+    kept = with_device_slices(distinct.kept, errors, warnings)
     warnings += overflows(kept)
     loaded = LoadedObjects(tuple(kept), configuration, tuple(warnings), validate)
     if errors:
         raise PartialObjects(errors, loaded, is_complete=is_complete)
     return loaded
-
-
-def _replaces(entry: Sourced, first: Sourced, errors: list[FieldError]) -> bool:
-    """Whether a duplicate has a newer version; two contents of one version are an error."""
-    obj = entry.object
-    version, first_version = _version_of(obj), _version_of(first.object)
-    if version != first_version:
-        # A bundle for several releases of Kubernetes has an object in several versions.
-        return _version_rank(version) > _version_rank(first_version)
-    if encode(first.object) != encode(obj):
-        message = f"{obj.kind} {obj.key} is different in {first.source}"
-        errors.append(FieldError(source=entry.source, path="", message=message))
-    return False
-
-
-def _version_of(obj: Object) -> str:
-    # A struct has one version of its kind, the document the written one.
-    return str(obj.raw.get("apiVersion") or obj.api_version)
-
-
-def _version_rank(api_version: str) -> tuple[int, int, int]:
-    """Return the priority of a version: stable before beta before alpha, then the numbers.
-
-    Upstream: staging/src/k8s.io/apimachinery/pkg/version/helpers.go, CompareKubeAwareVersionStrings
-    """
-    found = _VERSION.fullmatch(api_version.rpartition("/")[2])
-    if found is None:
-        return (0, 0, 0)
-    stage = {"alpha": 1, "beta": 2, None: 3}[found["stage"]]
-    return (stage, int(found["major"]), int(found["minor"] or 0))

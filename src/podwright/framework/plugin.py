@@ -25,7 +25,7 @@ from podwright.framework.handle import Handle
 from podwright.framework.scores import Normalization, RequestScore, ScoreGroups, Scores
 from podwright.framework.status import Status
 from podwright.framework.verdicts import Verdicts
-from podwright.objects import Node, Pod
+from podwright.objects import Duration, Node, Pod
 
 if TYPE_CHECKING:
     from podwright.framework.extenders import Steps
@@ -351,8 +351,13 @@ class Plugin:
     def unreserve(self, cycle: Cycle, node_name: str) -> None:
         """Take back what `reserve` set aside; must not fail."""
 
-    def permit(self, cycle: Cycle, node_name: str) -> tuple[Status, int]:
-        """Allow, refuse or hold the pod; the second value is the time-out in ns."""
+    def permit(self, cycle: Cycle, node_name: str) -> Status | tuple[Status, Duration]:
+        """Allow, refuse or hold the pod; with `Status.wait()`, return for how long too.
+
+        Examples
+        --------
+        `return pw.Status()` allows it; `return pw.Status.wait(), "30s"` holds it.
+        """
         raise NotImplementedError
 
     def pre_bind_pre_flight(self, cycle: Cycle, node_name: str) -> Status:

@@ -16,9 +16,11 @@ from podwright.framework.adapter import described, raised_at
 from podwright.framework.binding import Pending
 from podwright.framework.custom_results import custom_results
 from podwright.framework.cycle import Cycle
+from podwright.framework.permit_answer import read_permit
 from podwright.framework.plugin import Plugin
 from podwright.framework.profile import Profile
 from podwright.framework.status import Status
+from podwright.objects import ArgumentError, InputError
 
 Point: TypeAlias = Literal["reserve", "permit", "pre_bind", "bind"]
 
@@ -99,8 +101,11 @@ def _call_of(
             status = answer
         case Pending() if point in ("pre_bind", "bind"):
             status = None
-        case (Status() as status, int() as timeout_ns) if point == "permit":
-            pass
+        case tuple() if point == "permit":
+            try:
+                status, timeout_ns = read_permit(answer)
+            except (ArgumentError, InputError) as error:
+                status = Status.error(str(error))
         case _:
             status = Status.error(f"returned {described(answer)}, not a Status")
     return PluginCall(

@@ -102,7 +102,8 @@ def kss_annotations(
     LogError
         The run cannot be replayed.
     """
-    return annotations_after(kss_history(log, pod, attempt, at=at, plugins=plugins))
+    at_ns = log.read_optional_time(at)
+    return annotations_after(kss_history(log, pod, attempt, at_ns=at_ns, plugins=plugins))
 
 
 def kss_history(
@@ -110,17 +111,18 @@ def kss_history(
     pod: NamespacedName,
     attempt: int = -1,
     *,
-    at: Time | None = None,
+    at_ns: int | None = None,
     plugins: Iterable[type[Plugin]] = (),
 ) -> list[KssAttempt]:
     """Return the attempts of one pod up to one of them, oldest first.
 
-    The parameters are those of `kss_annotations`. Attempts of earlier pods of the same name are
+    The parameters are those of `find_cycle`. Attempts of earlier pods of the same name are
     excluded.
     """
     own = tuple(plugins)
     cycles = Cycles(log)
-    last = _attempt(log, find_cycle(log, pod, attempt, at=at, plugins=own, cycles=cycles), own)
+    past = find_cycle(log, pod, attempt, at_ns=at_ns, plugins=own, cycles=cycles)
+    last = _attempt(log, past, own)
     attempts = [last]
     for number in range(last.attempt - 1, 0, -1):
         earlier = _attempt(log, find_cycle(log, pod, number, plugins=own, cycles=cycles), own)
@@ -135,12 +137,12 @@ def kss_attempt(
     pod: NamespacedName,
     attempt: int = -1,
     *,
-    at: Time | None = None,
+    at_ns: int | None = None,
     plugins: Iterable[type[Plugin]] = (),
 ) -> KssAttempt:
-    """Return one attempt and its results; see `kss_annotations` for the parameters."""
+    """Return one attempt and its results; see `find_cycle` for the parameters."""
     own = tuple(plugins)
-    return _attempt(log, find_cycle(log, pod, attempt, at=at, plugins=own), own)
+    return _attempt(log, find_cycle(log, pod, attempt, at_ns=at_ns, plugins=own), own)
 
 
 def first_profile_weights(setup: Setup, *, plugins: Iterable[type[Plugin]] = ()) -> dict[str, int]:

@@ -16,6 +16,7 @@ import msgspec
 
 from podwright.config import DEFAULT_GATES, Gates, KubeSchedulerConfiguration
 from podwright.framework import CalledExtender, Plugin, TieRule
+from podwright.machine.keyword_signature import F, names_keywords
 from podwright.objects import (
     ArgumentError,
     Duration,
@@ -176,3 +177,24 @@ _READ: dict[str, tuple[str, Callable[[Any], object]]] = {
 """Keywords that are read: the name of the option, and the function that reads it."""
 
 DEFAULT_OPTIONS: Final = SchedulerOptions()
+
+_DECISION_DEFAULTS: Final = {
+    "plugins": DEFAULT_OPTIONS.plugins,
+    "gates": DEFAULT_OPTIONS.gates,
+    "seed": DEFAULT_OPTIONS.seed,
+    "tie_rule": DEFAULT_OPTIONS.tie_rule,
+    "draws_preemption_offset": DEFAULT_OPTIONS.draws_preemption_offset,
+}
+names_decision_keywords: Final = names_keywords(DecisionKeywords, _DECISION_DEFAULTS)
+"""The decorator of functions with these keywords."""
+
+
+def names_machine_keywords(start: str) -> Callable[[F], F]:
+    """Return the decorator of functions with these keywords; `start` is the default start."""
+    defaults = {
+        **_DECISION_DEFAULTS,
+        "start": start,
+        "batching": DEFAULT_OPTIONS.batching,
+        "assumed_pod_expiry": "0s",
+    }
+    return names_keywords(MachineKeywords, defaults)

@@ -21,8 +21,9 @@ from podwright.framework import (
     Status,
     described,
     raised_at,
+    read_permit,
 )
-from podwright.objects import Pod
+from podwright.objects import ArgumentError, InputError, Pod
 
 _LONGEST_NS = 2**63 - 1
 
@@ -73,13 +74,12 @@ def call_or_resume(
 def call_permit(plugin: Plugin, cycle: Cycle, node: str) -> tuple[Status, int]:
     """Call a Permit plugin; returns its status and how long it holds the pod, in ns."""
     answer = _call(plugin, cycle, node, plugin.permit)
-    if isinstance(answer, Status):
-        return answer, 0
-    match answer:
-        case (Status() as status, int() | np.integer() as timeout_ns) if timeout_ns >= 0:
-            return status.by(plugin.name), int(timeout_ns)
-        case _:
-            return _invalid_answer(plugin, cycle, node, answer), 0
+    try:
+        status, timeout_ns = read_permit(answer)
+    except (ArgumentError, InputError) as error:
+        where = f"(pod {cycle.pod.key}, node {node})"
+        return Status.error(f"{error} {where}").by(plugin.name), 0
+    return status.by(plugin.name), timeout_ns
 
 
 def notify_plugin(plugin: Plugin, point: str, cycle: Cycle, node: str) -> Status:

@@ -1,13 +1,15 @@
 """Times and durations as callers write them, in nanoseconds.
 
 Every public function with a time or a duration reads it here, so all of them accept the same forms.
+Each form has a unit. A bare number has none, so it is an error: it may mean seconds, nanoseconds or
+seconds since 1970.
 """
 
 from __future__ import annotations
 
-import operator
 import re
 from datetime import UTC, datetime, timedelta
+from numbers import Number
 from typing import Any, Final, TypeAlias
 
 from podwright.objects.duration import parse_duration
@@ -20,12 +22,12 @@ from podwright.objects.errors import (
 )
 from podwright.objects.timestamps import timestamp_ns, timestamp_text_nano
 
-Duration: TypeAlias = str | timedelta | int
-"""A length of time: `1h30m`, a `timedelta`, or nanoseconds."""
+Duration: TypeAlias = str | timedelta
+"""A length of time: `1h30m`, `7d`, or a `timedelta`, also of NumPy and pandas."""
 
-Time: TypeAlias = str | datetime | timedelta | int
-"""A time: `2026-01-01T12:00:00Z`, a `datetime` with a time zone, or nanoseconds since 1970; or
-relative to the start: `1h30m`, or a `timedelta`."""
+Time: TypeAlias = str | datetime | timedelta
+"""A time: `2026-01-01T12:00:00Z`, or a `datetime` with a time zone or of NumPy (UTC); or relative
+to the start, as a `Duration`."""
 
 FIRST_NS: Final = -9214560000 * 1_000_000_000
 LAST_NS: Final = 9214646400 * 1_000_000_000
@@ -36,8 +38,11 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_NS: Final = 86_400 * 1_000_000_000
 _DURATION: Final = "a duration such as 1h30m"
 _TIME: Final = "a time such as 2026-01-01T12:00:00Z"
-_DAYS: Final = re.compile(r"[0-9]{1,6}d")
 _SINCE: Final = "a duration since the start such as 1h30m"
+_DAYS = re.compile(r"([+-]?)([0-9]+(?:\.[0-9]+)?)d(.*)", re.DOTALL)
+_MAX_NS: Final = 2**63 - 1
+_MAX_DAYS_DIGITS: Final = 9
+"""Durations of more days than this many digits exceed 64 bits of nanoseconds."""
 
 
 def read_time(value: Time, what: str, *, start_ns: int | None, first_ns: int | None = None) -> int:
@@ -60,29 +65,35 @@ def read_time(value: Time, what: str, *, start_ns: int | None, first_ns: int | N
         If it is not a time, has no time zone, or is too early or too late.
     """
     found: int | None
+    types = f"{_TIME}, or a datetime"
+    if start_ns is not None:
+        types = f"{_SINCE}, a timedelta, {types}"
     if isinstance(value, str):
         found = _of_text(value, start_ns)
         detail = f"{_TIME} is expected" if start_ns is None else f"{_SINCE} is expected, or {_TIME}"
-        if start_ns is not None and _DAYS.fullmatch(value):
-            detail += f"; write {value} as {int(value[:-1]) * 24}h"
     elif isinstance(value, datetime):
         found, detail = _of_datetime(value), "a datetime with a time zone is expected"
-    elif isinstance(value, timedelta):
-        found = None if start_ns is None else start_ns + delta_ns(value)
-        detail = f"{_TIME} is expected, or a datetime"
+    elif (of_numpy := numpy_time_ns(value)) is not None:
+        found, detail = of_numpy, ""
     else:
-        types = f"{_TIME}, a datetime or nanoseconds since 1970"
-        if start_ns is not None:
-            types = f"{_SINCE}, a timedelta, {types}"
-        found, detail = _of_integer(value, what, types), ""
+        since_ns = length_ns(value)
+        if since_ns is None:
+            raise _wrong_type(what, value, types)
+        found = None if start_ns is None else start_ns + since_ns
+        detail = f"{_TIME} is expected, or a datetime"
     if found is None:
         raise _error(what, value, detail)
-    if not FIRST_NS <= found < LAST_NS:
-        raise _error(what, value, f"{POSSIBLE_YEARS} can be simulated")
+    check_time_ns(found, what, value)
     if first_ns is not None and found < first_ns:
         place = "the start" if first_ns == start_ns else "the present time"
         raise _error(what, value, f"must not be before {place}, {shortest_time_text(first_ns)}")
     return found
+
+
+def check_time_ns(found_ns: int, what: str, value: Any) -> None:
+    """Raise an `InputError` if a time is outside of the years that can be simulated."""
+    if not FIRST_NS <= found_ns < LAST_NS:
+        raise _error(what, value, f"{POSSIBLE_YEARS} can be simulated")
 
 
 def read_duration(value: Duration, what: str, *, least_ns: int = 1) -> int:
@@ -95,19 +106,61 @@ def read_duration(value: Duration, what: str, *, least_ns: int = 1) -> int:
     InputError
         If it is not a duration, or too short.
     """
+    found: int | None
     if isinstance(value, str):
         try:
-            found = parse_duration(value)
+            found = parse_days(value)
         except ValueError:
             raise _error(what, value, f"{_DURATION} is expected") from None
-    elif isinstance(value, timedelta):
-        found = delta_ns(value)
     else:
-        found = _of_integer(value, what, f"{_DURATION}, a timedelta or nanoseconds")
+        found = length_ns(value)
+        if found is None:
+            raise _wrong_type(what, value, f"{_DURATION}, or a timedelta")
+    if found > _MAX_NS:
+        raise _error(what, value, "a duration of at most 292 years is expected")
     if found < least_ns:
         rule = "greater than 0" if least_ns else "0 or more"
         raise _error(what, value, f"{_DURATION} is expected, {rule}")
     return found
+
+
+def parse_days(text: str) -> int:
+    """Read a duration such as `1h30m`, which may begin with days: `7d`, `1d12h`; in nanoseconds.
+
+    A day has 24 hours. Go's durations, and so the fields of Kubernetes objects, have no days.
+
+    Raises
+    ------
+    ValueError
+        If the text is not a duration or exceeds 64 bits.
+
+    Examples
+    --------
+    >>> parse_days("1d12h") // 3_600_000_000_000
+    36
+    """
+    found = _DAYS.fullmatch(text)
+    if found is None:
+        return parse_duration(text)
+    sign, days, rest = found.groups()
+    if len(days.partition(".")[0]) > _MAX_DAYS_DIGITS or rest[:1] in ("+", "-"):
+        raise ValueError(f'time: invalid duration "{text}"')
+    # Days as hours: Go's parser then checks the sum of all parts.
+    whole, _, fraction = days.partition(".")
+    hours = int(whole) * 24
+    part_ns = int(fraction or "0") * _DAY_NS // 10 ** len(fraction)
+    return parse_duration(f"{sign}{hours}h{part_ns}ns{rest}")
+
+
+def numpy_time_ns(value: object) -> int | None:
+    """Return a `datetime64` of NumPy in nanoseconds since 1970; None for all others and NaT."""
+    return _numpy_ns(value, "M")
+
+
+def length_ns(value: object) -> int | None:
+    """Return a `timedelta`, also of NumPy and pandas, in nanoseconds; None for all others."""
+    # pandas.NaT is an instance of datetime, but not of timedelta.
+    return delta_ns(value) if isinstance(value, timedelta) else _numpy_ns(value, "m")
 
 
 def delta_ns(value: timedelta) -> int:
@@ -133,7 +186,7 @@ def _of_text(text: str, start_ns: int | None) -> int | None:
     if found is not None or start_ns is None:
         return found
     try:
-        return start_ns + parse_duration(text)
+        return start_ns + parse_days(text)
     except ValueError:
         return None
 
@@ -145,13 +198,35 @@ def _of_datetime(value: datetime) -> int | None:
     return delta_ns(value - EPOCH)
 
 
-def _of_integer(value: Any, what: str, expected: str) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise ArgumentError(f"{what}: {expected} is expected, not {described_type(value)}")
-    return operator.index(value)
+def _numpy_ns(value: Any, kind: str) -> int | None:
+    # By its attributes: the room does without NumPy.
+    dtype = getattr(value, "dtype", None)
+    if getattr(dtype, "kind", "") != kind or getattr(value, "shape", None) != ():
+        return None
+    if str(dtype) in ("datetime64", "timedelta64") or value != value:  # noqa: PLR0124 - NaT
+        return None
+    return int(value.astype(f"{kind}8[ns]").astype("int64"))
+
+
+def _wrong_type(what: str, value: Any, types: str) -> ArgumentError:
+    # NaT of NumPy is a number too, and not equal to itself.
+    is_nat = isinstance(value, Number) and value != value  # noqa: PLR0124
+    if isinstance(value, Number) and not is_nat and described_type(value) != "a bool":
+        return ArgumentError(f"{what}: {value} has no unit: {types} is expected")
+    return ArgumentError(f"{what}: {types} is expected, not {described_type(value)}")
 
 
 def _error(what: str, value: Any, detail: str) -> InputError:
     shown = value if isinstance(value, str | int) else str(value)
+    if isinstance(value, str) and _is_number(value):
+        detail = f"it has no unit: {detail}"
     message = invalid(shown, detail)
     return InputError([FieldError(source=what, path="", message=message, value=value)])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any, ClassVar
 
 import msgspec
@@ -20,6 +21,7 @@ from podwright.framework import (
     TieRule,
 )
 from podwright.machine import Machine, SchedulerOptions
+from podwright.objects import Duration
 from podwright.parity.comparison import Case
 from podwright.parity.setup import effective_configuration
 from podwright.queueing import SECOND_NS
@@ -65,10 +67,10 @@ class _Stub(_Scripted):
         """Note the call."""
         self.plugin_calls[cycle.pod.key].append([self.name, "unreserve", node_name])
 
-    def permit(self, cycle: Cycle, node_name: str) -> tuple[Status, int]:
+    def permit(self, cycle: Cycle, node_name: str) -> tuple[Status, Duration]:
         """Play the script."""
         outcome = self._play("permit", cycle, node_name, at_end="Success")
-        return _status_of(outcome), round(outcome.get("timeout", 0) * SECOND_NS)
+        return _status_of(outcome), timedelta(seconds=outcome.get("timeout", 0))
 
     def pre_bind_pre_flight(self, cycle: Cycle, node_name: str) -> Status:
         """Play the script."""

@@ -28,6 +28,7 @@ Upstream: pkg/coscheduling/coscheduling.go, pkg/coscheduling/core/core.go
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from datetime import timedelta
 
 import numpy as np
 
@@ -50,6 +51,7 @@ from podwright.framework import (
 )
 from podwright.objects import (
     CoschedulingPodGroup,
+    Duration,
     NamespacedName,
     Pod,
     assigned_requests,
@@ -206,26 +208,26 @@ class Coscheduling(Plugin):
 
     # ------------------------------------------------------------ placing
 
-    def permit(self, cycle: Cycle, node_name: str) -> tuple[Status, int]:
+    def permit(self, cycle: Cycle, node_name: str) -> Status | tuple[Status, Duration]:
         """Wait until enough members have a node; the last one allows the others."""
         group, handle = self.group_of(cycle.pod), self.handle
         if group is None or handle is None:
-            return Status.OK, 0
+            return Status.OK
         found = handle.find(CoschedulingPodGroup, group)
         if found is None:
-            return Status.unschedulable("PodGroup not found"), 0
+            return Status.unschedulable("PodGroup not found")
         members = handle.members(self.name, group)
         if len(members.scheduled) >= found.spec.min_member:
             for uid in handle.waiting():
                 if uid in members.pods:
                     handle.allow(uid, self.name)
             self._failed_ns.pop(group, None)
-            return Status.OK, 0
+            return Status.OK
         seconds = found.spec.schedule_timeout_seconds or self.args.permit_waiting_time_seconds
         uid = cycle.pod.metadata.uid
         if not any(other in members.pods for other in handle.waiting()):
             handle.activate([pod for pod in members.unscheduled() if pod.metadata.uid != uid])
-        return Status.wait(), seconds * _SECOND_NS
+        return Status.wait(), timedelta(seconds=seconds)
 
     def reserve(self, cycle: Cycle, node_name: str) -> Status:
         """Reserve nothing; the plugin implements Reserve for Unreserve."""

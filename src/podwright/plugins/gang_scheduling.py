@@ -22,12 +22,14 @@ Upstream: pkg/scheduler/framework/plugins/gangscheduling/gangscheduling.go
 from __future__ import annotations
 
 from collections.abc import Hashable
+from datetime import timedelta
+from typing import Final
 
 from podwright.framework import Cycle, EventHint, Handle, Plugin, Status
-from podwright.objects import GangSchedulingPolicy, Pod, PodGroup
+from podwright.objects import Duration, GangSchedulingPolicy, Pod, PodGroup
 from podwright.plugins.hints import gang_scheduling as hints
 
-_LONGEST_WAIT_NS = 5 * 60 * 1_000_000_000
+_LONGEST_WAIT: Final = timedelta(minutes=5)
 
 
 class GangScheduling(Plugin):
@@ -70,31 +72,33 @@ class GangScheduling(Plugin):
             )
         return Status.OK
 
-    def permit(self, cycle: Cycle, node_name: str) -> tuple[Status, int]:
+    def permit(self, cycle: Cycle, node_name: str) -> Status | tuple[Status, Duration]:
         """Wait until enough pods of the gang have a node; the last one allows the others."""
         group, handle = self.group_of(cycle.pod), self.handle
         if group is None or handle is None:
-            return Status.OK, 0
+            return Status.OK
         pod_group = handle.find(PodGroup, group)
         if pod_group is None:
             name = group.partition("/")[2]
             return Status.error(
                 f'failed to get podGroup {group}: podgroup.scheduling.k8s.io "{name}" not found'
-            ), 0
+            )
         gang = pod_group.spec.scheduling_policy.gang
-        return (Status.OK, 0) if gang is None else self._permit(handle, group, gang)
+        return Status.OK if gang is None else self._permit(handle, group, gang)
 
-    def _permit(self, handle: Handle, group: str, gang: GangSchedulingPolicy) -> tuple[Status, int]:
+    def _permit(
+        self, handle: Handle, group: str, gang: GangSchedulingPolicy
+    ) -> Status | tuple[Status, Duration]:
         members = handle.members(self.name, group)
         if len(members.scheduled) < gang.min_count:
             # Members in backoff or unschedulable could otherwise come after this wait has ended.
             handle.activate(members.unscheduled())
             return (
                 Status.wait("waiting for minCount pods from a gang to be scheduled"),
-                _LONGEST_WAIT_NS,
+                _LONGEST_WAIT,
             )
         # Upstream iterates over a set; sorting by name makes the order deterministic.
         held = [uid for uid in handle.waiting() if uid in members.scheduled]
         for uid in sorted(held, key=lambda uid: members.pods[uid].key):
             handle.allow(uid, self.name)
-        return Status.OK, 0
+        return Status.OK

@@ -93,7 +93,7 @@ from podwright.recording.record_writing import (
 )
 from podwright.recording.recorded_state import ClusterAt, PendingPod, QueueAt, cluster_of, queue_of
 from podwright.recording.recorder import EventFeed, Recorder
-from podwright.recording.resumption import resume
+from podwright.recording.resumption import resume, resume_log
 from podwright.recording.rotation import RotatingRecorder
 from podwright.recording.run_contents import (
     end_of_run,
@@ -251,6 +251,7 @@ __all__ = [
     "remedy_changes",
     "require_arrow",
     "resume",
+    "resume_log",
     "save_cycle",
     "select_cycles",
     "sha256_of",

@@ -13,7 +13,7 @@ This module writes a log; `log_reading` reads it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -337,6 +337,33 @@ class DecisionLog(LogReading):
             folder.sync()
         finally:
             folder.close()
+
+    def copy(self) -> DecisionLog:
+        """Return a copy in memory that is continued independently."""
+        return DecisionLog._in_memory(self._contents(), self._first)
+
+    def __reduce__(self) -> tuple[Callable[..., DecisionLog], tuple[object, ...]]:
+        """Pickle the content of a log in memory, and the path of one in a folder, to be read."""
+        self._flush_to_read()
+        if isinstance(self._medium, Memory):
+            return DecisionLog._in_memory, (self._contents(), self._first)
+        return DecisionLog.open, (self._medium.source,)
+
+    def _contents(self) -> list[tuple[FrameHead, bytes]]:
+        self._flush_to_read()
+        return [(frame.head, self._medium.read(frame)) for frame in self._frames]
+
+    @classmethod
+    def _in_memory(cls, contents: Sequence[tuple[FrameHead, bytes]], first: int) -> DecisionLog:
+        memory = Memory()
+        frames = [memory.append(head, payload) for head, payload in contents]
+        head, payload = contents[0]
+        pace = decode_payload(payload, head, Header, source=memory.source).pace
+        log = DecisionLog(memory, frames, is_writable=True, pace=pace, waits_for_flush=True)
+        log._first = first
+        # References by address do not survive: the writer gets the objects that are in the frames.
+        log._restore_writer()
+        return log
 
     def catch_up(self, machine: Machine) -> int:
         """Write what is due; return the number of events that may then wait."""

@@ -187,7 +187,7 @@ def find_cycle(
     pod: NamespacedName,
     attempt: int = -1,
     *,
-    at: Time | None = None,
+    at_ns: int | None = None,
     plugins: Iterable[type[Plugin]] = (),
     cycles: Cycles | None = None,
 ) -> PastCycle:
@@ -199,8 +199,8 @@ def find_cycle(
         `namespace/name`.
     attempt : int
         1 is the first cycle of the pod, -1 the last.
-    at : Time, optional
-        Instead of `attempt`: the last cycle that had ended at this time.
+    at_ns : int, optional
+        Instead of `attempt`: the last cycle that had ended at this time, in nanoseconds since 1970.
     plugins : iterable of type
         The out-of-tree plugin classes that the run was recorded with.
     cycles : Cycles, optional
@@ -214,7 +214,7 @@ def find_cycle(
         If the run cannot be replayed.
     """
     known = Cycles(log) if cycles is None else cycles
-    end = _end_of(log, known, pod, attempt, at)
+    end = _end_of(log, known, pod, attempt, at_ns)
     own = tuple(plugins)
     run = Replay(log, until=end, plugins=own)
     run.run_to(end)
@@ -318,8 +318,8 @@ def select_cycles(
     known = Cycles(log)
     chosen = list(known.pods if pods is None else dict.fromkeys(pods))
     # `index_at` returns the event after a time, and the cycles at `first_ns` count.
-    first = 0 if first_ns is None else log.index_at(first_ns - 1)
-    end = len(log) if last_ns is None else log.index_at(last_ns)
+    first = 0 if first_ns is None else log.index_at_ns(first_ns - 1)
+    end = len(log) if last_ns is None else log.index_at_ns(last_ns)
     for pod in chosen:
         _end_of(log, known, pod, -1, None)
     return sorted((index, pod) for pod in chosen for index in known.of(pod) if first <= index < end)
@@ -329,7 +329,7 @@ _NAMESAKES_SHOWN: Final = 3
 
 
 def _end_of(
-    log: DecisionLog, cycles: Cycles, pod: NamespacedName, attempt: int, at: Time | None
+    log: DecisionLog, cycles: Cycles, pod: NamespacedName, attempt: int, at_ns: int | None
 ) -> int:
     found = cycles.of(pod)
     if not found:
@@ -337,11 +337,10 @@ def _end_of(
         near = " or ".join(namesakes[:_NAMESAKES_SHOWN]) or nearest(pod, cycles.pods)
         hint = f"; did you mean {near}?" if near else ""
         raise UnknownCycle(f"pod {pod} has no scheduling attempt in this log{hint}{_dropped(log)}")
-    if at is not None:
+    if at_ns is not None:
         if attempt != -1:
             raise ArgumentError("attempt and at: one of them is expected, not both")
-        at_ns = log.read_time(at)
-        limit = log.index_at(at_ns)
+        limit = log.index_at_ns(at_ns)
         before = bisect_left(found, limit)
         if not before:
             first = timestamp_text(log.time_of(found[0]))
@@ -407,8 +406,16 @@ def explain_cycle(
     at: Time | None = None,
     plugins: Iterable[type[Plugin]] = (),
 ) -> Explanation:
-    """Explain one past cycle of a pod in full; see `find_cycle` for the parameters."""
-    past = find_cycle(log, pod, attempt, at=at, plugins=plugins)
+    """Explain one past cycle of a pod in full.
+
+    Parameters
+    ----------
+    at : Time, optional
+        Instead of `attempt`: the last cycle that had ended at this time.
+    pod, attempt, plugins
+        As for `find_cycle`.
+    """
+    past = find_cycle(log, pod, attempt, at_ns=log.read_optional_time(at), plugins=plugins)
     explanation = past.explain()
     past.confirm()
     return explanation

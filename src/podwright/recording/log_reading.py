@@ -278,9 +278,16 @@ class LogReading:
         """
         return read_time(at, what, start_ns=self.start_ns)
 
+    def read_optional_time(self, at: Time | None) -> int | None:
+        """Return a time as `read_time` does; None for None."""
+        return None if at is None else self.read_time(at)
+
     def index_at(self, at: Time) -> int:
         """Return the number of the first event after a time."""
-        at_ns = at if type(at) is int else self.read_time(at)
+        return self.index_at_ns(self.read_time(at))
+
+    def index_at_ns(self, at_ns: int) -> int:
+        """Return the number of the first event after a time in nanoseconds since 1970."""
         self._flush_to_read()
         index = 0
         for frame in self._frames:

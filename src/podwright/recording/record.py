@@ -14,7 +14,12 @@ from podwright.config import (
     to_document,
 )
 from podwright.framework import Plugin, TieRule
-from podwright.machine import Machine, MachineKeywords, SchedulerOptions
+from podwright.machine import (
+    Machine,
+    MachineKeywords,
+    SchedulerOptions,
+    names_machine_keywords,
+)
 from podwright.objects import DEFAULT_SCHEDULER_NAME
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.log_format import LogError, Setup
@@ -106,6 +111,7 @@ def fingerprints_of(
     return found
 
 
+@names_machine_keywords("1970-01-01T00:00:00Z")
 def record(
     path: str | None = None,
     configuration: KubeSchedulerConfiguration | SchedulerOptions | None = None,

@@ -114,7 +114,7 @@ def cluster_at(log: DecisionLog, at: Time, *, plugins: Iterable[type[Plugin]] = 
         A duration since the start of the run, such as `1h`, or a time.
     """
     at_ns = log.read_time(at)
-    return cluster_of(replay(log, at=at_ns, plugins=plugins), at_ns)
+    return cluster_of(replay(log, until=log.index_at_ns(at_ns), plugins=plugins), at_ns)
 
 
 def cluster_of(machine: Machine, now_ns: int) -> ClusterAt:
@@ -131,7 +131,7 @@ def cluster_of(machine: Machine, now_ns: int) -> ClusterAt:
 def queue_at(log: DecisionLog, at: Time, *, plugins: Iterable[type[Plugin]] = ()) -> QueueAt:
     """Return the queue as it was after every event up to a time; see `cluster_at`."""
     at_ns = log.read_time(at)
-    return queue_of(replay(log, at=at_ns, plugins=plugins), at_ns)
+    return queue_of(replay(log, until=log.index_at_ns(at_ns), plugins=plugins), at_ns)
 
 
 def queue_of(machine: Machine, now_ns: int) -> QueueAt:

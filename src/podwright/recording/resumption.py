@@ -46,13 +46,25 @@ def resume(
     """
     with ExitStack() as opened:
         log = opened.enter_context(DecisionLog.open(path, append=True, until=until))
-        # Unchecked, because `verify_replay` compares all actions and describes the difference.
-        run = Replay(log, plugins=plugins, objects=log.objects(), is_checked=False)
-        outcome = verify_replay(run)
-        if outcome.difference is not None:
-            raise LogError(
-                f"{path} cannot be resumed: the decisions of podwright {__version__} differ from"
-                f" the recorded ones; it was left as it is. {outcome.difference}"
-            )
+        recorder = resume_log(log, path, plugins=plugins)
         opened.pop_all()
+    return recorder
+
+
+def resume_log(log: DecisionLog, name: str, *, plugins: Iterable[type[Plugin]] = ()) -> Recorder:
+    """Continue a log that can be written; see `resume`.
+
+    Parameters
+    ----------
+    name : str
+        What the log is called in errors.
+    """
+    # Unchecked, because `verify_replay` compares all actions and describes the difference.
+    run = Replay(log, plugins=plugins, objects=log.objects(), is_checked=False)
+    outcome = verify_replay(run)
+    if outcome.difference is not None:
+        raise LogError(
+            f"{name} cannot be resumed: the decisions of podwright {__version__} differ from"
+            f" the recorded ones; it was left as it is. {outcome.difference}"
+        )
     return Recorder(run.machine, log)

@@ -10,7 +10,7 @@ from podwright.config import KubeSchedulerConfiguration
 from podwright.controllers import expand
 from podwright.devices import claim_without_users
 from podwright.framework import CallExtender, Decision
-from podwright.machine import DecisionKeywords, SchedulerOptions
+from podwright.machine import DecisionKeywords, SchedulerOptions, names_decision_keywords
 from podwright.objects import (
     DEFAULT_SCHEDULER_NAME,
     NamespacedName,
@@ -71,6 +71,7 @@ class Scenario:
         If a workload or its pod template is invalid.
     """
 
+    @names_decision_keywords
     def __init__(
         self,
         objects: Iterable[Object],

@@ -15,7 +15,7 @@ import msgspec
 
 from podwright.framework import Plugin
 from podwright.machine import Action, CallDone, ExtenderReplied, Machine, ObjectDeleted, ObjectPut
-from podwright.objects import NamespacedName, Pod, Time
+from podwright.objects import NamespacedName, Pod
 from podwright.recording.decision_log import DecisionLog
 from podwright.recording.explain import Cycles
 from podwright.recording.log_format import Entry, decode_actions
@@ -125,9 +125,9 @@ class Stepper:
         self._position = target
         return target == position
 
-    def go_to_time(self, at: Time) -> bool:
+    def go_to_time(self, at_ns: int) -> bool:
         """Go to the position after every event up to a time; False if it is the current one."""
-        return self.go_to(self._log.index_at(at))
+        return self.go_to(self._log.index_at_ns(at_ns))
 
     def next_cycle(self) -> bool:
         """Go to the end of the next cycle; False if there is none."""

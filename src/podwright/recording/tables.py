@@ -5,17 +5,29 @@ Both libraries are optional; without them a call says what to install.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from itertools import chain, islice
-from typing import Any, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
 
 from podwright.framework import Decision, Explanation
-from podwright.objects import PodwrightError
+from podwright.objects import PodwrightError, require_type
 
 Columns: TypeAlias = dict[str, Any]
-TableSource: TypeAlias = Explanation | Iterable[Decision] | Iterable[Explanation]
 
+
+@runtime_checkable
+class HasTables(Protocol):
+    """The results of a run: its tables by name."""
+
+    @property
+    def tables(self) -> Mapping[str, Any]:
+        """The tables, each a `pyarrow.Table`."""
+
+
+TableSource: TypeAlias = Explanation | Iterable[Decision] | Iterable[Explanation] | HasTables
+
+_PODS = "waits"
 _ARROW_TYPES = {"int": "int64", "str": "string"}
 
 
@@ -24,15 +36,17 @@ class MissingExtra(PodwrightError, ImportError):  # noqa: N818 - named for what 
 
 
 def to_arrow(source: TableSource) -> Any:
-    """Return an explanation, decisions or scores as a `pyarrow.Table`.
+    """Return an explanation, decisions, scores or the pods of a run as a `pyarrow.Table`.
 
-    See `to_columns` for the columns.
+    See `to_columns` for the columns. A run has one row for each pod, its table `waits`.
 
     Raises
     ------
     MissingExtra
         If pyarrow is not installed.
     """
+    if isinstance(source, HasTables) and _PODS in source.tables:
+        return source.tables[_PODS]
     arrow = library("pyarrow", "pip install 'podwright[tables]'")
     columns = to_columns(source)
     schema = arrow.schema(
@@ -42,9 +56,10 @@ def to_arrow(source: TableSource) -> Any:
 
 
 def to_pandas(source: TableSource) -> Any:
-    """Return an explanation, decisions or scores as a `pandas.DataFrame`.
+    """Return an explanation, decisions, scores or the pods of a run as a `pandas.DataFrame`.
 
-    See `to_columns` for the columns. Numbers are of the type Int64, in which values may be missing.
+    See `to_columns` for the columns. A run has one row for each pod, its table `waits`. Numbers are
+    of the type Int64, in which values may be missing.
 
     Raises
     ------
@@ -52,6 +67,10 @@ def to_pandas(source: TableSource) -> Any:
         If pandas is not installed.
     """
     pandas = library("pandas", "pip install pandas")
+    if isinstance(source, HasTables) and _PODS in source.tables:
+        table = source.tables[_PODS].to_pandas()
+        found = [name for name, kind in table.dtypes.items() if kind == "int64"]
+        return table.astype(dict.fromkeys(found, "Int64"))
     columns = to_columns(source)
     numbers = {name: "Int64" for name in columns if _TYPES[name] == "int"}
     return pandas.DataFrame(columns).astype(numbers)
@@ -72,6 +91,7 @@ def to_columns(source: TableSource) -> Columns:
     """
     if isinstance(source, Explanation):
         return _transposed(_EXPLANATION, _rows_of_explanation(source))
+    require_type(source, Iterable, "source", "an explanation, several, decisions or a run")
     items = iter(cast(Iterable[Any], source))
     first = list(islice(items, 1))
     if first and isinstance(first[0], Explanation):

@@ -36,6 +36,7 @@ from podwright.objects import (
 )
 from podwright.schema import built_in
 from podwright.simulation.clock import START_NS
+from podwright.simulation.collisions import Collisions
 from podwright.simulation.event_lines import (
     EventLines,
     Lines,
@@ -74,11 +75,17 @@ class EventFile(msgspec.Struct, frozen=True):
         Yields its lines, from the first one.
     start_ns : int, optional
         The start of a world with these lines, if no record determines it.
+    is_workload : bool
+        Whether all lines create objects that no other input has.
+    warnings : tuple of str
+        Remarks on the lines, a sentence each.
     """
 
     source: str
     lines: Lines
     start_ns: int | None = None
+    is_workload: bool = False
+    warnings: tuple[str, ...] = ()
 
 
 def start_of(loaded: LoadedObjects, events: Iterable[EventFile]) -> int:
@@ -138,8 +145,6 @@ class Inputs:
         The time of the last input.
     pod_count : int
         The number of pods in the files.
-    unterminated : list of str
-        The ignored last lines without a line feed, with their files.
     review : InputReview
         Kinds without effect, Jobs without a duration, and the like.
     warnings : tuple of str
@@ -175,7 +180,7 @@ class Inputs:
         arrivals: list[Arrival] = []
         pods = [obj for obj in objects if isinstance(obj, Pod)]
         try:
-            arrivals = openb_arrivals(pods, trace_start=start_ns, ending=ending)
+            arrivals = openb_arrivals(pods, trace_start_ns=start_ns, ending=ending)
         except InputError as error:
             # These errors name the pod; replace it by the place in the file.
             places = {f"pod {entry.object.key}": entry.source for entry in sourced}
@@ -187,19 +192,17 @@ class Inputs:
         later = [one for one in arrivals if one.due_ns > start_ns or one.gone_ns is not None]
         self._later = _timed(later)
         self._events: list[EventLines] = []
-        self.unterminated: list[str] = []
         added: list[Sourced] = []
         nodes: set[str] = set()
+        collisions = Collisions(sourced, errors)
         for file in events:
-            lines = _read_events(
-                file, start_ns, objects if is_complete else None, validate, errors, added, nodes
-            )
-            if lines is None:
-                continue
-            self._events.append(lines)
-            warnings += lines.warnings
-            if lines.unterminated_line:
-                self.unterminated.append(f"{file.source}: line {lines.unterminated_line}")
+            before = len(added)
+            there = objects if is_complete else None
+            lines = _read_events(file, start_ns, there, validate, errors, added, nodes)
+            collisions.add(added[before:], is_workload=file.is_workload)
+            if lines is not None:
+                self._events.append(lines)
+                warnings += (*file.warnings, *lines.warnings)
         if loaded.validate != "strict":
             errors += _problems_of(sourced)
         if validate != "strict":
@@ -222,6 +225,15 @@ class Inputs:
         self.review = self._review(objects, [entry.object for entry in added])
         ends = [lines.end_ns for lines in self._events]
         self.end_ns = max([start_ns, *ends, *[due_ns for due_ns, _ in self._later[-1:]]])
+
+    @property
+    def unterminated(self) -> list[str]:
+        """The ignored last lines without a line feed, with their files."""
+        return [
+            f"{lines.source}: line {lines.unterminated_line}"
+            for lines in self._events
+            if lines.unterminated_line
+        ]
 
     def __iter__(self) -> Iterator[Timed]:
         first: Iterator[Timed] = ((self._start_ns, operation) for operation in self._first)

@@ -30,10 +30,8 @@ from podwright.objects import (
     InputError,
     OpenbTimes,
     Pod,
-    Time,
     invalid,
     openb_times,
-    read_time,
     with_fields,
 )
 from podwright.stages import RUN_DELAY
@@ -60,7 +58,7 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def openb_arrivals(
-    pods: Iterable[Pod], *, trace_start: Time = 0, ending: Ending = "at_deletion_time"
+    pods: Iterable[Pod], *, trace_start_ns: int = 0, ending: Ending = "at_deletion_time"
 ) -> list[Arrival]:
     """Return the arrivals of pods in order; pods without times arrive at the start.
 
@@ -68,8 +66,8 @@ def openb_arrivals(
     ----------
     pods : iterable of Pod
         Pods of the trace's table; other pods are not changed.
-    trace_start : Time
-        The time of second 0 of the trace; the same as for `default_stages`.
+    trace_start_ns : int
+        The time of second 0 of the trace, in nanoseconds since 1970, as for `default_stages`.
     ending : str
         When pods end, see above.
 
@@ -78,7 +76,6 @@ def openb_arrivals(
     InputError
         With every invalid time.
     """
-    trace_start_ns = read_time(trace_start, "trace_start", start_ns=None)
     arrivals: list[Arrival] = []
     errors: list[FieldError] = []
     for pod in pods:

@@ -209,6 +209,20 @@ class Run:
             paragraphs(self.warnings),
         )
 
+    def __getstate__(self) -> dict[str, object]:
+        """Pickle a run with its figures: the tables of its world cannot be pickled.
+
+        A run of a folder is opened again, where the folder must be.
+        """
+        rows = {} if self._folder is not None else {"_rows": self._rows, "summary": self.summary}
+        left_out = ("_recorded", "_tables_and_rows", "tables", *(("summary",) if not rows else ()))
+        kept = {key: value for key, value in self.__dict__.items() if key not in left_out}
+        return {**kept, **rows, "_recorded": None}
+
+    @cached_property
+    def _rows(self) -> Rows:
+        return self._tables_and_rows[1]
+
     @cached_property
     def _tables_and_rows(self) -> tuple[RunTables, Rows]:
         if self._recorded is not None:
@@ -236,8 +250,7 @@ class Run:
         """The tables by name, each a `pyarrow.Table`; see docs/reference/run-folder.md."""
         if self._folder is not None and self._folder.has_tables(TABLES):
             return Tables(self._folder.read_table)
-        rows = self._tables_and_rows[1]
-        return Tables(lambda name: arrow_table(TABLES[name], rows[name]))
+        return Tables(lambda name: arrow_table(TABLES[name], self._rows[name]))
 
     def rows(self, name: str) -> dict[str, list[Any]]:
         """Return the columns of a table as lists, without pyarrow if the run is not in a folder.

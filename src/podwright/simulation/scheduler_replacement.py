@@ -42,7 +42,7 @@ def with_scheduler(
         The configuration is not valid; the world can be used as before.
     """
     while not world.is_between_steps:  # objects were written that no component has received
-        world.step(world.now_ns)
+        world.step_until_ns(world.now_ns)
     recorder = record(
         log,
         msgspec.structs.replace(options, start_ns=world.now_ns),

@@ -29,7 +29,7 @@ from podwright._interrupts import PendingSignal, deferred_signals
 from podwright._progress import metered
 from podwright.config import format_duration
 from podwright.machine import PluginTimer, PluginTiming, render_text
-from podwright.objects import KubernetesObject
+from podwright.objects import CoschedulingPodGroup, KubernetesObject
 from podwright.recording import (
     TABLES,
     Checkpoint,
@@ -65,6 +65,7 @@ CHECKPOINT_EVENTS: Final = 25_000
 """The default minimum number of events between checkpoints."""
 
 _EVENTS_PER_KNOWN_OBJECT: Final = 10
+_COSCHEDULING: Final = "Coscheduling"
 LOG_CHECKPOINT_EVENTS: Final = 25_000
 """The number of events between checkpoints of the decision log.
 
@@ -204,7 +205,7 @@ class Simulation:
         world = self.world
         while True:
             before_ns = world.now_ns
-            has_stepped = world.step(until_ns)
+            has_stepped = world.step_until_ns(until_ns)
             if world.now_ns != before_ns:
                 tables.passed(before_ns, world.now_ns)
             if not has_stepped:
@@ -217,7 +218,7 @@ class Simulation:
                 yield world.now_ns
         before_ns = world.now_ns
         # No event is left: this only advances the time to the end of the run.
-        world.run_until(until_ns)
+        world.run_until_ns(until_ns)
         tables.passed(before_ns, world.now_ns)
 
     def complete(self, *, is_shown: bool | None = None) -> None:
@@ -257,7 +258,7 @@ class Simulation:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Remarks on the run, a sentence each."""
-        return warnings_of(self.world.log)
+        return (*warnings_of(self.world.log), *_idle_groups(self.world))
 
     @property
     def plugin_timings(self) -> list[PluginTiming]:
@@ -370,6 +371,20 @@ class Simulation:
             return self._feed.timeline()
         # A resumed run has no feed of its beginning.
         return timeline_of_log(self.world.log, plugins=self._options.scheduler.plugins)
+
+
+def _idle_groups(world: World) -> Iterator[str]:
+    """Yield a sentence if there are groups of pods that no plugin reads."""
+    header = world.log.header
+    if not world.store.count(CoschedulingPodGroup) or header.setup.plugins:
+        return
+    if not any(
+        _COSCHEDULING in points.get("permit", ()) for points in header.fingerprints.values()
+    ):
+        yield (
+            "PodGroups of scheduling.x-k8s.io have no effect: no profile of the configuration"
+            f" enables the plugin {_COSCHEDULING}, so their pods are scheduled one by one"
+        )
 
 
 def _objects(world: World) -> Iterator[KubernetesObject]:

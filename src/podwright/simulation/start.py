@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
 from typing import Any, NamedTuple, Unpack, get_args
 
 import msgspec
@@ -17,6 +16,7 @@ from podwright.config import (
     to_document,
 )
 from podwright.files import (
+    DistinctObjects,
     FieldValidation,
     LoadedObjects,
     ObjectReader,
@@ -30,7 +30,7 @@ from podwright.files import (
     read_paths,
 )
 from podwright.framework import CallExtender
-from podwright.machine import DecisionKeywords, SchedulerOptions
+from podwright.machine import DecisionKeywords, SchedulerOptions, names_decision_keywords
 from podwright.objects import (
     CREATION_TIME,
     Duration,
@@ -41,9 +41,9 @@ from podwright.objects import (
     Pod,
     PodwrightError,
     Time,
-    delta_ns,
     encode,
     invalid,
+    length_ns,
     require_type,
     shortest_time_text,
     unsupported,
@@ -126,6 +126,7 @@ def start_simulation(
         raise
 
 
+@names_decision_keywords
 def simulate(  # noqa: PLR0913 - the options of a run
     objects: Any,
     *,
@@ -284,7 +285,7 @@ def simulate(  # noqa: PLR0913 - the options of a run
     simulation = start_simulation(options, inputs, manifest, output=folder, resumes=resume)
     simulation.complete(is_shown=progress)
     run = simulation.result()
-    run.warnings = (*loaded.warnings, *inputs.warnings, *run.warnings)
+    run.warnings = (*loaded.warnings, *inputs.warnings, *simulation.warnings)
     return run
 
 
@@ -378,18 +379,22 @@ def _loaded(given: Any, validate: FieldValidation, errors: list[FieldError]) -> 
     if objects:
         files.append(_digest(objects))
     reader = ObjectReader(validate)
-    sourced = [
-        Sourced(str(place), read)
-        for index, obj in enumerate(objects)
-        if (read := reader.read(encode(obj), place := _place(index, obj))) is not None
-    ]
+    distinct = DistinctObjects(errors)
+    for entry in loaded.sourced:
+        distinct.add(entry)
+    count = 0
+    for index, obj in enumerate(objects):
+        read = reader.read(encode(obj), place := _place(index, obj))
+        if read is not None:
+            count += 1
+            distinct.add(Sourced(str(place), read))
     errors += reader.errors
     found = msgspec.structs.replace(
         loaded,
-        sourced=(*loaded.sourced, *sourced),
+        sourced=tuple(distinct.kept),
         warnings=(*loaded.warnings, *reader.warnings()),
     )
-    return _Loaded(found, files, is_complete and len(sourced) == len(objects))
+    return _Loaded(found, files, is_complete and count == len(objects))
 
 
 def _with_openb_gpus(
@@ -415,14 +420,23 @@ def _events(given: Any, errors: list[FieldError]) -> tuple[list[EventFile], list
     lines: list[Mapping[str, Any]] = []
     events: list[EventFile] = []
     files: list[InputFile] = []
+    unnamed = 0
     for index, one in enumerate(_several(given, "events")):
         if isinstance(one, Mapping):
             lines.append(one)
         elif isinstance(one, Workload):
-            if not one:
+            workload = one
+            if one.has_default_names:
+                unnamed += 1
+                workload = one if unnamed == 1 else one.with_prefix(f"pod{unnamed}")
+            if not workload:
                 continue
-            made = _file_of_lines(f"workload {index}", one, errors, start_ns=one.start_ns)
-            events.append(made[0])
+            source = f"workload {index}"
+            made = _file_of_lines(source, workload, errors, start_ns=workload.start_ns)
+            notes = tuple(f"{source}: {note}" for note in workload.warnings)
+            events.append(
+                msgspec.structs.replace(made[0], is_workload=workload.is_from_frame, warnings=notes)
+            )
             files.append(made[1])
         else:
             require_type(one, (str, PathLike), f"events[{index}]", "a path or a dict")
@@ -460,8 +474,8 @@ def _encoded(line: Mapping[str, Any], place: str, errors: list[FieldError]) -> b
     """Return a line as JSON; its time and its object may be Python objects."""
     written = dict(line)
     at, applied = line.get("at"), line.get("apply")
-    if isinstance(at, timedelta):
-        written["at"] = format_duration(delta_ns(at))
+    if (since_ns := length_ns(at)) is not None:
+        written["at"] = format_duration(since_ns)
     elif at is not None and not isinstance(at, str):
         written["at"] = shortest_time_text(time_ns(f"{place}: at", at, errors))
     if isinstance(applied, KubernetesObject):

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Unpack, get_args
+from typing import TYPE_CHECKING, Unpack, get_args
 
 from podwright._progress import metered
 from podwright.api import BOOTSTRAP_OBJECTS
@@ -47,14 +47,22 @@ from podwright.config import (
 from podwright.controllers import Controller, Lister, ReportFailure
 from podwright.files import FieldValidation
 from podwright.framework import CallExtender
-from podwright.machine import ExtenderReplied, MachineKeywords, PodActivated, SchedulerOptions
+from podwright.machine import (
+    ExtenderReplied,
+    MachineKeywords,
+    PodActivated,
+    SchedulerOptions,
+    names_machine_keywords,
+)
 from podwright.objects import (
     KubernetesObject,
     NamespacedName,
     Time,
+    check_time_ns,
     read_time,
     require_objects,
     require_type,
+    shortest_time_text,
 )
 from podwright.recording import DecisionLog, record
 from podwright.schema import decode
@@ -79,6 +87,9 @@ from podwright.simulation.world_scheduler import WorldScheduler
 from podwright.simulation.world_steps import WorldSteps
 from podwright.stages import Stage
 from podwright.store import ObjectStore, kind_of
+
+if TYPE_CHECKING:
+    from podwright.simulation.world_copies import WorldCopy
 
 
 class World(WorldReading):
@@ -150,6 +161,7 @@ class World(WorldReading):
     'n1'
     """
 
+    @names_machine_keywords(shortest_time_text(START_NS))
     def __init__(  # noqa: PLR0913 - the options of a world
         self,
         configuration: KubeSchedulerConfiguration | SchedulerOptions | None = None,
@@ -173,9 +185,9 @@ class World(WorldReading):
         is_new = components is None
         if components is None:
             if not isinstance(configuration, SchedulerOptions):
-                keywords.setdefault("start", START_NS)
+                keywords.setdefault("start", shortest_time_text(START_NS))
             scheduler = SchedulerOptions.of(configuration, **keywords)
-            read_time(scheduler.start_ns, "start", start_ns=None)
+            check_time_ns(scheduler.start_ns, "start", scheduler.start_ns)
             recorder = record(
                 None if log is None else str(log), scheduler, checkpoint_events=checkpoint_events
             )
@@ -335,6 +347,10 @@ class World(WorldReading):
         """The operations that `add_inputs` received and that are not taken yet; to read."""
         return self._operations.inputs
 
+    @inputs.setter
+    def inputs(self, inputs: Iterator[tuple[int, Operation]]) -> None:
+        self._operations.inputs = inputs
+
     @property
     def inputs_taken(self) -> int:
         """The number of inputs taken so far."""
@@ -347,6 +363,42 @@ class World(WorldReading):
     def activate(self, pod: NamespacedName) -> None:
         """Move a waiting pod to the active queue, as `PodActivated`."""
         self._heap.push(self.now_ns, Turn.EXTENDER, PodActivated(pod))
+
+    # ------------------------------------------------------------------------------ copies
+
+    def fork(self, *, observers: Iterable[Observer] = ()) -> World:
+        """Return a world like this one, which continues independently.
+
+        Its decision log is in memory and begins with the events so far. Its random draws are those
+        that this world would make. Plugins with state get it by a replay of the events.
+
+        Parameters
+        ----------
+        observers : iterable of Observer
+            Receive what happens in the fork; those of this world do not.
+
+        Raises
+        ------
+        CannotCopy
+            If the scheduler waits for an extender, or a server drives the world.
+        """
+        from podwright.simulation.world_copies import WorldCopy
+
+        return WorldCopy(self).world(tuple(observers))
+
+    def __reduce__(self) -> tuple[Callable[[WorldCopy], World], tuple[WorldCopy]]:
+        """Pickle a world like a fork, without its observers."""
+        from podwright.simulation.world_copies import WorldCopy, unpickled_world
+
+        return unpickled_world, (WorldCopy(self),)
+
+    def review_so_far(self) -> WorldReview:
+        """Return a copy of the review of the added objects."""
+        return self._review.copy()
+
+    def restore_review(self, review: WorldReview) -> None:
+        """Continue the review of a world that was copied."""
+        self._review = review
 
     # ------------------------------------------------------------------------------ the run
 
@@ -387,10 +439,14 @@ class World(WorldReading):
 
     def run_until(self, until: Time | None = None, *, progress: bool | None = None) -> None:
         """Process events as `run` does, without results."""
-        until_ns, begin_ns = self._read_until(until), self.now_ns
+        self.run_until_ns(self._read_until(until), progress=progress)
+
+    def run_until_ns(self, until_ns: int | None, *, progress: bool | None = None) -> None:
+        """Process events until a time in nanoseconds since 1970; None: until none is left."""
+        begin_ns = self.now_ns
         total_ns = None if until_ns is None else until_ns - begin_ns
         with metered("simulating", total_ns, is_shown=progress) as meter:
-            while self.step(until_ns):
+            while self.step_until_ns(until_ns):
                 meter.advance(
                     self.now_ns - begin_ns, lambda: format_duration(self.now_ns - self.start_ns)
                 )
@@ -400,7 +456,7 @@ class World(WorldReading):
     def steps(self, until: Time | None = None) -> Iterator[int]:
         """Process events as `run` does; yields the virtual time after every step."""
         until_ns = self._read_until(until)
-        while self.step(until_ns):
+        while self.step_until_ns(until_ns):
             yield self.now_ns
 
     def catch_up(self, now_ns: int, is_over: Callable[[], bool]) -> bool:
@@ -448,7 +504,10 @@ class World(WorldReading):
         bool
             False if no event is left, or none until that time.
         """
-        until_ns = until if until is None or type(until) is int else self._read_until(until)
+        return self.step_until_ns(self._read_until(until))
+
+    def step_until_ns(self, until_ns: int | None) -> bool:
+        """Process the next events, as `step` does, with a time in nanoseconds since 1970."""
         return self._steps.step(until_ns)
 
     @property

@@ -7,6 +7,7 @@ can be in a review are kept, and the load is estimated before virtual time advan
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Final
 
 from podwright.objects import KubernetesObject, NamespacedName, Node, Pod
@@ -47,6 +48,10 @@ class WorldReview:
         self._added: dict[tuple[GroupKind, NamespacedName], KubernetesObject] = {}
         self._estimate: LoadEstimate | None = None
         self._has_begun = given is not None or not is_new
+
+    def copy(self) -> WorldReview:
+        """Return a copy that is continued independently."""
+        return deepcopy(self, {id(obj): obj for obj in self._added.values()})
 
     def add(self, obj: KubernetesObject) -> None:
         """Receive an object that a user creates or replaces."""

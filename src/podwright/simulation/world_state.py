@@ -75,10 +75,16 @@ def can_save(world: World) -> bool:
     return world.machine.can_snapshot
 
 
-def world_state(world: World) -> WorldState:
+def world_state(world: World, others: list[Due[DueEvent]] | None = None) -> WorldState:
     """Save a world, with its scheduler in a checkpoint of the decision log.
 
     `can_save` has to be True.
+
+    Parameters
+    ----------
+    others : list of Due, optional
+        Where due events are added that a state does not hold: later operations of the user.
+        Without it, there must be none.
     """
     assert world.is_between_steps, "a world can only be saved between two steps"
     is_written = world.log.checkpoint(world.machine)
@@ -91,10 +97,12 @@ def world_state(world: World) -> WorldState:
         if isinstance(event, InputOperation):
             assert place is None, "two inputs at once"
             place = (due.due_ns, due.counter)
-        else:
-            assert isinstance(event, _Pending), f"{type(event).__name__} is not an input"
+        elif isinstance(event, _Pending):
             entries.append((due.due_ns, due.turn, due.counter, event))
-    numbers, others = _numbered(world)
+        else:
+            assert others is not None, f"{type(event).__name__} is not an input"
+            others.append(due)
+    numbers, unknown = _numbered(world)
     return WorldState(
         event_count=len(world.log),
         seed=world.seed,
@@ -106,7 +114,7 @@ def world_state(world: World) -> WorldState:
         inputs_taken=world.inputs_taken,
         resource_version=world.store.resource_version,
         numbers=numbers,
-        others=encode_objects(others),
+        others=encode_objects(unknown),
         life=components.lifecycle.state(),
         controllers=components.controllers.state(),
         cycles_in_vain=world.unproductive_cycles,
@@ -135,6 +143,7 @@ def restored_world(
     recorder: Recorder,
     options: WorldOptions,
     inputs: Iterable[tuple[int, Operation]],
+    others: Iterable[Due[DueEvent]] = (),
 ) -> World:
     """Return a world that continues where the saved one was.
 
@@ -146,6 +155,8 @@ def restored_world(
         Equal to those of the saved world.
     inputs : iterable of (int, Operation)
         The input that was due, then those that the saved world had not read.
+    others : iterable of Due
+        The due events that the state does not hold.
     """
     empty = build_components(recorder, options, seed=state.seed, start_ns=state.start_ns)
     known = dict(recorder.log.objects())
@@ -155,7 +166,8 @@ def restored_world(
     staged = frozenset(empty.lifecycle.kinds)
     empty.lifecycle.restore(state.life, (obj for obj in objects if kind_of(obj) in staged))
     empty.controllers.restore(state.controllers, objects)
-    entries: list[Due[DueEvent]] = [Due(*entry) for entry in state.entries]
+    entries: list[Due[DueEvent]] = [*others]
+    entries += [Due(*entry) for entry in state.entries]
     unread = iter(inputs)
     if state.input_place is not None:
         due_ns, counter = state.input_place

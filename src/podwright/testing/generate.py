@@ -49,7 +49,7 @@ def make_nodes(extra: Iterable[Node] = ()) -> list[Node]:
             labels={"disk": ("ssd", "hdd")[i % 2]} if i % 4 else {},
             taints=_TAINTS[(i // 3) % 4],
             unschedulable=i == 9,
-            images={"registry.example/web:1": 300_000_000} if i % 5 == 0 else None,
+            images={"registry.example/web:1": "300M"} if i % 5 == 0 else None,
         )
         for i in range(12)
     ]

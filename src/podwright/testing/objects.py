@@ -5,18 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from podwright.objects import DEFAULT_SCHEDULER_NAME, Node, Pod, decode_as
+from podwright.config import format_duration
+from podwright.objects import (
+    DEFAULT_SCHEDULER_NAME,
+    ArgumentError,
+    Duration,
+    Node,
+    Pod,
+    decode_as,
+    quantity_value,
+    read_duration,
+)
+from podwright.stages import RUN_DELAY
 
 GPU = "nvidia.com/gpu"
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
+_BYTES = frozenset({"memory", "ephemeral-storage"})
 
 
 def make_node(  # noqa: PLR0913 - one keyword per property of a node
     name: str,
     *,
     cpu: str | int = "4",
-    memory: str | int = "16Gi",
+    memory: str = "16Gi",
     pods: int = 110,
     gpu: int = 0,
     resources: Mapping[str, str | int] | None = None,
@@ -24,14 +36,14 @@ def make_node(  # noqa: PLR0913 - one keyword per property of a node
     labels: Mapping[str, str] | None = None,
     taints: Iterable[str] = (),
     unschedulable: bool = False,
-    images: Mapping[str, int] | None = None,
+    images: Mapping[str, str] | None = None,
 ) -> Node:
     """Make a node.
 
     Parameters
     ----------
     cpu, memory, pods
-        Allocatable.
+        Allocatable: a number of CPUs or ``500m``, a size such as ``16Gi``, a number of pods.
     gpu : int
         Allocatable ``nvidia.com/gpu``.
     resources : mapping
@@ -44,8 +56,8 @@ def make_node(  # noqa: PLR0913 - one keyword per property of a node
         As kubectl writes them: ``key=value:NoSchedule`` or ``key:NoExecute``.
     unschedulable : bool
         Cordoned.
-    images : mapping of str to int
-        Images on the node and their sizes in bytes.
+    images : mapping of str to str
+        Images on the node and their sizes, such as ``300Mi``.
 
     Examples
     --------
@@ -54,17 +66,18 @@ def make_node(  # noqa: PLR0913 - one keyword per property of a node
     >>> node.spec.taints[0].key, node.metadata.labels["kubernetes.io/hostname"]
     ('gpu', 'n1')
     """
-    allocatable: dict[str, str] = {"cpu": str(cpu), "memory": str(memory), "pods": str(pods)}
-    if gpu:
-        allocatable[GPU] = str(gpu)
-    allocatable |= {key: str(value) for key, value in (resources or {}).items()}
+    given = {"cpu": cpu, "memory": memory, "pods": pods, GPU: gpu or None}
+    allocatable = _amounts({**given, **(resources or {})})
     all_labels = {HOSTNAME: name} | ({ZONE: zone} if zone else {}) | dict(labels or {})
     spec: dict[str, Any] = {"taints": [_taint(text) for text in taints]}
     if unschedulable:
         spec["unschedulable"] = True
     status: dict[str, Any] = {"allocatable": allocatable, "capacity": allocatable}
     if images:
-        status["images"] = [{"names": [image], "sizeBytes": size} for image, size in images.items()]
+        status["images"] = [
+            {"names": [image], "sizeBytes": _size_bytes(f"images[{image!r}]", size)}
+            for image, size in images.items()
+        ]
     document = {
         "apiVersion": "v1",
         "kind": "Node",
@@ -80,10 +93,12 @@ def make_pod(  # noqa: PLR0913 - one keyword per property of a pod
     *,
     namespace: str = "default",
     cpu: str | int | None = None,
-    memory: str | int | None = None,
+    memory: str | None = None,
     gpu: int = 0,
     resources: Mapping[str, str | int] | None = None,
     labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+    duration: Duration | None = None,
     node: str = "",
     node_selector: Mapping[str, str] | None = None,
     tolerations: Iterable[str] = (),
@@ -99,7 +114,11 @@ def make_pod(  # noqa: PLR0913 - one keyword per property of a pod
     Parameters
     ----------
     cpu, memory, gpu, resources
-        Requests, and limits of extended resources; None: no request.
+        Requests, and limits of extended resources; None: no request. A number of CPUs or of
+        devices, or a quantity such as ``500m`` or ``4Gi``.
+    labels, annotations : mapping
+    duration : Duration, optional
+        How long the pod runs before it succeeds, such as ``10m``; without it, it does not end.
     node : str
         The node on which the pod is placed.
     tolerations : iterable of str
@@ -122,10 +141,8 @@ def make_pod(  # noqa: PLR0913 - one keyword per property of a pod
     >>> pod.key, pod.spec.node_name, pod.spec.tolerations[0].operator
     ('default/web', 'n1', 'Exists')
     """
-    requests = {key: str(value) for key, value in (resources or {}).items()}
-    for resource, amount in (("cpu", cpu), ("memory", memory), (GPU, gpu or None)):
-        if amount is not None:
-            requests[resource] = str(amount)
+    asked = {"cpu": cpu, "memory": memory, GPU: gpu or None}
+    requests = _amounts({**(resources or {}), **{k: v for k, v in asked.items() if v is not None}})
     # The API server requires that the limit of an extended resource is its request.
     limits = {name: text for name, text in requests.items() if "/" in name}
     written_resources = {"requests": requests} | ({"limits": limits} if limits else {})
@@ -141,6 +158,11 @@ def make_pod(  # noqa: PLR0913 - one keyword per property of a pod
         "schedulerName": scheduler,
         "priority": priority,
     }
+    all_annotations = dict(annotations or {})
+    if duration is not None:
+        all_annotations[RUN_DELAY] = format_duration(read_duration(duration, "duration"))
+        # The pod runs once; its containers would be restarted otherwise.
+        fields["restartPolicy"] = "Never"
     written = {key: value for key, value in fields.items() if value not in ("", None, [], {})}
     document = {
         "apiVersion": "v1",
@@ -150,10 +172,31 @@ def make_pod(  # noqa: PLR0913 - one keyword per property of a pod
             "namespace": namespace,
             "uid": f"{namespace}/{name}",
             "labels": dict(labels or {}),
-        },
+        }
+        | ({"annotations": all_annotations} if all_annotations else {}),
         "spec": written | dict(spec or {}),
     }
     return decode_as(document, Pod, source=f"make_pod({name!r})")
+
+
+def _amounts(given: Mapping[str, str | int | None]) -> dict[str, str]:
+    """Return amounts as quantities, without those that are None.
+
+    Raises
+    ------
+    ArgumentError
+        If a number of bytes has no unit.
+    """
+    for name, amount in given.items():
+        if name in _BYTES and amount is not None and not isinstance(amount, str):
+            raise ArgumentError(f"{name}: {amount} has no unit: a text such as 4Gi is expected")
+    return {name: str(amount) for name, amount in given.items() if amount is not None}
+
+
+def _size_bytes(what: str, size: object) -> int:
+    if not isinstance(size, str):
+        raise ArgumentError(f"{what}: {size} has no unit: a text such as 300Mi is expected")
+    return quantity_value(size)
 
 
 def _taint(text: str) -> dict[str, str]:

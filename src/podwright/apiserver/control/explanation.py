@@ -224,7 +224,7 @@ def _recorded(
     """Explain a recorded attempt; for a matrix, no remedies are searched."""
     scheduler, log = recorded_attempts(cluster, pod, at_ns)
     plugins = scheduler.plugins_of(log)
-    past = find_cycle(log, pod, attempt, at=at_ns, plugins=plugins)
+    past = find_cycle(log, pod, attempt, at_ns=at_ns, plugins=plugins)
     if is_matrix:
         return past.explain()
     end_ns = now_ns if log is scheduler.world.log else log.time_of(len(log) - 1)

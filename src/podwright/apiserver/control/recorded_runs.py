@@ -94,7 +94,7 @@ class _Opened:
     def explanation(
         self, pod: NamespacedName, attempt: int, at_ns: int | None, view: View
     ) -> bytes:
-        past = find_cycle(self.log, pod, attempt, at=at_ns, plugins=self.plugins)
+        past = find_cycle(self.log, pod, attempt, at_ns=at_ns, plugins=self.plugins)
         if view == "matrix":
             return encoded_explanation(past.explain(), view)
         start_ns = start_of_run(self.path, self.log)

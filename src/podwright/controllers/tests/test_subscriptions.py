@@ -14,7 +14,7 @@ from tests.properties.effort import effort
 from podwright.api.admission import Forbidden
 from podwright.controllers import subscriptions
 from podwright.controllers.interface import PodChange
-from podwright.objects import KubernetesObject, ObjectMeta, Pod, PodSpec
+from podwright.objects import KubernetesObject, ObjectMeta, Pod, PodSpec, timestamp_text_nano
 from podwright.schema import decode
 from podwright.simulation.operations import Delete, Drain, FailNode, Operation, RestoreNode, Scale
 from podwright.simulation.world import World
@@ -89,13 +89,13 @@ def played(history: list[tuple[int, Any]]) -> tuple[Any, Any]:
     for second, what in history:
         at_ns = world.start_ns + second * SECOND
         if isinstance(what, KubernetesObject):
-            world.add(what, at=at_ns)
+            world.add(what, at=timestamp_text_nano(at_ns))
         else:
             operation: Operation = what
-            world.do(operation, at=at_ns)
+            world.do(operation, at=timestamp_text_nano(at_ns))
     while world.now_ns < world.start_ns + 900 * SECOND:
         with suppress(Forbidden):  # a pod in a terminating namespace
-            world.run(world.start_ns + 900 * SECOND)
+            world.run_until_ns(world.start_ns + 900 * SECOND)
     objects = [obj for kind in world.store.kinds() for obj in world.store.list(kind).objects]
     return objects, world.components.controllers.state()
 

@@ -17,7 +17,7 @@ from podwright.kss.tests.expectations import (
     results,
     results_of,
 )
-from podwright.objects import with_fields
+from podwright.objects import timestamp_text_nano, with_fields
 from podwright.recording.explain import UnknownCycle
 from podwright.recording.tests.recorded import recorded_log
 from podwright.recording.tests.recording import SECOND_NS, Recorded
@@ -432,7 +432,7 @@ def test_attempts_of_an_earlier_pod_of_the_same_name_are_excluded():
 def test_attempts_are_found_by_number_and_by_time():
     recorded = retried(make_pod("web", cpu="4"))
     log = recorded.run.log
-    by_time = kss_annotations(log, "default/web", at=25 * SECOND_NS)
+    by_time = kss_annotations(log, "default/web", at=timestamp_text_nano(25 * SECOND_NS))
     assert by_time == kss_annotations(log, "default/web", 2)
     with pytest.raises(UnknownCycle, match="did you mean default/web"):
         kss_annotations(log, "default/wev")

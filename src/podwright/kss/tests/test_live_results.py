@@ -56,12 +56,12 @@ def test_the_annotations_are_those_of_a_replay_at_any_time(steps):
     for number, (cpu, priority, wait_ns, is_replaced) in enumerate(steps):
         if is_replaced and names:
             world.remove(*[pod for pod in world.pods if pod.name == names[0]])
-            world.run_until(world.now_ns + 40 * SECOND)
+            world.run_until_ns(world.now_ns + 40 * SECOND)
             names.append(names[0])
         else:
             names.append(f"p{number}")
         world.add(make_pod(names[-1], cpu=cpu, priority=priority))
-        world.run_until(world.now_ns + wait_ns)
+        world.run_until_ns(world.now_ns + wait_ns)
         for name in names:
             key = f"default/{name}"
             assert live.annotations(key) == replayed(world.log, key)
@@ -75,7 +75,7 @@ def test_a_pod_that_was_never_tried_has_none():
 def test_a_run_with_plugins_of_the_user_is_replayed():
     world = pw.World(plugins=[Reserving])
     world.add(make_node("n1", cpu="4"), make_pod("web", cpu="1"))
-    world.run_until(world.now_ns + SECOND)
+    world.run_until_ns(world.now_ns + SECOND)
     live = LiveResults(world.log, plugins=[Reserving])
     found = live.annotations("default/web")
     assert "Reserving" in found["kube-scheduler-simulator.sigs.k8s.io/reserve-result"]
@@ -86,10 +86,10 @@ def test_results_that_are_no_longer_kept_are_found_again(monkeypatch: pytest.Mon
     world = pw.World()
     live = LiveResults(world.log)
     world.add(make_node("n1", cpu="2"), make_pod("big", cpu="4"), make_pod("small", cpu="1"))
-    world.run_until(world.now_ns + SECOND)
+    world.run_until_ns(world.now_ns + SECOND)
     live.advance()
     world.add(make_node("n2", cpu="8"))
-    world.run_until(world.now_ns + 20 * SECOND)
+    world.run_until_ns(world.now_ns + 20 * SECOND)
     for name in ("big", "small"):
         expected = replayed(world.log, f"default/{name}")
         assert expected[HISTORY]
@@ -99,7 +99,7 @@ def test_results_that_are_no_longer_kept_are_found_again(monkeypatch: pytest.Mon
 def test_events_are_processed_in_slices():
     world = pw.World()
     world.add(make_node("n1", cpu="2"), make_pod("web", cpu="1"))
-    world.run_until(world.now_ns + SECOND)
+    world.run_until_ns(world.now_ns + SECOND)
     live = LiveResults(world.log)
     slices = 1
     while not live.advance(lambda: True):

@@ -106,7 +106,7 @@ def way_of(found):
             id="one raises",
         ),
         pytest.param(
-            {"permit": (pw.Status.unschedulable("not yet"), 90 * SECOND_NS)},
+            {"permit": (pw.Status.unschedulable("not yet"), "90s")},
             {},
             (ALL_RESERVE, {"Placing": "not yet"}, {}, {}),
             {"Placing": "1m30s"},
@@ -145,7 +145,7 @@ def test_results_of_plugins_after_the_choice(monkeypatch, first, second, way, ti
 
 
 def test_a_pod_that_waits_at_permit(monkeypatch):
-    wait = (pw.Status.wait("for others"), 1_500_000_000)
+    wait = (pw.Status.wait("for others"), "1.5s")
     recorded = on_the_way(monkeypatch, {"permit": wait})
     recorded.attempt(make_pod("web"))
     found = results(recorded, "default/web")
@@ -209,7 +209,8 @@ def test_a_stateful_plugin_is_replayed_with_its_state_of_that_time():
             return pw.Status.OK
 
         def permit(self, cycle, node_name):
-            return pw.Status.OK if self.count % 2 else pw.Status.unschedulable("even"), self.count
+            status = pw.Status.OK if self.count % 2 else pw.Status.unschedulable("even")
+            return status, f"{self.count}ns"
 
     recorded = Recorded(Counting)
     recorded.put(make_node("n1"))

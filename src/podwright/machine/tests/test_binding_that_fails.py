@@ -24,7 +24,7 @@ from podwright.machine import (
     UpdateClaim,
 )
 from podwright.machine.tests.driving import SECOND_NS, Driver, pending
-from podwright.objects import Pod, with_fields, with_node_name
+from podwright.objects import Duration, Pod, with_fields, with_node_name
 from podwright.testing import make_node
 
 
@@ -36,8 +36,8 @@ class Gate(Plugin):
     def events_to_register(self) -> tuple[EventHint, ...]:
         return (EventHint(POD, ActionType.DELETE),)
 
-    def permit(self, cycle: Cycle, node_name: str) -> tuple[Status, int]:
-        return Status.wait("a minute"), 60 * SECOND_NS
+    def permit(self, cycle: Cycle, node_name: str) -> Status | tuple[Status, Duration]:
+        return Status.wait("a minute"), "1m"
 
 
 class Refusing(Plugin):

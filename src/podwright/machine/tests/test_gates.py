@@ -20,7 +20,7 @@ from podwright.machine import (
     TimerFired,
 )
 from podwright.machine.tests.driving import SECOND_NS, Driver, pending
-from podwright.objects import with_node_name
+from podwright.objects import Duration, with_node_name
 from podwright.schema import decode
 from podwright.testing import make_node
 
@@ -33,9 +33,9 @@ class Gate(Plugin):
 
     name = "Gate"
 
-    def permit(self, cycle: Cycle, node_name: str) -> tuple[Status, int]:
+    def permit(self, cycle: Cycle, node_name: str) -> Status | tuple[Status, Duration]:
         held = cycle.pod.metadata.labels.get("hold") == "permit"
-        return (Status.wait("held"), 60 * SECOND_NS) if held else (Status.OK, 0)
+        return (Status.wait("held"), "1m") if held else Status.OK
 
 
 class Disk(Plugin):

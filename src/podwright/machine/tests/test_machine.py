@@ -23,7 +23,7 @@ from podwright.machine import (
     WakeAt,
 )
 from podwright.machine.tests.driving import SECOND_NS, Driver, pending
-from podwright.objects import Pod, with_fields, with_node_name
+from podwright.objects import Duration, Pod, with_fields, with_node_name
 from podwright.testing import make_node, make_pod
 
 
@@ -32,8 +32,8 @@ class Gate(Plugin):
 
     name = "Gate"
 
-    def permit(self, cycle: Cycle, node_name: str) -> tuple[Status, int]:
-        return Status.wait("an hour"), 3_600 * SECOND_NS
+    def permit(self, cycle: Cycle, node_name: str) -> Status | tuple[Status, Duration]:
+        return Status.wait("an hour"), "1h"
 
 
 def seen(driver: Driver, name: str) -> Pod:

@@ -42,7 +42,7 @@ class Hold(Plugin):
     name = "Hold"
 
     def permit(self, cycle, node_name):
-        return Status.wait(), 10 * SECOND_NS
+        return Status.wait(), "10s"
 
 
 class Driver:

@@ -15,7 +15,7 @@ from podwright.machine import (
     WakeAt,
 )
 from podwright.machine.tests.driving import SECOND_NS, Driver, pending
-from podwright.objects import ObjectMeta, PersistentVolumeClaim, with_node_name
+from podwright.objects import Duration, ObjectMeta, PersistentVolumeClaim, with_node_name
 from podwright.testing import make_node
 
 CLAIM = PersistentVolumeClaim(metadata=ObjectMeta(namespace="default", name="data"))
@@ -56,8 +56,8 @@ class Gate(Plugin):
 
     name = "Gate"
 
-    def permit(self, cycle: Cycle, node_name: str) -> tuple[Status, int]:
-        return Status.wait("a minute"), 60 * SECOND_NS
+    def permit(self, cycle: Cycle, node_name: str) -> Status | tuple[Status, Duration]:
+        return Status.wait("a minute"), "1m"
 
 
 def wait(driver: Driver, seconds: int) -> None:

@@ -25,7 +25,7 @@ from podwright.framework import (
 from podwright.framework.events import ActionType
 from podwright.machine import FlushBackoff, FlushUnschedulable
 from podwright.machine.tests.driving import SECOND_NS, Driver, pending
-from podwright.objects import Pod
+from podwright.objects import Duration, Pod
 from podwright.objects.errors import InputError
 from podwright.testing import make_node
 
@@ -78,8 +78,8 @@ class Broken(Plugin):
     def unreserve(self, cycle: Cycle, node_name: str) -> None:
         raise RuntimeError("unreserve must not fail, but does")
 
-    def permit(self, cycle: Cycle, node_name: str) -> tuple[Status, int]:
-        return self._go_wrong("permit", (Status.OK, 0))
+    def permit(self, cycle: Cycle, node_name: str) -> Status | tuple[Status, Duration]:
+        return self._go_wrong("permit", Status.OK)
 
     def pre_bind_pre_flight(self, cycle: Cycle, node_name: str) -> Status:
         return self._go_wrong("pre_bind_pre_flight", Status.OK)
@@ -151,9 +151,9 @@ CONFIG = {
         pytest.param(
             "permit",
             (Status.OK, "soon"),
-            'running Permit plugin "Broken": returned something of type tuple, not a Status'
-            f" {WHERE}",
-            id="a time-out that is no number",
+            'running Permit plugin "Broken": the timeout of Success: Invalid value: "soon": a'
+            f" duration such as 1h30m is expected {WHERE}",
+            id="a time-out that is no duration",
         ),
         pytest.param(
             "pre_bind_pre_flight",
@@ -195,7 +195,7 @@ CONFIG = {
             id="a score that no column holds",
         ),
         pytest.param("score", np.int32(7), None, id="a NumPy integer as a score"),
-        pytest.param("permit", (Status.OK, np.int64(5)), None, id="a NumPy integer as a time-out"),
+        pytest.param("permit", (Status.OK, np.int64(0)), None, id="NumPy's 0 as no time-out"),
         pytest.param(
             "score",
             1.5,
@@ -236,9 +236,9 @@ CONFIG = {
         ),
         pytest.param(
             "permit",
-            (Status.wait("held"), -1),
-            'running Permit plugin "Broken": returned something of type tuple, not a Status'
-            f" {WHERE}",
+            (Status.wait("held"), "-1s"),
+            'running Permit plugin "Broken": the timeout of Wait: Invalid value: "-1s": a duration'
+            f" such as 1h30m is expected, 0 or more {WHERE}",
             id="a time-out in the past",
         ),
         pytest.param(
@@ -516,8 +516,8 @@ class Grouper(Plugin):
             raise LookupError("who knows")
         return pod.metadata.labels.get("group")
 
-    def permit(self, cycle: Cycle, node_name: str) -> tuple[Status, int]:
-        return Status.OK, 0
+    def permit(self, cycle: Cycle, node_name: str) -> Status | tuple[Status, Duration]:
+        return Status.OK
 
 
 def test_a_pod_whose_group_cannot_be_told_is_held_back_and_hears_why() -> None:

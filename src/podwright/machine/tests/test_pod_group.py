@@ -18,7 +18,7 @@ from podwright.machine import (
     PatchPodGroupStatus,
 )
 from podwright.machine.tests.driving import SECOND_NS, Driver
-from podwright.objects import Pod, PodGroup, decode_as, with_fields
+from podwright.objects import Duration, Pod, PodGroup, decode_as, with_fields
 from podwright.testing import make_node, make_pod
 
 GATES = "GenericWorkload=true,GangScheduling=true"
@@ -152,8 +152,8 @@ def test_groups_are_known_again_after_a_snapshot():
 class _Held(Plugin):
     """Asks to wait, with the name of the plugin as its reason."""
 
-    def permit(self, cycle: Cycle, node_name: str) -> tuple[Status, int]:
-        return Status.wait(f"{self.name} waits"), SECOND_NS
+    def permit(self, cycle: Cycle, node_name: str) -> Status | tuple[Status, Duration]:
+        return Status.wait(f"{self.name} waits"), "1s"
 
 
 class HeldFirst(_Held):
@@ -167,8 +167,8 @@ class HeldLast(_Held):
 class Accepting(Plugin):
     name = "Accepting"
 
-    def permit(self, cycle: Cycle, node_name: str) -> tuple[Status, int]:
-        return Status.OK, 0
+    def permit(self, cycle: Cycle, node_name: str) -> Status | tuple[Status, Duration]:
+        return Status.OK
 
 
 def enabled_at_permit(*names: str, is_first: bool = False) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from typing import Any
 
 from podwright.framework import Cycle, Plugin, Status
 from podwright.machine import EmitEvent, PatchPodStatus, PodRejected
-from podwright.machine.tests.driving import SECOND_NS, Driver, pending
-from podwright.objects import Condition, Pod, with_condition, with_fields, with_node_name
+from podwright.machine.tests.driving import Driver, pending
+from podwright.objects import Condition, Duration, Pod, with_condition, with_fields, with_node_name
 from podwright.testing import make_node
 
 
@@ -20,8 +20,8 @@ class Gate(Plugin):
 
     name = "Gate"
 
-    def permit(self, cycle: Cycle, node_name: str) -> tuple[Status, int]:
-        return Status.wait("an hour"), 3_600 * SECOND_NS
+    def permit(self, cycle: Cycle, node_name: str) -> Status | tuple[Status, Duration]:
+        return Status.wait("an hour"), "1h"
 
 
 def generation(number: int, name: str, **fields: Any) -> Pod:

@@ -75,7 +75,7 @@ def cluster_of(count: int) -> Cluster:
             cpu=str(1 + number % 3),
             memory=f"{1 + number % 5}Gi",
             pods=9,
-            images={IMAGE: 800 << 20} if number % 4 == 0 else None,
+            images={IMAGE: "800Mi"} if number % 4 == 0 else None,
             taints=["gone:NoExecute"] if number % 7 == 0 else (),
         )
         cluster.put(node)

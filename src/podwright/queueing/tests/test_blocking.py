@@ -44,7 +44,7 @@ def test_pop_waits_for_a_pod():
 def test_pop_raises_after_its_timeout():
     queue = BlockingQueue(time_ns)
     with pytest.raises(TimeoutError):
-        queue.pop(timeout=MILLISECOND_NS)
+        queue.pop(timeout="1ms")
 
 
 def test_close_wakes_every_waiter_with_an_error():
@@ -89,7 +89,7 @@ def test_a_waiter_wakes_when_a_backoff_ends():
     queue = BlockingQueue(time_ns, SchedulingQueue(settings))
     queue.add(make_pod("p"))
     queue.park(queue.pop())
-    assert queue.pop(timeout=PATIENCE_S * SECOND_NS).attempts == 2
+    assert queue.pop(timeout=f"{PATIENCE_S}s").attempts == 2
 
 
 def test_another_waiter_takes_over_the_wait_for_the_end_of_a_backoff():

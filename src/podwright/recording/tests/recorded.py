@@ -21,17 +21,20 @@ def record_run(log: Path, *, checkpoint_events: int | None = None) -> None:
     `web` and `db` after a minute. `held` has a gate. `hopeless` fits nowhere at any time.
     """
     world = World(
-        seed=7, start=START, log=str(log), controllers=(), checkpoint_events=checkpoint_events
+        seed=7,
+        log=str(log),
+        controllers=(),
+        checkpoint_events=checkpoint_events,
     )
     world.add(make_node("small", cpu="2", memory="4Gi"), make_node("large", cpu="4", memory="8Gi"))
-    world.add(make_pod("web", cpu="1"), at=START + 10 * SECOND)
-    world.add(make_pod("db", cpu="3"), at=START + 20 * SECOND)
-    world.add(make_pod("batch", cpu="8"), at=START + 30 * SECOND)
-    world.add(make_pod("held", gates=["example.com/wait"]), at=START + 40 * SECOND)
-    world.add(make_pod("urgent", cpu="4", priority=100), at=START + MINUTE)
-    world.add(make_pod("hopeless", cpu="100"), at=START + 2 * MINUTE)
-    world.add(make_node("huge", cpu="16", memory="64Gi"), at=START + 10 * MINUTE)
-    world.run(until=START + 15 * MINUTE)
+    world.add(make_pod("web", cpu="1"), at="10s")
+    world.add(make_pod("db", cpu="3"), at="20s")
+    world.add(make_pod("batch", cpu="8"), at="30s")
+    world.add(make_pod("held", gates=["example.com/wait"]), at="40s")
+    world.add(make_pod("urgent", cpu="4", priority=100), at="1m")
+    world.add(make_pod("hopeless", cpu="100"), at="2m")
+    world.add(make_node("huge", cpu="16", memory="64Gi"), at="10m")
+    world.run_until("15m")
     world.log.close()
 
 

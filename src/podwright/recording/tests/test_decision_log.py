@@ -102,10 +102,10 @@ def test_events_are_read_back_unchanged(tmp_path, block_events, compression):
 def test_a_part_of_a_log_is_read_by_number_and_by_time(tmp_path):
     log = write(tmp_path, block_events=4)
     assert [entry.index for entry in log.entries(5, 8)] == [5, 6, 7]
-    assert log.index_at(-1) == 0
-    assert log.index_at(5 * SECOND_NS) == 6
-    assert log.index_at(5 * SECOND_NS + 1) == 6
-    assert log.index_at(10**18) == len(log) == 13
+    assert log.index_at_ns(-1) == 0
+    assert log.index_at_ns(5 * SECOND_NS) == 6
+    assert log.index_at_ns(5 * SECOND_NS + 1) == 6
+    assert log.index_at_ns(10**18) == len(log) == 13
     log.close()
 
 

@@ -47,9 +47,9 @@ def test_a_pod_that_preempts_is_nominated(log):
 def test_attempts_are_counted_from_both_ends_and_by_time(log):
     attempts = [find_cycle(log, "default/batch", n).attempt for n in (1, 2, 3, 4, -1, -4)]
     assert attempts == [1, 2, 3, 4, 4, 1]
-    assert find_cycle(log, "default/batch", at=START + 5 * MINUTE).attempt == 2
+    assert find_cycle(log, "default/batch", at_ns=START + 5 * MINUTE).attempt == 2
     with pytest.raises(UnknownCycle, match=r"before .*:00:29Z; its first was at .*:00:30Z"):
-        find_cycle(log, "default/batch", at=START + 29 * SECOND)
+        find_cycle(log, "default/batch", at_ns=START + 29 * SECOND)
 
 
 def bound(*events: object) -> DecisionLog:

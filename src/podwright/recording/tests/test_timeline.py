@@ -40,7 +40,7 @@ DEPLOYMENT = {
 
 
 def state_of_replay(log: DecisionLog, timeline: Timeline, at_ns: int) -> dict[Any, int]:
-    machine = replay(log, until=log.index_at(at_ns))
+    machine = replay(log, until=log.index_at_ns(at_ns))
     nodes, state = machine.cluster.nodes, {}
     for slot in nodes.alive.nonzero()[0].tolist():
         subject = ("node", nodes.names[slot])

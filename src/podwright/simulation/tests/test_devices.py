@@ -157,7 +157,7 @@ def test_a_binding_that_fails_releases_the_claim() -> None:
     world = pw.World(seed=1, plugins=[Refusing])
     world.add(pw.testing.make_node("n", cpu="8"), CLASS, claim, devices("gpu-0"))
     world.add(pod("web", resourceClaimName="shared"))
-    world.run_until(world.now_ns + 500_000_000)
+    world.run_until_ns(world.now_ns + 500_000_000)
     (found,) = claims_in(world).values()
     assert not found.status.reserved_for
 

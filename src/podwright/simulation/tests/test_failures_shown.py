@@ -32,9 +32,9 @@ REFUSED = Status.unschedulable("no licence is left")
 CASES = [
     ("reserve", REFUSED, "Unschedulable", "no licence is left"),
     ("reserve", ValueError("oops"), "SchedulerError", "oops"),
-    ("permit", (REFUSED, 0), "Unschedulable", "no licence is left"),
+    ("permit", (REFUSED, "0s"), "Unschedulable", "no licence is left"),
     ("permit", ValueError("oops"), "SchedulerError", "oops"),
-    ("permit", (Status.wait("later"), SECOND), "Unschedulable", "timeout"),
+    ("permit", (Status.wait("later"), "1s"), "Unschedulable", "timeout"),
     ("pre_bind", REFUSED, "Unschedulable", "no licence is left"),
     ("pre_bind", ValueError("oops"), "SchedulerError", "oops"),
 ]
@@ -107,8 +107,8 @@ def test_a_bind_that_the_api_server_rejects_is_the_result_of_its_attempt(monkeyp
     ("point", "answer"),
     [
         ("reserve", REFUSED),
-        ("permit", (REFUSED, 0)),
-        ("permit", (Status.wait("later"), SECOND)),
+        ("permit", (REFUSED, "0s")),
+        ("permit", (Status.wait("later"), "1s")),
         ("pre_bind", REFUSED),
     ],
 )
@@ -117,7 +117,7 @@ def test_the_outcome_of_an_attempt_has_the_reason_of_its_failure(point, answer):
     run = pw.simulate([make_node("n"), make_pod("p")], plugins=[plugin], until="5s")
     found = find_outcome(find_cycle(run.log, "default/p", 1, plugins=[plugin]))
     assert (found.kind, found.node) == (OutcomeKind.QUEUED, "n")
-    reason = "timeout" if isinstance(answer, tuple) and answer[1] else "no licence is left"
+    reason = "timeout" if answer == (Status.wait("later"), "1s") else "no licence is left"
     assert reason in found.error
 
 

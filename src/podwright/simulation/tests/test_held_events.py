@@ -47,7 +47,7 @@ def test_held_events_reach_the_scheduler_a_few_at_a_time():
     world, calls = suspended_world()
     world.extender_replied(calls.pop()[0], DOWN)
     counts = [len(world.log)]
-    while world.step(world.now_ns):
+    while world.step_until_ns(world.now_ns):
         counts.append(len(world.log))
     assert counts[-1] - counts[0] > len(PODS)
     # Each step also handles some consequences of these events.

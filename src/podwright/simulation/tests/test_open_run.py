@@ -144,7 +144,7 @@ def test_scores_of_many_explanations_are_one_table():
 def test_ctrl_c_marks_the_folder_as_interrupted_and_the_run_is_resumed(
     tmp_path, monkeypatch, limit
 ):
-    folder, step, count = tmp_path / "run", World.step, 0
+    folder, step, count = tmp_path / "run", World.step_until_ns, 0
 
     def interrupted_step(world: World, until_ns: int | None = None) -> bool:
         nonlocal count
@@ -154,7 +154,7 @@ def test_ctrl_c_marks_the_folder_as_interrupted_and_the_run_is_resumed(
         return step(world, until_ns)
 
     with monkeypatch.context() as patched:
-        patched.setattr(World, "step", interrupted_step)
+        patched.setattr(World, "step_until_ns", interrupted_step)
         with pytest.raises(KeyboardInterrupt):
             played(folder, checkpoint_events=20)
     assert RunFolder.open(folder).manifest.status == "interrupted"

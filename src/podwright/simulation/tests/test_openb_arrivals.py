@@ -41,7 +41,7 @@ def test_the_times_of_the_table_are_read_in_nanoseconds_since_its_start():
 
 def test_pods_arrive_at_their_creation_time_in_the_order_of_the_table():
     rows = [PLACED, NEVER_PLACED, "other,1,1,0,0,,LS,Running,40,99,41"]
-    arrivals = openb_arrivals(pods_of(*rows), trace_start=7 * SECOND)
+    arrivals = openb_arrivals(pods_of(*rows), trace_start_ns=7 * SECOND)
     assert [(a.pod.name, a.due_ns, a.gone_ns) for a in arrivals] == [
         ("never", 47 * SECOND, 97 * SECOND),
         ("other", 47 * SECOND, 106 * SECOND),
@@ -67,7 +67,7 @@ def test_a_run_time_replaces_the_deletion_time():
     ],
 )
 def test_the_stages_end_a_pod_by_its_annotation(ending, finished_at):
-    (arrival,) = openb_arrivals(pods_of(PLACED), trace_start=NOW, ending=ending)
+    (arrival,) = openb_arrivals(pods_of(PLACED), trace_start_ns=NOW, ending=ending)
     player = LifecycleDriver(Lifecycle(default_stages(trace_start_ns=NOW), seed=1))
     player.heap.advance(NOW + 130 * SECOND)
     player.put(with_node_name(arrival.pod, "n1"))
@@ -78,7 +78,7 @@ def test_the_stages_end_a_pod_by_its_annotation(ending, finished_at):
 
 def test_pods_without_times_arrive_at_the_start():
     head = "name,cpu_milli,memory_mib,num_gpu,gpu_milli"
-    (arrival,) = openb_arrivals(pods_of("a,1,1,1,500", head=head), trace_start=5)
+    (arrival,) = openb_arrivals(pods_of("a,1,1,1,500", head=head), trace_start_ns=5)
     assert (arrival.due_ns, arrival.gone_ns) == (5, None)
 
 
@@ -129,7 +129,7 @@ def test_times_that_cannot_be_simulated_are_refused_with_their_line(row, key, se
         " can be simulated"
     )
     with pytest.raises(InputError) as refused:
-        openb_arrivals(loaded.of(Pod), trace_start=NOW)
+        openb_arrivals(loaded.of(Pod), trace_start_ns=NOW)
     assert str(refused.value) == f"pod default/a: {message}"
     with pytest.raises(InputError) as refused:
         Inputs(loaded, start_ns=NOW)

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 import podwright as pw
-from podwright.objects import KubernetesObject
+from podwright.objects import KubernetesObject, timestamp_text_nano
 from podwright.recording import RunTables
 from podwright.schema import decode
 from podwright.simulation import Report, simulation
@@ -438,8 +438,8 @@ def test_a_world_reports_as_a_simulation_does():
     world = pw.World()
     world.add(*objects)
     for number, minutes in ((1, 10), (2, 20)):
-        world.do(Drain(f"n{number}"), at=world.now_ns + minutes * 60 * SECOND)
-    report = world.run(world.now_ns + 3600 * SECOND).summary.report
+        world.do(Drain(f"n{number}"), at=timestamp_text_nano(world.now_ns + minutes * 60 * SECOND))
+    report = world.run(timestamp_text_nano(world.now_ns + 3600 * SECOND)).summary.report
     assert report is not None
     assert report == expected
     assert [each.status for each in report.drains] == ["blocked", "blocked"]
@@ -465,7 +465,7 @@ def test_a_world_reports_what_its_objects_do_not_do():
 def test_the_summary_of_a_world_counts_pods_that_were_never_tried():
     world = pw.World()
     world.add(*nodes(1), make_pod("p", cpu="1"))
-    world.run(world.now_ns)
+    world.run_until_ns(world.now_ns)
     tried = world.run().summary.report
     assert tried is not None
     assert tried.never_tried == ()

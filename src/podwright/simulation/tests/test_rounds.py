@@ -11,7 +11,7 @@ import pytest
 from podwright.api import CreateObject
 from podwright.config import ExtenderReply, read_configuration
 from podwright.framework.decision import Decision
-from podwright.objects import KubernetesObject, Pod, with_fields
+from podwright.objects import KubernetesObject, Pod, timestamp_text_nano, with_fields
 from podwright.schema import decode
 from podwright.simulation import endless_work
 from podwright.simulation.endless_work import WorldError
@@ -238,22 +238,22 @@ def test_time_goes_on_though_the_members_of_a_gang_wake_each_other(monkeypatch):
     monkeypatch.setattr(endless_work, "AT_ONCE_MAX", 10_000)
     cycles = Witness()
     world = gang_that_waits(cycles)
-    world.run(world.start_ns + 60 * SECOND)
+    world.run_until_ns(world.start_ns + 60 * SECOND)
     assert world.now_ns == world.start_ns + 60 * SECOND
     assert not world.node_of
     assert len(cycles.seen) > 12 * 5
 
     world.add(make_node("n2", cpu="16"))
-    world.run(world.start_ns + 120 * SECOND)
+    world.run_until_ns(world.start_ns + 120 * SECOND)
     assert len(world.node_of) == 12
 
 
 def test_an_unschedulable_pod_does_not_hold_a_world_that_starts_between_two_seconds():
-    world = World(start=1_800_000_000_516_000_000)
+    world = World(start=timestamp_text_nano(1_800_000_000_516_000_000))
     world.add(make_node("n1", cpu="1"), make_pod("large", cpu="2"))
     end_ns = world.start_ns + 900 * SECOND
     # The queue retries the pod after five minutes, at its flush.
-    assert any(not world.step(end_ns) for _ in range(2_000))
+    assert any(not world.step_until_ns(end_ns) for _ in range(2_000))
     queued = world.machine.queue.get("default/large")
     assert queued is not None
     assert queued.attempts >= 3

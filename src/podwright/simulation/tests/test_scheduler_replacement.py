@@ -46,11 +46,11 @@ def test_the_new_configuration_decides_from_now_on():
     world.add(make_node("used", cpu="8"), make_node("empty", cpu="8"))
     world.add(make_pod("base", cpu="4", node="used"))
     world.add(make_pod("spread", cpu="1"))
-    world.run_until(world.now_ns + SECOND)
+    world.run_until_ns(world.now_ns + SECOND)
     assert world.node_of["default/spread"] == "empty"
     changed = with_scheduler(world, SchedulerOptions(configuration=PACKING))
     changed.add(make_pod("packed", cpu="1"))
-    changed.run_until(changed.now_ns + SECOND)
+    changed.run_until_ns(changed.now_ns + SECOND)
     assert changed.node_of["default/packed"] == "used"
 
 
@@ -58,21 +58,21 @@ def test_pods_that_wait_are_tried_by_the_new_scheduler():
     world = World()
     pod = make_pod("web", cpu="1", scheduler="mine")
     world.add(make_node("n1", cpu="8"), pod)
-    world.run_until(world.now_ns + SECOND)
+    world.run_until_ns(world.now_ns + SECOND)
     assert not world.node_of
     mine = configuration_of(schedulerName="mine")
     changed = with_scheduler(world, SchedulerOptions(configuration=mine))
-    changed.run_until(changed.now_ns + SECOND)
+    changed.run_until_ns(changed.now_ns + SECOND)
     assert changed.node_of == {"default/web": "n1"}
 
 
 def test_the_decisions_of_both_schedulers_can_be_explained():
     world = World()
     world.add(make_node("n1", cpu="8"), make_pod("first", cpu="1"))
-    world.run_until(world.now_ns + SECOND)
+    world.run_until_ns(world.now_ns + SECOND)
     changed = with_scheduler(world, SchedulerOptions(configuration=PACKING))
     changed.add(make_pod("second", cpu="1"))
-    changed.run_until(changed.now_ns + SECOND)
+    changed.run_until_ns(changed.now_ns + SECOND)
     assert explain_cycle(world.log, "default/first").decision.node == "n1"
     assert explain_cycle(changed.log, "default/second").decision.node == "n1"
     # Pods that are bound already are no decisions of the new scheduler.
@@ -82,9 +82,9 @@ def test_the_decisions_of_both_schedulers_can_be_explained():
 def test_controllers_and_stages_go_on():
     world = World()
     world.add(make_node("n1", cpu="8"), make_pod("web", cpu="1"))
-    world.run_until(world.now_ns + 1)
+    world.run_until_ns(world.now_ns + 1)
     changed = with_scheduler(world, SchedulerOptions())
-    changed.run_until(changed.now_ns + 30 * SECOND)
+    changed.run_until_ns(changed.now_ns + 30 * SECOND)
     assert [pod.status.phase for pod in changed.pods] == ["Running"]
 
 
@@ -95,5 +95,5 @@ def test_a_configuration_that_is_not_valid_leaves_the_world_as_it_was():
     with pytest.raises(InputError, match="NoSuchPlugin"):
         with_scheduler(world, SchedulerOptions(configuration=wrong))
     world.add(make_pod("web", cpu="1"))
-    world.run_until(world.now_ns + SECOND)
+    world.run_until_ns(world.now_ns + SECOND)
     assert world.node_of == {"default/web": "n1"}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import podwright as pw
-from podwright.objects import InputError, KubernetesObject
+from podwright.objects import InputError, KubernetesObject, timestamp_text_nano
 from podwright.recording.run_folder import RunFolder
 from podwright.recording.run_manifest import RunError
 from podwright.schema import decode
@@ -110,7 +110,7 @@ class StoppedError(Exception):
 @pytest.fixture
 def stop_after(monkeypatch):
     """Stop runs after so many steps, with nothing written that is not written already."""
-    step = World.step
+    step = World.step_until_ns
 
     def stop_after(limit: int) -> None:
         count = 0
@@ -122,7 +122,7 @@ def stop_after(monkeypatch):
                 raise StoppedError
             return step(world, until_ns)
 
-        monkeypatch.setattr(World, "step", counted)
+        monkeypatch.setattr(World, "step_until_ns", counted)
 
     return stop_after
 
@@ -195,7 +195,7 @@ def test_the_tables_of_a_world_come_from_a_replay():
     seen = pw.simulate(OBJECTS, seed=7)
     world = pw.World(seed=7)
     for obj in OBJECTS:
-        world.add(obj, at=world.now_ns)
+        world.add(obj, at=timestamp_text_nano(world.now_ns))
     run = world.run()
     assert run.summary == seen.summary
     for name, table in run.tables.items():

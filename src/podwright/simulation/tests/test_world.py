@@ -7,7 +7,16 @@ import pytest
 
 import podwright as pw
 from podwright.api.admission import Forbidden, NamespaceTerminating
-from podwright.objects import FIRST_NS, LAST_NS, InputError, InvalidObject, KubernetesObject, Pod
+from podwright.machine import SchedulerOptions
+from podwright.objects import (
+    FIRST_NS,
+    LAST_NS,
+    InputError,
+    InvalidObject,
+    KubernetesObject,
+    Pod,
+    timestamp_text_nano,
+)
 from podwright.schema import decode
 from podwright.simulation.operations import (
     Apply,
@@ -52,7 +61,7 @@ def test_a_pod_is_placed_and_runs_and_one_that_fits_nowhere_waits():
 def test_a_pod_that_ends_makes_room_for_the_next_one():
     world = World()
     world.add(make_node("n1", cpu="1"), running_for("first", 60))
-    world.add(running_for("second", 60), at=world.now_ns + SECOND)
+    world.add(running_for("second", 60), at=timestamp_text_nano(world.now_ns + SECOND))
     world.run()
     assert phases(world) == {"first": "Succeeded", "second": "Succeeded"}
     # The second one is tried again when the first one has ended, after its backoff at most.
@@ -62,7 +71,7 @@ def test_a_pod_that_ends_makes_room_for_the_next_one():
 def test_a_run_ends_where_it_is_told_to_and_goes_on_from_there():
     world = World()
     world.add(make_node("n1", cpu="1"), running_for("first", 60))
-    world.run(until=world.start_ns + 30 * SECOND)
+    world.run_until_ns(world.start_ns + 30 * SECOND)
     assert world.now_ns == world.start_ns + 30 * SECOND
     assert phases(world) == {"first": "Running"}
     world.run()
@@ -73,7 +82,7 @@ def test_a_run_ends_where_it_is_told_to_and_goes_on_from_there():
 def test_a_pod_that_fits_nowhere_is_tried_again_after_five_minutes_while_something_goes_on():
     world = World()
     world.add(make_node("n1", cpu="1"), make_pod("large", cpu="2"))
-    world.add(running_for("long", 601), at=world.now_ns)
+    world.add(running_for("long", 601), at=timestamp_text_nano(world.now_ns))
     world.run()
     # At once, when five minutes were over, and again five minutes later.
     assert len(world.log.cycles_of("default/large")) == 3
@@ -87,7 +96,7 @@ def test_a_cordoned_node_takes_no_pods_until_it_is_uncordoned():
     world.add(make_pod("web"))
     world.run()
     assert world.node_of == {}
-    world.do(Cordon("n1", is_cordoned=False), at=world.now_ns + MINUTE)
+    world.do(Cordon("n1", is_cordoned=False), at=timestamp_text_nano(world.now_ns + MINUTE))
     world.run()
     assert world.node_of == {"default/web": "n1"}
 
@@ -95,13 +104,13 @@ def test_a_cordoned_node_takes_no_pods_until_it_is_uncordoned():
 def test_a_node_that_falls_silent_is_not_ready_until_it_is_back():
     world = World(seed=7)
     world.add(make_node("n1"), make_node("n2"))
-    world.run(world.start_ns + MINUTE)
+    world.run_until_ns(world.start_ns + MINUTE)
     world.do(FailNode("n1"))
-    world.run(world.now_ns + 5 * MINUTE)
+    world.run_until_ns(world.now_ns + 5 * MINUTE)
     ready = {node.name: node.status.conditions[0].status for node in world.nodes}
     assert ready == {"n1": "Unknown", "n2": "True"}
     world.do(RestoreNode("n1"))
-    world.run(world.now_ns + MINUTE)
+    world.run_until_ns(world.now_ns + MINUTE)
     ready = {node.name: node.status.conditions[0].status for node in world.nodes}
     assert ready == {"n1": "True", "n2": "True"}
 
@@ -113,9 +122,9 @@ def test_a_node_that_fell_silent_while_it_was_not_there_is_ready_when_it_comes(w
         world.add(make_node("n1"))
         world.do(Delete(("", "Node"), "n1"))
     world.do(FailNode("n1"))
-    world.run(world.now_ns + MINUTE)
+    world.run_until_ns(world.now_ns + MINUTE)
     world.add(make_node("n1"))
-    world.run(world.now_ns + 5 * MINUTE)
+    world.run_until_ns(world.now_ns + 5 * MINUTE)
     assert [node.status.conditions[0].status for node in world.nodes] == ["True"]
 
 
@@ -156,10 +165,10 @@ def test_nothing_new_comes_to_a_namespace_that_is_being_deleted():
     world = World()
     pod = make_pod("web", namespace="shop")
     world.add(make_node("n1"), pod)
-    world.run(MINUTE + world.start_ns)
+    world.run_until_ns(MINUTE + world.start_ns)
     world.do(FailNode("n1"))
     world.do(Delete(("", "Namespace"), "shop"))
-    world.run(world.now_ns + SECOND)
+    world.run_until_ns(world.now_ns + SECOND)
     with pytest.raises(NamespaceTerminating) as refused:
         world.add(make_pod("more", namespace="shop"))
     assert str(refused.value) == (
@@ -209,7 +218,7 @@ def test_the_same_world_twice_gives_the_same_log(seed):
             world.add(make_node(f"n{number}", cpu="4"))
         for number in range(30):
             pod = running_for(f"p{number}", 10 + number, cpu="1")
-            world.add(pod, at=world.now_ns + number * SECOND)
+            world.add(pod, at=timestamp_text_nano(world.now_ns + number * SECOND))
         world.run()
         return [entry.actions for entry in world.log.entries()]
 
@@ -227,7 +236,7 @@ def test_inputs_are_asked_for_one_at_a_time_and_happen_before_what_follows_from_
     world = World()
     world.add_inputs(inputs())
     assert asked == ["web"]
-    world.run(until=world.start_ns + SECOND)
+    world.run_until_ns(world.start_ns + SECOND)
     assert asked == ["web", "n1", "late"]
     # Both were there when the pod was decided for: it was tried once.
     assert len(world.log.cycles_of("default/web")) == 1
@@ -267,16 +276,16 @@ def test_what_somebody_has_recorded_keeps_its_uid():
 @pytest.mark.parametrize("start_ns", [LAST_NS, FIRST_NS - 1, 2**63, 10**30])
 def test_a_world_does_not_begin_at_a_time_that_cannot_be_written_down(start_ns, tmp_path):
     with pytest.raises(InputError, match=r"^start: Invalid value: .* 1678 to 2261 can be"):
-        World(start=start_ns, log=str(tmp_path / "log"))
+        World(SchedulerOptions(start_ns=start_ns), log=str(tmp_path / "log"))
     assert not (tmp_path / "log").exists()
 
 
 def test_a_world_may_begin_at_the_first_and_at_the_last_moment():
     for start_ns in (FIRST_NS, LAST_NS - 1):
-        world = World(start=start_ns)
+        world = World(start=timestamp_text_nano(start_ns))
         world.add(make_node("n1"))
         world.add(make_pod("web"))
-        world.run(until=start_ns)
+        world.run_until_ns(start_ns)
         assert world.node_of == {"default/web": "n1"}
 
 

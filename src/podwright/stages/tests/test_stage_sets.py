@@ -171,9 +171,9 @@ def test_a_plain_heartbeat_preserves_conditions():
     )
     world = World(stages=(*nodes, *stages(PLAIN_HEARTBEAT)))
     world.add(make_node("n1"))
-    world.run(world.now_ns + SECOND)
+    world.run_until_ns(world.now_ns + SECOND)
     (before,) = world.nodes
-    world.run(world.now_ns + 300 * SECOND)
+    world.run_until_ns(world.now_ns + 300 * SECOND)
     (after,) = world.nodes
     assert [each.status for each in after.status.conditions] == [
         each.status for each in before.status.conditions

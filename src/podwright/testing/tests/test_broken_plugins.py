@@ -206,8 +206,12 @@ def odd_key(self: pw.Plugin, pod: pw.Pod, timestamp_ns: int) -> Any:
         ),
         pytest.param(
             {"permit": always((pw.Status.wait("x"), 1.5))},
-            in_cycle("Permit", f"returned something of type tuple, not a Status {FIRST_PLACED}"),
-            id="Permit with a fraction",
+            in_cycle(
+                "Permit",
+                "the timeout of Wait: 1.5 has no unit: a duration such as 1h30m, or a timedelta is"
+                f" expected {FIRST_PLACED}",
+            ),
+            id="Permit with a timeout without unit",
         ),
         pytest.param(
             {"pre_bind_pre_flight": OOPS, "pre_bind": always(OK)},
@@ -362,12 +366,12 @@ def binds_itself(self: pw.Plugin, cycle: Any, node_name: str) -> Any:
             id="scores are equal, and NumPy's",
         ),
         pytest.param(
-            {"permit": always((OK, np.int64(1)))},
+            {"permit": always((OK, np.int64(0)))},
             ["permit never rejected a pod and never let one wait"],
             id="Permit that allows all",
         ),
         pytest.param(
-            {"permit": always((pw.Status.wait("x"), np.int64(1_000_000_000)))},
+            {"permit": always((pw.Status.wait("x"), np.timedelta64(1, "s")))},
             [],
             id="Permit that lets all wait",
         ),
