@@ -158,3 +158,33 @@ def test_an_invalid_template_is_an_error(write):
     result = run(f"schedule {write('nodes.yaml', NODES)} -", status=2, stdin=wrong)
     path = "spec.template.spec.containers[0].resources.requests[cpu]"
     assert f'{path}: Invalid value: "four"' in result.stderr
+
+
+BOUNDED = """
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web, namespace: shop}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  minReplicas: 4
+  maxReplicas: 6
+---
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: team, namespace: shop}
+spec: {hard: {pods: "6"}}
+"""
+
+
+def test_schedule_applies_autoscalers_and_quotas(write):
+    files = write("chart.yaml", f"{NODES}---{CHART}---{BOUNDED}")
+    least = run(f"schedule {files} --exit-zero -o name")
+    assert "Deployment shop/web has 4 replicas, minReplicas of Horizontal" in least.stderr
+    assert "Expanded 1 Deployment, 1 Job into 5 pods." in least.stderr
+    most = run(f"schedule {files} --hpa max -o name", status=1)
+    assert "1 of 1 new pods not created: exceeded quota: team, requested: pods=1" in most.stderr
+
+
+def test_hpa_without_an_autoscaler_has_no_effect(write):
+    result = run(f"schedule {write('chart.yaml', NODES)} - --hpa max --exit-zero", stdin=CHART)
+    assert "warning: --hpa max has no effect: the files have no Horizontal" in result.stderr

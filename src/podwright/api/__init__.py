@@ -50,6 +50,7 @@ from podwright.api.object_validation import (
     unknown_fields,
     update_problems,
 )
+from podwright.api.pod_quotas import PodQuotas
 from podwright.api.requests import (
     ApplyObject,
     BindPod,
@@ -89,6 +90,7 @@ __all__ = [
     "NodeDown",
     "NodeUp",
     "PatchObject",
+    "PodQuotas",
     "QuotaEvaluators",
     "RecordEvent",
     "Reply",

@@ -35,6 +35,13 @@ class ScheduleFormat(StrEnum):
     pods = "pods"
 
 
+class HpaReplicas(StrEnum):
+    """The replicas of workloads that are scaled automatically."""
+
+    min = "min"
+    max = "max"
+
+
 @app.command(
     epilog=examples(
         "podwright schedule examples/quickstart --exit-zero",
@@ -81,6 +88,14 @@ def schedule(  # noqa: PLR0913 - the options of the command
             show_default=False,
         ),
     ] = "",
+    hpa: Annotated[
+        HpaReplicas,
+        typer.Option(
+            "--hpa",
+            help="The replicas of workloads with a HorizontalPodAutoscaler. min: those without "
+            "load, at least minReplicas; max: maxReplicas.",
+        ),
+    ] = HpaReplicas.min,
     rules: RuleOptions,
     workers: Workers = 1,
     decisions: FileDecisionOptions,
@@ -105,10 +120,10 @@ def schedule(  # noqa: PLR0913 - the options of the command
     The command schedules pending pods in queue order (priority, then age) and prints the
     result of each. It is a dry run: no cluster and no file is changed. Deployments, ReplicaSets,
     StatefulSets, DaemonSets and Jobs are expanded into the pods that their controllers would
-    create.
+    create, with the replicas of HorizontalPodAutoscalers (--hpa) and within ResourceQuotas.
 
-    Exit status 1 if a pod does not fit, 2 if there are no pods to schedule. Pods of
-    other schedulers and pods with scheduling gates are reported but do not affect the status.
+    Exit status 1 if a pod does not fit or exceeds a quota, 2 if there are no pods to schedule. Pods
+    of other schedulers and pods with scheduling gates are reported but do not affect the status.
     """
     from podwright.cli.schedule_run import run_schedule
 
@@ -134,6 +149,7 @@ def schedule(  # noqa: PLR0913 - the options of the command
         scheduled_namespace=only_namespace,
         output=output.value,
         with_reasons=explain,
+        hpa=hpa.value,
     )
     if not all_fit and not exit_zero:
         raise typer.Exit(1)

@@ -24,6 +24,7 @@ from podwright.cli.console import (
 from podwright.cli.inputs import load_all, warn_of_missing_resources
 from podwright.cli.options import Setup
 from podwright.cli.workloads import expand_workloads, find_pods
+from podwright.controllers import HpaBound
 from podwright.framework import Decision
 from podwright.objects import (
     Condition,
@@ -42,6 +43,7 @@ from podwright.recording import (
 )
 
 NO_NODE = "<none>"
+_AUTOSCALER = "HorizontalPodAutoscaler"
 _PODS_SHOWN = 4
 _GATED = "Scheduling is blocked due to non-empty scheduling gates"
 
@@ -59,6 +61,7 @@ def run_schedule(
     scheduled_namespace: str,
     output: str,
     with_reasons: bool,
+    hpa: HpaBound,
 ) -> bool:
     """Schedule pods and print the decisions; return whether all printed pods fit.
 
@@ -74,6 +77,8 @@ def run_schedule(
         Whose pending pods are scheduled; "" for all.
     output : str
     with_reasons : bool
+    hpa : str
+        The replicas of workloads that are scaled automatically; see `autoscaled`.
 
     Raises
     ------
@@ -81,7 +86,9 @@ def run_schedule(
         If there are no pending pods: a check that checked nothing must not succeed.
     """
     loaded, scheduler = load_all(files, setup)
-    expansion = expand_workloads(loaded)
+    expansion = expand_workloads(loaded, hpa)
+    if hpa == "max" and not any(obj.kind == _AUTOSCALER for obj in loaded.objects):
+        print_message(f"warning: --hpa max has no effect: the files have no {_AUTOSCALER}")
     objects = expansion.with_objects(loaded.objects)
     scheduler.add(*objects)
     pods = [obj for obj in objects if isinstance(obj, Pod)]
@@ -119,7 +126,10 @@ def run_schedule(
         warn_of_missing_resources(unfit, loaded.of(Node))
         if with_reasons:
             _suggest(decisions, files, setup)
-    return all(outcome_of(decision) not in _UNFIT for decision in decisions)
+    is_within_quotas = not any(
+        namespace in ("", key.partition("/")[0]) for key in expansion.rejected
+    )
+    return is_within_quotas and all(outcome_of(each) not in _UNFIT for each in decisions)
 
 
 def _pending(scheduler: Scheduler, key: str) -> Pod:

@@ -11,21 +11,33 @@ from podwright.assembly import UnknownPod
 from podwright.cli.cluster_options import address_of_source
 from podwright.cli.console import print_message
 from podwright.cli.inputs import POD_NAMES, find_key
-from podwright.controllers import EXPANDED_KINDS, ExpandedWorkload, Expansion, expand, is_active
+from podwright.controllers import (
+    EXPANDED_KINDS,
+    ExpandedWorkload,
+    Expansion,
+    HpaBound,
+    expand,
+    is_active,
+)
 from podwright.files import LoadedObjects
 from podwright.objects import FieldError, InputError, NamespacedName, Pod, workload_of
 from podwright.schema import built_in
 
 
-def expand_workloads(loaded: LoadedObjects) -> Expansion:
+def expand_workloads(loaded: LoadedObjects, hpa: HpaBound = "min") -> Expansion:
     """Expand the workloads of some files into pods, and report how many pods that gives.
+
+    Parameters
+    ----------
+    hpa : str
+        The replicas of workloads that a HorizontalPodAutoscaler scales.
 
     Raises
     ------
     InvalidObject
         If a workload or its template is invalid.
     """
-    expansion = expand(loaded.objects)
+    expansion = expand(loaded.objects, hpa=hpa)
     report_expansion(expansion)
     return expansion
 

@@ -15,6 +15,7 @@ pod. An *orphan* is an object without a controlling owner; an owner *adopts* the
 its selector matches, and *releases* the pods that it no longer matches.
 """
 
+from podwright.controllers.autoscaled import HpaBound
 from podwright.controllers.controller_loop import (
     ControllerLoop,
     ControllerLoopState,
@@ -80,6 +81,7 @@ __all__ = [
     "ExpandedWorkload",
     "Expansion",
     "GarbageCollector",
+    "HpaBound",
     "Lister",
     "NodeDown",
     "NodeEvent",

@@ -10,12 +10,14 @@ Upstream: pkg/controller/{deployment,replicaset,statefulset,daemon,job}
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from podwright.api import check_objects
+from podwright.api import PodQuotas, check_objects
+from podwright.controllers.autoscaled import HpaBound, autoscaled
 from podwright.controllers.daemon_pods import Placement, base_daemon_pod, daemon_pod, target_node
 from podwright.controllers.deployment_sets import replica_set_document
 from podwright.controllers.expanded_claims import expand_claims
@@ -63,6 +65,16 @@ EXPANDED_KINDS: Final[tuple[GroupKind, ...]] = (
 """The kinds of workloads, in the order in which they are expanded."""
 
 
+_WITHOUT_EFFECT: Final[dict[GroupKind, str]] = {
+    ("", "LimitRange"): "no default requests and limits are set, and no pod is rejected",
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"): "no object is changed",
+    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): "no object is changed",
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"): "no object is rejected",
+    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): "no object is rejected",
+}
+"""Built-in kinds whose effect on new pods needs an API server."""
+
+
 class ExpandedWorkload(msgspec.Struct, frozen=True, kw_only=True):
     """A workload and its pods.
 
@@ -102,20 +114,27 @@ class Expansion(NamedTuple):
     changed : dict of str to Pod
         The given pods whose status names their new resource claims, by `namespace/name`.
     notes : list of str
-        Why pods get no resource claim.
+        Why pods get no resource claim, and what autoscalers and quotas change, a sentence each.
+    rejected : dict of str to str
+        The new pods that a quota rejects, with the reason; they are not among the objects.
     """
 
     objects: list[Object]
     workloads: list[ExpandedWorkload]
     changed: dict[NamespacedName, Pod]
     notes: list[str]
+    rejected: dict[NamespacedName, str]
 
     def with_objects(self, given: Iterable[Object]) -> list[Object]:
         """Return the given objects, changed where they are, and the added ones."""
-        changed = self.changed
-        if not changed:
+        changed, rejected = self.changed, self.rejected
+        if not changed and not rejected:
             return [*given, *self.objects]
-        kept = [changed.get(obj.key, obj) if isinstance(obj, Pod) else obj for obj in given]
+        kept = [
+            changed.get(obj.key, obj) if isinstance(obj, Pod) else obj
+            for obj in given
+            if not isinstance(obj, Pod) or obj.key not in rejected
+        ]
         return [*kept, *self.objects]
 
 
@@ -126,7 +145,7 @@ class _Workload(NamedTuple):
     note: str = ""
 
 
-def expand(objects: Iterable[Object]) -> Expansion:
+def expand(objects: Iterable[Object], *, hpa: HpaBound = "min") -> Expansion:
     """Return the pods and the resource claims that controllers would create.
 
     A workload from a server (it has a uid and a resourceVersion) has its pods already: those in
@@ -136,13 +155,65 @@ def expand(objects: Iterable[Object]) -> Expansion:
     ----------
     objects : iterable of Object
         All objects of a cluster.
+    hpa : str
+        The replicas of workloads that a HorizontalPodAutoscaler scales; see `autoscaled`.
 
     Raises
     ------
     InvalidObject
         With the errors of all workloads.
     """
-    return _Expander(list(objects)).run()
+    scaled, notes = autoscaled(objects, hpa)
+    expansion = _Expander(scaled).run()
+    expansion.notes[:0] = [*notes, *_without_effect(scaled)]
+    return _within_quotas(scaled, expansion)
+
+
+def _without_effect(objects: Iterable[Object]) -> Iterator[str]:
+    """Yield a sentence for each kind that changes pods in a cluster, and none of an expansion."""
+    counts = Counter(kind_of(obj) for obj in objects)
+    for kind, effect in _WITHOUT_EFFECT.items():
+        if count := counts[kind]:
+            what = f"1 {kind[1]} has" if count == 1 else f"{count} of kind {kind[1]} have"
+            yield f"{what} no effect: {effect}"
+
+
+def _within_quotas(given: Sequence[Object], expansion: Expansion) -> Expansion:
+    """Return an expansion without the pods that a quota rejects.
+
+    Pods of a server exist already; all others are created, given ones before those of workloads.
+    """
+    pods = [obj for obj in given if isinstance(obj, Pod)]
+    quotas = PodQuotas(given, (pod for pod in pods if pod.uid or pod.spec.node_name))
+    new = [pod for pod in pods if not pod.uid and not pod.spec.node_name]
+    new += [obj for obj in expansion.objects if isinstance(obj, Pod)]
+    rejected = {pod.key: text for pod in new if (text := quotas.rejection(pod))}
+    if not rejected:
+        return expansion
+    notes: list[str] = []
+    workloads: list[ExpandedWorkload] = []
+    left = dict(rejected)
+    for workload in expansion.workloads:
+        texts = [left.pop(key) for key in workload.pods if key in left]
+        if texts:
+            count = f"{len(texts)} of {workload.new_count} new pods"
+            notes.append(f"{workload.kind} {workload.key}: {count} not created: {texts[0]}")
+        workloads.append(
+            msgspec.structs.replace(
+                workload,
+                pods=tuple(key for key in workload.pods if key not in rejected),
+                new_count=workload.new_count - len(texts),
+            )
+        )
+    notes += [f"Pod {key}: not created: {text}" for key, text in left.items()]
+    return expansion._replace(
+        objects=[
+            obj for obj in expansion.objects if not isinstance(obj, Pod) or obj.key not in rejected
+        ],
+        workloads=workloads,
+        notes=[*expansion.notes, *notes],
+        rejected=rejected,
+    )
 
 
 class _Expander:
@@ -174,7 +245,7 @@ class _Expander:
         added = [
             claims.pods.pop(obj.key, obj) if isinstance(obj, Pod) else obj for obj in self._added
         ]
-        return Expansion([*added, *claims.claims], found, claims.pods, claims.notes)
+        return Expansion([*added, *claims.claims], found, claims.pods, claims.notes, {})
 
     def _count(self, obj: KubernetesObject) -> None:
         controller = obj.metadata.controller

@@ -167,15 +167,23 @@ def _after(quota: Document, requested: Amounts, attributes: Attributes) -> Amoun
         return None
     after = dict(used)
     add(after, requested)
-    exceeded = [name for name in requested if after[name].nano > hard[name].nano]
-    if exceeded and attributes.subresource != "status":
-        raise rejected(
-            attributes,
-            f"exceeded quota: {quota['metadata']['name']}, requested:"
-            f" {_shown(masked(requested, exceeded))}, used: {_shown(masked(used, exceeded))},"
-            f" limited: {_shown(masked(hard, exceeded))}",
-        )
+    text = exceeded_text(quota["metadata"]["name"], requested, used, hard)
+    if text and attributes.subresource != "status":
+        raise rejected(attributes, text)
     return after
+
+
+def exceeded_text(name: str, requested: Amounts, used: Amounts, hard: Amounts) -> str:
+    """Return upstream's text about what exceeds a quota; empty if nothing does."""
+    after = dict(used)
+    add(after, requested)
+    exceeded = [each for each in requested if after[each].nano > hard[each].nano]
+    if not exceeded:
+        return ""
+    return (
+        f"exceeded quota: {name}, requested: {_shown(masked(requested, exceeded))}, used:"
+        f" {_shown(masked(used, exceeded))}, limited: {_shown(masked(hard, exceeded))}"
+    )
 
 
 def _shown(amounts: Amounts) -> str:
