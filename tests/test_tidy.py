@@ -389,6 +389,7 @@ KINDS_BY_HAND = {
     "api/gated_fields.py": "which fields have feature gates",
     "ui/manifests.py": "the texts with which users begin objects of these kinds",
     "controllers/resource_quota.py": "whose objects can change what they use",
+    "controllers/expansion.py": "what changes new pods in a cluster, and no pods of an expansion",
     "api/admission/quota/registry.py": "which resources quotas count in their own way",
     "api/admission/typed_objects.py": "what the admission of pods reads",
     "api/admission/identities/node_restriction.py": "functions",

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Unpack, get_args
+from typing import ClassVar, Protocol, Unpack, get_args
 
 from podwright._progress import metered
 from podwright.api import BOOTSTRAP_OBJECTS
@@ -88,8 +88,17 @@ from podwright.simulation.world_steps import WorldSteps
 from podwright.stages import Stage
 from podwright.store import ObjectStore, kind_of
 
-if TYPE_CHECKING:
-    from podwright.simulation.world_copies import WorldCopy
+
+class CopiedWorld(Protocol):
+    """A copy of a world; `world_copies` has the class."""
+
+    def world(self, observers: tuple[Observer, ...] = ()) -> World:
+        """Return the world."""
+
+
+def unpickled_world(copied: CopiedWorld) -> World:
+    """Return the world of a pickled copy."""
+    return copied.world()
 
 
 class World(WorldReading):
@@ -160,6 +169,9 @@ class World(WorldReading):
     >>> run.node_of["default/web"]
     'n1'
     """
+
+    copy_of: ClassVar[Callable[[World], CopiedWorld]]
+    """Set by `world_copies`, which is above this module."""
 
     @names_machine_keywords(shortest_time_text(START_NS))
     def __init__(  # noqa: PLR0913 - the options of a world
@@ -382,15 +394,11 @@ class World(WorldReading):
         CannotCopy
             If the scheduler waits for an extender, or a server drives the world.
         """
-        from podwright.simulation.world_copies import WorldCopy
+        return World.copy_of(self).world(tuple(observers))
 
-        return WorldCopy(self).world(tuple(observers))
-
-    def __reduce__(self) -> tuple[Callable[[WorldCopy], World], tuple[WorldCopy]]:
+    def __reduce__(self) -> tuple[Callable[[CopiedWorld], World], tuple[CopiedWorld]]:
         """Pickle a world like a fork, without its observers."""
-        from podwright.simulation.world_copies import WorldCopy, unpickled_world
-
-        return unpickled_world, (WorldCopy(self),)
+        return unpickled_world, (World.copy_of(self),)
 
     def review_so_far(self) -> WorldReview:
         """Return a copy of the review of the added objects."""
