@@ -35,6 +35,9 @@ header h2 { font-family: var(--pw-mono); overflow-wrap: anywhere; unicode-bidi: 
 .remedies > li { padding: var(--pw-space) 0; border-top: 1px solid var(--pw-line); }
 .remedies > li:first-child { border-top: 0; padding-top: 0; }
 .remedy { font-weight: 600; overflow-wrap: anywhere; }
+.remedies .row { flex-wrap: wrap; }
+.remedies .grow { flex: 1 1 200px; }
+.remedies button { max-width: 100%; height: auto; white-space: normal; text-align: start; }
 details { font-size: var(--pw-type-small); }
 details.rest { display: inline; }
 details.rest > summary { display: inline; color: var(--pw-accent); cursor: pointer; }
