@@ -39,7 +39,14 @@ INTERNAL = {
 """Members that other parts of podwright call, and constructors of classes that it returns."""
 
 INTERNAL_PARAMETERS = {
-    "World": {"begin_extender_call", "components", "report_failure", "review", "store"},
+    "World": {
+        "begin_extender_call",
+        "components",
+        "images",
+        "report_failure",
+        "review",
+        "store",
+    },
 }
 """Parameters that other parts of podwright pass."""
 

@@ -60,6 +60,7 @@ CHANGED_IN_PLACE = {
     "stages.kubelet.pod_records.PodRecord",
     "stages.kubelet.pod_records.ProbeRecord",
     "stages.kubelet.pod_records.RunRecord",
+    "stages.kubelet.shell.syntax.Redirection",
     "stages.object_state.ObjectState",
     "store.history.Change",
 }

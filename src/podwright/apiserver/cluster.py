@@ -58,7 +58,7 @@ from podwright.objects import (
     encode,
 )
 from podwright.simulation import Apply, Observer, Operation, World
-from podwright.stages import Stage
+from podwright.stages import ImageBehavior, Stage
 from podwright.store import NAMESPACE, ObjectStore, UnusableStore, kind_of
 
 _LOGGER: Final = logging.getLogger(__name__)
@@ -75,6 +75,8 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
         Whether the controllers of podwright run.
     has_lifecycle : bool
         Whether stages simulate the kubelets.
+    images : tuple of ImageBehavior
+        What is declared of the images that simulated kubelets run.
     stages : tuple of Stage, optional
         The stages of nodes and pods, which take precedence over simulated kubelets; the built-in
         ones if left out.
@@ -100,6 +102,7 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     has_scheduler: bool = True
     has_controllers: bool = True
     has_lifecycle: bool = True
+    images: tuple[ImageBehavior, ...] = ()
     stages: tuple[Stage, ...] | None = None
     certificates: str = ""
     sign: SignRequest | None = None
@@ -500,6 +503,7 @@ def new_cluster(
         has_scheduler=options.has_scheduler,
         is_served=not options.is_bare,
         has_kubelet=options.has_lifecycle,
+        images=options.images,
         report_failure=_log_controller_failure,
     )
     world.api.keep_owners(api_server.component_owners)

@@ -243,6 +243,7 @@ def up(  # noqa: PLR0913 - the options of the command
         for name, option in _PARTS.items():
             if name in given:
                 reject_idle(option, "with --bare", "none of these parts runs")
+    inputs.check_images(is_bare=bare, has_lifecycle=has_lifecycle)
     runs_scheduler = has_scheduler and not bare
     if not runs_scheduler:
         reason = f"with --{'bare' if bare else 'no-scheduler'}"
@@ -276,6 +277,7 @@ def up(  # noqa: PLR0913 - the options of the command
         breakpoints=_conditions(breakpoints or ()),
         has_reload=reload,
         files=inputs.names(),
+        images=tuple(inputs.images or ()),
         filling=filling,
         events=tuple(map(str, event_paths)),
         simulator=simulator,

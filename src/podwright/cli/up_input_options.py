@@ -48,6 +48,18 @@ class InputOptions(OptionGroup):
             'or lines such as {"at": "10m", "drain": "node-1"}. Repeatable.',
         ),
     ] = None
+    images: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--images",
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="What containers do by their images, for simulated kubelets: how long they run, "
+            "their exit codes, errors of pulls. Repeatable; the first entry that matches applies.",
+            show_default=False,
+        ),
+    ] = None
     imported: Annotated[
         str,
         typer.Option(
@@ -131,6 +143,17 @@ class InputOptions(OptionGroup):
             *((DEMO,) if self.demo else ()),
             *((_cluster_name(self.imported),) if self.imported else ()),
         )
+
+    def check_images(self, *, is_bare: bool, has_lifecycle: bool) -> None:
+        """Reject --images without simulated kubelets.
+
+        Raises
+        ------
+        BadParameter
+        """
+        if self.images and (is_bare or not has_lifecycle):
+            reason = f"with --{'bare' if is_bare else 'no-lifecycle'}"
+            reject_idle("--images", reason, "no kubelet is simulated")
 
     def filling(self, *, is_shadow: bool) -> Filling:
         """Return what fills the cluster while it runs; it has one source.

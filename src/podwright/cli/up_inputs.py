@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from importlib.resources import files
 from itertools import chain
+from pathlib import Path
 
 import msgspec
 
@@ -13,6 +14,7 @@ from podwright._garbage import frozen_creations
 from podwright.apiserver import Cluster, device_cards_kind, generated_nodes, standard_storage_class
 from podwright.cli.console import print_message, print_warnings
 from podwright.cli.custom_objects import invalid_custom_objects
+from podwright.cli.input_errors import read_text
 from podwright.cli.inputs import Inputs as ReadInputs
 from podwright.cli.options import Setup, ValidationName
 from podwright.devices import is_cards
@@ -28,7 +30,7 @@ from podwright.simulation import (
     Operation,
     RestoreNode,
 )
-from podwright.stages import API_VERSION, Stage
+from podwright.stages import API_VERSION, ImageBehavior, Stage, read_image_behaviors
 from podwright.store import ObjectStore, kind_of
 
 DEMO = str(files("podwright.cli").joinpath("demo.yaml"))
@@ -127,6 +129,16 @@ def stages_of(read: ReadInputs, inputs: Inputs, *, has_lifecycle: bool) -> tuple
     if not has_lifecycle:
         print_message("warning: the Stages among the files have no effect with --no-lifecycle")
     return inputs.stages
+
+
+def declared_images(paths: Sequence[Path]) -> tuple[ImageBehavior, ...]:
+    """Return the entries of the files of --images, in order.
+
+    Raises
+    ------
+    InputError
+    """
+    return tuple(chain(*(read_image_behaviors(read_text(each), str(each)) for each in paths)))
 
 
 def check_parts(inputs: Inputs, *, has_controllers: bool, has_lifecycle: bool) -> None:

@@ -56,6 +56,7 @@ from podwright.cli.up_address import Endpoint, certificate_folder, endpoint_of
 from podwright.cli.up_inputs import (
     add_inputs,
     check_parts,
+    declared_images,
     event_files,
     inputs_of,
     stages_of,
@@ -92,6 +93,7 @@ class UpOptions:
     """The options of the command, besides those of the scheduler."""
 
     files: tuple[str, ...]
+    images: tuple[Path, ...]
     filling: Filling
     events: tuple[str, ...]
     more_configs: tuple[Path, ...]
@@ -190,6 +192,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
                 has_scheduler=options.has_scheduler,
                 has_controllers=options.has_controllers,
                 has_lifecycle=options.has_lifecycle,
+                images=declared_images(options.images),
                 address=options.serving.address,
                 port=listening.getsockname()[1],
                 sign=endpoint.sign,

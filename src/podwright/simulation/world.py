@@ -85,7 +85,7 @@ from podwright.simulation.world_review import WorldReview
 from podwright.simulation.world_rounds import WorldRounds
 from podwright.simulation.world_scheduler import WorldScheduler
 from podwright.simulation.world_steps import WorldSteps
-from podwright.stages import Stage
+from podwright.stages import ImageBehavior, Stage
 from podwright.store import ObjectStore, kind_of
 
 
@@ -140,6 +140,8 @@ class World(WorldReading):
     has_kubelet : bool
         Whether kubelets run the pods in every detail; without them, stages do. The kubelets of a
         world that is served renew the leases of their nodes.
+    images : iterable of ImageBehavior
+        What is declared of the images that the kubelets run.
     report_failure : callable, optional
         As for `ControllerLoop`.
     components : WorldComponents, optional
@@ -190,6 +192,7 @@ class World(WorldReading):
         has_scheduler: bool = True,
         is_served: bool = False,
         has_kubelet: bool = False,
+        images: Iterable[ImageBehavior] = (),
         report_failure: ReportFailure | None = None,
         components: WorldComponents | None = None,
         **keywords: Unpack[MachineKeywords],
@@ -214,6 +217,7 @@ class World(WorldReading):
                 has_scheduler=has_scheduler,
                 is_served=is_served,
                 has_kubelet=has_kubelet,
+                images=tuple(images),
                 report_failure=report_failure,
             )
             components = build_components(

@@ -25,7 +25,7 @@ from podwright.simulation.clock import EventHeap
 from podwright.simulation.input_review import InputReview
 from podwright.simulation.observers import Observer
 from podwright.simulation.operations import InputOperation, Operation
-from podwright.stages import Lifecycle, Stage, StageDue
+from podwright.stages import ImageBehavior, Lifecycle, Stage, StageDue
 from podwright.store import Change, ObjectStore
 
 DueEvent: TypeAlias = (
@@ -50,6 +50,7 @@ class WorldOptions(msgspec.Struct, frozen=True, kw_only=True):
     has_scheduler: bool = True
     is_served: bool = False
     has_kubelet: bool = False
+    images: tuple[ImageBehavior, ...] = ()
     report_failure: ReportFailure | None = None
 
 
@@ -125,6 +126,7 @@ def build_components(
             reader=store if options.has_kubelet else None,
             claim_reader=None if options.has_kubelet else store,
             has_heartbeats=options.is_served,
+            images=options.images,
             report_failure=options.report_failure,
         ),
         controllers=ControllerLoop(

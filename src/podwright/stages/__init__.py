@@ -21,6 +21,7 @@ stages) and `stage_scheduler.py` (which one is next, and when). `fast_stages.py`
 from podwright.api import RecordEvent
 from podwright.stages.annotation_stages import default_stages
 from podwright.stages.fast_stages import FAST_STAGES, fast_stages
+from podwright.stages.kubelet import ImageBehavior, read_image_behaviors
 from podwright.stages.lifecycle import Lifecycle
 from podwright.stages.lifecycle_events import (
     LifecycleAction,
@@ -41,6 +42,7 @@ __all__ = [
     "RUN_DELAY",
     "Delay",
     "FastPath",
+    "ImageBehavior",
     "Lifecycle",
     "LifecycleAction",
     "LifecycleEvent",
@@ -55,6 +57,7 @@ __all__ = [
     "Weight",
     "default_stages",
     "fast_stages",
+    "read_image_behaviors",
     "read_stage",
     "read_stages",
 ]

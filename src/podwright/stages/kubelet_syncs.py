@@ -8,7 +8,7 @@ import msgspec
 
 from podwright.objects import KubernetesObject, Node, Pod, PodwrightError
 from podwright.stages.addresses import Addresses
-from podwright.stages.kubelet import Kubelet, NodeLeases, ObjectReader
+from podwright.stages.kubelet import ImageBehavior, Kubelet, NodeLeases, ObjectReader
 from podwright.stages.object_state import KUBELET, ScheduledStage
 from podwright.stages.stage_failures import StageError
 from podwright.stages.stage_play import StageAction
@@ -48,12 +48,20 @@ class KubeletSyncs:
         The seed of all draws.
     has_heartbeats : bool
         Whether the leases of nodes are renewed, without end.
+    images : sequence of ImageBehavior
+        What is declared of images.
     """
 
     def __init__(
-        self, addresses: Addresses, reader: ObjectReader, *, seed: int, has_heartbeats: bool
+        self,
+        addresses: Addresses,
+        reader: ObjectReader,
+        *,
+        seed: int,
+        has_heartbeats: bool,
+        images: Sequence[ImageBehavior] = (),
     ) -> None:
-        self._kubelet = Kubelet(addresses, reader=reader, seed=seed)
+        self._kubelet = Kubelet(addresses, reader=reader, seed=seed, images=images)
         self._leases = NodeLeases(reader) if has_heartbeats else None
 
     def has_kubelet(self, obj: KubernetesObject) -> bool:

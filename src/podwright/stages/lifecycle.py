@@ -33,7 +33,7 @@ Upstream: KWOK's pkg/kwok/controllers/stage_controller.go and pod_controller.go
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -51,7 +51,7 @@ from podwright.objects import (
 from podwright.stages.addresses import Addresses
 from podwright.stages.annotation_stages import default_stages, stages_beside_kubelet
 from podwright.stages.claim_preparation import prepare_claims
-from podwright.stages.kubelet import ObjectReader
+from podwright.stages.kubelet import ImageBehavior, ObjectReader
 from podwright.stages.kubelet_syncs import KubeletSyncs
 from podwright.stages.lifecycle_events import (
     LifecycleAction,
@@ -101,6 +101,8 @@ class Lifecycle:
         Lets the drivers prepare the resource claims of pods before their first stage.
     has_heartbeats : bool
         Whether the kubelets renew the leases of their nodes, without end.
+    images : sequence of ImageBehavior
+        What is declared of the images that the kubelets run.
     report_failure : callable, optional
         Receives the errors of stages, which become Events then; otherwise `handle` raises them.
 
@@ -127,12 +129,14 @@ class Lifecycle:
         reader: ObjectReader | None = None,
         claim_reader: ObjectReader | None = None,
         has_heartbeats: bool = False,
+        images: Sequence[ImageBehavior] = (),
         report_failure: ReportFailure | None = None,
     ) -> None:
         self._seed = seed
         self._claim_reader = claim_reader
         self._reader = reader
         self._has_heartbeats = has_heartbeats
+        self._images = images
         self._report_failure = report_failure
         by_kind: dict[GroupKind, list[Stage]] = {}
         if reader is not None:
@@ -151,7 +155,11 @@ class Lifecycle:
         reader, syncs = self._reader, None
         if reader is not None:
             syncs = KubeletSyncs(
-                addresses, reader, seed=self._seed, has_heartbeats=self._has_heartbeats
+                addresses,
+                reader,
+                seed=self._seed,
+                has_heartbeats=self._has_heartbeats,
+                images=self._images,
             )
         self._addresses = addresses
         self._context = StageContext(0, addresses)

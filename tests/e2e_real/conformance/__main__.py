@@ -40,6 +40,8 @@ from tests.real_parts.binaries import AbsentBinaryError, find
 import podwright as pw
 
 NODES = 3
+IMAGES = Path(__file__).with_name("images.yaml")
+"""What the images of the specs do."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -143,7 +145,7 @@ class _Runner:
             self._take_batches(self._options.kubeconfig.resolve(), waiting, processes)
             return
         folder = self._folder / "logs" / name
-        options = ("--nodes", str(NODES), "--tls", *self._options.up.split())
+        options = ("--nodes", str(NODES), "--tls", f"--images={IMAGES}", *self._options.up.split())
         with embedded(folder, *options) as kubeconfig:
             self._take_batches(kubeconfig, waiting, processes)
 

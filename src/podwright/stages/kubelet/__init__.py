@@ -9,8 +9,8 @@ Words used here:
 - The *record* of a pod is the state of its sandbox and of its containers: what a container
   runtime would have.
 - A *sync* advances a record to a time, and computes the status of the pod from it.
-- The *program* of a container is what it does: how long it runs, and its exit code. It is read from
-  annotations, or from the command.
+- The *process* of a container is what it does. It executes a script (`shell`), or it does what is
+  declared of it, by annotations or by files of images (`image_behaviors`).
 - A *run* is one start of a container until its end.
 
 Start with `kubelet.py` (the door) and `pod_sync.py` (the rules of a sync); `sandbox.py` and
@@ -18,11 +18,13 @@ Start with `kubelet.py` (the door) and `pod_sync.py` (the rules of a sync); `san
 """
 
 from podwright.stages.kubelet.device_claims import PrepareError, has_claims, prepared_claims
+from podwright.stages.kubelet.image_behaviors import ImageBehavior, read_image_behaviors
 from podwright.stages.kubelet.kubelet import Kubelet, PodSyncResult
 from podwright.stages.kubelet.node_leases import NodeLeases
 from podwright.stages.kubelet.references import ObjectReader
 
 __all__ = [
+    "ImageBehavior",
     "Kubelet",
     "NodeLeases",
     "ObjectReader",
@@ -30,4 +32,5 @@ __all__ = [
     "PrepareError",
     "has_claims",
     "prepared_claims",
+    "read_image_behaviors",
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from podwright.objects import Document
-from podwright.stages.kubelet.images import Image, pull_error, read_image
+from podwright.stages.kubelet.images import Image, read_image
 from podwright.stages.kubelet.pod_records import ContainerRecord
 from podwright.stages.kubelet.references import environment_error
 from podwright.stages.kubelet.sync_context import SyncContext
@@ -40,7 +40,9 @@ def _pulled_image(sync: SyncContext, known: ContainerRecord, container: Document
             sync.container_event(known, "Warning", "InspectFailed", text)
             sync.container_event(known, "Warning", "Failed", "Error: InvalidImageName")
         return None
-    if image.exists:
+    behaviors = sync.node.behaviors
+    error = behaviors.value(name, image.name, lambda entry: entry.pull_error)
+    if error is None:
         is_present = sync.node.has_image(image.name)
         if policy == "Never" or (is_present and policy != "Always"):
             note = f'Container image "{name}" already present on machine'
@@ -63,7 +65,6 @@ def _pulled_image(sync: SyncContext, known: ContainerRecord, container: Document
             sync.container_event(known, "Warning", "ErrImageNeverPull", text)
             sync.container_event(known, "Warning", "Failed", "Error: ErrImageNeverPull")
         return None
-    error = pull_error(image)
     if now_ns < known.pull_retry_ns:
         text = f'Back-off pulling image "{name}"'
         if _wait(known, "ImagePullBackOff", f"{text}: ErrImagePull: {error}"):
@@ -110,7 +111,9 @@ def _user_error(sync: SyncContext, container: Document, image: Image) -> str | N
     where = f'(pod: "{sync.pod_text}", container: {container["name"]})'
     if user == 0:
         return f"container's runAsUser breaks non-root policy {where}"
-    if user is None and image.runs_as_root:
+    name = container.get("image") or ""
+    behaviors = sync.node.behaviors
+    if user is None and behaviors.value(name, image.name, lambda entry: entry.runs_as_root):
         return f"container has runAsNonRoot and image will run as root {where}"
     return None
 

@@ -1,7 +1,7 @@
 """Lifecycle hooks of containers: how long they run, and whether they fail.
 
-A hook that sleeps takes its time. A command that `shell_scripts` understands is executed. All other
-hooks succeed at once.
+A hook that sleeps takes its time. A command that can be interpreted is executed. All other hooks
+succeed at once.
 
 Upstream: pkg/kubelet/lifecycle/handlers.go
 """
@@ -9,12 +9,11 @@ Upstream: pkg/kubelet/lifecycle/handlers.go
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Final, Literal, TypeAlias
 
 from podwright.objects import Document
+from podwright.stages.kubelet.container_programs import Execute
 from podwright.stages.kubelet.pod_records import Hook
-from podwright.stages.kubelet.programs import command_run
 
 HookType: TypeAlias = Literal["postStart", "preStop"]
 
@@ -25,7 +24,7 @@ def start_hook(
     hook_type: HookType,
     container: Document,
     pod: Document,
-    has_file: Callable[[str], bool],
+    execute: Execute,
     now_ns: int,
 ) -> Hook:
     """Start a hook of a container; one that the container does not have ends at once."""
@@ -35,7 +34,7 @@ def start_hook(
     command = (hook.get("exec") or {}).get("command")
     if not command:
         return Hook(now_ns)
-    run = command_run(container, pod, command, has_file=has_file)
+    run = execute(command)
     if run is None:
         return Hook(now_ns)
     ends_ns = None if run.duration_ns is None else now_ns + run.duration_ns

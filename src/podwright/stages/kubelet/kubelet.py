@@ -17,6 +17,7 @@ A pod whose phase was set to Succeeded or Failed by another client is finished.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -24,6 +25,7 @@ import msgspec
 from podwright.api import DeleteObject, RecordEvent, UpdateObject
 from podwright.objects import NamespacedName, Pod
 from podwright.stages.addresses import Addresses
+from podwright.stages.kubelet.image_behaviors import ImageBehavior, ImageBehaviors
 from podwright.stages.kubelet.kubelet_node import KubeletNode
 from podwright.stages.kubelet.pod_records import (
     TERMINAL_PHASES,
@@ -34,7 +36,6 @@ from podwright.stages.kubelet.pod_records import (
 from podwright.stages.kubelet.pod_status import rejected_status, status_of, with_status
 from podwright.stages.kubelet.pod_sync import PodSync
 from podwright.stages.kubelet.references import ObjectReader
-from podwright.stages.kubelet.restored_runs import restore_runs
 from podwright.stages.kubelet.sync_context import SyncContext
 
 USER: Final = "kubelet"
@@ -70,11 +71,19 @@ class Kubelet:
     reader : ObjectReader, optional
         Reads the objects that pods refer to; without it none is missing.
     seed : int
+    images : sequence of ImageBehavior
+        What is declared of images, before the built-in entries.
     """
 
     def __init__(
-        self, addresses: Addresses, *, reader: ObjectReader | None = None, seed: int = 0
+        self,
+        addresses: Addresses,
+        *,
+        reader: ObjectReader | None = None,
+        seed: int = 0,
+        images: Sequence[ImageBehavior] = (),
     ) -> None:
+        self._behaviors = ImageBehaviors(images)
         self._addresses = addresses
         self._reader = reader
         self._seed = seed
@@ -108,13 +117,13 @@ class Kubelet:
         node = self._node(pod.spec.node_name)
         record = self._records.get(pod.key)
         actions: list[RecordEvent | UpdateObject | DeleteObject] = []
-        is_restored = False
+        is_new = is_restored = False
         if record is None or record.uid != pod.uid:
             if record is not None:
                 self.forget(pod.key)
             record = self._restore(pod, node, now_ns)
             is_known = "startTime" in (pod.raw.get("status") or {}) or bool(record.running)
-            is_restored = has_all_statuses(pod.raw)
+            is_new, is_restored = True, has_all_statuses(pod.raw)
             if is_known or record.is_finished:
                 if not record.is_finished:
                     node.add_use(pod)
@@ -131,7 +140,7 @@ class Kubelet:
             record.is_finished = True
         was_finished = record.is_finished
         sync = SyncContext(pod, record, node, now_ns)
-        PodSync(sync, seed=self._seed).run()
+        PodSync(sync, seed=self._seed).run(is_restored=is_new)
         actions += sync.events
         actions += sync.writes
         if record.is_finished:
@@ -152,7 +161,6 @@ class Kubelet:
     def _restore(self, pod: Pod, node: KubeletNode, now_ns: int) -> PodRecord:
         """Return the record of a pod, as far as its status contains it."""
         record = self._records[pod.key] = record_of(pod.raw, now_ns)
-        restore_runs(record, pod.raw, now_ns=now_ns, seed=self._seed)
         node.keep_address(pod, record.pod_ip)
         if record.has_sandbox and not record.pod_ip:
             is_host = pod.spec.host_network
@@ -177,7 +185,9 @@ class Kubelet:
     def _node(self, name: str) -> KubeletNode:
         node = self._nodes.get(name)
         if node is None:
-            node = self._nodes[name] = KubeletNode(name, self._addresses, self._reader)
+            node = self._nodes[name] = KubeletNode(
+                name, self._addresses, self._reader, self._behaviors
+            )
         return node
 
 

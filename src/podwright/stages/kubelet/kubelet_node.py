@@ -9,6 +9,7 @@ from typing import Final
 from podwright.api import RecordEvent
 from podwright.objects import NamespacedName, Node, Pod
 from podwright.stages.addresses import Addresses
+from podwright.stages.kubelet.image_behaviors import ImageBehaviors
 from podwright.stages.kubelet.pod_admission import PodUse, Rejection, rejection_of, use_of
 from podwright.stages.kubelet.references import ObjectReader
 from podwright.stages.stage import identity_of
@@ -35,12 +36,21 @@ class KubeletNode:
     ----------
     files : dict
         The files in hostPath volumes.
+    behaviors : ImageBehaviors
+        What is declared of images.
     """
 
-    def __init__(self, name: str, addresses: Addresses, reader: ObjectReader | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        addresses: Addresses,
+        reader: ObjectReader | None,
+        behaviors: ImageBehaviors,
+    ) -> None:
         self.name = name
         self.reader = reader
-        self.files: dict[str, str] = {}
+        self.behaviors = behaviors
+        self.files: dict[str, str | None] = {}
         self._addresses = addresses
         self._images: OrderedDict[str, None] = OrderedDict()
         self._uses: dict[NamespacedName, PodUse] = {}

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from podwright.objects import Document, timestamp_ns
-from podwright.stages.kubelet.shell_scripts import FileChange
+from podwright.stages.kubelet.process import Process
 
 ContainerKind: TypeAlias = Literal["init", "sidecar", "app", "ephemeral"]
 
@@ -87,6 +87,10 @@ class RunRecord(msgspec.Struct):
         Whether it is being stopped.
     spec : Document
         The container that was started, to find changes of it.
+    process : Process, optional
+        None before it is started.
+    term_ns : int, optional
+        When SIGTERM is delivered; None if it is not to be, or if it was.
     post_start : Hook, optional
     """
 
@@ -95,9 +99,9 @@ class RunRecord(msgspec.Struct):
     ends_ns: int | None
     exit_code: int
     message: str
-    changes: tuple[FileChange, ...]
-    handles_sigterm: bool
     spec: Document
+    process: Process | None = None
+    term_ns: int | None = None
     reason: str = ""
     is_stopping: bool = False
     is_started: bool = False
@@ -199,7 +203,7 @@ class PodRecord(msgspec.Struct):
     mount_retry_ns: int = 0
     mount_back_off_ns: int = 0
     containers: dict[str, ContainerRecord] = {}
-    files: dict[str, str] = {}
+    files: dict[str, str | None] = {}
     allocated: dict[str, Document] = {}
     resize: tuple[str, str, int] | None = None
     status: Document | None = None
@@ -325,8 +329,6 @@ def _container_record(
             ends_ns=None,
             exit_code=0,
             message="",
-            changes=(),
-            handles_sigterm=True,
             spec=container,
             is_started=bool(status.get("started")),
             is_ready=bool(status.get("ready")),

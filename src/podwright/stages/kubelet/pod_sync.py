@@ -14,12 +14,12 @@ Upstream: pkg/kubelet/kubelet.go, SyncPod; pkg/kubelet/kuberuntime/kuberuntime_m
 
 from __future__ import annotations
 
-from hashlib import blake2b
+from collections.abc import Sequence
 from typing import Final
 
 from podwright.objects import Document
 from podwright.stages.kubelet.container_creation import can_create
-from podwright.stages.kubelet.container_files import ContainerFiles
+from podwright.stages.kubelet.container_programs import CommandRun, ContainerPrograms, Execute
 from podwright.stages.kubelet.hooks import start_hook
 from podwright.stages.kubelet.pod_records import (
     ContainerRecord,
@@ -37,12 +37,9 @@ from podwright.stages.kubelet.probes import (
     execute_probe,
     new_probe,
 )
-from podwright.stages.kubelet.programs import (
-    EXIT_AT_SIGTERM_NS,
-    KILLED,
-    program_of,
-)
+from podwright.stages.kubelet.process import EXIT_AT_SIGTERM_NS
 from podwright.stages.kubelet.restart_policies import count_restart, restart_ns, should_restart
+from podwright.stages.kubelet.restored_runs import restore_runs
 from podwright.stages.kubelet.sandbox import start_sandbox
 from podwright.stages.kubelet.sync_context import SyncContext
 from podwright.stages.pod_annotations import STOP_DELAY
@@ -53,6 +50,9 @@ DEADLINE_EXCEEDED: Final = (
     "DeadlineExceeded",
     "Pod was active on the node longer than the specified deadline",
 )
+
+KILLED: Final = 137
+"""The exit code of a process that SIGKILL ended."""
 
 _GRACE_SECONDS: Final = 30
 _SHUTDOWN_NS: Final = 2 * SECOND_NS
@@ -77,15 +77,23 @@ class PodSync:
         self._document = context.document
         self._metadata = context.metadata
         self._spec = context.spec
-        self._record = record = context.record
+        self._record = context.record
         self._node = context.node
         self._now_ns = context.now_ns
-        self._seed = seed
-        self._files = ContainerFiles(record, context.node.files, self._spec.get("volumes") or ())
+        self._programs = ContainerPrograms(context, seed=seed)
+        self._files = self._programs.files
 
-    def run(self) -> None:
-        """Advance the pod until nothing more happens at this time."""
+    def run(self, *, is_restored: bool = False) -> None:
+        """Advance the pod until nothing more happens at this time.
+
+        Parameters
+        ----------
+        is_restored : bool
+            Whether the record was just read from the status of the pod.
+        """
         record = self._record
+        if is_restored:
+            restore_runs(self._context, self._programs)
         if self._is_finished:
             return
         self._update_containers()
@@ -207,6 +215,7 @@ class PodSync:
             run = known.running
             assert run is not None
             container = specs.get(known.name) or run.spec
+            self._run_process(known, run)
             if not run.is_stopping:
                 self._probe(known, run, container)
             if run.ends_ns is not None and run.ends_ns <= self._now_ns:
@@ -214,9 +223,28 @@ class PodSync:
                 has_ended = True
         return has_ended
 
+    def _run_process(self, known: ContainerRecord, run: RunRecord) -> None:
+        """Let the process of a container do what it does until now, and deliver SIGTERM."""
+        process = run.process
+        assert process is not None, "a container runs without a process"
+        self._programs.advance(known, run)
+        if run.term_ns is not None and run.term_ns <= self._now_ns:
+            run.term_ns = None
+            process.terminate()
+        if process.ends_ns is not None and (run.ends_ns is None or process.ends_ns < run.ends_ns):
+            run.ends_ns, run.exit_code, run.reason = process.ends_ns, process.exit_code, ""
+            run.message = self._programs.message(known, run)
+
+    def _executor(self, known: ContainerRecord, container: Document) -> Execute:
+        """Return what executes the commands of the probes and hooks of a container."""
+
+        def execute(command: Sequence[str]) -> CommandRun | None:
+            return self._programs.execute(known, container, command)
+
+        return execute
+
     def _end(self, known: ContainerRecord, run: RunRecord) -> None:
         assert run.ends_ns is not None
-        self._files.apply(known, run, run.ends_ns)
         self._files.remove_own(known)
         reason = run.reason or ("Error" if run.exit_code else "Completed")
         known.ended = Ended(
@@ -240,8 +268,8 @@ class PodSync:
         )
         signal_ns, deadline_ns = now_ns, now_ns + grace_ns
         if grace_ns:
-            has_file = self._files.reader(known, container)
-            hook = start_hook("preStop", container, self._document, has_file, now_ns)
+            execute = self._executor(known, container)
+            hook = start_hook("preStop", container, self._document, execute, now_ns)
             if hook.error:
                 note = "PreStopHook failed"
                 self._context.container_event(known, "Warning", "FailedPreStopHook", note)
@@ -251,7 +279,9 @@ class PodSync:
         least_ns = None
         if STOP_DELAY in annotations and self._record.stop_ns is not None:
             least_ns = read_delay(annotations[STOP_DELAY], now_ns)
-        if least_ns is None and signal_ns < deadline_ns and run.handles_sigterm:
+        assert run.process is not None, "a container runs without a process"
+        run.term_ns = signal_ns
+        if least_ns is None and signal_ns < deadline_ns and run.process.handles_sigterm:
             least_ns = signal_ns + EXIT_AT_SIGTERM_NS - now_ns
         ends_ns, exit_code = deadline_ns, KILLED
         if least_ns is not None:
@@ -262,7 +292,6 @@ class PodSync:
     # ------------------------------------------------------------------------------ probes
 
     def _probe(self, known: ContainerRecord, run: RunRecord, container: Document) -> None:
-        self._files.apply(known, run, self._now_ns)
         if not run.is_started:
             has_changed = self._execute("startup", known, run, container)
             if run.startup is not None and not (has_changed and run.startup.is_success):
@@ -296,14 +325,14 @@ class PodSync:
         probe = container.get(FIELDS[probe_type])
         if probe is None or state is None:
             return False
-        has_file = self._files.reader(known, container)
+        execute = self._executor(known, container)
         if state.next_ns is None:
             # An annotation may have changed the result.
-            if execute_probe(probe_type, container, self._document, has_file).is_success:
+            if execute_probe(probe_type, container, self._document, execute).is_success:
                 return False
         elif state.next_ns > self._now_ns:
             return False
-        result = execute_probe(probe_type, container, self._document, has_file)
+        result = execute_probe(probe_type, container, self._document, execute)
         if result.error:
             title = probe_type.capitalize()
             note = f"{title} probe errored and resulted in unknown state: {result.error}"
@@ -444,27 +473,11 @@ class PodSync:
             restart_count += 1
             count_restart(known, now_ns)
         identity = container_id(record.uid, known.name, restart_count)
-        counter = int.from_bytes(blake2b(identity.encode(), digest_size=8).digest(), "big")
-        has_file = self._files.reader(known, container)
-        program = program_of(
-            container,
-            self._document,
-            kind=known.kind,
-            has_file=has_file,
-            seed=self._seed,
-            counter=counter,
-        )
-        known.starting = run = RunRecord(
-            now_ns,
-            identity,
-            None if program.duration_ns is None else now_ns + program.duration_ns,
-            program.exit_code,
-            program.message,
-            program.changes,
-            program.handles_sigterm,
-            container,
-            post_start=start_hook("postStart", container, self._document, has_file, now_ns),
-        )
+        known.starting = run = RunRecord(now_ns, identity, None, 0, "", container)
+        run.process = self._programs.start(known, container, run)
+        self._run_process(known, run)
+        execute = self._executor(known, container)
+        run.post_start = start_hook("postStart", container, self._document, execute, now_ns)
         known.must_restart = False
         self._context.container_event(known, "Normal", "Created", "Container created")
         self._context.container_event(known, "Normal", "Started", "Container started")
@@ -475,6 +488,7 @@ class PodSync:
 
         A pod that is stopped meanwhile interrupts the hook.
         """
+        self._run_process(known, run)
         hook = run.post_start
         assert hook is not None, "a container starts without the state of its hook"
         is_over = hook.ends_ns is not None and hook.ends_ns <= self._now_ns
@@ -506,9 +520,10 @@ class PodSync:
 
     def _is_overdue(self) -> bool:
         return any(
-            run.ends_ns is not None and run.ends_ns <= self._now_ns
+            due_ns <= self._now_ns
             for known in self._record.running
             if (run := known.running) is not None
+            for due_ns in _due_times(run)
         )
 
     def _collect_due(self) -> None:
@@ -520,16 +535,24 @@ class PodSync:
             due_ns = start.ends_ns if start.is_stopping else start.post_start.ends_ns
             if due_ns is not None:
                 self._context.sync_at(due_ns)
+            if start.process is not None and start.process.wake_ns is not None:
+                self._context.sync_at(start.process.wake_ns)
         for known in self._record.running:
             run = known.running
             assert run is not None
-            if run.ends_ns is not None:
-                self._context.sync_at(run.ends_ns)
+            for due_ns in _due_times(run):
+                self._context.sync_at(due_ns)
             if run.is_stopping:
                 continue
             for probe in (run.startup,) if not run.is_started else (run.readiness, run.liveness):
                 if probe is not None and probe.next_ns is not None:
                     self._context.sync_at(probe.next_ns)
+
+
+def _due_times(run: RunRecord) -> list[int]:
+    """Return the times at which a container ends, continues or receives SIGTERM."""
+    wake_ns = run.process.wake_ns if run.process is not None else None
+    return [each for each in (run.ends_ns, wake_ns, run.term_ns) if each is not None]
 
 
 def _go_seconds(seconds: int) -> str:

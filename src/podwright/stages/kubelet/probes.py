@@ -1,6 +1,6 @@
 """Probes of containers: when they are executed, and what they find.
 
-A command that `shell_scripts` understands is executed. The annotations `podwright.dev/
+A command that can be interpreted is executed. The annotations `podwright.dev/
 readiness-probe`, `podwright.dev/liveness-probe` and `podwright.dev/startup-probe` of the pod decide
 the result of all other probes; their values are `success` and `failure`. Without them, probes
 succeed. A probe of a port that no port of the container has as its name is not executed.
@@ -10,14 +10,13 @@ Upstream: pkg/kubelet/prober/worker.go; pkg/probe/util.go, ResolveContainerPort
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final, Literal, TypeAlias
 
 import msgspec
 
 from podwright.objects import Document
+from podwright.stages.kubelet.container_programs import Execute
 from podwright.stages.kubelet.pod_records import ProbeRecord
-from podwright.stages.kubelet.programs import command_run
 
 ProbeType: TypeAlias = Literal["startup", "readiness", "liveness"]
 FIELDS: Final = {
@@ -58,27 +57,23 @@ def execute_probe(
     probe_type: ProbeType,
     container: Document,
     pod: Document,
-    has_file: Callable[[str], bool],
+    execute: Execute,
 ) -> ProbeResult:
     """Execute a probe."""
     probe = container[FIELDS[probe_type]]
     command = (probe.get("exec") or {}).get("command")
     if command:
-        reads: list[str] = []
-
-        def has_read_file(path: str) -> bool:
-            reads.append(path)
-            return has_file(path)
-
-        run = command_run(container, pod, command, has_file=has_read_file)
+        run = execute(command)
         if run is not None:
             timeout_ns = int(probe.get("timeoutSeconds") or 1) * _SECOND_NS
             if run.duration_ns is None or run.duration_ns > timeout_ns:
                 text = f'command timed out: "{" ".join(command)}" timed out after '
                 output = f"{text}{timeout_ns // _SECOND_NS}s"
-                return ProbeResult(is_success=False, output=output, is_lasting=not reads)
+                return ProbeResult(is_success=False, output=output, is_lasting=not run.reads_files)
             return ProbeResult(
-                is_success=run.exit_code == 0, output=run.output, is_lasting=not reads
+                is_success=run.exit_code == 0,
+                output=run.output,
+                is_lasting=not run.reads_files,
             )
     error = _port_error(probe, container)
     if error:

@@ -1,39 +1,32 @@
-"""The programs of containers that already run, after a restart of the server."""
+"""The processes of containers that already run, after a restart of the server."""
 
 from __future__ import annotations
 
-from hashlib import blake2b
-
-from podwright.objects import Document
-from podwright.stages.kubelet.pod_records import PodRecord, containers_of
+from podwright.stages.kubelet.container_programs import ContainerPrograms
+from podwright.stages.kubelet.pod_records import containers_of
 from podwright.stages.kubelet.probes import new_probe
-from podwright.stages.kubelet.programs import program_of
+from podwright.stages.kubelet.sync_context import SyncContext
 
 
-def restore_runs(record: PodRecord, pod: Document, *, now_ns: int, seed: int) -> None:
-    """Let the running containers of a record end when their programs do.
+def restore_runs(context: SyncContext, programs: ContainerPrograms) -> None:
+    """Start the processes of the running containers of a record again, as of when they started.
 
-    The files that they wrote are lost, so a program that depends on files may end otherwise.
+    A script is executed from its start, and so writes its files again; the files of other
+    containers are those of now, so it may take another way. Nothing is reported, as nothing starts.
     """
-    for kind, container in containers_of(pod.get("spec") or {}):
-        known = record.containers[container["name"]]
+    now_ns = context.now_ns
+    programs.is_silent = True
+    for _, container in containers_of(context.spec):
+        known = context.record.containers[container["name"]]
         run = known.running
         if run is None:
             continue
-        counter = int.from_bytes(blake2b(run.container_id.encode(), digest_size=8).digest(), "big")
-        program = program_of(
-            container,
-            pod,
-            kind=kind,
-            has_file=lambda _: False,
-            seed=seed,
-            counter=counter,
-        )
-        if program.duration_ns is not None:
-            run.ends_ns = max(run.started_ns + program.duration_ns, now_ns)
-            run.exit_code, run.message = program.exit_code, program.message
-        run.changes = program.changes
-        run.handles_sigterm = program.handles_sigterm
+        run.process = programs.start(known, container, run)
+        programs.advance(known, run)
+        if run.process.ends_ns is not None:
+            run.ends_ns = max(run.process.ends_ns, now_ns)
+            run.exit_code = run.process.exit_code
+            run.message = programs.message(known, run)
         if "startupProbe" in container and not run.is_started:
             run.startup = new_probe("startup", container["startupProbe"], now_ns)
         if "readinessProbe" in container:
@@ -41,3 +34,4 @@ def restore_runs(record: PodRecord, pod: Document, *, now_ns: int, seed: int) ->
             run.readiness.is_success = run.is_ready
         if "livenessProbe" in container:
             run.liveness = new_probe("liveness", container["livenessProbe"], now_ns)
+    programs.is_silent = False

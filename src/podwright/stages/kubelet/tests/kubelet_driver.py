@@ -40,11 +40,15 @@ class Objects:
 class KubeletDriver(LifecycleDriver):
     """Runs pods on kubelets."""
 
-    def __init__(self, *stages: Stage, report_failure: Any = None) -> None:
+    def __init__(self, *stages: Stage, report_failure: Any = None, images: Any = ()) -> None:
         self.cluster = Objects()
         every = (*stages_beside_kubelet(), *stages)
         life = Lifecycle(
-            every, reader=self.cluster, has_heartbeats=True, report_failure=report_failure
+            every,
+            reader=self.cluster,
+            has_heartbeats=True,
+            report_failure=report_failure,
+            images=images,
         )
         super().__init__(life)
         for name in ("n1", "n2"):

@@ -4,7 +4,7 @@ import pytest
 
 from podwright.schema import decode
 from podwright.simulation import World
-from podwright.stages import default_stages, read_stages
+from podwright.stages import ImageBehavior, default_stages, read_stages
 from podwright.stages.kubelet.tests.kubelet_driver import (
     NEVER,
     KubeletDriver,
@@ -77,14 +77,15 @@ def test_a_second_pod_finds_the_image_on_the_node():
 @pytest.mark.parametrize(
     ("image", "reason", "later"),
     [
-        ("nginx:404", "ErrImagePull", "ImagePullBackOff"),
-        ("foo:non-existent", "ErrImagePull", "ImagePullBackOff"),
-        ("localhost/some-image-that-doesnt-exist", "ErrImagePull", "ImagePullBackOff"),
+        ("none", "ErrImagePull", "ImagePullBackOff"),
         ("Not An Image", "InvalidImageName", "InvalidImageName"),
     ],
 )
 def test_an_image_that_cannot_be_pulled_keeps_the_pod_pending(image, reason, later):
-    driver = run_of(pod_of({"name": "main", "image": image}))
+    entry = ImageBehavior(image="*/none:*", pull_error="not found")
+    driver = KubeletDriver(images=[entry])
+    driver.put(pod_of({"name": "main", "image": image}))
+    driver.run(0)
     assert driver.state()["waiting"]["reason"] == reason
     driver.run(5)
     assert driver.state()["waiting"]["reason"] == later
@@ -93,7 +94,10 @@ def test_an_image_that_cannot_be_pulled_keeps_the_pod_pending(image, reason, lat
 
 
 def test_another_image_ends_the_wait():
-    driver = run_of(pod_of({"name": "main", "image": "nginx:404"}), 3)
+    driver = KubeletDriver(images=[ImageBehavior(image="*:404", pull_error="not found")])
+    driver.put(pod_of({"name": "main", "image": "nginx:404"}))
+    driver.run(3)
+    assert driver.status()["phase"] == "Pending"
     driver.put(pod_of(container(), __generation=2))
     driver.run(13)
     assert driver.status()["phase"] == "Running"

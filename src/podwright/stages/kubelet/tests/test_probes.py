@@ -6,8 +6,8 @@ from podwright.stages.kubelet.tests.kubelet_driver import container, pod_of, run
 
 
 def test_a_readiness_probe_reads_a_file_that_the_container_writes():
-    probe = {"exec": {"command": ["cat", "/run/ok"]}, "periodSeconds": 5, "failureThreshold": 1}
-    script = "sleep 12; touch /run/ok; sleep 20; rm /run/ok; sleep 600"
+    probe = {"exec": {"command": ["cat", "/var/tmp/ok"]}, "periodSeconds": 5, "failureThreshold": 1}
+    script = "sleep 12; touch /var/tmp/ok; sleep 20; rm /var/tmp/ok; sleep 600"
     driver = run_of(pod_of(container("main", script, readinessProbe=probe)), 11)
     message = "containers with unready status: [main]"
     assert driver.condition("Ready") == ("False", "ContainersNotReady", message)
