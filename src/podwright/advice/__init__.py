@@ -17,7 +17,7 @@ nodes.
 from podwright.advice.advise import Advice, find_advice
 from podwright.advice.amounts import format_amount
 from podwright.advice.device_refusals import DeviceRefusal
-from podwright.advice.edits import Change, Scale
+from podwright.advice.edits import Change, ReplicaCount
 from podwright.advice.rejections import (
     NearNode,
     ReasonDetail,
@@ -38,7 +38,7 @@ __all__ = [
     "ReasonDetail",
     "ReasonGroup",
     "Remedy",
-    "Scale",
+    "ReplicaCount",
     "Trial",
     "UnknownReply",
     "edited",

@@ -16,7 +16,7 @@ from podwright.columns import Cluster
 from podwright.objects import NamespacedName, Node, Object, Pod, ResourceClaim, with_fields
 
 
-class Scale(NamedTuple):
+class ReplicaCount(NamedTuple):
     """A number of replicas, or the parallelism of a Job."""
 
     kind: str
@@ -52,7 +52,7 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True):
         Other objects to delete.
     each : tuple of tuple of Pod
         Instead of `delete`: sets of pods of which a controller removes one. All have to help.
-    scale : Scale, optional
+    scale : ReplicaCount, optional
         What makes the controller of the deleted pods delete them.
     extender : int
         The extender that has to accept all nodes; -1: none.
@@ -71,7 +71,7 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True):
     delete: tuple[Pod, ...] = ()
     drop: tuple[Object, ...] = ()
     each: tuple[tuple[Pod, ...], ...] = ()
-    scale: Scale | None = None
+    scale: ReplicaCount | None = None
     extender: int = -1
 
 

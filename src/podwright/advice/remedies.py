@@ -21,7 +21,7 @@ import msgspec
 
 from podwright._html import facts, section
 from podwright.advice import pod_edits
-from podwright.advice.edits import Change, Edit, Plan, Scale, apply, effort_of
+from podwright.advice.edits import Change, Edit, Plan, ReplicaCount, apply, effort_of
 from podwright.advice.fixes import DEVICES, Fixes
 from podwright.advice.rejections import nearest_nodes
 from podwright.columns import Cluster, PlacedPod
@@ -119,7 +119,7 @@ class Remedy(msgspec.Struct, frozen=True, kw_only=True):
         Other objects that are deleted.
     pod_edits : tuple of callable
         What changes the pod, or the template that it is made from.
-    scales : tuple of Scale
+    scales : tuple of ReplicaCount
         The workloads with fewer replicas, whose controllers remove the pods of `delete`.
     """
 
@@ -135,7 +135,7 @@ class Remedy(msgspec.Struct, frozen=True, kw_only=True):
     delete: tuple[str, ...] = ()
     drop: tuple[Object, ...] = ()
     pod_edits: tuple[Callable[[Pod], Pod], ...] = ()
-    scales: tuple[Scale, ...] = ()
+    scales: tuple[ReplicaCount, ...] = ()
 
     def __str__(self) -> str:
         """Return the change."""
@@ -469,15 +469,15 @@ def _scaled_down(kind: str, key: str, pods: Sequence[PlacedPod]) -> Iterator[Pla
         steps = [number for number in (1, 2, 4, 8) if number < count]
         for number in steps:
             removed = [placed.pod for placed in ordered[:number]]
-            yield (_scaling(Scale(kind, key, count - number), 4.0 + number / 50, removed),)
+            yield (_scaling(ReplicaCount(kind, key, count - number), 4.0 + number / 50, removed),)
     elif 1 < count <= _MOST_PODS_EACH:
-        edit = _scaling(Scale(kind, key, count - 1), 4.0, [])
+        edit = _scaling(ReplicaCount(kind, key, count - 1), 4.0, [])
         yield (msgspec.structs.replace(edit, each=tuple((placed.pod,) for placed in pods)),)
     removed = [placed.pod for placed in pods]
-    yield (_scaling(Scale(kind, key, 0), 4.5 + count / 100, removed),)
+    yield (_scaling(ReplicaCount(kind, key, 0), 4.5 + count / 100, removed),)
 
 
-def _scaling(scale: Scale, effort: float, pods: Sequence[Pod]) -> Edit:
+def _scaling(scale: ReplicaCount, effort: float, pods: Sequence[Pod]) -> Edit:
     field = "parallelism" if scale.kind == "Job" else "replicas"
     return Edit(
         key=("remove", scale.kind, scale.key),

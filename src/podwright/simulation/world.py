@@ -172,7 +172,7 @@ class World(WorldReading):
     'n1'
     """
 
-    copy_of: ClassVar[Callable[[World], CopiedWorld]]
+    _copy_of: ClassVar[Callable[[World], CopiedWorld]]
     """Set by `world_copies`, which is above this module."""
 
     @names_machine_keywords(shortest_time_text(START_NS))
@@ -398,11 +398,11 @@ class World(WorldReading):
         CannotCopy
             If the scheduler waits for an extender, or a server drives the world.
         """
-        return World.copy_of(self).world(tuple(observers))
+        return World._copy_of(self).world(tuple(observers))
 
     def __reduce__(self) -> tuple[Callable[[CopiedWorld], World], tuple[CopiedWorld]]:
         """Pickle a world like a fork, without its observers."""
-        return unpickled_world, (World.copy_of(self),)
+        return unpickled_world, (World._copy_of(self),)
 
     def review_so_far(self) -> WorldReview:
         """Return a copy of the review of the added objects."""

@@ -91,4 +91,4 @@ class WorldCopy:
         return world
 
 
-World.copy_of = WorldCopy
+World._copy_of = WorldCopy  # noqa: SLF001 - the module below may not import this one

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from podwright.advice import Remedy, Scale
+from podwright.advice import Remedy, ReplicaCount
 from podwright.api import GENERATED_JOB_LABELS, without_generated_selector
 from podwright.objects import Document, KubernetesObject, Node, encode
 from podwright.patching import merge_difference, merge_patched, strategic_difference
@@ -175,7 +175,7 @@ def _strategy(owner: KubernetesObject) -> str:
     return str((spec.get("updateStrategy") or {}).get("type") or "")
 
 
-def _scaled(scale: Scale, remedy: Remedy, present: Present) -> RemedyChange | str:
+def _scaled(scale: ReplicaCount, remedy: Remedy, present: Present) -> RemedyChange | str:
     """Return the request that scales a workload, or why there is none."""
     pod = present(POD, remedy.delete[0])
     owners = [] if pod is None else owners_of_pod(pod, present)
