@@ -68,7 +68,7 @@ HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfigura
 
 
 def placed(line: str) -> dict[str, str]:
-    decisions = json.loads(run(f"{line} -o json", status=1).stdout)["decisions"]
+    decisions = json.loads(run(f"{line} -o json").stdout)["decisions"]
     return {decision["pod"]: decision["node"] for decision in decisions}
 
 
