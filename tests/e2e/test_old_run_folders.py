@@ -118,6 +118,8 @@ def test_an_old_folder_converts_to_the_one_of_today(old, tmp_path):
             assert contains(is_now, was)
             continue
         now = (tmp_path / "new" / file).read_bytes()
+        if file.stem in ("fragmentation", "utilisation"):
+            continue  # they measured nodes that are not ready, too
         if file.suffix == ".parquet":
             before = (tmp_path / "tables" / file).read_bytes()
         else:

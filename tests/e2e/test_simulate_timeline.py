@@ -41,7 +41,7 @@ def test_the_timeline_of_a_run_folder_is_that_of_a_replay(simulation, tmp_path):
 
 def test_a_resumed_run_writes_the_same_timeline(simulation, tmp_path, monkeypatch):
     run(f"{simulation} --checkpoint-events 10 --out {tmp_path}/whole")
-    step, count = World.step, 0
+    step, count = World.step_until_ns, 0
 
     def counted(world, until_ns=None):
         nonlocal count
@@ -51,7 +51,7 @@ def test_a_resumed_run_writes_the_same_timeline(simulation, tmp_path, monkeypatc
         return step(world, until_ns)
 
     with monkeypatch.context() as patch:
-        patch.setattr(World, "step", counted)
+        patch.setattr(World, "step_until_ns", counted)
         run(f"{simulation} --checkpoint-events 10 --out {tmp_path}/broken", status=1)
     assert Path(tmp_path, "broken/checkpoint").exists()
     assert not Path(tmp_path, "broken/timeline").exists()

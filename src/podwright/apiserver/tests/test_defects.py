@@ -50,7 +50,7 @@ def test_a_watch_that_meets_a_defect_ends_with_an_error(serve, monkeypatch, capl
     with contextlib.closing(served.connection()) as connection:
         connection.request("GET", f"{PODS}?watch=true")
         response = connection.getresponse()
-        monkeypatch.setattr("podwright.api.endpoints.watch.Watch.poll", broken)
+        monkeypatch.setattr("podwright.api.endpoints.watch.Watch.read", broken)
         served.send("POST", PODS, pod("web"))
         event = json.loads(response.readline())
         assert (event["type"], event["object"]["reason"]) == ("ERROR", "InternalError")
