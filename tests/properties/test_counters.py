@@ -203,6 +203,8 @@ class Histories(RuleBasedStateMachine):
     @rule()
     def renumber(self) -> None:
         self.cluster._renumber()
+        # What was given out before may not be used any more; readers ask again.
+        self.counters.clear()
 
     @rule()
     def look(self) -> None:

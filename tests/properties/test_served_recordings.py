@@ -380,4 +380,7 @@ def test_every_kind_of_action_is_replayed(record_property):
                 found.count(type(action).__name__)
 
     check()
-    found.at_least(record_property, {each.__name__: 1 for each in get_args(Action)})
+    # A served cluster of the property has no plugin of a user that patches metadata;
+    # simulation/tests/test_pod_metadata.py replays one.
+    kinds = {each.__name__ for each in get_args(Action)} - {"PatchPodMetadata"}
+    found.at_least(record_property, dict.fromkeys(sorted(kinds), 1))

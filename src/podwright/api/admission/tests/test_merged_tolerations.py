@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.properties.effort import effort
 
 from podwright.api.admission import runtime_classes
 from podwright.api.admission.runtime_classes import merged_tolerations
@@ -33,7 +34,7 @@ def _compared_with_all_others(tolerations: list[Document]) -> list[Document]:
     return merged
 
 
-@settings(max_examples=500)
+@effort(500)
 @example([{"operator": "Exists", "value": text} for text in "xyx"])
 @example([{"operator": "Exists", "value": text} for text in "xyy"])
 @given(st.lists(_TOLERATIONS, max_size=8))
