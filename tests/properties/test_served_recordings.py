@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.properties.effort import effort
 from tests.properties.exercised import Exercised
 
+import podwright as pw
 from podwright.api.endpoints import HttpReply, HttpRequest, ServerOptions, User, static_tokens
 from podwright.apiserver import Cluster, ClusterOptions, generated_nodes, new_cluster
 from podwright.config import ExtenderCall, ExtenderReply, parse_gates, read_configuration
@@ -138,6 +139,17 @@ OBJECTS: tuple[Document, ...] = (
 )
 
 
+class RecordsNode(pw.Plugin):
+    """Writes the node that it reserves into its pod, as device plugins write the device."""
+
+    name = "RecordsNode"
+
+    def reserve(self, cycle: pw.Cycle, node_name: str) -> pw.Status:
+        assert self.handle is not None
+        self.handle.request(pw.PodMetadataPatch(annotations={CARD: node_name}), cycle.pod)
+        return pw.Status()
+
+
 class Session:
     """A served cluster, its clients, and its extenders."""
 
@@ -149,8 +161,10 @@ class Session:
             "kind": "KubeSchedulerConfiguration",
             "extenders": extenders,
         }
+        self.plugins = (RecordsNode,) if has_gangs else ()
         self.cluster: Cluster = new_cluster(
             SchedulerOptions(
+                plugins=self.plugins,
                 configuration=read_configuration(document, source="test"),
                 gates=parse_gates(GATES if has_gangs else ""),
             ),
@@ -361,17 +375,17 @@ def test_every_kind_of_action_is_replayed(record_property):
         session = Session(extenders, replies, has_gangs=has_gangs)
         session.send("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", high)
         log = session.cluster.world.log
-        live = LiveResults(log)
+        live = LiveResults(log, plugins=session.plugins)
         for step in steps:
             note(f"{step}")
             session.take(step)
         session.wait(12)
-        verification = verify(log, progress=False)
+        verification = verify(log, plugins=session.plugins, progress=False)
         assert verification.is_same, str(verification.difference)
         for name in session.pods:
             pod = f"default/{name}"
             try:
-                expected = kss_annotations(log, pod)
+                expected = kss_annotations(log, pod, plugins=session.plugins)
             except UnknownCycle:
                 expected = {}
             assert live.annotations(pod) == expected
@@ -380,7 +394,4 @@ def test_every_kind_of_action_is_replayed(record_property):
                 found.count(type(action).__name__)
 
     check()
-    # A served cluster of the property has no plugin of a user that patches metadata;
-    # simulation/tests/test_pod_metadata.py replays one.
-    kinds = {each.__name__ for each in get_args(Action)} - {"PatchPodMetadata"}
-    found.at_least(record_property, dict.fromkeys(sorted(kinds), 1))
+    found.at_least(record_property, {each.__name__: 1 for each in get_args(Action)})

@@ -260,7 +260,7 @@ class Run:
         if self._folder is not None and self._folder.has_tables(TABLES):
             columns: dict[str, list[Any]] = self._folder.read_table(name).to_pydict()
             return columns
-        return self._tables_and_rows[1][name]
+        return self._rows[name]
 
     def explain(self, pod: NamespacedName, attempt: int = -1) -> Explanation:
         """Explain an attempt to schedule a pod; print the result to read it.

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 import podwright as pw
+from podwright.simulation import run as run_module
 from podwright.simulation.run_comparison import Figure
 from podwright.testing import make_node, make_pod
 
@@ -49,6 +52,12 @@ def test_a_run_is_the_same_as_itself_in_a_folder(tmp_path):
     assert found.is_same
     assert found.notes == ()
     assert repr(found) == f"<RunComparison: 0 of {len(found.figures)} figures differ>"
+
+
+def test_a_run_from_another_process_is_compared_by_the_figures_that_it_brought(runs, monkeypatch):
+    copied = pickle.loads(pickle.dumps(runs[0]))
+    monkeypatch.setattr(run_module, "tables_of_log", None)
+    assert pw.compare(runs[0], copied).is_same
 
 
 @pytest.mark.parametrize(
