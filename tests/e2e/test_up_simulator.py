@@ -137,7 +137,7 @@ def test_a_configuration_of_the_simulator_is_used_and_its_rest_is_named(up, tmp_
         (CONFIGURATION.replace("port: 0", "prot: 1"), "prot: unknown field"),
         (
             CONFIGURATION.replace("port: 0", "port: 1\nkubeConfig: a\nresourceSyncEnabled: true"),
-            "resourceSyncEnabled: podwright up does not read other clusters",
+            'kubeConfig: "a" is not a file',
         ),
     ],
 )

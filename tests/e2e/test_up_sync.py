@@ -24,13 +24,19 @@ TUTORIAL = ROOT / "docs/tutorial/follow-a-cluster.md"
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory):
-    """The address of a cluster with two nodes and a placed pod; nothing schedules there."""
+def kubeconfig(tmp_path_factory):
+    """The kubeconfig of a cluster with two nodes and a placed pod; nothing schedules there."""
     folder = tmp_path_factory.mktemp("source")
     manifests = folder / "cluster.yaml"
     manifests.write_text(NODES + pod("old", "1", spec="nodeName: small"))
     with embedded(folder, "--no-scheduler", *OFF, str(manifests)) as kubeconfig:
-        yield server_of(kubeconfig)
+        yield kubeconfig
+
+
+@pytest.fixture(scope="module")
+def source(kubeconfig):
+    """The address of that cluster."""
+    return server_of(kubeconfig)
 
 
 def test_up_follows_a_cluster_and_shows_how(source, tmp_path):
@@ -81,11 +87,32 @@ def test_a_scheduler_is_compared_with_podwright_by_the_bindings_of_the_source(so
 
 
 def test_up_begins_with_the_objects_of_a_cluster(source, tmp_path):
-    with embedded(tmp_path, *OFF, "--import", source) as kubeconfig:
+    with embedded(tmp_path, *OFF, "--import", source, "--kinds", "nodes") as kubeconfig:
         here = server_of(kubeconfig)
-        assert node_of(here, "old") == "small"
         assert send(here, "GET", "/api/v1/nodes/large")[0] == 200
+        assert send(here, "GET", f"{PODS}/old")[0] == 404
         assert send(here, "GET", "/podwright/v1/sync")[0] == 404
+
+
+def test_a_configuration_of_the_simulator_names_the_cluster_to_follow(kubeconfig, tmp_path):
+    source = server_of(kubeconfig)
+    node = send(source, "GET", "/api/v1/nodes/large")[1]
+    node["metadata"]["labels"] = {"team": "a"}
+    assert send(source, "PUT", "/api/v1/nodes/large", node)[0] == 200
+    configuration = tmp_path / "config.yaml"
+    configuration.write_text(
+        "apiVersion: kube-scheduler-simulator-config/v1alpha1\nkind: SimulatorConfiguration\n"
+        "port: 1212\netcdURL: http://127.0.0.1:2379\nkubeApiServerUrl: http://127.0.0.1:3131\n"
+        f"kubeConfig: {kubeconfig}\nresourceSyncEnabled: true\n"
+        "resourceImportLabelSelector: {matchLabels: {team: a}}\n"
+    )
+    options = ("--kss-config", str(configuration), "--kss-port", "0")
+    with embedded(tmp_path, *OFF, *options) as own:
+        here = server_of(own)
+        until(lambda: send(here, "GET", "/api/v1/nodes/large")[0] == 200)
+        until(lambda: send(here, "GET", "/podwright/v1/sync")[1]["phase"] == "following")
+        assert send(here, "GET", "/api/v1/nodes/small")[0] == 404
+        assert send(here, "GET", f"{PODS}/old")[0] == 404
 
 
 def test_up_applies_a_record(tmp_path):
@@ -142,7 +169,8 @@ def test_up_applies_a_record_step_by_step_and_ends_while_it_waits(tmp_path):
         ("--immediate", "has no effect without --replay", 2),
         (f"--replay {EXAMPLE}/workers.jsonl --step --immediate", "cannot be combined with", 2),
         (f"- --replay {EXAMPLE}/workers.jsonl --step", "with a file from stdin", 2),
-        ("--sync prod", "must be cluster:, cluster:CONTEXT or an address", 2),
+        ("--sync prod", "must be cluster:, cluster:CONTEXT, an address such as", 2),
+        ("--selector team=a", "has no effect without --import or --sync", 2),
         ("--sync cluster: --import cluster:", "with --sync", 2),
         ("--sync-policy pod-status", "without --sync", 2),
         ("--sync cluster: --sync-policy pod-state", "did you mean pod-status?", 2),

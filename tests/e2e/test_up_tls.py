@@ -6,6 +6,7 @@ import base64
 import contextlib
 import http.client
 import json
+import re
 import socket
 import ssl
 
@@ -164,13 +165,22 @@ def test_an_own_certificate_is_served(tmp_path):
 
 
 def test_all_addresses_are_served_over_tls_with_credentials(tmp_path):
-    with up(tmp_path, "--address", "0.0.0.0", "--tls", "--tls-san", "cluster.example") as cluster:
+    options = ("--address", "0.0.0.0", "--tls", "--tls-san", "cluster.example", "--kss-port", "0")
+    with up(tmp_path, *options) as cluster:
         names = context_of(tmp_path)
         for host in ("cluster.example", "192.0.2.7", "127.0.0.1"):
             assert send(cluster, names, host=host)[0] == 200
         assert send(cluster, names, host="rebound.example")[0] == 403
         without = context_of(tmp_path, has_certificate=False)
         assert send(cluster, without)[0] == 403
+        # So is the API of kube-scheduler-simulator.
+        simulator = re.search(r"API at https://127\.0\.0\.1:(\d+)/api/v1", cluster.text())
+        assert simulator is not None, cluster.text()
+        cluster.port = int(simulator[1])
+        for host in ("cluster.example", "192.0.2.7", "127.0.0.1"):
+            assert send(cluster, names, path="/api/v1/export", host=host)[0] == 200
+        assert send(cluster, names, path="/api/v1/export", host="rebound.example")[0] == 403
+        assert send(cluster, without, path="/api/v1/export")[0] == 403
         assert cluster.end() == 0
 
 

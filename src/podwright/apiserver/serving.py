@@ -42,7 +42,7 @@ class ServingError(PodwrightError):
     """A server that cannot start; the text says why."""
 
 
-def bound_socket(host: str, port: int) -> socket.socket:
+def bound_socket(host: str, port: int, option: str = "--port") -> socket.socket:
     """Return a listening socket.
 
     Parameters
@@ -51,6 +51,8 @@ def bound_socket(host: str, port: int) -> socket.socket:
         The address.
     port : int
         0 for any free port.
+    option : str
+        The option that chooses another port.
 
     Raises
     ------
@@ -67,13 +69,13 @@ def bound_socket(host: str, port: int) -> socket.socket:
         listening.close()
         reason = getattr(error, "strerror", None) or error
         is_elsewhere = getattr(error, "errno", None) == errno.EADDRNOTAVAIL
-        option = (
+        choice = (
             "an address of this machine with --address"
             if is_elsewhere
-            else "another one with --port"
+            else f"another one with {option}"
         )
         raise ServingError(
-            f"port {port} of {host} cannot be served: {reason}; choose {option}"
+            f"port {port} of {host} cannot be served: {reason}; choose {choice}"
         ) from error
     listening.settimeout(0)
     return listening
@@ -134,7 +136,7 @@ class ControlledParts(NamedTuple):
 
 
 class Site(NamedTuple):
-    """A further application of a server, on a socket of its own."""
+    """A further application of a server, on a socket of its own, with the TLS of the server."""
 
     application: Any
     listening: socket.socket
@@ -236,7 +238,7 @@ async def serving(
     # Warnings about the requests of clients are answers, not lines of a log.
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     server = _server(application, tls, started)
-    others = [_server(site.application, None) for site in sites]
+    others = [_server(site.application, tls) for site in sites]
 
     async def turn() -> None:
         try:

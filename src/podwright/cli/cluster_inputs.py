@@ -3,10 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
-from podwright.cli.cluster_options import CLUSTER_PREFIX, address_of_source
+from podwright.cli.cluster_options import (
+    CLUSTER_PREFIX,
+    SelectionOptions,
+    address_of_source,
+    names_in,
+)
 from podwright.files import read_paths
+
+
+class ImportedSource(NamedTuple):
+    """A cluster whose objects are read.
+
+    Attributes
+    ----------
+    name : str
+        As `address_of_source` reads it.
+    selection : SelectionOptions
+        Which objects.
+    """
+
+    name: str
+    selection: SelectionOptions = SelectionOptions()
 
 
 def read_named(
@@ -15,6 +35,7 @@ def read_named(
     stdin: BinaryIO | None,
     report: Callable[[str], None],
     has_workloads: bool = False,
+    imported: ImportedSource | None = None,
 ) -> list[tuple[str, bytes]]:
     """Read files as `read_paths` does, and clusters that are named among them.
 
@@ -26,6 +47,8 @@ def read_named(
     ----------
     has_workloads : bool
         Whether Services and the owners of pods are read too.
+    imported : ImportedSource, optional
+        A further cluster.
 
     Returns
     -------
@@ -37,15 +60,23 @@ def read_named(
     InputError
     ConnectionSettingsError, UnreachableCluster, RejectedRequest
     """
-    clusters = list(dict.fromkeys(name for name in files if name.startswith(CLUSTER_PREFIX)))
+    names = dict.fromkeys(name for name in files if name.startswith(CLUSTER_PREFIX))
+    clusters = [ImportedSource(name) for name in names]
+    clusters += [] if imported is None else [imported]
     plain = [name for name in files if not name.startswith(CLUSTER_PREFIX)]
     contents = read_paths(plain, stdin=stdin, report=report)
-    return contents + [(name, _read_cluster(name, has_workloads)) for name in clusters]
+    return contents + [(each.name, _read_cluster(each, has_workloads)) for each in clusters]
 
 
-def _read_cluster(name: str, has_workloads: bool) -> bytes:
-    address = address_of_source(name)
+def _read_cluster(source: ImportedSource, has_workloads: bool) -> bytes:
+    address = address_of_source(source.name)
     from podwright.cli.import_run import imported_cluster, list_of
     from podwright.sync import ImportOptions
 
-    return list_of(imported_cluster(address, ImportOptions(has_workloads=has_workloads)))
+    options = ImportOptions(
+        kinds=names_in(source.selection.kinds),
+        namespaces=tuple(source.selection.namespaces or ()),
+        selector=source.selection.selector,
+        has_workloads=has_workloads,
+    )
+    return list_of(imported_cluster(address, options))

@@ -114,6 +114,11 @@ class SelectionOptions(OptionGroup):
     selector: LabelSelector = ""
     kinds: Kinds = ""
 
+    def given(self) -> str:
+        """Return the first of the options that was given; "" for none."""
+        values = {"--namespace": self.namespaces, "--selector": self.selector}
+        return next((name for name, v in (*values.items(), ("--kinds", self.kinds)) if v), "")
+
 
 def names_in(text: str) -> tuple[str, ...]:
     """Return the names of a list that is separated by commas."""
@@ -153,16 +158,18 @@ def address_of_target(text: str) -> ClusterAddress:
 
 
 def address_of_source(text: str) -> ClusterAddress:
-    """Return the source that is named by `cluster:CONTEXT` or by its address.
+    """Return the source that is named by `cluster:CONTEXT`, its address or its kubeconfig.
 
-    `cluster:` is that of the current context.
+    `cluster:` is that of the current context, and may precede an address.
 
     Raises
     ------
     MissingLiveError
     """
     rest = text.removeprefix(CLUSTER_PREFIX)
-    return address_of(None, "", rest) if "://" in rest else address_of(None, rest, "")
+    if text.startswith(CLUSTER_PREFIX) and "://" not in rest:
+        return address_of(None, rest, "")
+    return address_of_target(rest)
 
 
 def check_installed() -> None:

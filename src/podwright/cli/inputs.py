@@ -12,7 +12,7 @@ import msgspec
 
 from podwright.assembly import Registry, Scheduler, UnknownPod, idle_choices, plugins_from
 from podwright.assembly.missing_resources import missing_resources
-from podwright.cli.cluster_inputs import read_named
+from podwright.cli.cluster_inputs import ImportedSource, read_named
 from podwright.cli.console import print_message, print_warnings
 from podwright.cli.file_reading import document_cache, reading_files
 from podwright.cli.input_errors import ErrorCollector, read_text
@@ -99,7 +99,12 @@ def load_all(files: Sequence[str], setup: Setup) -> tuple[LoadedObjects, Schedul
 
 
 def read_inputs(
-    files: Sequence[str], setup: Setup, *, has_both: bool = False, is_served: bool = False
+    files: Sequence[str],
+    setup: Setup,
+    *,
+    has_both: bool = False,
+    is_served: bool = False,
+    imported: ImportedSource | None = None,
 ) -> Inputs:
     """Read everything that the command line names.
 
@@ -109,6 +114,8 @@ def read_inputs(
         Whether the modern (v1.36) rules are used besides the classic (v1.16) ones.
     is_served : bool
         Whether the objects are served: those of custom kinds are then not ignored.
+    imported : ImportedSource, optional
+        A cluster whose objects are added.
 
     Raises
     ------
@@ -129,6 +136,7 @@ def read_inputs(
                         stdin=stdin,
                         report=print_message,
                         has_workloads=not is_served,
+                        imported=imported,
                     ),
                     validate=setup.validate.value,
                     watch=watch,

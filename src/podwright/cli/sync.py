@@ -8,11 +8,7 @@ from typing import Annotated
 
 import typer
 
-from podwright.cli.cluster_options import (
-    ConnectionOptions,
-    SelectionOptions,
-    names_in,
-)
+from podwright.cli.cluster_options import ConnectionOptions, SelectionOptions
 from podwright.cli.options import command_app, examples
 
 app = command_app()
@@ -184,13 +180,8 @@ def sync(  # noqa: PLR0913 - the options of the command
         restores_deleted=restore_deleted,
         freezes_node_status=freeze_node_status,
     )
-    options = SyncOptions(
-        policies=policies,
-        namespaces=tuple(selection.namespaces or ()),
-        selector=selection.selector,
-        kinds=names_in(selection.kinds),
-        duration_seconds=read_duration(duration, "--duration") / 1e9 if duration else None,
-    )
+    seconds = read_duration(duration, "--duration") / 1e9 if duration else None
+    options = SyncOptions.of(selection, policies, seconds)
     if check:
         run_check(source, targets, options)
     else:

@@ -10,7 +10,13 @@ from typing import Final
 
 import typer
 
-from podwright.cli.cluster_options import run_remote, until_interrupted, warn_of_version
+from podwright.cli.cluster_options import (
+    SelectionOptions,
+    names_in,
+    run_remote,
+    until_interrupted,
+    warn_of_version,
+)
 from podwright.cli.console import print_message, print_warnings, write_at_once
 from podwright.cli.sync_text import check_line, check_summary, difference_line, summary_of
 from podwright.client.cluster import ClusterAddress, ReadConnection
@@ -37,6 +43,22 @@ class SyncOptions:
     selector: str = ""
     kinds: tuple[str, ...] = ()
     duration_seconds: float | None = None
+
+    @classmethod
+    def of(
+        cls,
+        selection: SelectionOptions,
+        policies: SyncPolicies,
+        duration_seconds: float | None = None,
+    ) -> SyncOptions:
+        """Return the options for the objects of a selection."""
+        return cls(
+            policies=policies,
+            namespaces=tuple(selection.namespaces or ()),
+            selector=selection.selector,
+            kinds=names_in(selection.kinds),
+            duration_seconds=duration_seconds,
+        )
 
     async def scope(self, connection: ReadConnection) -> Scope:
         """Return which objects of a source are followed.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from podwright.cli.cluster_options import SelectionOptions
 from podwright.cli.options import (
     DecisionOptions,
     Plugins,
@@ -45,6 +46,7 @@ def up(  # noqa: PLR0913 - the options of the command
     ctx: typer.Context,
     *,
     inputs: InputOptions,
+    selection: SelectionOptions,
     serving: ServingOptions,
     kubeconfig: Annotated[
         Path | None,
@@ -229,16 +231,14 @@ def up(  # noqa: PLR0913 - the options of the command
             "podwright calls no extenders",
         )
     simulator = kss.simulator_options()
-    event_paths, configs = list(inputs.events or ()), list(config or ())
+    configs = list(config or ())
     if kss.kss_config is not None:
-        read = read_simulator_file(kss.kss_config, simulator)
-        simulator = read.options
+        read = read_simulator_file(kss.kss_config, simulator, inputs, selection)
+        simulator, inputs, selection = read.options, read.inputs, read.selection
         if not configs and read.scheduler_configuration is not None:
             configs.append(read.scheduler_configuration)
         if "port" not in given and read.kubernetes_port is not None:
             serving = replace(serving, port=read.kubernetes_port)
-        if read.record is not None:
-            event_paths.append(read.record)
     if bare:
         for name, option in _PARTS.items():
             if name in given:
@@ -260,7 +260,7 @@ def up(  # noqa: PLR0913 - the options of the command
     _check_shadow(shadow, record, has_scheduler=runs_scheduler)
     _check_rotation(record, record_rotate, record_keep)
     serving.check(given, is_bare=bare)
-    filling = inputs.filling(is_shadow=shadow is not None)
+    filling = inputs.filling(selection, is_shadow=shadow is not None)
     page = ui.page_options(given, is_bare=bare)
     setup = Setup(
         config=configs[0] if configs else None,
@@ -279,7 +279,7 @@ def up(  # noqa: PLR0913 - the options of the command
         files=inputs.names(),
         images=tuple(inputs.images or ()),
         filling=filling,
-        events=tuple(map(str, event_paths)),
+        events=tuple(map(str, inputs.events or ())),
         simulator=simulator,
         more_configs=tuple(configs[1:]),
         is_demo=inputs.demo,

@@ -12,6 +12,7 @@ from podwright.cli.option_groups import OptionGroup
 from podwright.cli.options import reject_idle
 
 if TYPE_CHECKING:
+    from podwright.cli.cluster_options import SelectionOptions
     from podwright.cli.up_sync import Filling, ReplayPace
 
 
@@ -66,7 +67,8 @@ class InputOptions(OptionGroup):
             "--import",
             metavar="CLUSTER",
             help="Read the initial objects of another cluster, as podwright import: cluster:, that "
-            "of the current context; cluster:CONTEXT; or an address that needs no credentials.",
+            "of the current context; cluster:CONTEXT; an address that needs no credentials; or a "
+            "kubeconfig.",
             show_default=False,
         ),
     ] = ""
@@ -141,7 +143,6 @@ class InputOptions(OptionGroup):
             *(self.files or ()),
             *(() if self.snapshot is None else (str(self.snapshot),)),
             *((DEMO,) if self.demo else ()),
-            *((_cluster_name(self.imported),) if self.imported else ()),
         )
 
     def check_images(self, *, is_bare: bool, has_lifecycle: bool) -> None:
@@ -155,8 +156,15 @@ class InputOptions(OptionGroup):
             reason = f"with --{'bare' if is_bare else 'no-lifecycle'}"
             reject_idle("--images", reason, "no kubelet is simulated")
 
-    def filling(self, *, is_shadow: bool) -> Filling:
-        """Return what fills the cluster while it runs; it has one source.
+    def filling(self, selection: SelectionOptions, *, is_shadow: bool) -> Filling:
+        """Return what fills the cluster from another one, or from a record; it has one source.
+
+        Parameters
+        ----------
+        selection : SelectionOptions
+            Which objects of the other cluster.
+        is_shadow : bool
+            Whether the decisions of its scheduler are compared.
 
         Raises
         ------
@@ -172,17 +180,27 @@ class InputOptions(OptionGroup):
             reject_idle("--import", "with --sync", "the objects are read anyway")
         if self.sync and self.replay is not None:
             raise typer.BadParameter("cannot be combined with --sync.", param_hint="'--replay'")
+        if (option := selection.given()) and not self.sync and not self.imported:
+            reject_idle(option, "without --import or --sync", "no other cluster is read")
         for name, option in ((self.imported, "--import"), (self.sync, "--sync")):
-            if name and not name.startswith("cluster:") and "://" not in name:
+            is_named = name.startswith("cluster:") or "://" in name
+            if name and not is_named and not Path(name).is_file():
                 raise typer.BadParameter(
-                    f'"{name}" must be cluster:, cluster:CONTEXT or an address such as '
-                    "http://127.0.0.1:8001.",
+                    f'"{name}" must be cluster:, cluster:CONTEXT, an address such as '
+                    "http://127.0.0.1:8001 or a kubeconfig.",
                     param_hint=f"'{option}'",
                 )
         # What is compared is the source's choice, in the source's state.
         implied = ("bound=source", "pod-status") if is_shadow and self.sync else ()
         policies = read_policies((*implied, *(self.sync_policy or ())))
-        return Filling(source=self.sync, policies=policies, replay=self.replay, pace=pace)
+        return Filling(
+            imported=self.imported,
+            source=self.sync,
+            selection=selection,
+            policies=policies,
+            replay=self.replay,
+            pace=pace,
+        )
 
     def _pace(self) -> ReplayPace:
         """Return what the changes of a record wait for."""
@@ -200,10 +218,3 @@ class InputOptions(OptionGroup):
         if self.step:
             return ReplayPace.steps
         return ReplayPace.immediate if self.immediate else ReplayPace.recorded
-
-
-def _cluster_name(name: str) -> str:
-    """Return a cluster as it is named among files."""
-    from podwright.cli.cluster_options import CLUSTER_PREFIX
-
-    return name if name.startswith(CLUSTER_PREFIX) else f"{CLUSTER_PREFIX}{name}"

@@ -27,8 +27,8 @@ class KssOptions(OptionGroup):
             metavar="PORT",
             min=0,
             max=65535,
-            help="Serve the HTTP API of kube-scheduler-simulator on this port of 127.0.0.1 as "
-            "well. 0: any free port.",
+            help="Serve the HTTP API of kube-scheduler-simulator on this port of --address, "
+            "with the same credentials as the Kubernetes API. 0: any free port.",
             show_default=False,
         ),
     ] = None

@@ -71,13 +71,15 @@ def check_extra() -> None:
         )
 
 
-def page_socket(port: int | None) -> socket.socket:
+def page_socket(port: int | None, option: str = "--port") -> socket.socket:
     """Return a listening socket on loopback.
 
     Parameters
     ----------
     port : int, optional
         None for the default one, or any free one if that is in use.
+    option : str
+        The option that chooses another port.
 
     Raises
     ------
@@ -85,7 +87,7 @@ def page_socket(port: int | None) -> socket.socket:
         The port is in use.
     """
     if port is not None:
-        return bound_socket(LOOPBACK, port)
+        return bound_socket(LOOPBACK, port, option)
     try:
         return bound_socket(LOOPBACK, DEFAULT_PAGE_PORT)
     except ServingError:
@@ -130,7 +132,7 @@ def page_of(options: PageOptions, access: ClusterAccess) -> Iterator[str]:
         print_message(f"The page is not served: install it with {_INSTALL}.")
         yield ""
         return
-    with page_socket(options.port) as listening:
+    with page_socket(options.port, "--ui-port") as listening:
         address = page_address(listening)
         process = _started(listening, access)
         is_ending = threading.Event()

@@ -147,7 +147,9 @@ def run_up(options: UpOptions, setup: Setup) -> None:
     reload = _plugin_reload(setup) if options.has_reload else None
     check_kubeconfig(options.kubeconfig)
     print_warnings(_exposures(options))
-    inputs = read_inputs(options.files, setup, is_served=True)
+    inputs = read_inputs(
+        options.files, setup, is_served=True, imported=options.filling.imported_source()
+    )
     others = more_schedulers(options.more_configs, inputs, setup)
     events = event_files(options.events)
     with ExitStack() as stack:
@@ -183,7 +185,13 @@ def run_up(options: UpOptions, setup: Setup) -> None:
         if options.is_bare:
             bare_store(start_ns, store=store)
         scheduler = scheduler_options(inputs, setup)
-        sites, simulator = simulator_sites(options.simulator, stack, token=token)
+        sites, simulator = simulator_sites(
+            options.simulator,
+            stack,
+            address=options.serving.address,
+            endpoint=endpoint,
+            token=token,
+        )
         cluster = new_cluster(
             scheduler,
             *others,

@@ -8,14 +8,18 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from podwright.apiserver import ClusterClient, RunningScheduler, Site, bound_socket
+from podwright.cli.cluster_options import SelectionOptions
 from podwright.cli.console import print_message
+from podwright.cli.up_address import Endpoint
+from podwright.cli.up_input_options import InputOptions
 from podwright.objects import FieldError, InputError
 
-HOST = "127.0.0.1"
-"""Its clients send no token, so other machines must not reach it."""
+if TYPE_CHECKING:
+    from podwright.kss import SimulatorConfiguration
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,21 +51,24 @@ def is_origin(text: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadSimulatorConfiguration:
-    """What a SimulatorConfiguration gives besides the options of its API."""
+    """The options of the command together with those of a SimulatorConfiguration."""
 
     options: SimulatorOptions
+    inputs: InputOptions
+    selection: SelectionOptions
     kubernetes_port: int | None
     scheduler_configuration: Path | None
-    record: Path | None
 
 
-def read_simulator_file(path: Path, options: SimulatorOptions) -> ReadSimulatorConfiguration:
+def read_simulator_file(
+    path: Path, options: SimulatorOptions, inputs: InputOptions, selection: SelectionOptions
+) -> ReadSimulatorConfiguration:
     """Read a SimulatorConfiguration and the environment; options of the command come first.
 
     Raises
     ------
     InputError
-        The file cannot be read, is not valid, or requests what `up` does not do.
+        The file cannot be read or is not valid, or the kubeconfig that it names is absent.
     """
     from podwright.kss import read_simulator_configuration
 
@@ -71,21 +78,11 @@ def read_simulator_file(path: Path, options: SimulatorOptions) -> ReadSimulatorC
         message = f"cannot be read: {error.strerror}"
         raise InputError([FieldError(source=str(path), path="", message=message)]) from error
     found = read_simulator_configuration(text, os.environ, source=str(path))
-    for key, is_on in (
-        ("externalImportEnabled", found.external_import_enabled),
-        ("resourceSyncEnabled", found.resource_sync_enabled),
-    ):
-        if is_on:
-            message = (
-                "podwright up does not read other clusters; export a snapshot and use --snapshot"
-            )
-            raise InputError([FieldError(source=str(path), path=key, message=message)])
     unused = dict(found.without_effect)
-    if found.kube_config:
-        unused["kubeConfig"] = "nothing is imported or followed"
-    if found.resource_import_label_selector:
-        unused["resourceImportLabelSelector"] = "nothing is imported"
-    if found.record_file_path and not found.replay_enabled:
+    inputs, selection = _with_source(found, inputs, selection, path, unused)
+    if found.replay_enabled:
+        inputs = replace(inputs, events=[*(inputs.events or ()), Path(found.record_file_path)])
+    elif found.record_file_path:
         unused["recordFilePath"] = "replayEnabled is false"
     for key, reason in unused.items():
         print_message(f"warning: {path}: {key} has no effect: {reason}")
@@ -96,16 +93,51 @@ def read_simulator_file(path: Path, options: SimulatorOptions) -> ReadSimulatorC
             port=found.port if options.port is None else options.port,
             origins=(*options.origins, *found.cors_allowed_origin_list),
         ),
+        inputs=inputs,
+        selection=selection,
         kubernetes_port=urlsplit(found.kube_api_server_url).port,
         scheduler_configuration=Path(scheduler) if scheduler else None,
-        record=Path(found.record_file_path) if found.replay_enabled else None,
     )
+
+
+def _with_source(
+    found: SimulatorConfiguration,
+    inputs: InputOptions,
+    selection: SelectionOptions,
+    path: Path,
+    unused: dict[str, str],
+) -> tuple[InputOptions, SelectionOptions]:
+    """Return the options with the cluster that is imported or followed; adds what is unused."""
+    switches = {
+        "externalImportEnabled": found.external_import_enabled,
+        "resourceSyncEnabled": found.resource_sync_enabled,
+    }
+    switch = next((key for key, is_on in switches.items() if is_on), "")
+    given = "--import" if inputs.imported else "--sync" if inputs.sync else ""
+    if not switch or given:
+        reason = f"{given} is given" if given else "nothing is imported or followed"
+        keys = {switch: switch, "kubeConfig": found.kube_config}
+        if not given:
+            keys["resourceImportLabelSelector"] = found.selector
+        unused |= {key: reason for key, value in keys.items() if value}
+    elif not Path(found.kube_config).is_file():
+        message = f'"{found.kube_config}" is not a file'
+        raise InputError([FieldError(source=str(path), path="kubeConfig", message=message)])
+    elif found.external_import_enabled:
+        inputs = replace(inputs, imported=found.kube_config)
+    else:
+        inputs = replace(inputs, sync=found.kube_config)
+    if (switch or given) and not selection.selector:
+        selection = replace(selection, selector=found.selector)
+    return inputs, selection
 
 
 def simulator_sites(
     options: SimulatorOptions,
     stack: ExitStack,
     *,
+    address: str,
+    endpoint: Endpoint,
     token: str,
 ) -> tuple[Callable[[RunningScheduler], Sequence[Site]], str]:
     """Return what makes the sites of a scheduler, and the address of the API; "" without it.
@@ -115,6 +147,10 @@ def simulator_sites(
     options : SimulatorOptions
     stack : ExitStack
         Closes the socket.
+    address : str
+        The IP address that is served.
+    endpoint : Endpoint
+        How clients reach it, as for the Kubernetes API.
     token : str
         Of the administrator.
 
@@ -127,11 +163,11 @@ def simulator_sites(
         return (lambda _: ()), ""
     from podwright.apiserver.kss_api import simulator_application
 
-    listening = stack.enter_context(bound_socket(HOST, options.port))
+    listening = stack.enter_context(bound_socket(address, options.port, "--kss-port"))
 
     def sites(running: RunningScheduler) -> Sequence[Site]:
         client = ClusterClient(running.turns, {"authorization": f"Bearer {token}"})
-        application = simulator_application(client, running, cors_origins=options.origins)
+        application = simulator_application(client, running, endpoint.hosts)
         return [Site(application, listening)]
 
-    return sites, f"http://{HOST}:{listening.getsockname()[1]}/api/v1"
+    return sites, f"{endpoint.url(listening.getsockname()[1])}/api/v1"

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import msgspec
 import typer
 
-from podwright.cli.cluster_options import address_of_source, run_remote, warn_of_version
+from podwright.cli.cluster_inputs import ImportedSource
+from podwright.cli.cluster_options import (
+    SelectionOptions,
+    address_of_source,
+    run_remote,
+    warn_of_version,
+)
 from podwright.cli.console import print_message
 from podwright.client import BoundPods, SyncPolicies
 from podwright.objects import PodwrightError, nearest
@@ -53,22 +59,32 @@ class ReplayPace(Enum):
 
 
 class Filling(msgspec.Struct, frozen=True, kw_only=True):
-    """What fills a cluster that is served.
+    """What fills a cluster that is served, from other clusters or a record.
 
     Attributes
     ----------
+    imported : str
+        The cluster whose objects are read at the start; "" for none.
     source : str
         The cluster that is followed, as `address_of_source` reads it; "" for none.
+    selection : SelectionOptions
+        Which objects of these clusters.
     policies : SyncPolicies
     replay : Path, optional
         The record that is applied.
     pace : ReplayPace
     """
 
+    imported: str = ""
     source: str = ""
+    selection: SelectionOptions = SelectionOptions()
     policies: SyncPolicies = SyncPolicies()
     replay: Path | None = None
     pace: ReplayPace = ReplayPace.recorded
+
+    def imported_source(self) -> ImportedSource | None:
+        """Return the cluster whose objects are read at the start."""
+        return ImportedSource(self.imported, self.selection) if self.imported else None
 
 
 def read_policies(texts: Sequence[str]) -> SyncPolicies:
@@ -118,7 +134,7 @@ def background_of(filling: Filling, kubeconfig: Path, *, speed: float) -> Sequen
         return (_reported(work, "--replay"),)
     source = address_of_source(filling.source)
     run_remote(partial(_check, source))
-    return (_reported(partial(_follow, source, own, filling.policies), "--sync"),)
+    return (_reported(partial(_follow, source, own, filling), "--sync"),)
 
 
 def _reported(work: Callable[[], Coroutine[Any, Any, None]], option: str) -> Background:
@@ -139,7 +155,7 @@ async def _check(source: ClusterAddress) -> None:
         await cluster_identity(connection)
 
 
-async def _follow(source: ClusterAddress, own: ClusterAddress, policies: SyncPolicies) -> None:
+async def _follow(source: ClusterAddress, own: ClusterAddress, filling: Filling) -> None:
     from podwright.cli.sync_run import SyncOptions, new_sync
     from podwright.client.cluster import ReadConnection
     from podwright.sync import Target
@@ -147,8 +163,8 @@ async def _follow(source: ClusterAddress, own: ClusterAddress, policies: SyncPol
     async with AsyncExitStack() as stack:
         connection = await stack.enter_async_context(ReadConnection(source))
         target = await stack.enter_async_context(Target(own, "here"))
-        scope = await SyncOptions(policies=policies).scope(connection)
-        sync = new_sync(connection, scope, policies)
+        scope = await SyncOptions.of(filling.selection, filling.policies).scope(connection)
+        sync = new_sync(connection, scope, filling.policies)
         await sync.open([target])
         await sync.run()
 

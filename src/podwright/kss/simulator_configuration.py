@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from podwright.config import decode, parse_document
-from podwright.objects import Document, FieldError, InputError
+from podwright.objects import FieldError, InputError, LabelSelector, SelectorError, label_selector
 
 API_VERSION: Final = "kube-scheduler-simulator-config/v1alpha1"
 KIND: Final = "SimulatorConfiguration"
@@ -45,7 +45,7 @@ class SimulatorConfiguration(msgspec.Struct, frozen=True, kw_only=True, rename="
         The file with the KubeSchedulerConfiguration; "" for the default one.
     kube_config : str
         The kubeconfig of the cluster that is imported or followed.
-    resource_import_label_selector : dict
+    resource_import_label_selector : LabelSelector, optional
         Which objects are imported.
     external_import_enabled, resource_sync_enabled, replay_enabled : bool
         Whether objects are imported once, followed, or replayed from `record_file_path`.
@@ -60,11 +60,22 @@ class SimulatorConfiguration(msgspec.Struct, frozen=True, kw_only=True, rename="
     kube_api_port: int = 0
     kube_scheduler_config_path: str = ""
     external_import_enabled: bool = False
-    resource_import_label_selector: Document = {}
+    resource_import_label_selector: LabelSelector | None = None
     resource_sync_enabled: bool = False
     replay_enabled: bool = False
     record_file_path: str = ""
     external_scheduler_enabled: bool = False
+
+    @property
+    def selector(self) -> str:
+        """The selector of labels as a query has it; "" for all objects.
+
+        Raises
+        ------
+        SelectorError
+        """
+        given = self.resource_import_label_selector
+        return "" if given is None else str(label_selector(given))
 
     @property
     def without_effect(self) -> Mapping[str, str]:
@@ -165,6 +176,10 @@ def _validated(given: SimulatorConfiguration) -> list[FieldError]:
     if len(enabled) > 1:
         names = " and ".join(enabled)
         found.append(_problem(enabled[0], f"{names} cannot be used simultaneously"))
+    try:
+        assert given.selector is not None
+    except SelectorError as error:
+        found.append(_problem("resourceImportLabelSelector", str(error)))
     if (given.external_import_enabled or given.resource_sync_enabled) and not given.kube_config:
         found.append(_problem("kubeConfig", f"Required value: with {enabled[0]}"))
     return found

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
-from typing import Any
 
 import msgspec
 from starlette.applications import Starlette
@@ -14,7 +12,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from podwright._version import __version__
-from podwright.api.endpoints import HttpRequest
+from podwright.api.endpoints import ApiError
+from podwright.apiserver.authorized_paths import AuthorizedPaths
 from podwright.apiserver.control.breakpoints import breakpoint_endpoints
 from podwright.apiserver.control.clock import clock_endpoints
 from podwright.apiserver.control.configuration import configuration_endpoints
@@ -41,16 +40,21 @@ from podwright.apiserver.control.timeline import timeline_endpoints
 from podwright.apiserver.control.what_if import what_if_endpoints
 from podwright.apiserver.control.writes import write_endpoints
 from podwright.apiserver.defects import logged_defect
-from podwright.apiserver.turn_loop import TurnLoop
 
 
 def control_application(cluster: ControlledCluster) -> Starlette:
     """Return the application that controls a cluster."""
     endpoints = endpoints_of(cluster)
     reading = {(each.method, each.url) for each in endpoints if each.changes_nothing}
+
+    def path_of(method: str, path: str) -> tuple[str, str]:
+        return "GET" if (method, path) in reading else method, path
+
     return Starlette(
         routes=routes_of(endpoints),
-        middleware=[Middleware(_Authorized, turns=cluster.turns, reading=reading)],
+        middleware=[
+            Middleware(AuthorizedPaths, turns=cluster.turns, path_of=path_of, reply=_rejection)
+        ],
         exception_handlers={
             Problem: _problem,
             HTTPException: _http_exception,
@@ -101,37 +105,8 @@ def endpoints_of(cluster: ControlledCluster) -> list[Endpoint]:
     return table
 
 
-class _Authorized:
-    """Lets the requests of users through who may access the path.
-
-    Requests of the methods and paths in `reading` are authorized as if they were GET requests.
-    """
-
-    def __init__(
-        self, application: Any, turns: TurnLoop, reading: Collection[tuple[str, str]]
-    ) -> None:
-        self._application = application
-        self._turns = turns
-        self._reading = reading
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serve a request, or reject it."""
-        headers = {
-            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
-        }
-        method, path = scope["method"], scope["path"]
-        sent = HttpRequest(
-            method="GET" if (method, path) in self._reading else method,
-            path=path,
-            headers=headers,
-            certified=scope["state"].get("certified"),
-        )
-        turns = self._turns
-        error = turns.cluster.server.path_rejection(sent, turns.clock.now_ns())
-        if error is None:
-            await self._application(scope, receive, send)
-        else:
-            await problem_response(Problem(error.code, str(error)))(scope, receive, send)
+def _rejection(error: ApiError) -> Response:
+    return problem_response(Problem(error.code, str(error)))
 
 
 async def _problem(_: Request, error: Exception) -> Response:

@@ -9,17 +9,19 @@ Upstream: simulator/server/server.go, simulator/server/handler (kube-scheduler-s
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from podwright.api.endpoints import ApiError
+from podwright.apiserver.authorized_paths import AuthorizedPaths
 from podwright.apiserver.checked_hosts import CheckedHosts
 from podwright.apiserver.cluster_client import ClusterClient, RequestFailed
 from podwright.apiserver.cors import with_cors
@@ -39,9 +41,12 @@ _JSON: Final = "application/json"
 
 
 def simulator_application(
-    client: ClusterClient, scheduler: RunningScheduler, *, cors_origins: Sequence[str] = ()
+    client: ClusterClient, scheduler: RunningScheduler, hosts: AllowedHosts
 ) -> CheckedHosts:
     """Return the ASGI application.
+
+    Its users need the right for a nonresource path, such as `/podwright/kss/export`: RBAC lets
+    everybody who is authenticated get what is below `/api`.
 
     Parameters
     ----------
@@ -49,8 +54,8 @@ def simulator_application(
         Of the cluster.
     scheduler : RunningScheduler
         Of the cluster.
-    cors_origins : sequence of str
-        The origins whose pages may read the replies.
+    hosts : AllowedHosts
+        Which requests of browsers are served; pages of its origins may read the replies.
     """
     routes = _Routes(client, scheduler)
     application = Starlette(
@@ -64,8 +69,19 @@ def simulator_application(
             Route(f"{BASE}/extender/{{verb}}/{{index}}", routes.extend, methods=["POST"]),
         ],
         exception_handlers={HTTPException: _of_status, PodwrightError: _of_failure},
+        middleware=[
+            Middleware(AuthorizedPaths, turns=client.turns, path_of=_path_of, reply=_rejection)
+        ],
     )
-    return CheckedHosts(with_cors(application, cors_origins), AllowedHosts(origins=cors_origins))
+    return CheckedHosts(with_cors(application, hosts.origins), hosts)
+
+
+def _path_of(method: str, path: str) -> tuple[str, str]:
+    return method, f"/podwright/kss{path.removeprefix(BASE)}"
+
+
+def _rejection(error: ApiError) -> Response:
+    return _json(error.code, {"message": str(error)})
 
 
 class _Routes:

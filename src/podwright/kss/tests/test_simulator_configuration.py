@@ -71,6 +71,10 @@ def test_a_switch_of_the_environment_that_is_not_true_is_off():
             "externalImportEnabled and replayEnabled cannot be used simultaneously",
         ),
         ("resourceSyncEnabled: true\nkubeConfig: ''", "kubeConfig: Required value"),
+        (
+            "resourceImportLabelSelector: {matchLabels: {a b: c}}",
+            "resourceImportLabelSelector: key: Invalid value",
+        ),
         ("port: [", "line 7, column 8"),
     ],
 )

@@ -77,7 +77,15 @@ def simulator():
     """Return a function that serves a cluster until the test ends."""
     with contextlib.ExitStack() as stack:
 
-        def start(configuration=None, *, nodes=2, has_scheduler=True, allowed_hosts=(), plugins=()):
+        def start(
+            configuration=None,
+            *,
+            nodes=2,
+            has_scheduler=True,
+            allowed_hosts=(),
+            plugins=(),
+            anonymous=ADMIN,
+        ):
             written = None
             if configuration is not None:
                 written = read_configuration(configuration, source="test")
@@ -88,7 +96,7 @@ def simulator():
                 now_ns=clock.now_ns(),
                 options=ClusterOptions(has_scheduler=has_scheduler),
                 server_options=ServerOptions(
-                    tokens=(static_tokens({"secret": ADMIN}),), anonymous=ADMIN
+                    tokens=(static_tokens({"secret": ADMIN}),), anonymous=anonymous
                 ),
                 call_extender=None if written is None else caller(written, "test"),
             )
@@ -104,7 +112,7 @@ def simulator():
                 application = simulator_application(
                     ClusterClient(turns, {"authorization": "Bearer secret"}),
                     scheduler,
-                    cors_origins=(ORIGIN,),
+                    AllowedHosts(origins=(ORIGIN,)),
                 )
                 await serving(
                     Application(turns, AllowedHosts(), scheduler=scheduler),

@@ -8,6 +8,7 @@ from typing import ClassVar
 import pytest
 from tests.http_servers import serving
 
+from podwright.api.endpoints import User
 from podwright.apiserver.kss_api.tests.conftest import ORIGIN, pod
 from podwright.framework import Cycle, NodeView, Plugin, Status
 
@@ -534,3 +535,23 @@ def test_pages_of_the_allowed_origins_only(simulator):
         assert served.request(method, f"/api/v1/{path}", {}, headers=neighbor)[0] == 403
         form = {"Origin": ORIGIN, "Content-Type": "text/plain"}
         assert served.request(method, f"/api/v1/{path}", {}, headers=form)[0] == 415
+
+
+# --------------------------------------------------------------------------- users
+
+
+@pytest.mark.parametrize("anonymous", ["system:anonymous", "reader"])
+def test_users_need_the_rights_that_its_routes_use(simulator, anonymous):
+    # RBAC lets `reader` get what is below /api, as every authenticated user.
+    groups = ("system:authenticated",) if anonymous == "reader" else ("system:unauthenticated",)
+    served = simulator(anonymous=User(anonymous, groups=groups))
+    status, _, body = served.request("GET", "/api/v1/export")
+    assert status == 403
+    path = "/podwright/kss/export"
+    assert json.loads(body)["message"] == (
+        f'forbidden: User "{anonymous}" cannot get path "{path}"'
+    )
+    assert served.request("PUT", "/api/v1/reset")[0] == 403
+    admin = {"Authorization": "Bearer secret"}
+    assert served.request("GET", "/api/v1/export", headers=admin)[0] == 200
+    assert served.request("GET", "/api/v1/export", headers={"Authorization": "Bearer x"})[0] == 401

@@ -1,0 +1,74 @@
+"""The options of a SimulatorConfiguration, together with those of the command line."""
+
+from __future__ import annotations
+
+import pytest
+
+from podwright.cli.cluster_options import SelectionOptions
+from podwright.cli.up_input_options import InputOptions
+from podwright.cli.up_simulator import SimulatorOptions, read_simulator_file
+
+TEXT = """
+apiVersion: kube-scheduler-simulator-config/v1alpha1
+kind: SimulatorConfiguration
+port: 1212
+etcdURL: "http://127.0.0.1:2379"
+kubeApiServerUrl: "http://127.0.0.1:3131"
+kubeConfig: {kubeconfig}
+resourceImportLabelSelector:
+  matchLabels: {{team: a}}
+  matchExpressions: [{{key: tier, operator: In, values: [web, api]}}]
+"""
+NO_INPUTS, ALL = InputOptions(), SelectionOptions()
+NOTHING = SimulatorOptions(port=None, origins=(), allowed_hosts=())
+
+
+@pytest.fixture
+def read(tmp_path, monkeypatch):
+    """Return a function that reads a configuration with a kubeconfig that exists."""
+    for name in ("EXTERNAL_IMPORT_ENABLED", "RESOURCE_SYNC_ENABLED", "PORT"):
+        monkeypatch.delenv(name, raising=False)
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.touch()
+
+    def read(more, inputs=NO_INPUTS, selection=ALL):
+        file = tmp_path / "config.yaml"
+        file.write_text(TEXT.format(kubeconfig=kubeconfig) + more)
+        return read_simulator_file(file, NOTHING, inputs, selection), str(kubeconfig)
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("switch", "options"),
+    [
+        ("externalImportEnabled", ("imported", "sync")),
+        ("resourceSyncEnabled", ("sync", "imported")),
+    ],
+)
+def test_the_switches_are_the_options_import_and_sync_with_the_selector(
+    read, capfd, switch, options
+):
+    found, kubeconfig = read(f"{switch}: true\n")
+    used, unused = options
+    assert getattr(found.inputs, used) == kubeconfig
+    assert not getattr(found.inputs, unused)
+    assert found.selection.selector == "team=a,tier in (api,web)"
+    assert found.kubernetes_port == 3131
+    assert "kubeConfig" not in capfd.readouterr().err
+
+
+def test_options_of_the_command_line_come_first(read, capfd):
+    given = InputOptions(sync="cluster:prod")
+    found, _ = read("externalImportEnabled: true\n", given, SelectionOptions(selector="app=web"))
+    assert found.inputs == given
+    assert found.selection.selector == "app=web"
+    assert "externalImportEnabled has no effect: --sync is given" in capfd.readouterr().err
+
+
+def test_what_is_not_used_is_named(read, capfd):
+    found, _ = read("")
+    assert (found.inputs, found.selection) == (NO_INPUTS, ALL)
+    printed = capfd.readouterr().err
+    assert "kubeConfig has no effect: nothing is imported or followed" in printed
+    assert "resourceImportLabelSelector has no effect" in printed
