@@ -15,6 +15,9 @@ BENCH_ONLY ?=
 BENCH_JSON ?=
 FILES ?=
 REAL  ?=
+# Hundreds of tests start processes; without bytecode on disk, each compiles all modules anew,
+# 3 s of CPU. Images of containers often set this variable.
+unexport PYTHONDONTWRITEBYTECODE
 # Tests run side by side; ARGS=-n0 runs them in one process, as a debugger needs it.
 PYTEST = $(BIN)/python -m pytest
 SIDE_BY_SIDE = -n auto --maxprocesses=4 --dist=worksteal
