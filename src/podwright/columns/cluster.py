@@ -375,7 +375,7 @@ class Cluster:
         self.pods_on.clear()
         self.ports = PortUse()
         self.images.renumber()
-        self.selectors.renumber()
+        self.selectors.renew()
         self.storage.renumber()
         self._keys.forget()
         for node in nodes:

@@ -92,7 +92,7 @@ class DomainRule(msgspec.Struct, frozen=True, kw_only=True):
         mask: Mask = nodes.alive[rows]
         mask &= _labeled(self.counted_keys, nodes, rows)
         for key, value in self.node_selector:
-            mask &= nodes.label_ids(key)[rows] == nodes.label_values.id_of(value)
+            mask &= nodes.has_label(key, value)[rows]
         if self.affinity is not None:
             mask &= node_selector_mask(self.affinity, nodes, rows)
         if self.tolerations is not None:

@@ -32,6 +32,9 @@ _HUGE = 2**48
 
 _LEAST_ROWS = 16
 
+_NO_LABELS: Mapping[str, str] = {}
+_ABSENT_CELL: I32Array = np.full(1, ABSENT, dtype=np.int32)
+
 
 class NodeColumns:
     """Node state over slots; written by `Cluster` only.
@@ -89,6 +92,7 @@ class NodeColumns:
         self._non_zero_rows: I64Matrix = np.zeros((_LEAST_ROWS, 2), dtype=np.int64)
         self._taint_set_rows: I32Array = np.zeros(_LEAST_ROWS, dtype=np.int32)
         self._feature_set_rows: I32Array = np.zeros(_LEAST_ROWS, dtype=np.int32)
+        self._labeled_counts: dict[str, int] = {}
         self._label_rows: dict[str, I32Array] = {}
         self._label_views: dict[str, I32Array] = {}
         self._set_views()
@@ -98,13 +102,19 @@ class NodeColumns:
     def label_ids(self, key: str) -> I32Array:
         """Return the value of label `key` per slot.
 
+        A label that no node has, such as the topology key of any pod, gets no column.
+
         Returns
         -------
         (n_slots,) int32
             Positions in `label_values.values`; `ABSENT` where the node lacks the label.
         """
         view = self._label_views.get(key)
-        return self._add_label_column(key) if view is None else view
+        if view is not None:
+            return view
+        if key in self._labeled_counts:
+            return self._add_label_column(key)
+        return self._absent_labels
 
     def having(self, keys: Sequence[str]) -> Mask:
         """Return per slot whether the node has all labels of many keys.
@@ -209,6 +219,7 @@ class NodeColumns:
             self.condition_journal.record(slot)
             return slot, False
         self._write(slot, node)
+        self._count_labels(old, node)
         if self._tree.put(name, node.metadata.labels):
             self._order = None
         self.node_journal.record(slot)
@@ -219,6 +230,7 @@ class NodeColumns:
     def remove(self, name: str) -> int:
         """Mark a node as deleted; return its slot."""
         slot = self.slot_of.pop(name)
+        self._count_labels(self.objects[slot], None)
         self.objects[slot] = None
         self.alive[slot] = False
         self.n_alive -= 1
@@ -239,6 +251,8 @@ class NodeColumns:
         self._alive_rows[:] = False
         self._requested_rows[:] = 0
         self._non_zero_rows[:] = 0
+        self._labeled_counts = {}
+        self._label_rows = {}
         self._set_views()
         self.node_journal.forget()
         self.pods_journal.forget()
@@ -295,6 +309,25 @@ class NodeColumns:
         self.condition_journal.keep(self.n_slots // 4)
         return slot
 
+    def _count_labels(self, old: Node | None, new: Node | None) -> None:
+        """Count the nodes of each label; the column of one that no node has any more goes."""
+        before = old.metadata.labels if old is not None else _NO_LABELS
+        after = new.metadata.labels if new is not None else _NO_LABELS
+        if before.keys() == after.keys():
+            return
+        counts = self._labeled_counts
+        for key in after:
+            if key not in before:
+                counts[key] = counts.get(key, 0) + 1
+        for key in before:
+            if key in after:
+                continue
+            counts[key] -= 1
+            if not counts[key]:
+                del counts[key]
+                self._label_rows.pop(key, None)
+                self._label_views.pop(key, None)
+
     def _add_label_column(self, key: str) -> I32Array:
         rows: I32Array = np.full(self._rows, ABSENT, dtype=np.int32)
         id_of = self.label_values.id_of
@@ -339,6 +372,7 @@ class NodeColumns:
         self.taint_set_ids: I32Array = self._taint_set_rows[:n]
         self.feature_set_ids: I32Array = self._feature_set_rows[:n]
         self._label_views = {key: rows[:n] for key, rows in self._label_rows.items()}
+        self._absent_labels: I32Array = np.broadcast_to(_ABSENT_CELL, n)
 
 
 def _longer(array: np.ndarray[Any, Any], rows: int, fill: int = 0) -> Any:

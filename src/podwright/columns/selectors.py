@@ -97,8 +97,6 @@ class SelectorCounters:
         self.generation = 0
         self._selected = SelectedLabels() if selected is None else selected
         self._nodes = nodes
-        # By topology key of terms, whether the node in a slot has the label.
-        self._labeled: dict[str, bytearray] = {}
         self._presences: dict[object, Presence] = {}
         self._witnesses: dict[tuple[int, int], list[Presence]] = {}
         self._counter_bytes = counter_bytes
@@ -115,6 +113,8 @@ class SelectorCounters:
         self._domains: dict[DomainRule, Domains] = {}
         self._counters: OrderedDict[object, Counter] = OrderedDict()
         self._used_bytes = 0
+        # By topology key of terms and presences, whether the node in a slot has the label.
+        self._labeled: dict[str, bytearray] = {}
         self._term_labels: list[bytearray] = []
         self._crowded_at = _MOST_IDLE
         self._forget_presences()
@@ -246,8 +246,8 @@ class SelectorCounters:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether so many classes and terms have no pod that it is time to `renew`."""
-        count = self._classes.count + len(self._terms.terms)
+        """Whether so many classes, terms and keys have no pod that it is time to `renew`."""
+        count = self._classes.count + len(self._terms.terms) + len(self._labeled)
         if count <= self._crowded_at:
             return False
         # As a garbage collector does: the work for what is in use is shared by what is freed.
@@ -261,12 +261,6 @@ class SelectorCounters:
         """
         self.generation += 1
         self._begin()
-
-    def renumber(self) -> None:
-        """Forget all slots as well: nodes are added again, and their pods are placed again."""
-        self.renew()
-        for labeled in self._labeled.values():
-            labeled.clear()
 
     # ---------------------------------------------------------------- terms
 

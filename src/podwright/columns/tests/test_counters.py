@@ -356,6 +356,22 @@ def test_a_pod_of_another_selector_changes_no_presence():
     assert cluster.selectors.terms_version == version
 
 
+def test_the_topology_keys_of_pods_that_are_gone_are_forgotten():
+    cluster = Cluster()
+    cluster.put(node("n1", "x"))
+    cluster.put(pod("a", "n1"))
+    cluster.put(pod("gone", "n1"))
+    for number in range(2 * LEAST):
+        cluster.selectors.is_present(f"key-{number}", (((selecting("a"),), 1),))
+    assert len(cluster.selectors._labeled) == 2 * LEAST
+    cluster.delete(pod("gone", "n1"))
+    assert not cluster.selectors._labeled
+    assert is_present(cluster, "a")
+    cluster.put(node("n2", "y"))
+    cluster.put(pod("b", "n2", app="b"))
+    assert is_present(cluster, "b")
+
+
 def test_forgotten_presences_are_found_again(monkeypatch):
     monkeypatch.setattr(selectors_module, "_MOST_PRESENCES", 2)
     cluster = Cluster()

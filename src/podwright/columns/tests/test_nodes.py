@@ -233,6 +233,27 @@ def test_the_columns_contain_the_latest_version():
     assert nodes.has_label("rack", "r").tolist() == [False, True]
 
 
+def test_only_labels_that_a_node_has_get_a_column():
+    nodes = Cluster().nodes
+    nodes.put(node("a", labels={"zone": "x"}))
+    before = nodes.label_ids("never-1")
+    assert before.tolist() == [ABSENT]
+    assert nodes.label_ids("never-2") is before, "no memory for a key that no node has"
+    nodes.put(node("b", labels={"zone": "y", "never-1": "v"}))
+    assert nodes.has_label("never-1", "v").tolist() == [False, True]
+    column = nodes.label_ids("never-1")
+    assert nodes.label_ids("never-1") is column, "kept while a node has the label"
+    nodes.put(node("b", labels={"zone": "y"}))
+    assert nodes.label_ids("never-1") is nodes.label_ids("never-2"), "the last node lost it"
+    assert nodes.label_ids("never-1").tolist() == [ABSENT, ABSENT]
+    nodes.put(node("a", labels={"zone": "x", "never-1": "w"}))
+    assert nodes.has_label("never-1", "w").tolist() == [True, False]
+    zones = nodes.label_ids("zone").tolist()
+    nodes.remove("a")
+    assert nodes.label_ids("never-1") is nodes.label_ids("never-2")
+    assert nodes.label_ids("zone")[1] == zones[1], "a node that is left has it"
+
+
 @pytest.mark.parametrize("count", [15, 16, 17, 32, 33])
 def test_columns_keep_their_content_when_they_grow(count):
     cluster = Cluster()
