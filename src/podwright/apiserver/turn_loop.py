@@ -4,14 +4,16 @@ Theory of operation
 -------------------
 A turn
 1. executes the requests that have arrived, for at most a slice of time, and some steps of a request
-   that takes long, such as the deletion of a collection;
+   that takes long, such as the deletion of a collection; of a write with a large body, what uses
+   the cluster, see `large_requests`;
 2. lets the world catch up with the clock, for at most a slice of time;
 3. commits all writes of both together;
 4. releases the replies, wakes the watches that have something to send, and begins the calls to
    extenders, which run in threads and come back as events.
 
 Between two turns the event loop reads and writes connections. The loop sleeps when no request has
-arrived and nothing of the world is due.
+arrived and nothing of the world is due. While a thread computes for a write with a large body, the
+turns execute reads only.
 
 A slice of the world costs little more for ten pods than for one. While several clients send
 requests at once, steps 2 and the watches therefore wait for a short time after the last slice, and
@@ -36,6 +38,7 @@ from podwright.apiserver.cluster import Cluster
 from podwright.apiserver.cluster_clock import ClusterClock
 from podwright.apiserver.defects import answered as answered_by
 from podwright.apiserver.extender_threads import ExtenderThreads
+from podwright.apiserver.large_requests import LargeRequest, is_large, is_read
 from podwright.apiserver.lease_warnings import with_lease_warning
 from podwright.apiserver.served_scheduler import ServedScheduler
 from podwright.apiserver.short_collections import collect_young
@@ -67,6 +70,7 @@ CALL_PAUSE_SECONDS: Final = 0.005
 and how long it goes on in between."""
 
 Waiting: TypeAlias = "asyncio.Future[HttpReply | Watch]"
+Begun: TypeAlias = HttpReply | Watch | LongRequest
 
 
 class WatchSubscription:
@@ -137,6 +141,8 @@ class TurnLoop:
         self._failure: Exception | None = None
         self._reached: list[tuple[int, asyncio.Future[None]]] = []
         self._long: deque[tuple[LongRequest, HttpRequest, Waiting]] = deque()
+        self._large: tuple[LargeRequest[Begun], HttpRequest, Waiting] | None = None
+        self._after_large: deque[tuple[HttpRequest, Waiting]] = deque()
         self._extenders: dict[ServedScheduler, ExtenderThreads] = {}
         self._shares: dict[threading.Event, asyncio.Task[None]] = {}
 
@@ -241,7 +247,7 @@ class TurnLoop:
         """
         try:
             while not self._is_stopping:
-                if self.is_caught_up:
+                if self.is_caught_up or (self._large is not None and not self._queue):
                     await self._sleep()
                 elif not self._queue and self._is_world_waiting:
                     await self._wait_for_requests()
@@ -257,10 +263,13 @@ class TurnLoop:
             self._wake_all()
             for share in list(self._shares.values()):
                 share.cancel()
-            for _, future in (*self._queue, *self._calls):
+            for _, future in (*self._queue, *self._after_large, *self._calls):
                 future.cancel()
             for *_, future in self._long:
                 future.cancel()
+            if self._large is not None:
+                self._large[0].abandon()
+                self._large[2].cancel()
             for _, reached in self._reached:
                 reached.cancel()
             self._queue.clear()
@@ -268,7 +277,8 @@ class TurnLoop:
             self._calls.clear()
 
     async def _sleep(self) -> None:
-        seconds = self._seconds_to_sleep()
+        # The thread that executes a large request ends the sleep; all else waits for it.
+        seconds = self._seconds_to_sleep() if self._large is None else None
         if seconds is not None and seconds <= 0:
             return
         with contextlib.suppress(TimeoutError):
@@ -290,6 +300,8 @@ class TurnLoop:
         Otherwise the changes of requests would be all that it receives, on a busy computer.
         """
         steps = self.cluster.late_steps
+        if self._large is not None:
+            return True
         if steps is not None and steps == self._late_steps and self._turns_without < WITHOUT_MAX:
             self._turns_without += 1
             return False
@@ -320,14 +332,13 @@ class TurnLoop:
         begin_ns = time.perf_counter_ns()
         try:
             with self.cluster.store.batch():
-                self.cluster.begin_turn(now_ns)
+                if self._large is None:
+                    self.cluster.begin_turn(now_ns)
                 self._execute_queued(now_ns, answered, _until(begin_ns + REQUESTS_NS))
+                self._advance_large(answered)
                 if len(answered) > 1:
                     self._are_clients_concurrent = True
-                if not self._has_paused:  # calls see the consequences of earlier requests
-                    self._execute_calls(now_ns, called)
-                self._advance_long(now_ns, answered)
-                is_caught_up = self._advance_world(now_ns)
+                is_caught_up = self._large is None and self._advance_all(now_ns, answered, called)
             if self.cluster.breakpoints.hit is not None:
                 self.clock.pause()
             for each in self._followers:
@@ -351,7 +362,19 @@ class TurnLoop:
         self._begin_extender_calls()
         self._begin_checkpoint()
         collect_young()
-        return is_caught_up and not self._long
+        return is_caught_up
+
+    def _advance_all(
+        self,
+        now_ns: int,
+        answered: list[tuple[Waiting, HttpReply | Watch]],
+        called: list[tuple[asyncio.Future[Any], Callable[[], Any]]],
+    ) -> bool:
+        """Execute calls and a long request, and the world; return whether nothing due is left."""
+        if not self._has_paused:  # calls see the consequences of earlier requests
+            self._execute_calls(now_ns, called)
+        self._advance_long(now_ns, answered)
+        return self._advance_world(now_ns) and not self._long
 
     def _advance_world(self, now_ns: int) -> bool:
         """Let the world catch up unless it waits; return whether nothing that is due is left."""
@@ -464,15 +487,56 @@ class TurnLoop:
             request, future = self._queue.popleft()
             if future.done():
                 continue
-            reply = self.cluster.handle(request, now_ns)
-            if isinstance(reply, LongRequest):
-                self._long.append((reply, request, future))
-            else:
-                if isinstance(reply, HttpReply):
-                    reply = with_lease_warning(request, reply, self.clock)
-                answered.append((future, reply))
+            if self._large is not None and not is_read(request):
+                self._after_large.append((request, future))
+                continue
+            if is_large(request):
+                handle = partial(self.cluster.handle, request, now_ns)
+                self._large = LargeRequest(handle, self._wake_from_thread()), request, future
+                return
+            self._answer(self.cluster.handle(request, now_ns), request, future, answered)
             if is_over():
                 return
+
+    def _answer(
+        self,
+        reply: Begun,
+        request: HttpRequest,
+        future: Waiting,
+        answered: list[tuple[Waiting, HttpReply | Watch]],
+    ) -> None:
+        if isinstance(reply, LongRequest):
+            self._long.append((reply, request, future))
+            return
+        if isinstance(reply, HttpReply):
+            reply = with_lease_warning(request, reply, self.clock)
+        answered.append((future, reply))
+
+    def _wake_from_thread(self) -> Callable[[], None]:
+        loop = asyncio.get_running_loop()
+
+        def wake() -> None:
+            with contextlib.suppress(RuntimeError):  # the server has ended
+                loop.call_soon_threadsafe(self._wake.set)
+
+        return wake
+
+    def _advance_large(self, answered: list[tuple[Waiting, HttpReply | Watch]]) -> None:
+        """Execute what of a large request uses the cluster, until its thread computes again."""
+        if self._large is None:
+            return
+        large, request, future = self._large
+        try:
+            reply = large.advance()
+        except BaseException:
+            self._large = None
+            future.cancel()
+            raise
+        if reply is not None:
+            self._large = None
+            self._queue.extendleft(reversed(self._after_large))
+            self._after_large.clear()
+            self._answer(reply, request, future, answered)
 
     def _advance_long(self, now_ns: int, answered: list[tuple[Waiting, HttpReply | Watch]]) -> None:
         """Execute some steps of one of the requests that take long, each in turn.

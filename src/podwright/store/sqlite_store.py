@@ -176,7 +176,10 @@ class SqliteJournal:
     def __init__(self, path: Path, synchronous: Synchronous, encodings: Encodings) -> None:
         self._path = path
         self._encodings = encodings
-        self._connection = sqlite3.connect(_uri(path, "rw"), uri=True, isolation_level=None)
+        # Several threads may use the store, one after the other.
+        self._connection = sqlite3.connect(
+            _uri(path, "rw"), uri=True, isolation_level=None, check_same_thread=False
+        )
         try:
             with _translated_errors(path):
                 # Must precede WAL mode; then no other process can open the file at all.

@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from podwright._interludes import interlude
 from podwright.api.admission import Attributes, Rejected
 from podwright.api.endpoints import strategies
 from podwright.api.endpoints.admin_access import admin_access_problems
@@ -236,26 +237,27 @@ def _validated(
     resource = call.resource
     row = resource.kind.row
     check_kind_of_object(resource, document)
-    if call.has_new_spec:
-        document = resource.kind.go_form(document)
-        found = resource.kind.validation_problems(document)
-    else:
-        document, found = backend.specs.stored(
-            resource, document, has_metadata_in_form=has_metadata_in_form
-        )
     is_checked = bool(row.metadata_checks)
-    qualifies = is_checked and not resource.is_custom and resource.storage != DEFINITION
-    problems = validate_object_meta(
-        document.get("metadata") or {},
-        name_rule=row.name_rule if is_checked else "path",
-        is_namespaced=row.namespaced,
-        qualifies_finalizers=qualifies,
-    )
-    if row.namespaced and not call.namespace:  # The one in the path is empty.
-        problems = [("metadata.namespace", "Required value", ""), *problems]
-    if not row.validation and resource.to_storage is not None and not resource.is_custom:
-        found = resource.storage_kind.validation_problems(resource.stored(document))
-    found = with_expression_problems(found, resource, document)
+    with interlude():
+        if call.has_new_spec:
+            document = resource.kind.go_form(document)
+            found = resource.kind.validation_problems(document)
+        else:
+            document, found = backend.specs.stored(
+                resource, document, has_metadata_in_form=has_metadata_in_form
+            )
+        qualifies = is_checked and not resource.is_custom and resource.storage != DEFINITION
+        problems = validate_object_meta(
+            document.get("metadata") or {},
+            name_rule=row.name_rule if is_checked else "path",
+            is_namespaced=row.namespaced,
+            qualifies_finalizers=qualifies,
+        )
+        if row.namespaced and not call.namespace:  # The one in the path is empty.
+            problems = [("metadata.namespace", "Required value", ""), *problems]
+        if not row.validation and resource.to_storage is not None and not resource.is_custom:
+            found = resource.storage_kind.validation_problems(resource.stored(document))
+        found = with_expression_problems(found, resource, document)
     problems = [*admin_access_problems(backend.store, resource, document, None), *problems]
     if found and not is_checked:
         problems = []  # The registry checks the metadata of a valid object only.

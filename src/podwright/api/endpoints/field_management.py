@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final, TypeAlias
 
+from podwright._interludes import interlude
 from podwright.api.endpoints.request import HttpRequest
 from podwright.api.endpoints.resources import Resource, Resources
 from podwright.objects import Document, api_group, timestamp_text
@@ -93,15 +94,16 @@ class FieldManagement:
         """
         if not self.is_on:
             return new
-        return with_managed_fields(
-            self.type_of(resource),
-            live,
-            new,
-            manager,
-            now=timestamp_text(now_ns),
-            subresource=subresource,
-            convert=self._converter(resource),
-        )
+        with interlude():
+            return with_managed_fields(
+                self.type_of(resource),
+                live,
+                new,
+                manager,
+                now=timestamp_text(now_ns),
+                subresource=subresource,
+                convert=self._converter(resource),
+            )
 
     def applied(
         self,
@@ -134,7 +136,8 @@ class FieldManagement:
 
     def settled(self, old: Document, new: Document) -> Document:
         """Return the new object with the times of entries that did not change."""
-        return with_unchanged_times(old, new) if self.is_on else new
+        with interlude():
+            return with_unchanged_times(old, new) if self.is_on else new
 
     def _converter(self, resource: Resource) -> Convert | None:
         if not resource.is_custom and not self._is_in_other_versions(resource):

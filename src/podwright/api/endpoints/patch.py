@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from podwright._interludes import interlude
 from podwright.api.endpoints.bodies import check_size
 from podwright.api.endpoints.body_fields import StrictDecodingError, TypeMismatchError, check_fields
 from podwright.api.endpoints.calls import Backend, Call
@@ -133,9 +134,14 @@ def patched_by(
     ApiError
         The body is not JSON.
     """
-    decoded = _read(call.request, media_type)
+    with interlude():
+        decoded = _read(call.request, media_type)
 
     def make(current: Document) -> Document:
+        with interlude():
+            return patched_from(current)
+
+    def patched_from(current: Document) -> Document:
         patched = patched_document(call.resource, current, decoded.document, media_type)
         problems = list(decoded.duplicates)
         if media_type == JSON_PATCH:
@@ -301,7 +307,8 @@ def _read(request: HttpRequest, media_type: str) -> Decoded:
 
 def _apply(backend: Backend, call: Call, options: WriteOptions) -> tuple[Document, bool]:
     resource, info = call.resource, call.info
-    decoded = read_yaml_value(call.request.body, resource.name, is_applied=True)
+    with interlude():
+        decoded = read_yaml_value(call.request.body, resource.name, is_applied=True)
     configuration = decoded.document
     if not isinstance(configuration, dict):
         raise bad_request("error decoding YAML: an object is expected")
@@ -309,6 +316,10 @@ def _apply(backend: Backend, call: Call, options: WriteOptions) -> tuple[Documen
     check_configuration(configuration)
 
     def make(current: Document | None) -> Document:
+        with interlude():
+            return apply_to(current)
+
+    def apply_to(current: Document | None) -> Document:
         found = backend.field_management.applied(
             resource,
             current,

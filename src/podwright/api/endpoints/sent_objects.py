@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from podwright._interludes import interlude
 from podwright.api.endpoints.bodies import read_object
 from podwright.api.endpoints.body_fields import (
     FieldValidation,
@@ -41,6 +42,11 @@ def body_of(backend: Backend, call: Call, validation: FieldValidation) -> Docume
     ApiError
         The body is not an object of the kind.
     """
+    with interlude():
+        return _body_of(backend, call, validation)
+
+
+def _body_of(backend: Backend, call: Call, validation: FieldValidation) -> Document:
     resource = call.resource
     api_version = resource.kind.api_version
     texts = backend.specs.texts

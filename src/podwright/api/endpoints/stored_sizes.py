@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
+from podwright._interludes import interlude
 from podwright.api.endpoints.calls import Call
 from podwright.api.endpoints.status_errors import ApiError
 from podwright.objects import Document
@@ -61,6 +62,11 @@ def fitting(call: Call, document: Document, *, before_bytes: int = 0) -> Documen
     says_much = b"&" in body or b'"copy"' in body
     if not says_much and len(body) + before_bytes <= _FEW_BYTES:
         return document
+    with interlude():
+        return _fitting(call, document)
+
+
+def _fitting(call: Call, document: Document) -> Document:
     if _fits(call, document):
         return document
     metadata = {**(document.get("metadata") or {})}

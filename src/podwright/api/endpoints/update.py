@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+from podwright._interludes import interlude
 from podwright.api.endpoints import strategies
 from podwright.api.endpoints.admin_access import admin_access_problems
 from podwright.api.endpoints.admission_attributes import attributes_of
@@ -127,10 +128,11 @@ def update_document(
     if disabled := backend.disabled_fields.get(resource.storage):
         new = without_disabled(disabled, new, old)
     check_kind_of_object(resource, new, old)
-    new = resource.kind.go_form(new)
-    problems = strategies.update_problems(resource, new, old, info.subresource)
-    if not info.subresource and resource.name not in _KEPT_EXPRESSIONS:
-        problems = with_expression_problems(problems, resource, new)
+    with interlude():
+        new = resource.kind.go_form(new)
+        problems = strategies.update_problems(resource, new, old, info.subresource)
+        if not info.subresource and resource.name not in _KEPT_EXPRESSIONS:
+            problems = with_expression_problems(problems, resource, new)
     problems = [*admin_access_problems(backend.store, resource, new, old), *problems]
     if problems:
         raise invalid_object(call, new, problems)

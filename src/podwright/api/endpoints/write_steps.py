@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from podwright._interludes import interlude
 from podwright.api.endpoints import strategies
 from podwright.api.endpoints.calls import Backend, Call
 from podwright.api.endpoints.custom_resources import write_warnings
@@ -25,10 +26,11 @@ _EMPTY_IN_ERRORS: Final = frozenset(
 def add_warnings(call: Call, new: Document, old: Document | None) -> None:
     """Add the warnings about a valid object, which a rejection by admission has too."""
     resource, subresource = call.resource, call.info.subresource
-    if isinstance(resource.kind, Kind):
-        call.warnings += resource.kind.write_warnings(new, old, subresource=subresource)
-    if not subresource:
-        call.warnings += write_warnings(resource, new, old)
+    with interlude():
+        if isinstance(resource.kind, Kind):
+            call.warnings += resource.kind.write_warnings(new, old, subresource=subresource)
+        if not subresource:
+            call.warnings += write_warnings(resource, new, old)
 
 
 def invalid_object(call: Call, document: Document, problems: Iterable[Problem]) -> ApiError:
@@ -38,8 +40,9 @@ def invalid_object(call: Call, document: Document, problems: Iterable[Problem]) 
     which is validated, does not have empty ones.
     """
     resource = call.resource
-    shown = [_with_empty_value(each, call.sent) for each in problems]
-    return invalid(resource.error_group, resource.name, name_of(document), shown)
+    with interlude():
+        shown = [_with_empty_value(each, call.sent) for each in problems]
+        return invalid(resource.error_group, resource.name, name_of(document), shown)
 
 
 def _with_empty_value(problem: Problem, sent: Document) -> Problem:
@@ -83,7 +86,8 @@ def stored_object(backend: Backend, resource: Resource, document: Document) -> K
     """
     stored = resource.stored(document)
     try:
-        return backend.specs.decoded(stored)
+        with interlude():
+            return backend.specs.decoded(stored)
     except InvalidObject as error:
         if any(each.path.startswith("status") for each in error.errors):
             # The API does not check all values of a status; what the typed object cannot hold

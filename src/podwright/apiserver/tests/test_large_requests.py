@@ -1,0 +1,156 @@
+"""Writes with large bodies: a thread computes, and other clients read meanwhile."""
+
+import asyncio
+import threading
+from contextlib import closing
+
+import msgspec
+import pytest
+
+from podwright._interludes import interlude
+from podwright.apiserver import ClusterClock, TurnLoop
+from podwright.apiserver.large_requests import LARGE_BYTES, LargeRequest, is_large
+from podwright.apiserver.tests.conftest import START_NS, cluster_of, request
+from podwright.store import UnusableStore, open_store
+
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+PATIENCE_SECONDS = 60
+
+
+def config_map(name, keys):
+    data = {f"key-{number}": "value" for number in range(keys)}
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+    return request("POST", CONFIG_MAPS, body)
+
+
+def large(name):
+    made = config_map(name, 1_000)
+    assert len(made.body) >= LARGE_BYTES
+    return made
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        (config_map("small", 1), False),
+        (config_map("large", 1_000), True),
+        (request("GET", CONFIG_MAPS, {"unused": "x" * LARGE_BYTES}), False),
+    ],
+)
+def test_writes_with_large_bodies_are_executed_in_a_thread(sent, expected):
+    assert is_large(sent) is expected
+
+
+def test_the_thread_and_the_loop_use_the_cluster_in_turn():
+    computed, woken = threading.Event(), threading.Event()
+    used = []
+
+    def execute():
+        used.append("thread")
+        with interlude(), interlude():
+            assert computed.wait(PATIENCE_SECONDS)
+        used.append("thread again")
+        return "reply"
+
+    running = LargeRequest(execute, woken.set)
+    assert used == [], "not before the loop lets it"
+    assert running.advance() is None
+    used.append("loop")
+    assert running.advance() is None, "it computes"
+    computed.set()
+    assert woken.wait(PATIENCE_SECONDS)
+    assert running.advance() == "reply"
+    assert used == ["thread", "loop", "thread again"]
+
+
+def test_what_the_execution_raises_is_raised_in_the_loop():
+    def execute():
+        with interlude():
+            raise UnusableStore("no space left")
+
+    woken = threading.Event()
+    running = LargeRequest(execute, woken.set)
+    assert running.advance() is None
+    assert woken.wait(PATIENCE_SECONDS)
+    with pytest.raises(UnusableStore, match="no space left"):
+        running.advance()
+
+
+def test_others_read_while_a_large_request_computes_and_write_after_it():
+    cluster = cluster_of()
+    order = []
+
+    async def sent(turns, name, what):
+        reply = await turns.execute(what)
+        order.append(name)
+        return reply
+
+    async def main():
+        turns = TurnLoop(cluster, ClusterClock(start_ns=START_NS))
+        tasks = [
+            asyncio.create_task(sent(turns, name, what))
+            for name, what in (
+                ("large", large("a")),
+                ("write", config_map("a", 1)),
+                ("read", request("GET", f"{CONFIG_MAPS}/a")),
+                ("write", config_map("b", 1)),
+            )
+        ]
+        await asyncio.sleep(0)
+        running = asyncio.create_task(turns.run())
+        replies = await asyncio.gather(*tasks)
+        assert [reply.status for reply in replies] == [201, 409, 404, 201]
+        assert order == ["read", "large", "write", "write"]
+        turns.stop()
+        await running
+
+    asyncio.run(main())
+
+
+def test_a_large_request_ends_with_the_server():
+    cluster = cluster_of()
+    before = threading.active_count()
+
+    async def main():
+        turns = TurnLoop(cluster, ClusterClock(start_ns=START_NS))
+        task = asyncio.create_task(turns.execute(large("a")))
+        other = asyncio.create_task(turns.execute(config_map("b", 1)))
+        await asyncio.sleep(0)
+        running = asyncio.create_task(turns.run())
+        await asyncio.sleep(0)
+        turns.stop()
+        await running
+        for each in (task, other):
+            with pytest.raises(asyncio.CancelledError):
+                await each
+
+    asyncio.run(main())
+    for thread in threading.enumerate():
+        if thread.name == "large request":
+            thread.join(PATIENCE_SECONDS)
+    assert threading.active_count() == before
+    names = [key for key in cluster.store.keys(("", "ConfigMap")) if key.startswith("default/")]
+    assert not names
+
+
+def test_a_large_object_of_a_database_is_changed_in_a_thread(tmp_path):
+    patch = {"data": {f"key-{number}": "changed" for number in range(1_000)}}
+
+    async def main(cluster):
+        turns = TurnLoop(cluster, ClusterClock(start_ns=START_NS))
+        running = asyncio.create_task(turns.run())
+        assert (await turns.execute(large("a"))).status == 201
+        for media_type in ("merge-patch+json", "strategic-merge-patch+json"):
+            changed = request("PATCH", f"{CONFIG_MAPS}/a", patch | {"binaryData": None})
+            headers = {"content-type": f"application/{media_type}"}
+            reply = await turns.execute(msgspec.structs.replace(changed, headers=headers))
+            assert reply.status == 200, reply.body
+        turns.stop()
+        await running
+
+    path = tmp_path / "cluster.db"
+    with closing(open_store(path)) as store:
+        asyncio.run(main(cluster_of(store=store)))
+    with closing(open_store(path)) as store:
+        found = store.get(("", "ConfigMap"), "default/a")
+        assert found.raw["data"] == patch["data"]
