@@ -36,7 +36,7 @@ from podwright.store import Cursor, Expired, WatchEvent
 INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
 BOOKMARK_PERIOD_NS: Final = 60_000_000_000
 BOOKMARK_BEFORE_END_NS: Final = 2_000_000_000
-DEFAULT_TIMEOUT_SECONDS: Final = 1_800
+DEFAULT_TIMEOUT_NS: Final = 1_800_000_000_000
 """The shortest timeout that upstream chooses; it draws up to twice as much."""
 
 _SECOND_NS: Final = 1_000_000_000
@@ -77,8 +77,8 @@ class Watch:
             ("content-type", call.media.content_type),
             *warning_headers(call.warnings),
         )
-        seconds = options.timeout_seconds or DEFAULT_TIMEOUT_SECONDS
-        self.deadline_ns = call.now_ns + seconds * _SECOND_NS
+        timeout_ns = _go_duration(options.timeout_seconds or 0) or DEFAULT_TIMEOUT_NS
+        self.deadline_ns = call.now_ns + timeout_ns
         self._call = call
         self._cursor = cursor
         self._error = error
@@ -95,7 +95,7 @@ class Watch:
             self._initial = (
                 InitialParts() if is_alone else call.lines.initial(self._stream, version)
             )
-        self._is_closed = call.media.transformation == "PartialObjectMetadataList"
+        self._is_closed = call.media.transformation == "PartialObjectMetadataList" or timeout_ns < 0
 
     def _identity(self) -> Hashable:
         """Return what determines the lines of the stream between two versions."""
@@ -247,6 +247,11 @@ class Watch:
         return document
 
 
+def _go_duration(seconds: int) -> int:
+    """Return seconds in nanoseconds, as Go's Duration of 64 bits holds them."""
+    return (seconds * _SECOND_NS + 2**63) % 2**64 - 2**63
+
+
 def too_old(error: Expired) -> ApiError:
     """Return the error of a watch from a version whose history was discarded."""
     return expired(f"too old resource version: {error.requested} ({error.oldest})")
@@ -271,7 +276,8 @@ def watch(backend: Backend, call: Call) -> Watch | HttpReply:
         named = FieldRequirement("metadata.name", call.info.name)
         fields = FieldSelector((*fields.requirements, named))
     if options.sends_initial_events and version > store.resource_version:
-        raise version_too_large(version, store.resource_version)
+        check_stream(call.media)
+        return Watch(call, None, options, version_too_large(version, store.resource_version))
     since: int | None = version or None
     if options.sends_initial_events:
         since = None

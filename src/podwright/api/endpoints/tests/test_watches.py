@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from podwright.api.endpoints.tests.conftest import config_map, pod
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
@@ -50,6 +52,40 @@ def test_initial_events_of_large_objects_come_in_small_parts(server):
     assert b"".join(parts).count(b"\n") == 50
     assert max(map(len, parts)) < 128 * 1024
     assert len(parts) < 20
+
+
+_INITIAL = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+
+
+@pytest.mark.parametrize("seconds", [-1, 9_223_372_037], ids=["negative", "over Go's duration"])
+def test_a_watch_whose_time_is_over_before_it_starts_is_empty(server, seconds):
+    server.reply("POST", CONFIG_MAPS, config_map("a"))
+    watch = server.watch(f"{CONFIG_MAPS}?watch=true&{_INITIAL}&timeoutSeconds={seconds}")
+    assert watch.is_closed(server.now_ns)
+    assert server.events(watch) == []
+
+
+@pytest.mark.parametrize("seconds", [0, -(2**63)])
+def test_a_watch_without_a_time_lasts_half_an_hour(server, seconds):
+    watch = server.watch(f"{CONFIG_MAPS}?watch=true&timeoutSeconds={seconds}")
+    assert watch.deadline_ns - server.now_ns == 1_800 * SECOND_NS
+
+
+def test_the_time_of_a_watch_also_ends_its_initial_events(server):
+    for number in range(50):
+        server.reply("POST", CONFIG_MAPS, config_map(f"c{number}", text="x" * 10_000))
+    watch = server.watch(f"{CONFIG_MAPS}?watch=true&{_INITIAL}&timeoutSeconds=1")
+    assert watch.read(server.now_ns)
+    assert watch.is_behind
+    assert not watch.is_closed(server.now_ns + SECOND_NS - 1)
+    assert watch.is_closed(server.now_ns + SECOND_NS)
+
+
+def test_initial_events_of_a_version_to_come_are_an_error_event(server):
+    watch = server.watch(f"{CONFIG_MAPS}?watch=true&{_INITIAL}&resourceVersion=999999999")
+    ((type_, status),) = server.events(watch)
+    assert (type_, status["code"], status["reason"]) == ("ERROR", 504, "Timeout")
+    assert status["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
 
 
 def test_bookmarks_come_once_a_minute_and_before_the_end(server):
