@@ -490,7 +490,7 @@ class TurnLoop:
             if self._large is not None and not is_read(request):
                 self._after_large.append((request, future))
                 continue
-            if is_large(request):
+            if is_large(request, self.cluster.server):
                 handle = partial(self.cluster.handle, request, now_ns)
                 self._large = LargeRequest(handle, self._wake_from_thread()), request, future
                 return

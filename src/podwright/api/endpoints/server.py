@@ -275,6 +275,12 @@ class ApiServer:
             return error
         return None if decision.is_allowed is True else rejection(access, decision.reason)
 
+    def is_about_custom(self, request: HttpRequest) -> bool:
+        """Return whether a request is about a custom resource, whose rules may take long."""
+        info = request_info(request)
+        found = self.resources.find(info.group, info.version, info.resource)
+        return found is not None and found.is_custom
+
     def handle(self, request: HttpRequest, user: User, now_ns: int) -> HttpReply | Watch:
         """Execute a request of an authenticated user.
 

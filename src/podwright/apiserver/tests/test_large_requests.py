@@ -9,8 +9,13 @@ import pytest
 
 from podwright._interludes import interlude
 from podwright.apiserver import ClusterClock, TurnLoop
-from podwright.apiserver.large_requests import LARGE_BYTES, LargeRequest, is_large
-from podwright.apiserver.tests.conftest import START_NS, cluster_of, request
+from podwright.apiserver.large_requests import (
+    LARGE_BYTES,
+    LARGE_CUSTOM_BYTES,
+    LargeRequest,
+    is_large,
+)
+from podwright.apiserver.tests.conftest import ADMIN, START_NS, cluster_of, request
 from podwright.store import UnusableStore, open_store
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
@@ -23,8 +28,8 @@ def config_map(name, keys):
     return request("POST", CONFIG_MAPS, body)
 
 
-def large(name):
-    made = config_map(name, 1_000)
+def large(name, keys=20_000):
+    made = config_map(name, keys)
     assert len(made.body) >= LARGE_BYTES
     return made
 
@@ -33,12 +38,28 @@ def large(name):
     ("sent", "expected"),
     [
         (config_map("small", 1), False),
-        (config_map("large", 1_000), True),
+        (config_map("large", 4_000), True),
         (request("GET", CONFIG_MAPS, {"unused": "x" * LARGE_BYTES}), False),
+        (request("POST", CONFIG_MAPS, {"unused": "x" * LARGE_CUSTOM_BYTES}), False),
+        (request("POST", "/apis/example.com/v1/boxes", {"unused": "x" * LARGE_CUSTOM_BYTES}), True),
+        (request("POST", "/apis/example.com/v1/boxes", {"unused": ""}), False),
     ],
 )
-def test_writes_with_large_bodies_are_executed_in_a_thread(sent, expected):
-    assert is_large(sent) is expected
+def test_writes_with_large_bodies_and_of_rules_are_executed_in_a_thread(sent, expected):
+    cluster = cluster_of()
+    names = {"plural": "boxes", "singular": "box", "kind": "Box", "listKind": "BoxList"}
+    schema = {"openAPIV3Schema": {"type": "object"}}
+    versions = [{"name": "v1", "served": True, "storage": True, "schema": schema}]
+    spec = {"group": "example.com", "scope": "Cluster", "names": names, "versions": versions}
+    body = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "boxes.example.com"},
+        "spec": spec,
+    }
+    made = request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", body)
+    assert cluster.server.handle(made, ADMIN, START_NS).status == 201
+    assert is_large(sent, cluster.server) is expected
 
 
 def test_the_thread_and_the_loop_use_the_cluster_in_turn():
@@ -54,13 +75,24 @@ def test_the_thread_and_the_loop_use_the_cluster_in_turn():
 
     running = LargeRequest(execute, woken.set)
     assert used == [], "not before the loop lets it"
-    assert running.advance() is None
+    assert running.advance(0.0) is None
     used.append("loop")
-    assert running.advance() is None, "it computes"
+    assert running.advance(0.0) is None, "it computes"
     computed.set()
     assert woken.wait(PATIENCE_SECONDS)
-    assert running.advance() == "reply"
+    assert running.advance(0.0) == "reply"
     assert used == ["thread", "loop", "thread again"]
+
+
+def test_the_loop_waits_for_a_thread_that_computes_little():
+    def execute():
+        for _ in range(3):
+            with interlude():
+                pass
+        return "reply"
+
+    running = LargeRequest(execute, lambda: None)
+    assert running.advance(PATIENCE_SECONDS) == "reply"
 
 
 def test_what_the_execution_raises_is_raised_in_the_loop():
@@ -68,12 +100,9 @@ def test_what_the_execution_raises_is_raised_in_the_loop():
         with interlude():
             raise UnusableStore("no space left")
 
-    woken = threading.Event()
-    running = LargeRequest(execute, woken.set)
-    assert running.advance() is None
-    assert woken.wait(PATIENCE_SECONDS)
+    running = LargeRequest(execute, lambda: None)
     with pytest.raises(UnusableStore, match="no space left"):
-        running.advance()
+        running.advance(PATIENCE_SECONDS)
 
 
 def test_others_read_while_a_large_request_computes_and_write_after_it():
@@ -129,22 +158,23 @@ def test_a_large_request_ends_with_the_server():
         if thread.name == "large request":
             thread.join(PATIENCE_SECONDS)
     assert threading.active_count() == before
-    names = [key for key in cluster.store.keys(("", "ConfigMap")) if key.startswith("default/")]
-    assert not names
+    stored = cluster.store.keys(("", "ConfigMap"))
+    assert "default/a" not in stored
+    assert "default/b" not in stored
 
 
 def test_a_large_object_of_a_database_is_changed_in_a_thread(tmp_path):
-    patch = {"data": {f"key-{number}": "changed" for number in range(1_000)}}
+    patch = {"data": {f"key-{number}": "changed" for number in range(4_000)}}
 
     async def main(cluster):
         turns = TurnLoop(cluster, ClusterClock(start_ns=START_NS))
         running = asyncio.create_task(turns.run())
-        assert (await turns.execute(large("a"))).status == 201
+        assert (await turns.execute(large("a", 4_000))).status == 201
         for media_type in ("merge-patch+json", "strategic-merge-patch+json"):
             changed = request("PATCH", f"{CONFIG_MAPS}/a", patch | {"binaryData": None})
             headers = {"content-type": f"application/{media_type}"}
             reply = await turns.execute(msgspec.structs.replace(changed, headers=headers))
-            assert reply.status == 200, reply.body
+            assert reply.status == 200
         turns.stop()
         await running
 
@@ -153,4 +183,5 @@ def test_a_large_object_of_a_database_is_changed_in_a_thread(tmp_path):
         asyncio.run(main(cluster_of(store=store)))
     with closing(open_store(path)) as store:
         found = store.get(("", "ConfigMap"), "default/a")
+        assert found is not None
         assert found.raw["data"] == patch["data"]
