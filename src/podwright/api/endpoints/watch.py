@@ -204,7 +204,8 @@ class Watch:
         events = cursor.poll(parts.count)
         if cursor.has_initial_events:
             text = self._lines_of(events)
-            parts.keep(place, text, cursor.initial_place, len(events))
+            if cursor.initial_place != place:  # else they wait for the end of a batch
+                parts.keep(place, text, cursor.initial_place, len(events))
             return text
         text = self._lines_of(events)
         self._initial = None
