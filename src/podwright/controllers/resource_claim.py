@@ -82,15 +82,18 @@ class ResourceClaimController:
     def _observe_pod(self, pod: Pod, *, is_gone: bool) -> list[NamespacedName]:
         if not is_gone and not _is_done(pod):
             return [_POD + pod.key] if pod.spec.resource_claims else []
-        claims = self._lister.in_namespace(RESOURCE_CLAIM, pod.namespace).values()
+        # By name, as upstream's enqueuePod; a namespace may have thousands of claims.
+        generated = generated_claims(pod)
+        status = pod.raw.get("status") or {}
+        names = [
+            each.resource_claim_name or generated.get(each.name)
+            for each in pod.spec.resource_claims
+        ]
+        names.append((status.get("extendedResourceClaimStatus") or {}).get("resourceClaimName"))
+        keys = [f"{pod.namespace}/{name}" for name in names if name]
         return [
-            _CLAIM + claim.key
-            for claim in claims
-            if isinstance(claim, ResourceClaim)
-            and (
-                is_reserved_for(claim, pod)
-                or any(owner.uid == pod.uid for owner in claim.metadata.owner_references)
-            )
+            _CLAIM + key
+            for key in dict.fromkeys((*keys, *self._lister.controlled_by(pod.uid, RESOURCE_CLAIM)))
         ]
 
     def sync(self, key: NamespacedName, now_ns: int) -> list[ControllerAction]:

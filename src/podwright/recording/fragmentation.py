@@ -6,8 +6,10 @@ typical pod, the free amounts on the nodes without room for it are added, weight
 of its shape. Idle devices (extended resources, such as GPUs) are also unusable for pods that do not
 request them; so CPU-only pods count all idle GPUs.
 
-FGD is defined for GPUs and their shares. Here the measure is applied to every resource, and a
-resource is one amount for each node: the free shares of a device are not known.
+FGD is defined for GPUs and their shares. Here the measure is applied to every resource. A resource
+is one amount for each node, or, where its nodes publish devices that allocations share (see
+`device_shares`), one amount for each device: a pod has room only if enough devices have its share,
+and then the devices with less are unusable.
 
 Upstream: pkg/utils/frag.go of hkust-adsl/kubernetes-scheduler-simulator (NodeGpuShareFragAmount,
 GetTypicalPods); "Beware of Fragmentation", USENIX ATC 2023, section 4.2
@@ -15,18 +17,25 @@ GetTypicalPods); "Beware of Fragmentation", USENIX ATC 2023, section 4.2
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
 import numpy as np
 
-from podwright._arrays import F64Array, F64Matrix, I64Matrix
+from podwright._arrays import F64Array, F64Matrix, I64Array, I64Matrix
 from podwright.columns import PODS
+from podwright.devices import DeviceIndex
 from podwright.objects import Pod, is_extended_resource, pending_requests
+from podwright.recording.device_shares import requested_shares
 
 Shape: TypeAlias = tuple[tuple[str, int], ...]
-"""The requests of a pod: resources and amounts, in the units of the node columns."""
+"""The requests of a pod: resources and amounts, in the units of the node columns.
+
+The name `EACH` and a resource stands for the share of each device: the amount of the resource is
+the sum."""
+
+EACH: Final = "each "
 
 _TYPICAL_PERCENT: Final = 95
 _TYPICAL_MOST: Final = 128
@@ -67,15 +76,29 @@ class TypicalPods:
         self._requests: I64Matrix = np.zeros((0, 0), dtype=np.int64)
         self._concerned: F64Matrix = np.zeros((0, 0), dtype=np.float64)
         self._unconcerned: F64Array = np.zeros(0, dtype=np.float64)
+        # Of the typical shapes, by the positions of shared devices: the share of each device, and
+        # how many devices, by the resource.
+        self._column_of: I64Array = np.zeros(0, dtype=np.int64)
+        self._each: I64Matrix = np.zeros((0, 0), dtype=np.int64)
 
-    def add(self, pod: Pod) -> None:
-        """Count a new pod."""
+    def add(self, pod: Pod, devices: DeviceIndex | None = None) -> None:
+        """Count a new pod.
+
+        Parameters
+        ----------
+        devices : DeviceIndex, optional
+            The claims of the pod.
+        """
         spec = pod.spec
         known = self._shape_of.get(id(spec))
         if known is None or known[0] is not spec:
             if len(self._shape_of) >= _CACHED_SPECS:
                 self._shape_of.clear()
-            shape = tuple(sorted(pending_requests(pod).items()))
+            requests = pending_requests(pod)
+            if devices is not None and pod.spec.resource_claims:
+                shares = dict(requested_shares(devices, pod, requests))
+                requests = requests | {EACH + name: amount for name, amount in shares.items()}
+            shape = tuple(sorted(requests.items()))
             known = self._shape_of[id(spec)] = (spec, shape)
         self._pod_count += 1
         self._counts[known[1]] = self._counts.get(known[1], 0) + 1
@@ -99,14 +122,25 @@ class TypicalPods:
         self._typical = typical
         self.typical_count = sum(count for _, count in typical)
 
-    def set_columns(self, columns: Mapping[str, int]) -> None:
+    def set_columns(self, columns: Mapping[str, int], device_columns: Sequence[int] = ()) -> None:
         """Set the columns for `weights`; also after an update.
 
         Parameters
         ----------
         columns : mapping of str to int
             The column of each resource.
+        device_columns : sequence of int
+            For each position of a shared device, the column of its resource.
         """
+        names = {column: name for name, column in columns.items()}
+        self._column_of = np.array(device_columns, dtype=np.int64)
+        self._each = np.array(
+            [
+                [dict(shape).get(EACH + names[column], 0) for column in device_columns]
+                for shape, _ in self._typical
+            ],
+            dtype=np.int64,
+        ).reshape(len(self._typical), len(device_columns))
         shape = (len(self._typical), len(columns))
         requests = np.zeros(shape, dtype=np.int64)
         concerned = np.zeros(shape, dtype=np.float64)
@@ -118,7 +152,7 @@ class TypicalPods:
             concerned[index, devices] = 0
             for name, amount in amounts:
                 column = columns.get(name)
-                if not amount:
+                if not amount or name.startswith(EACH):
                     continue
                 if column is not None:
                     requests[index, column] = amount
@@ -134,19 +168,33 @@ class TypicalPods:
 
         Parameters
         ----------
-        free : (n_nodes, n_resources) int64
-            At least 0, by the columns that were set.
+        free : (n_nodes, n_resources + n_positions) int64
+            By the columns that were set, then of each shared device, at least 0; -1 where a node
+            has no device at the position.
 
         Returns
         -------
-        (n_nodes, n_resources) int64
-            Pods without room on the node; of a device, also all pods that do not request it.
+        (n_nodes, n_resources + n_positions) int64
+            Pods without room on the node, or for which the device has too little; of a device, also
+            all pods that do not request it.
         """
         has_no_room = np.zeros((len(free), len(self._requests)), dtype=np.bool_)
-        for column in range(free.shape[1]):
+        n_resources = self._requests.shape[1]
+        shares = free[:, n_resources:]
+        is_short = shares[:, None, :] < self._each
+        for column in range(n_resources):
             has_no_room |= free[:, column, None] < self._requests[:, column]
+        for column in np.unique(self._column_of).tolist():
+            at = self._column_of == column
+            each = self._each[:, at][:, 0]
+            lacks = (~is_short[:, :, at]).sum(axis=2) * each < self._requests[:, column]
+            # Without a share of each device, a request is one of the sum.
+            has_no_room |= lacks & (each > 0) & (shares[:, None, at] >= 0).any(axis=2)
         # Floats represent these integers exactly, and NumPy multiplies floats many times faster.
         found = has_no_room.astype(np.float64) @ self._concerned + self._unconcerned
+        if len(self._column_of):
+            lost = (has_no_room[:, :, None] | is_short) * self._concerned[:, self._column_of]
+            found = np.hstack((found, lost.sum(axis=1) + self._unconcerned[self._column_of]))
         weights: I64Matrix = found.astype(np.int64)
         return weights
 

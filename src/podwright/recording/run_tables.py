@@ -17,12 +17,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
+import numpy as np
 
-from podwright.columns import NodeColumns
+from podwright._arrays import I64Array
+from podwright.columns import Cluster
 from podwright.framework import Decision
 from podwright.machine import Failure, Machine
 from podwright.objects import KubernetesObject, NamespacedName, Node, Pod
 from podwright.preemption import Preemption
+from podwright.recording.device_shares import DeviceShares
 from podwright.recording.fragmentation import TypicalPods, TypicalPodsState
 from podwright.recording.fragmentation_meter import FragmentationMeter
 from podwright.recording.node_amounts import NodeAmounts
@@ -185,6 +188,7 @@ class RunTables:
         self.waiting: dict[NamespacedName, Waiting] = {}
         self._typical_pods = TypicalPods()
         self._amounts = NodeAmounts(only_ready=True)
+        self._shares = DeviceShares()
         self.utilization = UtilizationMeter()
         self.fragmentation = FragmentationMeter(self._typical_pods)
         self._sampled_ns: int | None = None
@@ -237,7 +241,8 @@ class RunTables:
         self._add(pod, now_ns)
 
     def _add(self, pod: Pod, created_ns: int) -> None:
-        self._typical_pods.add(pod)
+        devices = None if self._machine is None else self._machine.cluster.devices
+        self._typical_pods.add(pod, devices)
         if pod.spec.node_name:
             self._is_changed = True
         elif pod.status.phase not in _ENDED:
@@ -382,7 +387,7 @@ class RunTables:
     def passed(self, before_ns: int, now_ns: int) -> None:
         """Receive that time advances; take a sample of the state before, if one is due."""
         assert self._machine is not None, "attach a machine before time advances"
-        self._advance(self._machine.cluster.nodes, before_ns, now_ns)
+        self._advance(self._machine.cluster, before_ns, now_ns)
         if not self._is_changed:
             return
         due_ns = before_ns
@@ -391,18 +396,28 @@ class RunTables:
         if due_ns < now_ns:
             self.sample(due_ns)
 
-    def _advance(self, nodes: NodeColumns, before_ns: int, now_ns: int) -> None:
+    def _advance(self, cluster: Cluster, before_ns: int, now_ns: int) -> None:
         """Count the current state from a time until another one."""
-        changed = self._amounts.update(nodes)
+        changed = self._amounts.update(cluster.nodes)
         self.utilization.advance(self._amounts, changed, before_ns, now_ns)
-        self.fragmentation.advance(self._amounts, changed, before_ns)
+        changed = self._with_devices(changed, cluster)
+        self.fragmentation.advance(self._amounts, changed, before_ns, self._shares.free)
+
+    def _with_devices(self, changed: I64Array | None, cluster: Cluster) -> I64Array | None:
+        """Return the changed slots, those with changed shares of devices included."""
+        slots = self._shares.update(cluster)
+        if slots is None or changed is None:
+            return None
+        return np.union1d(changed, slots) if len(slots) else changed
 
     def end(self, now_ns: int) -> None:
         """Take the last sample, and add the pods that still wait."""
         assert self._machine is not None, "attach a machine before the end"
-        changed = self._amounts.update(self._machine.cluster.nodes)
+        cluster = self._machine.cluster
+        changed = self._amounts.update(cluster.nodes)
         self.utilization.end(self._amounts, changed, now_ns)
-        self.fragmentation.end(self._amounts, changed, now_ns)
+        changed = self._with_devices(changed, cluster)
+        self.fragmentation.end(self._amounts, changed, now_ns, self._shares.free)
         if self._sampled_ns is None or self._sampled_ns < now_ns:
             self.sample(now_ns)
         for key, waiting in self.waiting.items():
@@ -414,7 +429,7 @@ class RunTables:
         """Take a sample of the state."""
         assert self._machine is not None, "attach a machine before sampling"
         self._sampled_ns, self._is_changed = at_ns, False
-        self._advance(self._machine.cluster.nodes, at_ns, at_ns)
+        self._advance(self._machine.cluster, at_ns, at_ns)
         amounts, fragmentation = self._amounts, self.fragmentation
         sums: list[int] = amounts.allocatable_sums.tolist()
         taken: list[int] = amounts.requested_sums.tolist()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.traces import openb
 
 import podwright as pw
 from podwright.files import Sourced
@@ -72,16 +73,67 @@ def test_without_the_option_gpus_are_annotations(tmp_path: Path):
 
 
 def test_pods_share_gpus_until_they_are_full(tmp_path: Path):
-    files = tables(tmp_path, *(f"p{i},100,64,1,600,T4" for i in range(4)))
+    files = tables(tmp_path, *(f"p{i},100,64,1,400,T4" for i in range(5)))
     shares = pw.simulate(files, openb_gpus="milli")
-    assert sorted(shares.node_of.values()) == ["t4", "t4", "t4"]
-    assert shares.summary.utilisation[MILLI].peak == pytest.approx(1800 / 10_000)
+    assert sorted(shares.node_of.values()) == ["t4", "t4", "t4", "t4"]
+    assert shares.summary.utilisation[MILLI].peak == pytest.approx(1600 / 10_000)
     assert COUNT not in shares.summary.utilisation
     whole = pw.simulate(files, openb_gpus="count")
     assert sorted(whole.node_of.values()) == ["t4", "t4"]
     (message,) = set(whole.pending.values())
     assert f"1 Insufficient {COUNT}" in message
-    assert len(pw.simulate(files).node_of) == 4
+    assert len(pw.simulate(files).node_of) == 5
+
+
+def test_a_share_is_of_one_gpu(tmp_path: Path):
+    run = pw.simulate(
+        tables(tmp_path, *(f"p{i},9,9,1,600,T4" for i in range(3))), openb_gpus="milli"
+    )
+    assert len(run.node_of) == 2, "400 and 400 are free, of different GPUs"
+    (message,) = run.pending.values()
+    assert "1 cannot allocate all claims" in message
+    # Nothing fits 400 of a GPU: of the V100s the pods accept none, which is not part of the shape.
+    use = run.summary.utilisation[MILLI]
+    assert use.fragmentation == pytest.approx(800 / 8800)
+
+
+def test_shares_of_one_pod_are_on_different_gpus(tmp_path: Path):
+    scheduler = pw.Scheduler()
+    scheduler.add(*pw.load(tables(tmp_path, "p,9,9,2,500,T4"), openb_gpus="milli").objects)
+    assert [bool(each.node) for each in scheduler.schedule_all()] == [True]
+    assert sorted(used_milli(scheduler).values()) == [500, 500]
+
+
+def used_milli(scheduler: pw.Scheduler) -> dict[object, int]:
+    consumed = scheduler.cluster.devices.allocated.consumed
+    return {device: amounts["gpu_milli"] // 10**9 for device, amounts in consumed.items()}
+
+
+@pytest.mark.parametrize(
+    ("node_rows", "pod_rows"),
+    [
+        pytest.param(12, 150, id="a part of the trace"),
+        pytest.param(None, None, id="the whole trace", marks=pytest.mark.slow),
+    ],
+)
+def test_no_gpu_of_the_trace_is_assigned_more_than_once(
+    tmp_path: Path, node_rows: int | None, pod_rows: int | None
+):
+    files = openb.unpacked(tmp_path)
+    for path, rows in zip(files, (node_rows, pod_rows), strict=True):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        with_gpus = [line for line in lines if rows is None or ",0," not in line]
+        path.write_text("\n".join(with_gpus[:rows]), encoding="utf-8")
+    scheduler = pw.Scheduler()
+    scheduler.add(*pw.load([str(path) for path in files], openb_gpus="milli").objects)
+    assigned = 0
+    for each in scheduler.schedule_all():
+        annotations = each.pod.metadata.annotations
+        if each.node and COUNT in annotations:
+            assigned += int(annotations[COUNT]) * int(annotations[MILLI])
+    used = used_milli(scheduler)
+    assert max(used.values()) == 1000
+    assert sum(used.values()) == assigned
 
 
 def test_a_pod_accepts_only_nodes_with_its_models(tmp_path: Path):
@@ -103,7 +155,8 @@ def test_models_are_required_of_each_term_of_an_affinity():
         make_pod("p", spec={"affinity": affinity}), "metadata", annotations=annotations
     )
     once = with_openb_gpus([Sourced("f", pod)], "milli")
-    (changed,) = with_openb_gpus(once, "milli")
+    changed, *rest = with_openb_gpus(once, "milli")
+    assert [each.object.kind for each in rest] == ["DeviceClass", "ResourceClaim"], "each once"
     required = changed.object.raw["spec"]["affinity"]["nodeAffinity"][
         "requiredDuringSchedulingIgnoredDuringExecution"
     ]
