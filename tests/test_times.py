@@ -262,6 +262,18 @@ def test_a_number_without_a_unit_is_an_error_that_says_so(value: Any, log: pw.De
             call()
 
 
+def test_a_size_without_a_unit_is_an_error() -> None:
+    for what, call in (
+        ("memory", lambda: make_pod("p", memory="4")),
+        ("memory", lambda: make_node("n", memory="16384")),
+        ("hugepages-2Mi", lambda: make_pod("p", resources={"hugepages-2Mi": "4.5"})),
+        (r"images\['i'\]", lambda: make_node("n", images={"i": "300"})),
+    ):
+        with pytest.raises(pw.ArgumentError, match=f"^{what}: [0-9.]+ has no unit: .* such as "):
+            call()
+    assert make_pod("p", memory="0", cpu="1").spec.containers[0].resources.requests["memory"] == "0"
+
+
 @pytest.mark.parametrize(
     ("text", "hours"),
     [("7d", 168), ("1d12h", 36), ("0.5d", 12), ("-1d", -24), ("+1d0s", 24), ("1.25d30m", 30.5)],

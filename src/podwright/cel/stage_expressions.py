@@ -200,6 +200,10 @@ class StageExpression:
             raise StageExpressionError(str(error).partition("\n")[0]) from None
         self.source = source
 
+    def __reduce__(self) -> tuple[type[StageExpression], tuple[str]]:
+        """Pickle the text."""
+        return StageExpression, (self.source,)
+
     def evaluate(self, document: Document, now_ns: int) -> Value:
         """Return the value for an object.
 

@@ -6,6 +6,7 @@ the user that are due later, inputs that are not read yet, and the options that 
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 from itertools import chain, tee
 
@@ -78,6 +79,21 @@ class WorldCopy:
         self._inputs: Iterator[tuple[int, Operation]] = chain(taken, later)
 
     def __getstate__(self) -> dict[str, object]:
+        """Pickle the copy.
+
+        Raises
+        ------
+        CannotCopy
+            If an option of the world cannot be pickled, such as a lambda or a local class.
+        """
+        for name in self._options.__struct_fields__:
+            try:
+                pickle.dumps(getattr(self._options, name))
+            except (AttributeError, TypeError, pickle.PicklingError) as error:
+                raise CannotCopy(
+                    f"the world cannot be pickled: {name}: {error}. Define it at the top level of"
+                    " a module, or use fork()"
+                ) from error
         return {**self.__dict__, "_inputs": list(self._inputs)}
 
     def world(self, observers: tuple[Observer, ...] = ()) -> World:

@@ -22,6 +22,7 @@ pkg/kubelet/status/generate.go
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from podwright.objects import Document, Pod, timestamp_ns
@@ -88,11 +89,6 @@ def stages_beside_kubelet(stages: Iterable[Stage] | None = None) -> tuple[Stage,
 
 
 def _annotation_stages(trace_start_ns: int) -> tuple[Stage, ...]:
-    def delay_until_second(value: Any, now_ns: int) -> int:
-        if not (isinstance(value, str) and value.isascii() and value.isdigit()):
-            raise ValueError(f'{DELETION_TIME}: invalid number of seconds "{value}"')
-        return trace_start_ns + int(value) * _SECOND_NS - now_ns
-
     is_running = (
         Requirement(query(".metadata.deletionTimestamp"), "DoesNotExist"),
         Requirement(query(".status.phase"), "In", ("Running",)),
@@ -131,7 +127,7 @@ def _annotation_stages(trace_start_ns: int) -> tuple[Stage, ...]:
             name="pod-finish",
             kind="Pod",
             requirements=(*is_running, Requirement(deletion_time, "Exists")),
-            delay=Delay(Bound(0, deletion_time, delay_until_second)),
+            delay=Delay(Bound(0, deletion_time, partial(_delay_until_second, trace_start_ns))),
             steps=(status_step(_finish_patch, fast_path=_finish_fast),),
             source="annotation stages",
         ),
@@ -150,6 +146,12 @@ def _annotation_stages(trace_start_ns: int) -> tuple[Stage, ...]:
             source="annotation stages",
         ),
     )
+
+
+def _delay_until_second(trace_start_ns: int, value: Any, now_ns: int) -> int:
+    if not (isinstance(value, str) and value.isascii() and value.isdigit()):
+        raise ValueError(f'{DELETION_TIME}: invalid number of seconds "{value}"')
+    return trace_start_ns + int(value) * _SECOND_NS - now_ns
 
 
 def _annotation(name: str) -> Query:

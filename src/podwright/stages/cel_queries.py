@@ -6,6 +6,7 @@ Upstream: KWOK's pkg/utils/lifecycle/lifecycle.go, value_int_from.go and value_d
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final, Protocol
 
 from podwright.cel import StageExpression
@@ -74,11 +75,12 @@ def all_true(expressions: Sequence[StageExpression]) -> CelQuery:
     They are one query, so that an expression can rely on those before it, as in KWOK.
     """
     chosen = tuple(expressions)
+    text = "\n".join(expression.source for expression in chosen)
+    return CelQuery(text, partial(_are_true, chosen))
 
-    def evaluate(document: Document, now_ns: int) -> bool:
-        return all(expression.is_true(document, now_ns) for expression in chosen)
 
-    return CelQuery("\n".join(expression.source for expression in chosen), evaluate)
+def _are_true(expressions: Sequence[StageExpression], document: Document, now_ns: int) -> bool:
+    return all(expression.is_true(document, now_ns) for expression in expressions)
 
 
 def duration_of(expression: StageExpression) -> CelQuery:

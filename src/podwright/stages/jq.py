@@ -93,6 +93,10 @@ class Query:
             if before is not None and after is not None:
                 self._values_around_each = before, after
 
+    def __reduce__(self) -> tuple[Callable[[str], Query], tuple[str]]:
+        """Pickle the text."""
+        return query, (self.text,)
+
     def values(self, document: Any, now_ns: int = 0) -> list[Any]:
         """Return the values that the query selects, which may be none; at any time the same."""
         try:

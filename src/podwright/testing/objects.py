@@ -188,15 +188,21 @@ def _amounts(given: Mapping[str, str | int | None]) -> dict[str, str]:
         If a number of bytes has no unit.
     """
     for name, amount in given.items():
-        if name in _BYTES and amount is not None and not isinstance(amount, str):
-            raise ArgumentError(f"{name}: {amount} has no unit: a text such as 4Gi is expected")
+        if amount is not None and (name in _BYTES or name.startswith("hugepages-")):
+            _require_unit(name, amount, "4Gi")
     return {name: str(amount) for name, amount in given.items() if amount is not None}
 
 
 def _size_bytes(what: str, size: object) -> int:
-    if not isinstance(size, str):
-        raise ArgumentError(f"{what}: {size} has no unit: a text such as 300Mi is expected")
-    return quantity_value(size)
+    return quantity_value(_require_unit(what, size, "300Mi"))
+
+
+def _require_unit(what: str, size: object, example: str) -> str:
+    """Return a size in bytes, which is a text with a unit or 0."""
+    text = str(size)
+    if not isinstance(size, str) or (text.strip("0123456789.") == "" and text.strip("0.")):
+        raise ArgumentError(f"{what}: {size} has no unit: a text such as {example} is expected")
+    return text
 
 
 def _taint(text: str) -> dict[str, str]:

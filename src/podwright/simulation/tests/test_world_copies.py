@@ -6,7 +6,7 @@ import copy
 import pickle
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -14,6 +14,7 @@ import podwright as pw
 from podwright.objects import KubernetesObject
 from podwright.schema import decode
 from podwright.simulation.world_copies import CannotCopy
+from podwright.stages import default_stages, read_stages
 from podwright.testing import make_node, make_pod
 
 DEPLOYMENT = {
@@ -105,6 +106,56 @@ def test_observers_stay_with_the_original() -> None:
     count = len(mine.kinds)
     fork.add(make_node("n1"))
     assert (len(mine.kinds), set(its.kinds)) == (count, {"Node"})
+
+
+STAGES = """\
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: start}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector:
+    matchExpressions:
+    - {key: '.status.conditions.[] | select( .type == "Ready" ) | .status', operator: DoesNotExist}
+    - {key: .spec.nodeName, operator: Exists}
+    - {key: .status.phase, operator: In, values: [Pending]}
+  delay: {durationMilliseconds: 5000, jitterDurationMilliseconds: 9000}
+  next: {statusTemplate: 'phase: {{ with .spec.nodeName }}Running{{ end }}'}
+---
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: end}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector:
+    matchExpressions: [{cel: {expression: 'self.status.phase == "Running"'}}]
+  delay: {durationFrom: {cel: {expression: 'duration("9s")'}}}
+  next: {statusTemplate: 'phase: Succeeded'}
+"""
+
+
+@pytest.mark.parametrize("copied", COPIES)
+def test_stages_of_the_user_are_copied(copied: str) -> None:
+    own = read_stages(STAGES, source="stages.yaml")
+    world = pw.World(stages=(*default_stages()[:1], *own))
+    world.add(make_node("n1"), make_pod("p"))
+    world.run_until("1s")
+    other = COPIES[copied](world)
+    first, second = [each.run(until="1m") for each in (world, other)]
+    assert first.summary.counts.succeeded == 1
+    assert first.summary == second.summary
+
+
+def test_a_world_with_a_local_function_says_why_it_is_not_pickled() -> None:
+    def unreachable(call: object) -> NoReturn:
+        raise AssertionError(call)
+
+    world = pw.World(call_extender=unreachable)
+    with pytest.raises(
+        CannotCopy, match=r"^the world cannot be pickled: call_extender: .*fork\(\)$"
+    ):
+        pickle.dumps(world)
+    world.fork()
 
 
 def test_a_world_of_a_server_says_why_it_is_not_copied() -> None:
