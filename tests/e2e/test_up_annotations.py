@@ -43,11 +43,28 @@ def test_results_and_their_history_are_annotations(tmp_path):
         assert history_of(running) == history_of(found), version
 
 
-def test_pods_are_annotated_with_the_api_of_the_simulator(tmp_path):
-    # Its page reads a pod again from the Kubernetes API to show its results.
-    with up(tmp_path, "--nodes", "1", "--kss-port", "0") as served:
+def test_pods_and_claims_are_those_of_the_simulator(tmp_path):
+    options = ("--nodes", "1", "--kss-port", "0", "--no-default-storage-class")
+    volumes = "/api/v1/persistentvolumes"
+    claims = "/api/v1/namespaces/default/persistentvolumeclaims"
+    size = {"storage": "1Gi"}
+    with up(tmp_path, *options) as served:
+        # Its page reads a pod again from the Kubernetes API to show its results.
         served.send("POST", PODS, pod("web"))
         served.eventually(f"{PODS}/web", history_of)
+        # Its clusters have no class, so a claim and a volume without one belong together.
+        assert served.send("GET", "/apis/storage.k8s.io/v1/storageclasses")[1]["items"] == []
+        spec = {"accessModes": ["ReadWriteOnce"]}
+        volume = {"capacity": size, "hostPath": {"path": "/data"}, **spec}
+        claim = {"resources": {"requests": size}, **spec}
+        for path, written in ((volumes, volume), (claims, claim)):
+            document = {"metadata": {"name": "data"}, "spec": written}
+            assert served.send("POST", path, document)[0] == 201
+        found = served.eventually(
+            f"{claims}/data", lambda found: found["status"]["phase"] == "Bound"
+        )
+        assert found["spec"]["volumeName"] == "data"
+        assert not found["spec"].get("storageClassName")
 
 
 @pytest.mark.parametrize("options", [(), ("--kss-port", "0", "--no-annotate-results")])

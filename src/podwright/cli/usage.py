@@ -101,12 +101,30 @@ class PlainCommand(TyperCommand):
         if self._reads_files:
             args = _without_filenames(args)
         try:
+            self._reject_repeated(ctx, args)
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
             for pattern, words in _AS_CHECKED:
                 error.message = pattern.sub(words, error.message)
             error.message += _suggestion(error.message)
             raise
+
+    def _reject_repeated(self, ctx: Any, args: list[str]) -> None:
+        """Reject options that are given more than once and have one value.
+
+        A switch may be repeated, but not contradicted.
+        """
+        order = self.make_parser(ctx).parse_args(list(args))[2]
+        words = set(_before_dashes(args))
+        for param in dict.fromkeys(order):
+            if param.param_type_name != "option" or param.multiple or order.count(param) == 1:
+                continue
+            if not param.is_flag:
+                message = f"is given {order.count(param)} times, and has one value."
+                raise typer.BadParameter(message, ctx=ctx, param=param)
+            if words & {*param.opts} and words & {*param.secondary_opts}:
+                hint = ", ".join(f"'{name}'" for name in (*param.opts, *param.secondary_opts))
+                raise typer.BadParameter("contradict each other.", ctx=ctx, param_hint=hint)
 
     def _v116_page(self, ctx: Any) -> str:
         formatter = ctx.make_formatter()
