@@ -95,6 +95,43 @@ def test_two_configurations_as_a_table(cluster):
     )
 
 
+def test_several_configurations_are_one_table(cluster):
+    same = cluster / "same.yaml"
+    same.write_text(PACKED.replace("MostAllocated", "LeastAllocated"))
+    options = f"--to-config {cluster}/packed --to-config {same}"
+    result = run(f"diff {cluster}/cluster.yaml {options} {FIRST}", status=1)
+    assert result.stdout.splitlines() == [
+        "NAMESPACE  POD    BEFORE  packed  same.yaml",
+        "default    web-1  n2      n1      n2",
+        "default    zoo    <none>  n2*     <none>",
+        "",
+        "Figures (the spread is the standard deviation over the nodes):",
+        "  CONFIGURATION  DIFFERENT  PENDING  NODES IN USE  CPU     SPREAD CPU  MEMORY  "
+        "SPREAD MEMORY  PODS   SPREAD PODS",
+        "  before         -          1        2             25.0 %  0.0 %       0.0 %   "
+        "0.0 %          0.9 %  0.0 %",
+        "  packed         2          0        2             75.0 %  25.0 %      0.0 %   "
+        "0.0 %          1.4 %  0.5 %",
+        "  same.yaml      0          1        2             25.0 %  0.0 %       0.0 %   "
+        "0.0 %          0.9 %  0.0 %",
+    ]
+    assert "packed: 2 of 3 pods differ: 1 moved, 1 no longer pending." in result.stderr
+    assert "same.yaml: No difference" in result.stderr
+    names = run(f"diff {cluster}/cluster.yaml {options} {FIRST} -o name", status=1)
+    assert names.stdout.split() == ["default/web-1", "default/zoo"]
+    found = json.loads(
+        run(f"diff {cluster}/cluster.yaml {options} {FIRST} -o json", status=1).stdout
+    )
+    alone = run(
+        f"diff {cluster}/cluster.yaml --to-config {cluster}/packed {FIRST} -o json", status=1
+    )
+    first, second = found["configurations"]
+    assert first == {"config": f"{cluster}/packed", **json.loads(alone.stdout)}
+    assert second["summary"]["same"]
+    equal = f"diff {cluster}/cluster.yaml --to-config {same} --to-config {same} {FIRST}"
+    assert "before" in run(equal).stdout
+
+
 def test_nothing_differs_is_exit_status_0(cluster):
     result = run(f"diff {cluster}/cluster.yaml --to-seed 0 --to-feature-gates ''")
     assert result.stderr == "No difference: 3 pods on the same nodes on both sides.\n"

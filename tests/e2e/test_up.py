@@ -40,11 +40,10 @@ class Up:
     def __init__(self, folder, *options):
         self.folder = folder
         self.log = (folder / "log").open("w+")
+        if "--kubeconfig" not in options:
+            options = ("--kubeconfig", str(folder / "config"), *options)
         self.process = subprocess.Popen(
-            [
-                *(str(PODWRIGHT), "up", "--no-ui", "--port", "0"),
-                *("--kubeconfig", str(folder / "config"), *options),
-            ],
+            [str(PODWRIGHT), "up", "--no-ui", "--port", "0", *options],
             stdout=self.log,
             stderr=self.log,
             cwd=folder,

@@ -16,8 +16,24 @@ def bind(served, name, node):
     assert status == 201, found
 
 
+PLUGIN = """
+import podwright as pw
+
+class NoSecondNode(pw.Plugin):
+    name = "NoSecondNode"
+
+    def filter(self, cycle, node):
+        if cycle.pod.name == "kept" and node.name == "node-1":
+            return pw.Status.unschedulable("node(s) are not for this pod")
+        return pw.Status()
+"""
+
+
 def test_the_agreement_is_served_while_it_is_made_and_written_at_the_end(tmp_path):
-    with up(tmp_path, "--nodes", "2", "--no-scheduler", "--shadow", "shadowed") as served:
+    plugin = tmp_path / "plugin.py"
+    plugin.write_text(PLUGIN)
+    options = ("--nodes", "2", "--no-scheduler", "--shadow", "shadowed", "--plugin", str(plugin))
+    with up(tmp_path, *options) as served:
         bind(served, "a", "node-0")
         bind(served, "b", "node-1")
         found = served.eventually(SHADOW, lambda found: found["bindings"]["total"] == 2)
@@ -33,15 +49,21 @@ def test_the_agreement_is_served_while_it_is_made_and_written_at_the_end(tmp_pat
         assert one["outcome"] == "unexplained"
         given = {each["plugin"]: each["ourNode"] - each["node"] for each in one["scores"]}
         assert given["NodeResourcesFit"] > 0
+        # The plugin of the other scheduler leaves it no better node.
+        bind(served, "kept", "node-0")
+        served.eventually(SHADOW, lambda found: found["bindings"]["total"] == 5)
         # This one is not final when the server stops.
         bind(served, "e", "node-1")
         assert served.end() == 0
-        assert "bindings=5 agreed=4 explained=0 unexplained=1" in served.text()
+        assert "bindings=6 agreed=5 explained=0 unexplained=1" in served.text()
     written = json.loads((tmp_path / "shadowed/agreement.json").read_text())
     assert written["differences"] == found["differences"]
-    assert written["bindings"]["total"] == 5
-    again = run(f"shadow {tmp_path}/shadowed -o json --allow 100")
-    assert json.loads(again.stdout)["differences"] == found["differences"]
+    assert written["bindings"]["total"] == 6
+    command = f"shadow {tmp_path}/shadowed -o json --allow 100"
+    again = json.loads(run(f"{command} --plugin {plugin}").stdout)
+    assert again["differences"] == found["differences"]
+    without = json.loads(run(command).stdout)["differences"]
+    assert [each["pod"] for each in without] == ["default/d", "default/kept"]
 
 
 def test_a_cluster_without_a_shadow_has_no_agreement(tmp_path):

@@ -43,8 +43,10 @@ def embedded(folder: Path, *options: str, has_page: bool = False) -> Iterator[Pa
     """Run `podwright up` for the time of a block; yields its kubeconfig."""
     folder.mkdir(parents=True, exist_ok=True)
     kubeconfig = folder / "kubeconfig"
-    page = ("--ui-port", "0") if has_page else ("--no-ui",)
-    command = (Path(sys.executable).with_name("podwright"), "up", *page, "--port", "0")
+    serving = [*(("--ui-port", "0") if has_page else ("--no-ui",))]
+    if "--port" not in options:
+        serving += ["--port", "0"]
+    command = (Path(sys.executable).with_name("podwright"), "up", *serving)
     with process(*command, "--kubeconfig", kubeconfig, *options, folder=folder, name="up") as log:
         until(
             lambda: ADDRESS.search(log.read_text()),

@@ -78,8 +78,13 @@ def diff(  # noqa: PLR0913, PLR0917 - the options of the command
     ] = None,
     config: Config = None,
     to_config: Annotated[
-        Path | None,
-        typer.Option("--to-config", metavar="FILE", help="The configuration of the second side."),
+        list[Path] | None,
+        typer.Option(
+            "--to-config",
+            metavar="FILE",
+            help="The configuration of the second side. Repeatable: all are compared with the "
+            "first side, in one table.",
+        ),
     ] = None,
     plugin: Plugins = None,
     to_plugin: Annotated[
@@ -136,7 +141,8 @@ def diff(  # noqa: PLR0913, PLR0917 - the options of the command
     replaces that option on the second side; --from and --to add files to one side. For each pod
     that is placed differently, the output shows what each side has against the node of the
     other: the filter that rejects it, or the score differences. Emptied nodes, utilization and
-    its spread over the nodes follow.
+    its spread over the nodes follow. With several configurations, the output shows where each
+    places the pods that differ, and the figures of each.
 
     Exit status 1 if anything differs.
     """
@@ -174,14 +180,14 @@ def diff(  # noqa: PLR0913, PLR0917 - the options of the command
         )
         after = replace(
             before,
-            config=config if to_config is None else to_config,
             plugins=before.plugins if to_plugin is None else tuple(to_plugin),
             seed=seed if to_seed is None else to_seed,
             feature_gates=feature_gates if to_feature_gates is None else to_feature_gates,
         )
         is_same = run_diff(
             (sides[0], sides[1]),
-            (before, after),
+            before,
+            [replace(after, config=each) for each in to_config or (config,)],
             reschedule=reschedule,
             reasons=reasons,
             output=output.value,

@@ -19,6 +19,7 @@ from podwright.cli.console import (
     waiting,
     write,
 )
+from podwright.cli.diff_several import NO_NODE, percent, place, print_several, summary
 from podwright.cli.difference_text import SHOWN_SCORES, reason_text
 from podwright.cli.input_errors import ErrorCollector
 from podwright.cli.inputs import (
@@ -40,35 +41,39 @@ from podwright.recording import (
     SUFFIX,
     PlacementDiff,
     PodDifference,
-    PodPlacement,
     Scenario,
     diff_document,
     diff_runs,
-    diff_scenarios,
+    diff_with_each,
     placements_of_run,
 )
 
-NO_NODE = "<none>"
 _NAMES_SHOWN = 10
 
 
 def run_diff(
     files: tuple[Sequence[str], Sequence[str]],
-    setups: tuple[Setup, Setup],
+    before: Setup,
+    afters: Sequence[Setup],
     *,
     reschedule: bool,
     reasons: int,
     output: str,
 ) -> bool:
-    """Compare two scenarios and print the differences; return whether there are none.
+    """Compare scenarios and print the differences; return whether there are none.
 
     Parameters
     ----------
     files : tuple of sequence of str
         The files of each side.
+    before : Setup
+        Of the first side.
+    afters : sequence of Setup
+        Of the second side; several differ in their configuration.
     reasons : int
         The number of pods that differ whose reasons are found.
     """
+    setups = (before, *afters)
     sides = _inputs(files, setups)
     scenarios = [
         Scenario(
@@ -82,12 +87,21 @@ def run_diff(
     if files[0] == files[1]:
         report_expansion(scenarios[0].expansion)
     else:
-        for side, scenario in zip(SIDES, scenarios, strict=True):
+        for side, scenario in zip(SIDES, scenarios, strict=False):
             report_expansion(scenario.expansion, side=side)
     announce_compilation()
-    found = diff_scenarios(*scenarios, most_reasons=reasons, watch=_watch)
+    shows_reasons = len(afters) == 1 or output in {"json", "yaml"}
+    each = diff_with_each(
+        *(scenarios[0], scenarios[1:]),
+        most_reasons=reasons if shows_reasons else 0,
+        watch=_watch,
+    )
+    found = each[0]
     if not any(found.tried_counts) and found.is_same:
         raise typer.BadParameter(_nothing_to_compare(sides[0], reschedule), param_hint="'FILE'")
+    if len(each) > 1:
+        print_several([str(setup.config) for setup in afters], each, output)
+        return all(one.is_same for one in each)
     _print(found, output)
     if len(found.differences) > reasons:
         print_message(
@@ -98,17 +112,20 @@ def run_diff(
 
 
 def _inputs(
-    files: tuple[Sequence[str], Sequence[str]], setups: tuple[Setup, Setup]
-) -> tuple[Inputs, Inputs]:
-    before = read_inputs(files[0], setups[0])
+    files: tuple[Sequence[str], Sequence[str]], setups: Sequence[Setup]
+) -> Sequence[Inputs]:
+    """Return the inputs of all sides; the files of a side are read once."""
+    sides = [read_inputs(files[0], setups[0])]
     if files[0] != files[1]:
-        return before, read_inputs(files[1], setups[1])
+        sides.append(read_inputs(files[1], setups[1]))
+    read = sides[-1]
     collected = ErrorCollector()
-    after = inputs_of(before.loaded, setups[1], collected)
+    others = [inputs_of(read.loaded, setup, collected) for setup in setups[len(sides) :]]
     collected.raise_all()
-    if (after.configuration, after.gates) != (before.configuration, before.gates):
-        warn_of_idle(after, "configuration", "decisions")
-    return before, after
+    for other in others:
+        if (other.configuration, other.gates) != (read.configuration, read.gates):
+            warn_of_idle(other, "configuration", "decisions")
+    return sides + others
 
 
 def _watch(decisions: Iterable[Decision], total: int) -> Iterable[Decision]:
@@ -180,20 +197,20 @@ def _print_tables(diff: PlacementDiff, *, is_wide: bool) -> None:
     heads = ("RESOURCE", "BEFORE", "AFTER", "SPREAD BEFORE", "SPREAD AFTER")
     print_table(
         heads,
-        [(use.resource, *map(_percent, (*use.share, *use.spread))) for use in diff.resources],
+        [(use.resource, *map(percent, (*use.share, *use.spread))) for use in diff.resources],
         indent=2,
     )
     if any(diff.zones):
         print_heading("Pods on nodes by zone:")
         zones = [(zone or NO_NODE, *map(str, counts)) for zone, counts in diff.zones.items()]
         print_table(("ZONE", "BEFORE", "AFTER"), zones, indent=2)
-    print_message(_summary(diff))
+    print_message(summary(diff))
 
 
 def _wide_rows(diff: PlacementDiff) -> list[tuple[str | Text, ...]]:
     differing = {one.pod: _row(one, limit=None) for one in diff.differences}
     return [
-        differing.get(key) or (*key.split("/", 1), *map(_place, sides), "", "")
+        differing.get(key) or (*key.split("/", 1), *map(place, sides), "", "")
         for key, sides in diff.placements.items()
     ]
 
@@ -205,19 +222,11 @@ def _row(one: PodDifference, *, limit: int | None = SHOWN_SCORES) -> tuple[str |
         if because is not None
     ]
     change = one.change + "*" * one.follows
-    places = map(_place, (one.before, one.after))
+    places = map(place, (one.before, one.after))
     namespace, _, name = one.pod.partition("/")
     if one.counterpart:
         name += f" ({one.counterpart.partition('/')[2]})"
     return (namespace, name, *places, change, "; ".join(reasons) or _message(one))
-
-
-def _place(placement: PodPlacement | None) -> str:
-    if placement is None:
-        return "<absent>"
-    if placement.node:
-        return placement.node
-    return f"{NO_NODE}, nominated to {placement.nominated}" if placement.nominated else NO_NODE
 
 
 def _message(one: PodDifference) -> str:
@@ -239,25 +248,3 @@ def _print_nodes(diff: PlacementDiff, *, is_wide: bool) -> None:
             shown = names if is_wide else names[:_NAMES_SHOWN]
             more = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
             print_paragraph(f"{label}: {', '.join(shown)}{more}", indent=2, hanging=2)
-
-
-def _percent(share: float | None) -> str:
-    return NO_NODE if share is None else f"{100 * share:.1f} %"
-
-
-def _summary(diff: PlacementDiff) -> str:
-    total = f"{len(diff.placements)} pod{'s' * (len(diff.placements) != 1)}"
-    if not diff.differences:
-        text = f"No difference: {total} on the same nodes on both sides."
-        return text if diff.is_same else f"{text[:-1]}, but the nodes or their use differ."
-    differ = "differs" if len(diff.differences) == 1 else "differ"
-    counts = ", ".join(f"{count} {change}" for change, count in diff.counts.items())
-    text = f"{len(diff.differences)} of {total} {differ}: {counts}."
-    following = sum(one.follows for one in diff.differences)
-    if following == 1:
-        text += " 1 of them (*) follows another difference: the clusters differed by then."
-    elif following:
-        text += (
-            f" {following} of them (*) follow another difference: the clusters differed by then."
-        )
-    return text

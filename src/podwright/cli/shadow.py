@@ -11,6 +11,8 @@ from podwright.cli.options import (
     Config,
     Format,
     Gates,
+    Plugins,
+    Setup,
     command_app,
     examples,
     given_on,
@@ -56,6 +58,7 @@ def shadow(  # noqa: PLR0913, PLR0917 - the options of the command
         typer.Option("--no-scheduler-log", help="Use the record only."),
     ] = False,
     config: Config = None,
+    plugin: Plugins = None,
     feature_gates: Gates = "",
     delay: Annotated[
         float,
@@ -98,14 +101,19 @@ def shadow(  # noqa: PLR0913, PLR0917 - the options of the command
         raise typer.BadParameter(message, param_hint="'--delay'")
     from podwright.cli.shadow_run import run_shadow
 
+    given = given_on(ctx)
     is_good = run_shadow(
         record,
         scheduler_log,
         uses_log=not no_scheduler_log,
-        config=config,
-        feature_gates=feature_gates,
+        setup=Setup(
+            config=config,
+            plugins=tuple(plugin or ()),
+            feature_gates=feature_gates,
+            given=given,
+        ),
         delay_seconds=delay,
-        has_delay="delay" in given_on(ctx),
+        has_delay="delay" in given,
         allowed_percent=allow,
         output=output.value,
     )

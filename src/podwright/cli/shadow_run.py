@@ -6,7 +6,6 @@ from pathlib import Path
 
 import msgspec
 
-from podwright.assembly import idle_choices
 from podwright.cli.console import (
     announce_compilation,
     print_document,
@@ -19,15 +18,10 @@ from podwright.cli.console import (
     write,
 )
 from podwright.cli.file_reading import reading_files
-from podwright.cli.input_errors import ErrorCollector, read_text
-from podwright.config import (
-    DEFAULT_GATES,
-    Gates,
-    KubeSchedulerConfiguration,
-    parse_gates,
-    read_configuration,
-)
-from podwright.files import Record, SchedulerLog, load_record, load_scheduler_log
+from podwright.cli.input_errors import ErrorCollector
+from podwright.cli.inputs import inputs_of, warn_of_idle
+from podwright.cli.options import Setup
+from podwright.files import LoadedObjects, Record, SchedulerLog, load_record, load_scheduler_log
 from podwright.objects import FieldError, InputError
 from podwright.shadow import Finding, Shadow, ShadowReport, report_of
 
@@ -35,13 +29,12 @@ RECORD = "record.jsonl"
 _LOG = "scheduler.jsonl"
 
 
-def run_shadow(  # noqa: PLR0913 - the options of the command
+def run_shadow(
     path: Path,
     log_path: Path | None,
     *,
     uses_log: bool,
-    config: Path | None,
-    feature_gates: str,
+    setup: Setup,
     delay_seconds: float,
     has_delay: bool,
     allowed_percent: float,
@@ -50,9 +43,6 @@ def run_shadow(  # noqa: PLR0913 - the options of the command
     """Compare and print; return whether at most the allowed share is unexplained."""
     collected = ErrorCollector()
     record, log = Record(source=""), None
-    configuration: KubeSchedulerConfiguration | None = None
-    gates: Gates = DEFAULT_GATES
-    source = "configuration"
     with reading_files() as watch:
         with collected:
             file = _record_in(path)
@@ -65,23 +55,18 @@ def run_shadow(  # noqa: PLR0913 - the options of the command
                     f"has no effect with {log.source}, which has the times; add --no-scheduler-log"
                 )
                 raise InputError([FieldError(source="options", path="--delay", message=message)])
-        with collected:
-            if config is not None:
-                source = str(config)
-                configuration = read_configuration(read_text(config), source=source)
-        with collected:
-            gates = parse_gates(feature_gates)
+        inputs = inputs_of(LoadedObjects(), setup, collected)
         collected.raise_all()
         print_warnings(record.warnings)
-        for warning in idle_choices(configuration, gates, "configuration", "decisions"):
-            print_message(f"warning: {warning}")
+        warn_of_idle(inputs, "configuration", "decisions")
         shadow = Shadow(
             record,
             log,
             delay_ns=round(delay_seconds * 1e9),
-            configuration=configuration,
-            gates=gates,
-            source=source,
+            configuration=inputs.configuration,
+            gates=inputs.gates,
+            plugins=inputs.plugins,
+            source=inputs.source,
         )
     if record.unterminated_line:
         print_message(

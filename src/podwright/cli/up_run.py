@@ -158,7 +158,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
         address = endpoint.url(listening.getsockname()[1])
         token = _BARE_TOKEN if options.is_bare else secrets.token_urlsafe(24)
         store = stack.enter_context(closing(_store(options, setup)))
-        shadow = None if options.shadow is None else shadow_feed(inputs, setup)
+        shadow = None if options.shadow is None else shadow_feed(inputs)
         path = options.record if options.shadow is None else record_in(options.shadow)
         record = None if path is None else stack.enter_context(closing(_record(path, options)))
         credentials = {"authorization": f"Bearer {token}"}

@@ -11,9 +11,7 @@ from podwright._private_files import make_private_folder, write_private
 from podwright.apiserver import ShadowFeed, UnwritableRecord
 from podwright.cli.console import print_message
 from podwright.cli.inputs import Inputs
-from podwright.cli.options import Setup
 from podwright.cli.shadow_run import RECORD, print_agreement
-from podwright.objects import FieldError, InputError
 from podwright.shadow import LiveShadow
 
 AGREEMENT: Final = "agreement.json"
@@ -38,7 +36,7 @@ def record_in(folder: Path) -> Path:
     return path
 
 
-def shadow_feed(inputs: Inputs, setup: Setup) -> ShadowFeed:
+def shadow_feed(inputs: Inputs) -> ShadowFeed:
     """Return the comparison with the scheduler of the command line's configuration.
 
     Raises
@@ -46,11 +44,11 @@ def shadow_feed(inputs: Inputs, setup: Setup) -> ShadowFeed:
     InputError
         If the configuration depends on something that is not in the record.
     """
-    if setup.plugins:
-        message = "has no effect with --shadow: decisions are compared with those of known plugins"
-        raise InputError([FieldError(source="options", path="--plugin", message=message)])
     shadow = LiveShadow(
-        configuration=inputs.configuration, gates=inputs.gates, source=inputs.source
+        configuration=inputs.configuration,
+        gates=inputs.gates,
+        plugins=inputs.plugins,
+        source=inputs.source,
     )
     return ShadowFeed(shadow)
 

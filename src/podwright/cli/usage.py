@@ -114,7 +114,7 @@ class PlainCommand(TyperCommand):
 
         A switch may be repeated, but not contradicted.
         """
-        order = self.make_parser(ctx).parse_args(list(args))[2]
+        order: list[Any] = [*self.make_parser(ctx).parse_args(list(args))[2]]
         words = set(_before_dashes(args))
         for param in dict.fromkeys(order):
             if param.param_type_name != "option" or param.multiple or order.count(param) == 1:

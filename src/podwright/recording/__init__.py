@@ -17,7 +17,13 @@ the log with the machine as it was before it. A *placement* is the node of a pod
 
 from podwright.recording.arrow_tables import arrow_table, require_arrow
 from podwright.recording.decision_log import DecisionLog
-from podwright.recording.diff import MOST_REASONS, RecordedRun, diff_runs, diff_scenarios
+from podwright.recording.diff import (
+    MOST_REASONS,
+    RecordedRun,
+    diff_runs,
+    diff_scenarios,
+    diff_with_each,
+)
 from podwright.recording.diff_documents import (
     SIDES,
     DiffDocument,
@@ -212,6 +218,7 @@ __all__ = [
     "diff_document",
     "diff_runs",
     "diff_scenarios",
+    "diff_with_each",
     "encode_actions",
     "encode_case",
     "encode_chunks",

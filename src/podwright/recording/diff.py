@@ -151,6 +151,32 @@ def diff_scenarios(
     NotReproducible
         If the first side decides differently when it is scheduled again.
     """
+    (diff,) = diff_with_each(before, (after,), most_reasons=most_reasons, watch=watch)
+    return diff
+
+
+def diff_with_each(
+    before: Scenario,
+    afters: Iterable[Scenario],
+    *,
+    most_reasons: int | None = None,
+    watch: Watch | None = None,
+) -> list[PlacementDiff]:
+    """Schedule a scenario once, and compare it with each of several others.
+
+    See `diff_scenarios` for the parameters and errors.
+    """
+    first = ScheduledScenario(before, watch=watch)
+    return [_diff(before, first, after, most_reasons, watch) for after in afters]
+
+
+def _diff(
+    before: Scenario,
+    first: ScheduledScenario,
+    after: Scenario,
+    most_reasons: int | None,
+    watch: Watch | None,
+) -> PlacementDiff:
     pods = [scenario.pods for scenario in (before, after)]
     pairs = counterparts(
         *map(workloads_of, pods),
@@ -158,7 +184,6 @@ def diff_scenarios(
         pods_after={pod.key for pod in pods[1]},
     )
     names = {after_key: key for key, after_key in pairs.items()}
-    first = ScheduledScenario(before, watch=watch)
     second = ScheduledScenario(
         after,
         others={pairs.get(key, key): decision for key, decision in first.decisions.items()},

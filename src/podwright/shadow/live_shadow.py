@@ -9,13 +9,14 @@ cost and the memory depend on the rate of changes, not on how long the cluster r
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, get_args
 
 import msgspec
 
 from podwright.config import DEFAULT_GATES, Gates, KubeSchedulerConfiguration
 from podwright.files import ChangeType, Record, RecordLine
+from podwright.framework import Plugin
 from podwright.objects import KubernetesObject, NamespacedName, Object, Pod, Unknown
 from podwright.shadow.attempts import DEFAULT_DELAY_NS, is_binding
 from podwright.shadow.findings import Agreement, Finding, agreement, sum_of
@@ -56,6 +57,8 @@ class LiveShadow:
         That of the other scheduler; default: the default configuration.
     gates : Gates
         Its feature gates.
+    plugins : sequence of type
+        Its custom plugins.
     source : str
         The name of the configuration, for errors.
     delay_ns : int
@@ -72,11 +75,13 @@ class LiveShadow:
         *,
         configuration: KubeSchedulerConfiguration | None = None,
         gates: Gates = DEFAULT_GATES,
+        plugins: Sequence[type[Plugin]] = (),
         source: str = "configuration",
         delay_ns: int = DEFAULT_DELAY_NS,
     ) -> None:
         self._configuration = configuration
         self._gates = gates
+        self._plugins = plugins
         self._source = source
         self._delay_ns = delay_ns
         self._base: dict[tuple[GroupKind, NamespacedName], Object] = {}
@@ -188,6 +193,7 @@ class LiveShadow:
             delay_ns=self._delay_ns,
             configuration=self._configuration,
             gates=self._gates,
+            plugins=self._plugins,
             source=self._source,
             checks_nodes=False,
         )

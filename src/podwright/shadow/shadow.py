@@ -12,7 +12,7 @@ important pods is free, because upstream sorts them with an unstable sort.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TypeAlias
 
@@ -21,7 +21,7 @@ import msgspec
 from podwright.assembly import Scheduler
 from podwright.config import DEFAULT_GATES, Gates, KubeSchedulerConfiguration
 from podwright.files import Record, SchedulerLog
-from podwright.framework import TieRule
+from podwright.framework import Plugin, TieRule
 from podwright.objects import FieldError, InputError, Node, Pod
 from podwright.shadow.attempts import (
     DEFAULT_DELAY_NS,
@@ -64,6 +64,8 @@ class Shadow:
         The configuration of the real scheduler; default: the default configuration.
     gates : Gates
         Its feature gates.
+    plugins : sequence of type
+        Its custom plugins, in Python. They decide; what they keep at Reserve is not repeated.
     source : str
         The name of the configuration, for errors.
     checks_nodes : bool
@@ -90,10 +92,11 @@ class Shadow:
         delay_ns: int = DEFAULT_DELAY_NS,
         configuration: KubeSchedulerConfiguration | None = None,
         gates: Gates = DEFAULT_GATES,
+        plugins: Sequence[type[Plugin]] = (),
         source: str = "configuration",
         checks_nodes: bool = True,
     ) -> None:
-        scheduler = _scheduler(configuration, gates, source)
+        scheduler = _scheduler(configuration, gates, plugins, source)
         names = frozenset(scheduler.profiles)
         bindings = [
             (line.line, line.object)
@@ -300,7 +303,10 @@ def _check_nodes(record: Record, bindings: list[tuple[int, Pod]]) -> None:
 
 
 def _scheduler(
-    configuration: KubeSchedulerConfiguration | None, gates: Gates, source: str
+    configuration: KubeSchedulerConfiguration | None,
+    gates: Gates,
+    plugins: Sequence[type[Plugin]],
+    source: str,
 ) -> Scheduler:
     """Build the scheduler; its decisions must depend on nothing but the record."""
     if configuration is not None:
@@ -317,4 +323,6 @@ def _scheduler(
         ]
         if errors:
             raise InputError(errors)
-    return Scheduler(configuration, gates=gates, tie_rule=TieRule.HEAP, source=source)
+    return Scheduler(
+        configuration, plugins=plugins, gates=gates, tie_rule=TieRule.HEAP, source=source
+    )

@@ -2,6 +2,7 @@
 
 import pytest
 
+from podwright.framework import Cycle, NodeView, Plugin, Status
 from podwright.objects import KubernetesObject
 from podwright.shadow import LiveShadow, Shadow, report_of
 from podwright.shadow.tests.test_shadow import Cluster, node, pod, with_status
@@ -35,9 +36,9 @@ def busy_cluster(count=40):
     return cluster.record()
 
 
-def followed(record, every):
+def followed(record, every, **options):
     """Compare a record in parts, as its lines appear; the number of lines kept at most too."""
-    live = LiveShadow()
+    live = LiveShadow(**options)
     first = [line for line in record.lines if line.seen_ns == record.lines[0].seen_ns]
     live.begin([line.object for line in first], first[0].seen_ns)
     kept = 0
@@ -88,3 +89,26 @@ def test_a_node_that_does_not_exist_is_a_difference():
     live, _ = followed(cluster.record(), 1)
     (found,) = live.report().differences
     assert (found.outcome, found.rejection) == ("unexplained", "there is no such node")
+
+
+class NotOnFirst(Plugin):
+    """Rejects n1."""
+
+    name = "NotOnFirst"
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        """Reject it."""
+        return Status.unschedulable("not on n1") if node.name == "n1" else Status()
+
+
+def test_the_plugins_of_the_other_scheduler_decide():
+    cluster = Cluster(node("n1", "32"), node("n2", "1"))
+    cluster.add_pending(1000, pod("web", "250m"))
+    cluster.bind(1010, pod("web", "250m"), "n2")
+    record = cluster.record()
+    for plugins, outcome in (((), "unexplained"), ((NotOnFirst,), "agreed")):
+        (whole,) = Shadow(record, plugins=plugins).findings()
+        assert whole is not None
+        assert whole.outcome == outcome
+        live, _ = followed(record, 1, plugins=plugins)
+        assert getattr(live.report().bindings, outcome) == 1
