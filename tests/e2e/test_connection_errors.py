@@ -66,7 +66,7 @@ def kubeconfig(folder, server: str, **user: object):
 
 COMMANDS = (
     "import",
-    "record --path record.jsonl --duration 1s",
+    "record --out record.jsonl --duration 1s",
     "sync --to http://127.0.0.1:9",
     "scheduler --dry-run",
     "scheduler --no-leader-elect",
@@ -202,7 +202,7 @@ def test_a_destination_that_cannot_be_used(command, folder):
                 assert text in fails(kubeconfig(folder, server), 3)
 
 
-@pytest.mark.parametrize("command", ["import", "record --path record.jsonl --duration 1s"])
+@pytest.mark.parametrize("command", ["import", "record --out record.jsonl --duration 1s"])
 @pytest.mark.parametrize(
     ("version", "effect"),
     [
@@ -220,7 +220,7 @@ def test_another_version_is_a_warning(command, version, effect, folder):
 def test_a_record_of_a_cluster_that_is_never_listed_ends_and_says_so(folder):
     with serving(_Cluster) as server:  # it ends each watch before it has listed the objects
         path = kubeconfig(folder, server)
-        done = run(f"record --path record.jsonl --duration 1ms --kubeconfig {path}")
+        done = run(f"record --out record.jsonl --duration 1ms --kubeconfig {path}")
     assert (
         "namespaces: the watch ended before it had listed all objects; the next attempt follows"
         in done.stderr

@@ -142,19 +142,19 @@ def test_kubectl_compares_with_another_configuration(kubeconfig, tmp_path):
 def test_a_record_has_all_objects_and_later_changes(source, tmp_path):
     path = tmp_path / "record.jsonl"
     with read_only(source) as (address, writes):
-        done = run(f"record --server {address} --path {path} --duration 2s")
+        done = run(f"record --server {address} --out {path} --duration 2s")
     assert writes == []
     assert "recorded" in done.stderr
     names = run(f"convert {path} -o name").stdout.split()
     assert {"node/small", "node/large", "pod/default/web", "priorityclass/high"} <= set(names)
-    again = run(f"record --server {source} --path {path} --duration 1s --resume").stderr
+    again = run(f"record --server {source} --out {path} --duration 1s --resume").stderr
     assert "recorded 0 changes" in again
-    assert "exists already" in run(f"record --server {source} --path {path}", status=2).stderr
+    assert "exists already" in run(f"record --server {source} --out {path}", status=2).stderr
 
 
 def test_the_duration_of_a_record_begins_when_it_has_all_objects(source, tmp_path):
     path = tmp_path / "record.jsonl"
-    run(f"record --server {source} --path {path} --duration 1ms")
+    run(f"record --server {source} --out {path} --duration 1ms")
     names = run(f"convert {path} -o name").stdout.split()
     assert {"node/small", "node/large", "pod/default/web", "priorityclass/high"} <= set(names)
 
@@ -162,7 +162,7 @@ def test_the_duration_of_a_record_begins_when_it_has_all_objects(source, tmp_pat
 def test_a_record_that_is_interrupted_before_it_has_all_objects_says_so(source, tmp_path):
     podwright, held = Path(sys.executable).with_name("podwright"), HeldRequests("/api/v1/pods")
     with read_only(source, held) as (address, _):
-        command = [str(podwright), "record", "--server", address, "--path", "record.jsonl"]
+        command = [str(podwright), "record", "--server", address, "--out", "record.jsonl"]
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
             assert held.have_come.wait(SECONDS_MAX)
             process.send_signal(signal.SIGINT)
@@ -179,7 +179,7 @@ def test_a_full_disk_ends_a_record_with_one_line(source, tmp_path):
     path = tmp_path / "record.jsonl"
     podwright = Path(sys.executable).with_name("podwright")
     # A limit of the size of files: the write after it fails, as on a full disk.
-    limited = f"ulimit -f 2; exec {podwright} record --server {source} --path {path}"
+    limited = f"ulimit -f 2; exec {podwright} record --server {source} --out {path}"
     done = subprocess.run(
         ["bash", "-c", limited], capture_output=True, text=True, timeout=120, check=False
     )
@@ -188,7 +188,7 @@ def test_a_full_disk_ends_a_record_with_one_line(source, tmp_path):
     assert message == f"error: {path}: cannot be written: File too large"
     # What was written is a record, whose last line is cut off; it can be continued.
     assert not path.read_bytes().endswith(b"\n")
-    done = run(f"record --server {source} --path {path} --duration 1s --resume")
+    done = run(f"record --server {source} --out {path} --duration 1s --resume")
     assert path.read_bytes().endswith(b"\n")
     names = run(f"convert {path} -o name").stdout.split()
     assert {"node/small", "node/large", "pod/default/web", "priorityclass/high"} <= set(names)
@@ -198,7 +198,7 @@ def test_a_full_disk_ends_a_record_with_one_line(source, tmp_path):
 def test_a_record_that_is_killed_is_continued(source, tmp_path):
     path = tmp_path / "record.jsonl"
     podwright = Path(sys.executable).with_name("podwright")
-    command = [str(podwright), "record", "--server", source, "--path", str(path)]
+    command = [str(podwright), "record", "--server", source, "--out", str(path)]
     whole = []
     for number in range(3):
         options = [] if number == 0 else ["--resume"]
@@ -209,7 +209,7 @@ def test_a_record_that_is_killed_is_continued(source, tmp_path):
         whole = path.read_bytes().splitlines(keepends=True)
         # The last line as it is after a kill in the middle of its write.
         path.write_bytes(b"".join(whole)[: -5 - number])
-    run(f"record --server {source} --path {path} --duration 1s --resume")
+    run(f"record --server {source} --out {path} --duration 1s --resume")
     assert len(path.read_bytes().splitlines()) == len(whole)
     names = run(f"convert {path} -o name").stdout.split()
     assert len(names) == len(set(names))
@@ -217,9 +217,9 @@ def test_a_record_that_is_killed_is_continued(source, tmp_path):
 
 
 def test_options_of_a_record_without_effect_are_rejected():
-    assert "without --rotate" in run("record --path x --keep 3", status=2).stderr
-    assert "with --rotate" in run("record --path x --resume --rotate 1Mi", status=2).stderr
-    assert "not a size" in run("record --path x --rotate much", status=2).stderr
+    assert "without --rotate" in run("record --out x --keep 3", status=2).stderr
+    assert "with --rotate" in run("record --out x --resume --rotate 1Mi", status=2).stderr
+    assert "not a size" in run("record --out x --rotate much", status=2).stderr
 
 
 def test_a_snapshot_is_read_by_up_and_schedule(source, tmp_path):

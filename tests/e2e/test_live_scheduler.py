@@ -66,7 +66,7 @@ def events_of(cluster):
 def test_pods_are_bound_and_what_does_not_fit_says_so(cluster, tmp_path):
     folder = tmp_path / "run"
     send(cluster, "POST", PODS, new_pod("early", "4"))
-    options = ("--server", cluster, "--run", str(folder), "--metrics-port", "0")
+    options = ("--server", cluster, "--out", str(folder), "--metrics-port", "0")
     with scheduling(tmp_path, "one", *options) as (_, log):
         assert until(lambda: node_of(cluster, "early")) == "large"
         send(cluster, "POST", PODS, new_pod("web"))
@@ -109,7 +109,7 @@ def test_pods_are_bound_and_what_does_not_fit_says_so(cluster, tmp_path):
 
 def test_decisions_are_explained_from_rotated_runs_after_a_restart(cluster, tmp_path):
     folder = tmp_path / "runs"
-    options = ("--server", cluster, "--run", str(folder), "--rotate", "1", "--keep", "50")
+    options = ("--server", cluster, "--out", str(folder), "--rotate", "1", "--keep", "50")
     for name in ("first", "second"):
         with scheduling(tmp_path, name, *options, "--no-leader-elect") as (_, log):
             send(cluster, "POST", PODS, new_pod(name, "3"))
@@ -125,7 +125,7 @@ def test_decisions_are_explained_from_rotated_runs_after_a_restart(cluster, tmp_
 
 def test_a_full_disk_delays_the_log_and_not_the_decisions(cluster, tmp_path):
     folder = tmp_path / "run"
-    options = ("--server", cluster, "--run", str(folder), "--no-leader-elect")
+    options = ("--server", cluster, "--out", str(folder), "--no-leader-elect")
     with scheduling(tmp_path, "full", *options) as (process, log):
         until(lambda: "scheduling" in log.read_text())
         largest = max(file.stat().st_size for file in folder.rglob("*") if file.is_file())
@@ -150,7 +150,7 @@ def got(connection: HTTPConnection, path: str) -> str:
 
 
 def explains(folder: Path, pod: str) -> bool:
-    done = CliRunner().invoke(app, ["explain", pod, "--run", str(folder), "-o", "name"])
+    done = CliRunner().invoke(app, ["explain", pod, "--out", str(folder), "-o", "name"])
     assert done.exit_code in {0, 2}, done.stderr
     return done.stdout == "large\n"
 

@@ -50,7 +50,7 @@ SERVED = (
     "debug timings",
     "import",
     "page",
-    "record --path RECORD",
+    "record --out RECORD",
     "replay RECORD --to CLUSTER",
     "scheduler",
     "sync --to CLUSTER",

@@ -185,6 +185,16 @@ def test_schedule_applies_autoscalers_and_quotas(write):
     assert "1 of 1 new pods not created: exceeded quota: team, requested: pods=1" in most.stderr
 
 
-def test_hpa_without_an_autoscaler_has_no_effect(write):
-    result = run(f"schedule {write('chart.yaml', NODES)} - --hpa max --exit-zero", stdin=CHART)
-    assert "warning: --hpa max has no effect: the files have no Horizontal" in result.stderr
+@pytest.mark.parametrize(
+    "command",
+    ["explain deployment/shop/web FILE", "diff FILE --to-seed 1", "compare-rules FILE"],
+)
+def test_all_commands_that_expand_workloads_apply_autoscalers(write, command):
+    bounded = BOUNDED.partition("---")[0]
+    line = command.replace("FILE", write("chart.yaml", f"{NODES}---{CHART}---{bounded}"))
+    for option, replicas in (("", 4), ("--hpa max", 6)):
+        printed = run(f"{line} {option} --exit-zero").stderr
+        assert f"Deployment shop/web has {replicas} replicas, m" in printed
+    idle = command.replace("FILE", write("alone.yaml", f"{NODES}---{CHART}"))
+    printed = run(f"{idle} --hpa max --exit-zero").stderr
+    assert "warning: --hpa max has no effect: the files have no Horizontal" in printed

@@ -19,7 +19,7 @@ ROLE, BINDING = yaml.safe_load_all((DEPLOY / "reader" / "cluster-role.yaml").rea
 ACCOUNT = "podwright-reader"
 COMMANDS = (
     ("import",),
-    ("record", "--duration", "1s", "--path", "record"),
+    ("record", "--duration", "1s", "--out", "record"),
     # It reads the identity of the source before it looks for the destination, which is absent.
     ("sync", "--to", "http://127.0.0.1:9"),
 )

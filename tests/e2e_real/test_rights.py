@@ -235,7 +235,7 @@ def test_the_rights_of_what_reads(tmp_path):
             until(lambda: "default/small" in decisions.read_text())
             until(lambda: "small" in pods(copy))
         for command in ("import", "record"):
-            times = ("--duration", "1s", "--path", "record") if command == "record" else ()
+            times = ("--duration", "1s", "--out", "record") if command == "record" else ()
             done = podwright(tmp_path, command, *source, *times)
             assert done.returncode == 0, done.stderr
             assert "warning" not in done.stderr

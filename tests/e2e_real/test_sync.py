@@ -158,7 +158,7 @@ def test_a_sync_survives_cut_connections(tmp_path):
         with (
             running(tmp_path, "sync", "sync", "--kubeconfig", str(through), "--to", to) as log,
             running(
-                tmp_path, "record", "record", "--kubeconfig", str(through), "--path", str(record)
+                tmp_path, "record", "record", "--kubeconfig", str(through), "--out", str(record)
             ),
         ):
             until(lambda: len(pods(target)) == 5)

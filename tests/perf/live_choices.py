@@ -43,7 +43,7 @@ def main() -> None:
         with upstream(folder / "real", controllers=None, has_scheduler=False) as kubeconfig:
             config.write_text(yaml.safe_dump(configuration(kubeconfig, options.percentage)))
             asyncio.run(_create(kubeconfig, NODES, [node(each) for each in range(options.nodes)]))
-            line = (program, "record", "--kubeconfig", kubeconfig, "--path", record)
+            line = (program, "record", "--kubeconfig", kubeconfig, "--out", record)
             with process(*line, folder=folder, name="record"):
                 while not record.exists() or record.read_bytes().count(b"\n") < options.nodes:
                     time.sleep(0.1)

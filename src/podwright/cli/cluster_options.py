@@ -58,7 +58,7 @@ Namespaces = Annotated[
     typer.Option(
         "--namespace",
         "-n",
-        metavar="NAME",
+        metavar="NAMESPACE",
         help="Read only objects in this namespace, and those outside namespaces. Repeatable.",
         show_default=False,
     ),

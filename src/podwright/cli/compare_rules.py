@@ -8,9 +8,12 @@ import typer
 
 from podwright.cli.options import (
     Config,
+    ExitZero,
     Files,
     Format,
     Gates,
+    Hpa,
+    HpaReplicas,
     OpenbGpus,
     Plugins,
     PolicyFile,
@@ -47,6 +50,7 @@ def compare_rules(  # noqa: PLR0913, PLR0917 - the options of the command
     feature_gates: Gates = "",
     validate: Validate = ValidationName.strict,
     openb_gpus: OpenbGpus = None,
+    hpa: Hpa = HpaReplicas.min,
     same_cluster: Annotated[
         bool,
         typer.Option(
@@ -56,9 +60,7 @@ def compare_rules(  # noqa: PLR0913, PLR0917 - the options of the command
         ),
     ] = False,
     output: Annotated[Format, output_option("the keys of pods that differ")] = Format.table,
-    exit_zero: Annotated[
-        bool, typer.Option("--exit-zero", help="Exit 0 even if the results of a pod differ.")
-    ] = False,
+    exit_zero: ExitZero = False,
 ) -> None:
     """Schedule the same pods by the rules of Kubernetes v1.36 and v1.16.
 
@@ -82,6 +84,7 @@ def compare_rules(  # noqa: PLR0913, PLR0917 - the options of the command
         algorithm_provider=algorithm_provider,
         policy=policy,
         workers=workers,
+        hpa=hpa,
     )
     is_same = run_compare_rules(files, setup, is_together=same_cluster, output=output.value)
     if not is_same and not exit_zero:

@@ -59,7 +59,7 @@ def run_compare_rules(
         scheduler_of(without_classic_rules(inputs), replace(setup, workers=1)),
         scheduler_of(_classic(inputs), setup),
     )
-    expansion = expand_workloads(inputs.loaded)
+    expansion = expand_workloads(inputs.loaded, setup.hpa.value)
     for scheduler in sides:
         scheduler.add(*expansion.with_objects(inputs.loaded.objects))
     announce_compilation()

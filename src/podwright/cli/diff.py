@@ -11,7 +11,10 @@ import typer
 
 from podwright.cli.options import (
     Config,
+    ExitZero,
     Gates,
+    Hpa,
+    HpaReplicas,
     Offset,
     OffsetName,
     OpenbGpus,
@@ -44,6 +47,7 @@ _OF_SCENARIOS = {
     "to_feature_gates": "--to-feature-gates", "tie_rule": "--tie-rule",
     "preemption_offset": "--preemption-offset", "from_files": "--from", "to_files": "--to",
     "reschedule": "--reschedule", "reasons": "--reasons", "openb_gpus": "--openb-gpus",
+    "hpa": "--hpa",
 }  # fmt: skip
 """The options that have no effect on recorded runs."""
 _CHANGING = ("to_config", "to_plugin", "to_seed", "to_feature_gates", "from_files", "to_files")
@@ -110,6 +114,7 @@ def diff(  # noqa: PLR0913, PLR0917 - the options of the command
     tie_rule: Ties = TieRuleName.drawn,
     preemption_offset: Offset = OffsetName.drawn,
     openb_gpus: OpenbGpus = None,
+    hpa: Hpa = HpaReplicas.min,
     reschedule: Annotated[
         bool,
         typer.Option(
@@ -131,9 +136,7 @@ def diff(  # noqa: PLR0913, PLR0917 - the options of the command
         DiffFormat,
         typer.Option("--output", "-o", help="Output format. name: the keys of pods that differ."),
     ] = DiffFormat.table,
-    exit_zero: Annotated[
-        bool, typer.Option("--exit-zero", help="Exit 0 even if the sides differ.")
-    ] = False,
+    exit_zero: ExitZero = False,
 ) -> None:
     """Compare where the pods of two configurations or two runs are placed.
 
@@ -176,6 +179,7 @@ def diff(  # noqa: PLR0913, PLR0917 - the options of the command
             preemption_offset=preemption_offset,
             feature_gates=feature_gates,
             openb_gpus=openb_gpus,
+            hpa=hpa,
             given=given,
         )
         after = replace(

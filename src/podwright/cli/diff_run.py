@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 
 import typer
@@ -33,7 +34,7 @@ from podwright.cli.inputs import (
 )
 from podwright.cli.options import Setup
 from podwright.cli.recorded_run import RecordedRun, open_for_command
-from podwright.cli.workloads import report_expansion
+from podwright.cli.workloads import report_expansion, warn_of_idle_hpa
 from podwright.framework import Decision
 from podwright.objects import Pod
 from podwright.recording import (
@@ -80,6 +81,7 @@ def run_diff(
             inputs.loaded.objects,
             scheduler_options(inputs, setup),
             reschedule=reschedule,
+            hpa=setup.hpa.value,
             call_extender=extender_caller(inputs.configuration, inputs.source),
         )
         for inputs, setup in zip(sides, setups, strict=True)
@@ -89,6 +91,7 @@ def run_diff(
     else:
         for side, scenario in zip(SIDES, scenarios, strict=False):
             report_expansion(scenario.expansion, side=side)
+    warn_of_idle_hpa(before.hpa.value, chain(*(inputs.loaded.objects for inputs in sides)))
     announce_compilation()
     shows_reasons = len(afters) == 1 or output in {"json", "yaml"}
     each = diff_with_each(

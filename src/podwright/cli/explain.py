@@ -11,7 +11,10 @@ import typer
 from podwright.cli.options import (
     At,
     Config,
+    ExitZero,
     FileDecisionOptions,
+    Hpa,
+    HpaReplicas,
     Namespace,
     Plugins,
     RuleOptions,
@@ -127,6 +130,7 @@ def explain(  # noqa: PLR0913 - the options of the command
             "--node", metavar="NODE", help="Show this node beside the chosen one. Repeatable."
         ),
     ] = None,
+    hpa: Hpa = HpaReplicas.min,
     rules: RuleOptions,
     workers: Workers = 1,
     decisions: FileDecisionOptions,
@@ -139,6 +143,7 @@ def explain(  # noqa: PLR0913 - the options of the command
             "kube-scheduler-simulator writes.",
         ),
     ] = ExplainFormat.table,
+    exit_zero: ExitZero = False,
 ) -> None:
     """Explain why a pod is scheduled to a node, or why it is unschedulable.
 
@@ -162,7 +167,7 @@ def explain(  # noqa: PLR0913 - the options of the command
             fitted = run_explain_kss(
                 pod, run, attempt=attempt, at=at, namespace=namespace, plugins=plugin or []
             )
-            raise typer.Exit(0 if fitted else 1)
+            raise typer.Exit(0 if fitted or exit_zero else 1)
         from podwright.cli.explain_recorded import run_explain_recorded
 
         fitted = run_explain_recorded(
@@ -177,7 +182,7 @@ def explain(  # noqa: PLR0913 - the options of the command
             output=output.value,
             case=save_case,
         )
-        raise typer.Exit(0 if fitted else 1)
+        raise typer.Exit(0 if fitted or exit_zero else 1)
     from podwright.cli.explain_run import run_explain
 
     setup = Setup(
@@ -186,6 +191,7 @@ def explain(  # noqa: PLR0913 - the options of the command
         **decisions.values(),
         **rules.values(),
         workers=workers,
+        hpa=hpa,
         given=given_on(ctx),
     )
     fits = run_explain(
@@ -198,7 +204,7 @@ def explain(  # noqa: PLR0913 - the options of the command
         shown=shown,
         output=output.value,
     )
-    if not fits:
+    if not fits and not exit_zero:
         raise typer.Exit(1)
 
 
@@ -221,7 +227,7 @@ def _check_nodes(given: frozenset[str], output: ExplainFormat) -> None:
 _ONLY_WITH_RUN = ("attempt", "at", "save_case")
 _ONLY_WITH_FILES = (
     "config", "alone", "rules", "algorithm_provider", "policy", "workers", "seed", "tie_rule",
-    "preemption_offset", "feature_gates", "validate", "openb_gpus",
+    "preemption_offset", "feature_gates", "hpa", "validate", "openb_gpus",
 )  # fmt: skip
 
 

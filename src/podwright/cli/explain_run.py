@@ -52,7 +52,7 @@ def run_explain(
     is_cluster = all(name.startswith(CLUSTER_PREFIX) for name in files)
     where = "in the cluster" if is_cluster else "in these files"
     loaded, scheduler = load_all(files, setup)
-    expansion = expand_workloads(loaded)
+    expansion = expand_workloads(loaded, setup.hpa.value)
     objects = expansion.with_objects(loaded.objects)
     pods = [obj for obj in objects if isinstance(obj, Pod)]
     if not pods and not expansion.workloads:

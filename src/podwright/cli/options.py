@@ -75,6 +75,13 @@ class ValidationName(StrEnum):
     ignore = "ignore"
 
 
+class HpaReplicas(StrEnum):
+    """The replicas of workloads that are scaled automatically."""
+
+    min = "min"
+    max = "max"
+
+
 class OpenbGpusName(StrEnum):
     """How the scheduler counts the GPUs of the openb trace."""
 
@@ -115,6 +122,7 @@ Plugins = Annotated[
         "--plugin",
         metavar="FILE",
         help="A Python file that defines custom plugins. The file is executed. Repeatable.",
+        rich_help_panel="Decisions",
     ),
 ]
 Validate = Annotated[
@@ -161,6 +169,18 @@ Gates = Annotated[
         help="Feature gates, as for kube-scheduler.",
         show_default=False,
     ),
+]
+Hpa = Annotated[
+    HpaReplicas,
+    typer.Option(
+        "--hpa",
+        help="The replicas of workloads with a HorizontalPodAutoscaler. min: those without load, "
+        "at least minReplicas; max: maxReplicas.",
+    ),
+]
+ExitZero = Annotated[
+    bool,
+    typer.Option("--exit-zero", help="Exit with status 0 where it would be 1; others stay."),
 ]
 Rules = Annotated[
     RuleName | None,
@@ -300,6 +320,8 @@ class Setup(FileDecisionOptions, RuleOptions):
         The parameters given on the command line, including those with their default value.
     seeds_names : bool
         Whether the seed also affects other draws than the choice of nodes, such as pod names.
+    hpa : HpaReplicas
+        The replicas of workloads that are scaled automatically, for commands that expand workloads.
     """
 
     config: Path | None = None
@@ -307,6 +329,7 @@ class Setup(FileDecisionOptions, RuleOptions):
     workers: int = 1
     given: frozenset[str] = frozenset()
     seeds_names: bool = False
+    hpa: HpaReplicas = HpaReplicas.min
 
     def arguments(self) -> list[str]:
         """Return the options as they were given, to repeat them in another command."""
@@ -323,5 +346,5 @@ class Setup(FileDecisionOptions, RuleOptions):
 
 _REPEATED = (
     "seed", "tie_rule", "preemption_offset", "feature_gates", "rules", "algorithm_provider",
-    "policy", "openb_gpus",
+    "policy", "openb_gpus", "hpa",
 )  # fmt: skip

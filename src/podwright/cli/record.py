@@ -20,13 +20,12 @@ app = command_app()
 @app.command(epilog=examples("podwright record --out changes.jsonl --duration 5s"))
 def record(  # noqa: PLR0913 - the options of the command
     ctx: typer.Context,
-    path: Annotated[
+    out: Annotated[
         Path,
         typer.Option(
             "--out",
-            "--path",
             metavar="FILE",
-            help="A new file. --path is its name in kube-scheduler-simulator's recorder.",
+            help="A new file.",
             show_default=False,
         ),
     ],
@@ -97,7 +96,7 @@ def record(  # noqa: PLR0913 - the options of the command
     from podwright.cli.record_run import RecordOptions, run_record
 
     options = RecordOptions(
-        path=path,
+        path=out,
         duration_seconds=seconds,
         namespaces=tuple(selection.namespaces or ()),
         selector=selection.selector,

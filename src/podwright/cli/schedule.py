@@ -9,8 +9,11 @@ import typer
 
 from podwright.cli.options import (
     Config,
+    ExitZero,
     FileDecisionOptions,
     Files,
+    Hpa,
+    HpaReplicas,
     Plugins,
     RuleOptions,
     Setup,
@@ -33,13 +36,6 @@ class ScheduleFormat(StrEnum):
     yaml = "yaml"
     name = "name"
     pods = "pods"
-
-
-class HpaReplicas(StrEnum):
-    """The replicas of workloads that are scaled automatically."""
-
-    min = "min"
-    max = "max"
 
 
 @app.command(
@@ -88,14 +84,7 @@ def schedule(  # noqa: PLR0913 - the options of the command
             show_default=False,
         ),
     ] = "",
-    hpa: Annotated[
-        HpaReplicas,
-        typer.Option(
-            "--hpa",
-            help="The replicas of workloads with a HorizontalPodAutoscaler. min: those without "
-            "load, at least minReplicas; max: maxReplicas.",
-        ),
-    ] = HpaReplicas.min,
+    hpa: Hpa = HpaReplicas.min,
     rules: RuleOptions,
     workers: Workers = 1,
     decisions: FileDecisionOptions,
@@ -111,9 +100,7 @@ def schedule(  # noqa: PLR0913 - the options of the command
     explain: Annotated[
         bool, typer.Option("--explain", help="Print why pods do not fit below the table.")
     ] = False,
-    exit_zero: Annotated[
-        bool, typer.Option("--exit-zero", help="Exit 0 even if pods do not fit.")
-    ] = False,
+    exit_zero: ExitZero = False,
 ) -> None:
     """Schedule the pending pods of a cluster read from files.
 
@@ -139,6 +126,7 @@ def schedule(  # noqa: PLR0913 - the options of the command
         **decisions.values(),
         **rules.values(),
         workers=workers,
+        hpa=hpa,
         given=given_on(ctx),
     )
     all_fit = run_schedule(
@@ -149,7 +137,6 @@ def schedule(  # noqa: PLR0913 - the options of the command
         scheduled_namespace=only_namespace,
         output=output.value,
         with_reasons=explain,
-        hpa=hpa.value,
     )
     if not all_fit and not exit_zero:
         raise typer.Exit(1)

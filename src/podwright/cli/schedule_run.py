@@ -24,7 +24,6 @@ from podwright.cli.console import (
 from podwright.cli.inputs import load_all, warn_of_missing_resources
 from podwright.cli.options import Setup
 from podwright.cli.workloads import expand_workloads, find_pods
-from podwright.controllers import HpaBound
 from podwright.framework import Decision
 from podwright.objects import (
     Condition,
@@ -43,7 +42,6 @@ from podwright.recording import (
 )
 
 NO_NODE = "<none>"
-_AUTOSCALER = "HorizontalPodAutoscaler"
 _PODS_SHOWN = 4
 _GATED = "Scheduling is blocked due to non-empty scheduling gates"
 
@@ -61,7 +59,6 @@ def run_schedule(
     scheduled_namespace: str,
     output: str,
     with_reasons: bool,
-    hpa: HpaBound,
 ) -> bool:
     """Schedule pods and print the decisions; return whether all printed pods fit.
 
@@ -77,8 +74,6 @@ def run_schedule(
         Whose pending pods are scheduled; "" for all.
     output : str
     with_reasons : bool
-    hpa : str
-        The replicas of workloads that are scaled automatically; see `autoscaled`.
 
     Raises
     ------
@@ -86,9 +81,7 @@ def run_schedule(
         If there are no pending pods: a check that checked nothing must not succeed.
     """
     loaded, scheduler = load_all(files, setup)
-    expansion = expand_workloads(loaded, hpa)
-    if hpa == "max" and not any(obj.kind == _AUTOSCALER for obj in loaded.objects):
-        print_message(f"warning: --hpa max has no effect: the files have no {_AUTOSCALER}")
+    expansion = expand_workloads(loaded, setup.hpa.value)
     objects = expansion.with_objects(loaded.objects)
     scheduler.add(*objects)
     pods = [obj for obj in objects if isinstance(obj, Pod)]

@@ -25,7 +25,7 @@ app = command_app()
 
 
 @app.command(
-    epilog=examples("podwright scheduler --dry-run", "podwright scheduler --run decisions")
+    epilog=examples("podwright scheduler --dry-run", "podwright scheduler --out decisions")
 )
 def scheduler(  # noqa: PLR0913 - the options of the command
     ctx: typer.Context,
@@ -48,10 +48,10 @@ def scheduler(  # noqa: PLR0913 - the options of the command
             "--dry-run", help="Print the decisions, and write nothing: rights to read are enough."
         ),
     ] = False,
-    run: Annotated[
+    out: Annotated[
         Path | None,
         typer.Option(
-            "--run",
+            "--out",
             metavar="FOLDER",
             help="Keep the decision log in this new folder: podwright explain --run explains its "
             "decisions.",
@@ -64,7 +64,7 @@ def scheduler(  # noqa: PLR0913 - the options of the command
             "--rotate",
             metavar="SIZE",
             parser=size_in_bytes,
-            help="With --run: begin another run in the folder, 000001, 000002 and so on, when the "
+            help="With --out: begin another run in the folder, 000001, 000002 and so on, when the "
             "log of one is as large, such as 100Mi, and at each start.",
             show_default=False,
         ),
@@ -126,8 +126,8 @@ def scheduler(  # noqa: PLR0913 - the options of the command
         reject_idle("--leader-elect", "with --dry-run", "nothing is written")
     if metrics_port is None and "metrics_address" in given:
         reject_idle("--metrics-address", "without --metrics-port", "nothing is served")
-    if rotate is not None and run is None:
-        reject_idle("--rotate", "without --run", "nothing is recorded")
+    if rotate is not None and out is None:
+        reject_idle("--rotate", "without --out", "nothing is recorded")
     if keep is not None and rotate is None:
         reject_idle("--keep", "without --rotate", "there is one run")
     address = connection.address()
@@ -143,7 +143,7 @@ def scheduler(  # noqa: PLR0913 - the options of the command
     )
     options = LiveOptions(
         is_dry_run=dry_run,
-        run=run,
+        run=out,
         largest_bytes=rotate or 0,
         kept_runs=keep or 0,
         elects_leader=leader_elect,

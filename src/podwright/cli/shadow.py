@@ -9,6 +9,7 @@ import typer
 
 from podwright.cli.options import (
     Config,
+    ExitZero,
     Format,
     Gates,
     Plugins,
@@ -83,6 +84,7 @@ def shadow(  # noqa: PLR0913, PLR0917 - the options of the command
     output: Annotated[
         Format, output_option("the keys of pods whose decisions differ")
     ] = Format.table,
+    exit_zero: ExitZero = False,
 ) -> None:
     """Compare the recorded decisions of a real scheduler with podwright's.
 
@@ -117,5 +119,5 @@ def shadow(  # noqa: PLR0913, PLR0917 - the options of the command
         allowed_percent=allow,
         output=output.value,
     )
-    if not is_good:
+    if not is_good and not exit_zero:
         raise typer.Exit(1)

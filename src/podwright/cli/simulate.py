@@ -10,6 +10,7 @@ import typer
 
 from podwright.cli.options import (
     Config,
+    ExitZero,
     FileDecisionOptions,
     Plugins,
     RuleOptions,
@@ -47,7 +48,7 @@ def _folder(text: str) -> Path:
     return Path(text)
 
 
-_ALLOWED_WITH_RESUME = {"resume", "output", "short_output", "exit_zero"}
+_ALLOWED_WITH_RESUME = {"resume", "output", "exit_zero"}
 
 
 @app.command(
@@ -82,7 +83,6 @@ def simulate(  # noqa: PLR0913 - the options of the command
         Path | None,
         typer.Option(
             "--out",
-            "--run",
             metavar="FOLDER",
             parser=_folder,
             help="Write the run to this folder, which must be new or empty.",
@@ -92,7 +92,7 @@ def simulate(  # noqa: PLR0913 - the options of the command
         Path | None,
         typer.Option(
             "--resume",
-            metavar="FOLDER",
+            metavar="RUN",
             parser=_folder,
             help="Resume the interrupted run in this folder.",
         ),
@@ -176,21 +176,11 @@ def simulate(  # noqa: PLR0913 - the options of the command
         SummaryFormat,
         typer.Option(
             "--output",
+            "-o",
             help="Output format of the summary. name: the keys of pods without a node at the end.",
         ),
     ] = SummaryFormat.table,
-    short_output: Annotated[
-        str,
-        typer.Option(
-            "-o",
-            metavar="FORMAT",
-            help="Short for --output. Deprecated: any other value is the folder of --out.",
-            show_default=False,
-        ),
-    ] = "",
-    exit_zero: Annotated[
-        bool, typer.Option("--exit-zero", help="Exit 0 even if pods remain unscheduled.")
-    ] = False,
+    exit_zero: ExitZero = False,
 ) -> None:
     """Simulate a cluster over time.
 
@@ -202,8 +192,6 @@ def simulate(  # noqa: PLR0913 - the options of the command
     be resumed. Pods of other schedulers and pods with scheduling gates are reported but do
     not affect the exit status.
     """
-    if "short_output" in given_on(ctx):
-        output, out = _read_short_output(ctx, short_output, output, out)
     if timings and output == SummaryFormat.name:
         reject_idle("--timings", "with --output name", "only the names of pods are printed")
     if resume is None and out is None:
@@ -240,41 +228,6 @@ def simulate(  # noqa: PLR0913 - the options of the command
         all_placed = run_simulate(options, out, output=output.value)
     if not all_placed and not exit_zero:
         raise typer.Exit(1)
-
-
-def _read_short_output(
-    ctx: typer.Context, text: str, output: SummaryFormat, out: Path | None
-) -> tuple[SummaryFormat, Path | None]:
-    """Read the value of ``-o``: the name of a format, or, deprecated, the run folder.
-
-    Returns
-    -------
-    SummaryFormat, Path or None
-        The values of ``--output`` and ``--out``.
-
-    Raises
-    ------
-    BadParameter
-        If it is the folder, and --out or --resume name one as well.
-    """
-    given = given_on(ctx)
-    if text in SummaryFormat.__members__:
-        found = SummaryFormat(text)
-        if "output" in given and output != found:
-            raise typer.BadParameter("cannot be combined with --output.", param_hint="'-o'")
-        return found, out
-    folder = _folder(text)
-    for name in ("out", "resume"):
-        if name in given:
-            formats = ", ".join(SummaryFormat)
-            raise typer.BadParameter(
-                f"is not a format ({formats}), and a run folder cannot be combined with --{name}.",
-                param_hint="'-o'",
-            )
-    from podwright.cli.console import print_message
-
-    print_message(f"warning: -o names the output format; -o {text} is read as --out {text}")
-    return output, folder
 
 
 def _reject_without_folder(given: frozenset[str]) -> None:

@@ -56,6 +56,7 @@ def up(  # noqa: PLR0913 - the options of the command
             help="Where to write the kubeconfig. Defaults to podwright.kubeconfig in the current "
             "folder.",
             show_default=False,
+            rich_help_panel="Files",
         ),
     ] = None,
     db: Annotated[
@@ -65,6 +66,7 @@ def up(  # noqa: PLR0913 - the options of the command
             metavar="FILE",
             help="Keep the objects in this file, and continue from it. In memory without it.",
             show_default=False,
+            rich_help_panel="Files",
         ),
     ] = None,
     record: Annotated[
@@ -74,6 +76,7 @@ def up(  # noqa: PLR0913 - the options of the command
             metavar="FILE",
             help="Write all changes to this new file, as a record for podwright shadow.",
             show_default=False,
+            rich_help_panel="Files",
         ),
     ] = None,
     record_rotate: Annotated[
@@ -85,6 +88,7 @@ def up(  # noqa: PLR0913 - the options of the command
             help="Continue the record in another file, FILE-2 and so on, when one is as large, "
             "such as 100Mi. Each is a record by itself.",
             show_default=False,
+            rich_help_panel="Files",
         ),
     ] = None,
     record_keep: Annotated[
@@ -95,6 +99,7 @@ def up(  # noqa: PLR0913 - the options of the command
             min=1,
             help="With --record-rotate: the most files to keep; the oldest is deleted.",
             show_default=False,
+            rich_help_panel="Files",
         ),
     ] = None,
     runs: Annotated[
@@ -107,6 +112,7 @@ def up(  # noqa: PLR0913 - the options of the command
             help="List, download and delete the runs in this folder over HTTP, at "
             "/podwright/v1/runs.",
             show_default=False,
+            rich_help_panel="Files",
         ),
     ] = None,
     shadow: Annotated[
@@ -117,6 +123,7 @@ def up(  # noqa: PLR0913 - the options of the command
             help="Compare the decisions of another scheduler with podwright's; with "
             "--no-scheduler. The record and the agreement are written to this folder.",
             show_default=False,
+            rich_help_panel="Files",
         ),
     ] = None,
     annotate_results: Annotated[
@@ -126,12 +133,16 @@ def up(  # noqa: PLR0913 - the options of the command
             help="Store the results of each scheduling attempt, and their history, as annotations "
             "of the pods, as kube-scheduler-simulator does. The default with its API (--kss-port).",
             show_default=False,
+            rich_help_panel="Decisions",
         ),
     ] = None,
     speed: Annotated[
         float,
         typer.Option(
-            "--speed", metavar="FACTOR", help="How many seconds of the cluster a real second is."
+            "--speed",
+            metavar="FACTOR",
+            help="How many seconds of the cluster a real second is.",
+            rich_help_panel="Simulation",
         ),
     ] = 1.0,
     log_events: Annotated[
@@ -144,6 +155,7 @@ def up(  # noqa: PLR0913 - the options of the command
             "Memory holds up to twice as many. Defaults to 500000, or 16 MiB of them if these are "
             "fewer.",
             show_default=False,
+            rich_help_panel="Decisions",
         ),
     ] = None,
     timeline: Annotated[
@@ -152,6 +164,7 @@ def up(  # noqa: PLR0913 - the options of the command
             "--timeline/--no-timeline",
             help="Collect the timeline while the cluster runs, so that it needs no replay. Costs "
             "up to a tenth of the scheduler's time.",
+            rich_help_panel="Decisions",
         ),
     ] = True,
     config: Annotated[
@@ -163,21 +176,34 @@ def up(  # noqa: PLR0913 - the options of the command
             help="A KubeSchedulerConfiguration. Defaults to the one among the files, if any. "
             "Repeatable: each further file adds a scheduler for pods of other schedulerNames.",
             show_default=False,
+            rich_help_panel="Decisions",
         ),
     ] = None,
     plugin: Plugins = None,
     decisions: DecisionOptions,
     has_scheduler: Annotated[
         bool,
-        typer.Option("--scheduler/--no-scheduler", help="Whether podwright schedules the pods."),
+        typer.Option(
+            "--scheduler/--no-scheduler",
+            help="Whether podwright schedules the pods.",
+            rich_help_panel="Simulation",
+        ),
     ] = True,
     has_controllers: Annotated[
         bool,
-        typer.Option("--controllers/--no-controllers", help="Whether podwright's controllers run."),
+        typer.Option(
+            "--controllers/--no-controllers",
+            help="Whether podwright's controllers run.",
+            rich_help_panel="Simulation",
+        ),
     ] = True,
     has_lifecycle: Annotated[
         bool,
-        typer.Option("--lifecycle/--no-lifecycle", help="Whether podwright simulates kubelets."),
+        typer.Option(
+            "--lifecycle/--no-lifecycle",
+            help="Whether podwright simulates kubelets.",
+            rich_help_panel="Simulation",
+        ),
     ] = True,
     kss: KssOptions,
     api_latency: Annotated[
@@ -188,11 +214,16 @@ def up(  # noqa: PLR0913 - the options of the command
             help="Delay the requests of clients, for example 50ms, list=1s or create:pods=200ms. "
             "Repeatable; the last one that matches a request applies.",
             show_default=False,
+            rich_help_panel="Serving",
         ),
     ] = None,
     reload: Annotated[
         bool,
-        typer.Option("--reload", help="Reload the files of --plugin when they change."),
+        typer.Option(
+            "--reload",
+            help="Reload the files of --plugin when they change.",
+            rich_help_panel="Decisions",
+        ),
     ] = False,
     breakpoints: Annotated[
         list[str] | None,
@@ -202,6 +233,7 @@ def up(  # noqa: PLR0913 - the options of the command
             help="Stop after each scheduling cycle that matches, for example pod=default/web, "
             "label=app=web, plugin=NAME or on=error; as for podwright debug break. Repeatable.",
             show_default=False,
+            rich_help_panel="Decisions",
         ),
     ] = None,
     ui: UiOptions,
@@ -211,6 +243,7 @@ def up(  # noqa: PLR0913 - the options of the command
             "--bare",
             help="Only the API server: no scheduler, controllers or kubelets, and the tokens of "
             "the recorded API exchanges.",
+            rich_help_panel="Simulation",
         ),
     ] = False,
 ) -> None:

@@ -41,7 +41,7 @@ _FILENAME_HELP = ("-f, --filename FILE", "The same as FILE, as for kubectl. Repe
 V116_PANEL = "v1.16 rules"
 """The panel of options that only the v1.16 rules use."""
 
-_MOST_OPTIONS_IN_ONE_LIST = 30
+MOST_OPTIONS_IN_ONE_LIST = 30
 """A longer help page lists the options under the headings of their groups."""
 
 _V116_HELP_OPTION = "--help-v1.16"
@@ -71,7 +71,7 @@ class PlainCommand(TyperCommand):
         arguments: list[tuple[str, str]] = []
         options: list[tuple[str, str]] = []
         sections = {"Arguments": arguments, "Options": options}
-        is_long = len(self.params) > _MOST_OPTIONS_IN_ONE_LIST
+        is_long = len(self.params) > MOST_OPTIONS_IN_ONE_LIST
         for param in self.get_params(ctx):
             if param.param_type_name == "argument":
                 arguments.append((_shown(param), getattr(param, "help", None) or ""))

@@ -20,8 +20,17 @@ from podwright.controllers import (
     is_active,
 )
 from podwright.files import LoadedObjects
-from podwright.objects import FieldError, InputError, NamespacedName, Pod, workload_of
+from podwright.objects import (
+    FieldError,
+    InputError,
+    KubernetesObject,
+    NamespacedName,
+    Pod,
+    workload_of,
+)
 from podwright.schema import built_in
+
+_AUTOSCALER = "HorizontalPodAutoscaler"
 
 
 def expand_workloads(loaded: LoadedObjects, hpa: HpaBound = "min") -> Expansion:
@@ -39,7 +48,14 @@ def expand_workloads(loaded: LoadedObjects, hpa: HpaBound = "min") -> Expansion:
     """
     expansion = expand(loaded.objects, hpa=hpa)
     report_expansion(expansion)
+    warn_of_idle_hpa(hpa, loaded.objects)
     return expansion
+
+
+def warn_of_idle_hpa(hpa: HpaBound, objects: Iterable[KubernetesObject]) -> None:
+    """Warn of `--hpa max` without an object that it concerns."""
+    if hpa == "max" and not any(obj.kind == _AUTOSCALER for obj in objects):
+        print_message(f"warning: --hpa max has no effect: the files have no {_AUTOSCALER}")
 
 
 def report_expansion(expansion: Expansion, *, side: str = "") -> None:

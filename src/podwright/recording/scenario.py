@@ -7,7 +7,7 @@ from typing import Final, TypeAlias, Unpack
 
 from podwright.assembly import Because, Scheduler, outcome_of, reason_of
 from podwright.config import KubeSchedulerConfiguration
-from podwright.controllers import expand
+from podwright.controllers import HpaBound, expand
 from podwright.devices import claim_without_users
 from podwright.framework import CallExtender, Decision
 from podwright.machine import DecisionKeywords, SchedulerOptions, names_decision_keywords
@@ -53,6 +53,8 @@ class Scenario:
         As for `Scheduler`.
     expands_workloads : bool
         Whether workloads are expanded; not if their controllers have created the pods.
+    hpa : {"min", "max"}
+        The replicas of workloads that a HorizontalPodAutoscaler scales.
     only : collection of str, optional
         The only pods to schedule; all pending pods if left out.
     plugins, gates, seed, tie_rule, draws_preemption_offset
@@ -80,11 +82,12 @@ class Scenario:
         reschedule: bool = False,
         call_extender: CallExtender | None = None,
         expands_workloads: bool = True,
+        hpa: HpaBound = "min",
         only: Collection[NamespacedName] | None = None,
         **keywords: Unpack[DecisionKeywords],
     ) -> None:
         given = tuple(objects)
-        self.expansion = expand(given if expands_workloads else ())
+        self.expansion = expand(given if expands_workloads else (), hpa=hpa)
         self.only = only
         self.objects: Sequence[Object] = tuple(self.expansion.with_objects(given))
         self.options = SchedulerOptions.of(configuration, **keywords)

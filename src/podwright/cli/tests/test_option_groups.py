@@ -68,7 +68,7 @@ def test_the_values_of_a_group_have_the_names_of_the_parameters():
 
 def test_a_long_help_page_lists_groups_under_their_headings(monkeypatch):
     monkeypatch.setattr(Draws, "heading", "Draws")
-    monkeypatch.setattr(usage, "_MOST_OPTIONS_IN_ONE_LIST", 3)
+    monkeypatch.setattr(usage, "MOST_OPTIONS_IN_ONE_LIST", 3)
     long = command_app()
 
     @long.command()

@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.main import get_command
 
-from podwright.cli import app
+from podwright.cli import app, usage
 
 
 def commands(command: Any = None, name: str = "podwright") -> Iterator[tuple[str, Any]]:
@@ -41,6 +41,52 @@ def test_an_option_with_one_value_is_given_once(command, param):
     with pytest.raises(typer.BadParameter, match="is given 2 times") as error:
         command.make_context("podwright", args)
     assert f"'{param.opts[0]}'" in error.value.format_message()
+
+
+SEVERAL_THINGS = {
+    "--out": "a file or a folder, whichever the command writes",
+    "--to": "a destination, or the second side of a comparison",
+    "--plugin": "a file; for `debug failures` the name of a plugin in a running cluster",
+    "--resume": "the run of `simulate`; for `record` a switch, since --out names the file",
+    "--shadow": "a folder of `up`; for `sync` the policies for such a destination",
+}
+"""Names of options that stand for more than one thing, and why."""
+
+
+def test_one_name_is_one_thing():
+    metavars: dict[str, set[str]] = {}
+    short: dict[str, set[str]] = {}
+    for _, command in commands():
+        for param in command.params:
+            if param.param_type_name == "option":
+                name, *others = sorted(param.opts, key=len, reverse=True)
+                metavars.setdefault(name, set()).add(param.metavar or "")
+                assert all(len(other) == 2 for other in others), f"{param.opts} are two names"
+                for other in others:
+                    short.setdefault(other, set()).add(name)
+    assert {name for name, found in metavars.items() if len(found) > 1} == set(SEVERAL_THINGS)
+    assert all(len(names) == 1 for names in short.values()), short
+
+
+def test_a_status_of_1_can_be_switched_off_where_it_is_the_answer():
+    names = {
+        name.removeprefix("podwright ")
+        for name, command in commands()
+        if any("--exit-zero" in param.opts for param in command.params)
+    }
+    comparing = {"diff", "compare-rules", "shadow", "parity"}
+    assert names == {"schedule", "explain", "simulate", *comparing}
+
+
+def test_options_of_a_long_help_page_have_headings():
+    for name, command in commands():
+        if len(command.params) > usage.MOST_OPTIONS_IN_ONE_LIST:
+            without = [
+                param.opts[0]
+                for param in command.params
+                if param.param_type_name == "option" and not param.rich_help_panel
+            ]
+            assert not without, name
 
 
 def test_a_switch_is_not_contradicted():
