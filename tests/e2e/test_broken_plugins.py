@@ -48,7 +48,7 @@ WITH_FILES = (
     f"up {QUICKSTART} --port 0 --kubeconfig RUN-kubeconfig",
     "config show",
     "config check CONFIG",
-    f"up {QUICKSTART} --port 0 --kubeconfig CONFIG.kubeconfig",
+    "shadow examples/shadow",
     "scheduler --server http://127.0.0.1:9",
 )
 WITH_A_RUN = (

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Final, TypeAlias, Unpack
+from typing import Final, Literal, TypeAlias, Unpack
 
 from podwright.assembly import Because, Scheduler, outcome_of, reason_of
 from podwright.config import KubeSchedulerConfiguration
-from podwright.controllers import HpaBound, expand
+from podwright.controllers import expand
 from podwright.devices import claim_without_users
 from podwright.framework import CallExtender, Decision
 from podwright.machine import DecisionKeywords, SchedulerOptions, names_decision_keywords
@@ -82,7 +82,7 @@ class Scenario:
         reschedule: bool = False,
         call_extender: CallExtender | None = None,
         expands_workloads: bool = True,
-        hpa: HpaBound = "min",
+        hpa: Literal["min", "max"] = "min",
         only: Collection[NamespacedName] | None = None,
         **keywords: Unpack[DecisionKeywords],
     ) -> None:
