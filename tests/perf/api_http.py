@@ -18,103 +18,31 @@ The processor time of the server per pod is printed beside each figure.
 from __future__ import annotations
 
 import json
-import os
 import re
 import selectors
-import signal
 import socket
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 
 from tests.perf.api import distinct_pod, template_pod
 from tests.perf.case import MEBIBYTES, PODS_PER_SECOND, SHARE, Case
+from tests.perf.served import Server, served
 
 from podwright.api.endpoints import HttpRequest
 
-_ROOT = Path(__file__).parents[2]
-_COMMAND = "from podwright.cli import main; main()"
-_NODES = 5_000
 _CLIENTS = 4
 _WARM_UP = 500
-_SERVING = re.compile(r"Serving the Kubernetes API at http://([\d.]+):(\d+)")
 _LENGTH = re.compile(rb"content-length: (\d+)")
 BOUND = re.compile(rb'"metadata":\{"name":"([^"]+)".*"nodeName":"')
 RUNNING = re.compile(rb'"metadata":\{"name":"([^"]+)".*"phase":"Running"')
-_TICKS = os.sysconf("SC_CLK_TCK")
 _WAIT_SECONDS = 120.0
-_IDLE_CORES = 0.1
 _WATCHERS = 100
 _CHANGES, _CHANGES_PER_SECOND = 5_000, 1_000
 _VERSION = re.compile(rb'^\{"type":"ADDED".*?"resourceVersion":"([0-9]+)"')
 
 Make = Callable[[int], HttpRequest]
-
-
-class Server:
-    """A running `podwright up`.
-
-    Attributes
-    ----------
-    pid : int
-    address : (str, int)
-    """
-
-    def __init__(self, pid: int, address: tuple[str, int]) -> None:
-        self.pid = pid
-        self.address = address
-
-    @property
-    def cpu_seconds(self) -> float:
-        """The processor time that the process has used."""
-        text = Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii")
-        fields = text.rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS
-
-    def settle(self) -> None:
-        """Wait until the server has nothing to do: the nodes have registered."""
-        deadline = time.monotonic() + _WAIT_SECONDS
-        last = self.cpu_seconds
-        while time.monotonic() < deadline:
-            time.sleep(1)
-            used, last = self.cpu_seconds - last, self.cpu_seconds
-            if used < _IDLE_CORES:
-                return
-        raise AssertionError(f"podwright up is still busy after {_WAIT_SECONDS} s")
-
-    @property
-    def peak_mib(self) -> float:
-        """The most memory that the process has had."""
-        status = Path(f"/proc/{self.pid}/status").read_text(encoding="ascii")
-        return int(status.partition("VmHWM:")[2].split()[0]) / 1024
-
-
-@contextmanager
-def served(*options: str, nodes: int = _NODES) -> Iterator[Server]:
-    """Run `podwright up` with nodes, by default 5,000, in a separate process."""
-    with tempfile.TemporaryDirectory() as folder:
-        command = [
-            *(sys.executable, "-c", _COMMAND, "up", "--no-ui", "--port", "0"),
-            *("--nodes", str(nodes), "--kubeconfig", f"{folder}/kubeconfig"),
-            *(option.format(folder=folder) for option in options),
-        ]
-        with subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True) as process:
-            try:
-                assert process.stdout is not None, "the output is a pipe"
-                found = None
-                while found is None:
-                    line = process.stdout.readline()
-                    assert line, "podwright up has ended"
-                    found = _SERVING.search(line)
-                yield Server(process.pid, (found[1], int(found[2])))
-            finally:
-                process.send_signal(signal.SIGTERM)
-                process.communicate()
 
 
 def _bytes_of(request: HttpRequest) -> bytes:
@@ -273,7 +201,7 @@ def http_memory() -> float:
     """The most memory of the server with 5,000 nodes and 50,000 pods, created over HTTP."""
     with served() as server:
         create_pods(server, [template_pod(number) for number in range(50_000)])
-        return server.peak_mib
+        return server.memory("VmHWM") / 2**20
 
 
 def _case(

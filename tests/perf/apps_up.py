@@ -28,8 +28,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from tests.perf.api_http import Server, create_pods, served
+from tests.perf.api_http import create_pods
 from tests.perf.case import MILLISECONDS, TIMES, Case
+from tests.perf.served import Server, served
 from tests.perf.templates import HOSTNAME, ZONE
 
 from podwright.api.endpoints import HttpRequest

@@ -15,33 +15,26 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
-import os
 import re
 import selectors
-import signal
 import socket
 import statistics
-import subprocess
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 from tests.perf.attack_requests import ATTACKS, DEFAULT, Attack, pod_with, request
 from tests.perf.case import MILLISECONDS, Case
+from tests.perf.served import Server, served
 
-_ROOT: Final = Path(__file__).parents[2]
-_COMMAND: Final = "from podwright.cli import main; main()"
-_SERVING: Final = re.compile(r"Serving the Kubernetes API at http://([\d.]+):(\d+)")
 _STATUS: Final = re.compile(rb"HTTP/1\.1 (\d+)")
-_TICKS: Final = os.sysconf("SC_CLK_TCK")
 _ATTACK_SECONDS: Final = 120.0
 _TIMEOUT: Final = "timeout"
 _PAUSE_SECONDS: Final = 0.005
+_MIB: Final = 2**20
 
 
 class _Outcome(msgspec.Struct, frozen=True):
@@ -64,53 +57,6 @@ class _Outcome(msgspec.Struct, frozen=True):
 
 
 _HEAD: Final = f"{'attack':32}  status   CPU, s  p50, ms  p99, ms  longest   +MiB"
-
-
-class _Server:
-    """A running `podwright up`."""
-
-    def __init__(self, process: subprocess.Popen[str], address: tuple[str, int]) -> None:
-        self.process = process
-        self.address = address
-
-    @property
-    def cpu_s(self) -> float:
-        """The processor time that the process and its children have used."""
-        text = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii")
-        fields = text.rpartition(")")[2].split()
-        return sum(map(int, fields[11:15])) / _TICKS
-
-    @property
-    def memory_mib(self) -> float:
-        """The memory that the process has now."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
-        return int(status.partition("VmRSS:")[2].split()[0]) / 1024
-
-
-@contextlib.contextmanager
-def _served() -> Iterator[_Server]:
-    with tempfile.TemporaryDirectory() as folder:
-        command = [
-            *(sys.executable, "-c", _COMMAND, "up", "--no-ui", "--port", "0", "--nodes", "5"),
-            *("--kubeconfig", f"{folder}/kubeconfig"),
-        ]
-        with subprocess.Popen(
-            command, cwd=_ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        ) as process:
-            try:
-                assert process.stdout is not None, "the output is a pipe"
-                found = None
-                while found is None:
-                    line = process.stdout.readline()
-                    assert line, "podwright up has ended"
-                    found = _SERVING.search(line)
-                yield _Server(process, (found[1], int(found[2])))
-            finally:
-                process.send_signal(signal.SIGTERM)
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.communicate(timeout=10)
-                process.kill()
-                process.wait()
 
 
 class _Replies:
@@ -141,7 +87,7 @@ class _Replies:
 class _Other(threading.Thread):
     """Another client, which reads a namespace again and again."""
 
-    def __init__(self, server: _Server) -> None:
+    def __init__(self, server: Server) -> None:
         super().__init__(daemon=True)
         self._address = server.address
         self.times_ms: list[float] = []
@@ -161,7 +107,7 @@ class _Other(threading.Thread):
                 self.times_ms.append((time.perf_counter() - start_s) * 1e3)
 
 
-def _warm_up(server: _Server) -> None:
+def _warm_up(server: Server) -> None:
     """Bind a pod, so that the code of the scheduler is loaded."""
     deadline_s = time.monotonic() + _ATTACK_SECONDS
     _run(server, pod_with("first")(), Attack("", lambda: ()))
@@ -173,11 +119,11 @@ def _warm_up(server: _Server) -> None:
             time.sleep(0.1)
 
 
-def _attacked(server: _Server, attack: Attack) -> _Outcome:
+def _attacked(server: Server, attack: Attack) -> _Outcome:
     _run(server, list(attack.prepared()), Attack("", lambda: ()))
     requests = list(attack.requests())
     other = _Other(server)
-    cpu_s, memory_mib = server.cpu_s, server.memory_mib
+    cpu_s, memory_mib = server.cpu_seconds_of_all, server.memory() / _MIB
     other.start()
     time.sleep(0.1)
     status = _run(server, requests, attack)
@@ -186,10 +132,12 @@ def _attacked(server: _Server, attack: Attack) -> _Outcome:
     other.join(_ATTACK_SECONDS)
     # The first request of the other client may still wait.
     times_ms = other.times_ms or [_ATTACK_SECONDS * 1e3]
-    return _Outcome(status, server.cpu_s - cpu_s, times_ms, server.memory_mib - memory_mib)
+    return _Outcome(
+        status, server.cpu_seconds_of_all - cpu_s, times_ms, server.memory() / _MIB - memory_mib
+    )
 
 
-def _run(server: _Server, requests: Sequence[bytes], attack: Attack) -> str:
+def _run(server: Server, requests: Sequence[bytes], attack: Attack) -> str:
     """Send requests on each connection; return the last status."""
     with contextlib.ExitStack() as stack:
         connections = [
@@ -260,7 +208,7 @@ def measured(chosen: Sequence[Attack]) -> float:
     print(_HEAD, file=sys.stderr)
     left = list(chosen)
     while left:
-        with _served() as server:
+        with served(nodes=5) as server:
             _warm_up(server)
             while left:
                 attack = left.pop(0)

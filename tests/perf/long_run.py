@@ -16,7 +16,6 @@ import http.client
 import json
 import os
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -28,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from tests.perf.served import Server, started
 
 DEPLOYMENTS = 38
 REPLICAS = 3
@@ -36,42 +36,11 @@ REPLICAS = 3
 NODES = 10
 GET_SECONDS = 0.05
 MEGA = 1e6
-_ROOT = Path(__file__).resolve().parents[2]
-_SERVING = re.compile(r"https?://([\d.]+):(\d+)")
-_TICKS = os.sysconf("SC_CLK_TCK")
 _PATH = "/apis/apps/v1/namespaces/default/deployments"
 _SHARE = 0.01
 """Structures with less than this share of the memory are printed as one."""
 
 _ATTRIBUTION_SECONDS = 180
-
-
-class _Server:
-    """A running `podwright up`."""
-
-    def __init__(self, process: subprocess.Popen[str], address: tuple[str, int]) -> None:
-        self.process = process
-        self._connection = http.client.HTTPConnection(*address, timeout=60)
-
-    def request(self, method: str, path: str, body: Any = None) -> tuple[int, bytes]:
-        """Send a request, and return the status and the body of its reply."""
-        text = None if body is None else json.dumps(body)
-        kind = "application/strategic-merge-patch+json" if method == "PATCH" else "application/json"
-        self._connection.request(method, path, text, {"content-type": kind})
-        reply = self._connection.getresponse()
-        return reply.status, reply.read()
-
-    @property
-    def cpu_seconds(self) -> float:
-        """The processor time that the process has used."""
-        text = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii")
-        fields = text.rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS
-
-    def memory(self, name: str = "VmRSS") -> int:
-        """Return the bytes of memory that the process has; with VmHWM the most that it has had."""
-        text = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
-        return int(text.partition(f"{name}:")[2].split()[0]) * 1024
 
 
 @contextmanager
@@ -84,21 +53,24 @@ def _served(folder: Path, arguments: argparse.Namespace, record: str) -> Iterato
     ]
     # A server that is started again finds its modules compiled, as an installed one does.
     shown = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    with subprocess.Popen(
-        command, cwd=_ROOT, stdout=subprocess.PIPE, text=True, env=shown
-    ) as process:
-        try:
-            assert process.stdout is not None, "the output is a pipe"
-            found = None
-            while found is None:
-                line = process.stdout.readline()
-                assert line, "podwright up has ended"
-                found = _SERVING.search(line)
-            yield _Server(process, (found[1], int(found[2])))
-        finally:
-            if process.poll() is None:
-                process.send_signal(signal.SIGTERM)
-            process.communicate()
+    with started(command, shown) as server:
+        yield _Server(server.process, server.address)
+
+
+class _Server(Server):
+    """A running `podwright up`, and a connection to it."""
+
+    def __init__(self, process: subprocess.Popen[str], address: tuple[str, int]) -> None:
+        super().__init__(process, address)
+        self._connection = http.client.HTTPConnection(*address, timeout=60)
+
+    def request(self, method: str, path: str, body: Any = None) -> tuple[int, bytes]:
+        """Send a request, and return the status and the body of its reply."""
+        text = None if body is None else json.dumps(body)
+        kind = "application/strategic-merge-patch+json" if method == "PATCH" else "application/json"
+        self._connection.request(method, path, text, {"content-type": kind})
+        reply = self._connection.getresponse()
+        return reply.status, reply.read()
 
 
 class _Load:
