@@ -30,7 +30,7 @@ from podwright.cel.device_selectors import (
     DeviceResult,
     DeviceSelector,
     SelectorError,
-    check_new_selector,
+    compile_new_selector,
     compile_selector,
     device_value,
 )
@@ -79,8 +79,8 @@ __all__ = [
     "StageExpression",
     "StageExpressionError",
     "ValidatingPolicy",
-    "check_new_selector",
     "compile_match_conditions",
+    "compile_new_selector",
     "compile_pattern",
     "compile_rules",
     "compile_selector",

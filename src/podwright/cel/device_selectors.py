@@ -191,13 +191,16 @@ def compile_selector(source: str) -> DeviceSelector:
     return DeviceSelector(source, _STORED)
 
 
-def check_new_selector(source: str) -> str:
-    """Return why the API refuses a new selector, apart from its cost; empty if it does not."""
-    try:
-        DeviceSelector(source, _NEW)
-    except SelectorError as error:
-        return str(error)
-    return ""
+@lru_cache(maxsize=64)
+def compile_new_selector(source: str) -> DeviceSelector:
+    """Compile a selector that a write has set; the selectors of a class are often equal.
+
+    Raises
+    ------
+    SelectorError
+        The API refuses it.
+    """
+    return DeviceSelector(source, _NEW)
 
 
 def device_value(driver: str, device: Mapping[str, Value]) -> dict[str, Value]:
@@ -259,7 +262,7 @@ __all__ = [
     "DeviceResult",
     "DeviceSelector",
     "SelectorError",
-    "check_new_selector",
+    "compile_new_selector",
     "compile_selector",
     "device_value",
 ]

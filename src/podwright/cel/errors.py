@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Issue(NamedTuple):
-    """A problem at a place of the source."""
+    """A problem at a place of the source; one without a place has the offset -1."""
 
     offset: int
     message: str
@@ -53,6 +53,8 @@ def _display(source: str, issue: Issue) -> str:
     -----
     Upstream: cel-go common/error.go, Error.ToDisplayString
     """
+    if issue.offset < 0:
+        return f"ERROR: <input>:-1:0: {issue.message}"
     line_number = source.count("\n", 0, issue.offset) + 1
     line_start = source.rfind("\n", 0, issue.offset) + 1
     line_end = source.find("\n", issue.offset)

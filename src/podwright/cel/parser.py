@@ -9,6 +9,7 @@ Upstream: cel-go parser/parser.go, parser/gen/CEL.g4, parser/helper.go (balancin
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Final
 
@@ -30,6 +31,8 @@ from podwright.cel.values import INT_MAX, INT_MIN, UINT_MAX, Uint
 
 MAX_SOURCE_LENGTH: Final = 100_000
 MAX_NESTING: Final = 250
+_FRAMES_MAX: Final = 16 * MAX_NESTING
+"""The Python calls of an expression that is nested as deep as is allowed."""
 
 _RELATIONS = {"==", "!=", "<", "<=", ">", ">=", "in"}
 _FUNCTION_OF = {"in": "@in"}
@@ -72,13 +75,14 @@ def parse(source: str, macros: Macros) -> Expression:
         raise CompileError("", [Issue(0, f"expression code point size exceeds limit: {size}")])
     tokens, issues = tokenize(source)
     parser = _Parser(tokens, macros)
+    depth = sys.getrecursionlimit()
     try:
+        sys.setrecursionlimit(depth + _FRAMES_MAX)
         expression = parser.whole()
     except _SyntaxError as error:
         raise CompileError(source, [*issues, *parser.issues, error.issue]) from None
-    except RecursionError:
-        limit = f"expression recursion limit exceeded: {MAX_NESTING}"
-        raise CompileError(source, [Issue(0, limit)]) from None
+    finally:
+        sys.setrecursionlimit(depth)
     issues += parser.issues
     if issues:
         raise CompileError(source, issues)
@@ -151,7 +155,7 @@ class _Parser:
         self._nesting += 1
         if self._nesting > MAX_NESTING:
             limit = f"expression recursion limit exceeded: {MAX_NESTING}"
-            raise _SyntaxError(Issue(self._token.offset, limit))
+            raise _SyntaxError(Issue(-1, limit))
         self._check_operand(others)
         condition = self._logical("||", "_||_")
         question = self._accept("?")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from podwright.cel import check_new_selector, compile_selector
+from podwright.cel import SelectorError, compile_new_selector
 from podwright.objects import Document, go_quoted
 from podwright.schema import Problem
 
@@ -45,7 +45,10 @@ def _of_selectors(path: str, selectors: list[Any] | None) -> Iterator[Problem]:
             continue
         expression = selector["cel"].get("expression") or ""
         at = f"{path}[{index}].cel.expression"
-        if wrong := check_new_selector(expression):
-            yield at, f"Invalid value: {go_quoted(expression)}: {wrong}", expression
-        elif compile_selector(expression).is_too_expensive():
+        try:
+            compiled = compile_new_selector(expression)
+        except SelectorError as error:
+            yield at, f"Invalid value: {go_quoted(expression)}: {error}", expression
+            continue
+        if compiled.is_too_expensive():
             yield at, "Forbidden: too complex, exceeds cost limit", None

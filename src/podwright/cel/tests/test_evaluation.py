@@ -85,8 +85,12 @@ def test_a_constant_part_that_fails_makes_no_program(source: str) -> None:
 
 
 def test_nesting_past_the_limit_is_an_error() -> None:
-    with pytest.raises(CompileError, match="recursion limit exceeded"):
-        ENVIRONMENT.compile("(" * 400 + "1" + ")" * 400)
+    limit = "^ERROR: <input>:-1:0: expression recursion limit exceeded: 250$"
+    for count in 250, 40_000:
+        with pytest.raises(CompileError, match=limit):
+            ENVIRONMENT.compile("(" * count + "1" + ")" * count)
+    assert ENVIRONMENT.compile("(" * 249 + "1" + ")" * 249).program().run({}) == (1, 0)
+    assert ENVIRONMENT.compile("[" * 100 + "1" + "]" * 100).program().run({})[1] == 0
     with pytest.raises(CompileError, match="code point size exceeds limit"):
         ENVIRONMENT.compile("1" * 100_001)
 

@@ -16,6 +16,7 @@ from typing import Final
 
 import msgspec
 
+from podwright._interludes import interlude
 from podwright.api.endpoints.custom_resources import cleanup, names
 from podwright.api.endpoints.custom_resources.conditions import is_true
 from podwright.api.endpoints.custom_resources.served_versions import (
@@ -151,8 +152,9 @@ class Definitions:
                 subresource="status",
                 now_ns=now_ns,
             )
-            made = resource.kind.go_form(made)
-        self._storage.replace(obj, decode(made))
+        with interlude():
+            changed = decode(made if resource is None else resource.kind.go_form(made))
+        self._storage.replace(obj, changed)
 
     def _serve(self, key: str, definition: Document | None) -> None:
         """Replace the resources of a definition, if what they are made from has changed."""
@@ -160,6 +162,8 @@ class Definitions:
         basis = None if definition is None else _basis(definition)
         if found is not None and basis == found.basis:
             return
+        with interlude():
+            made = [] if definition is None else served_resources(definition)
         if found is not None:
             for old in found.paths:
                 self._resources.remove(*old)
@@ -168,7 +172,7 @@ class Definitions:
         if definition is None or basis is None:
             return
         paths = []
-        for resource in served_resources(definition):
+        for resource in made:
             where = (resource.group, resource.version, resource.plural)
             if self._is_free(where):
                 self._resources.add(resource)
