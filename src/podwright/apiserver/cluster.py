@@ -57,7 +57,7 @@ from podwright.objects import (
     PodwrightError,
     encode,
 )
-from podwright.simulation import Apply, Observer, Operation, World
+from podwright.simulation import Apply, InputReview, Observer, Operation, World
 from podwright.stages import ImageBehavior, Stage
 from podwright.store import NAMESPACE, ObjectStore, UnusableStore, kind_of
 
@@ -500,6 +500,7 @@ def new_cluster(
         begin_extender_call=lambda number, call: extender_calls.append((number, call)),
         checkpoint_events=CHECKPOINT_BY_DRIVER,
         store=store,
+        review=InputReview(),  # of a report, which a server does not write
         has_scheduler=options.has_scheduler,
         is_served=not options.is_bare,
         has_kubelet=options.has_lifecycle,
@@ -542,6 +543,7 @@ def _beside(
         begin_extender_call=lambda number, call: calls.append((number, call)),
         checkpoint_events=CHECKPOINT_BY_DRIVER,
         store=world.store,
+        review=InputReview(),
         is_served=world.components.options.is_served,
         report_failure=_log_controller_failure,
     )

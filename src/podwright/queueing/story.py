@@ -53,14 +53,16 @@ class Story:
         Parameters
         ----------
         last : tuple, optional
-            An item of `touches` or of an earlier result: that same tuple, not an equal one.
+            An item of `touches` or of an earlier result: that same tuple, not an equal one. None
+            for all touches, which are known as long as none was dropped.
         """
         found: list[tuple[int, str, str, str]] = []
         for touch in reversed(self._touches):
             if touch is last:
                 return found
             found.append(touch)
-        return None
+        is_whole = last is None and len(found) != self._touches.maxlen
+        return found if is_whole else None
 
     def of(self, pod: str) -> list[Touch]:
         """Return the touches of a pod, oldest first."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Final
 
 import msgspec
@@ -145,8 +146,6 @@ class Inputs:
         The time of the last input.
     pod_count : int
         The number of pods in the files.
-    review : InputReview
-        Kinds without effect, Jobs without a duration, and the like.
     warnings : tuple of str
         What was read in event lines although it may be wrong.
 
@@ -222,7 +221,7 @@ class Inputs:
         others = [file for file in events if file.start_ns is None]
         self._first = _initial_operations(first, start_ns - start_of(loaded, others))
         self.pod_count = len(pods)
-        self.review = self._review(objects, [entry.object for entry in added])
+        self._reviewed = objects, [entry.object for entry in added]
         ends = [lines.end_ns for lines in self._events]
         self.end_ns = max([start_ns, *ends, *[due_ns for due_ns, _ in self._later[-1:]]])
 
@@ -250,7 +249,10 @@ class Inputs:
                 return type(operation)(changed)
         return operation
 
-    def _review(self, objects: Sequence[Object], added: Sequence[Object]) -> InputReview:
+    @cached_property
+    def review(self) -> InputReview:
+        """Kinds without effect, Jobs without a duration, and the like."""
+        objects, added = self._reviewed
         staged = {(stage.group, stage.kind) for stage in self.stages}
         is_at_once = starts_at_once(self.stages)
         jobs: tuple[str, ...] = ()

@@ -79,11 +79,9 @@ def _containers(pod: Document) -> _Containers:
     sidecars = {each.get("name") for each in init if each.get("restartPolicy") == "Always"}
     conditions = pod_status.get("conditions") or ()
     reason = pod_status.get("reason") or pod_status.get("phase") or ""
-    if any(
-        each.get("type") == "PodScheduled" and each.get("reason") == "SchedulingGated"
-        for each in conditions
-    ):
-        reason = "SchedulingGated"
+    for each in conditions:
+        if each.get("reason") == "SchedulingGated" and each.get("type") == "PodScheduled":
+            reason = "SchedulingGated"
     total = len(spec.get("containers") or ()) + len(sidecars)
     init_statuses = pod_status.get("initContainerStatuses") or ()
     ready_count, examined, init_reason = _initialization(init_statuses, sidecars, len(init))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from functools import cache, lru_cache
 from importlib import resources
 from typing import Final, Literal, TypeVar
@@ -26,6 +26,7 @@ ContainerRole = Literal["app", "init", "job"]
 
 _Value = TypeVar("_Value")
 _CACHE_MAX: Final = 1024
+_ANY: Final = "*"
 _PLACE: Final = re.compile(r"(.*) - at `\$?\.?(.*)`$", re.DOTALL)
 
 
@@ -76,7 +77,7 @@ class ImageBehavior(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
     run : Run, optional
     """
 
-    image: str = "*"
+    image: str = _ANY
     command: tuple[str, ...] | None = None
     containers: ContainerRole | None = None
     pull_error: str | None = None
@@ -153,18 +154,22 @@ class ImageBehaviors:
     """
 
     def __init__(self, given: Sequence[ImageBehavior] = ()) -> None:
-        self._entries = (*given, *built_in_behaviors())
+        self._entries = tuple(
+            (re.compile(translate(entry.image)), entry) for entry in (*given, *built_in_behaviors())
+        )
+        # One match finds that no entry names an image, as for most.
+        patterns = {entry.image for _, entry in self._entries} - {_ANY}
+        self._named = re.compile("|".join(map(translate, sorted(patterns))))
+        self._of_all = tuple(entry for _, entry in self._entries if entry.image == _ANY)
         self._noted: dict[str, None] = {}
         self._of = lru_cache(maxsize=_CACHE_MAX)(self._matching)
 
     def _matching(self, text: str, name: str) -> tuple[ImageBehavior, ...]:
         # A digest instead of a tag matches a pattern that ends with `:*`.
         texts = (text, name.replace("@", ":"))
-        return tuple(
-            entry
-            for entry in self._entries
-            if any(fnmatchcase(each, entry.image) for each in texts)
-        )
+        if not any(map(self._named.match, texts)):
+            return self._of_all
+        return tuple(entry for pattern, entry in self._entries if any(map(pattern.match, texts)))
 
     def is_first(self, name: str) -> bool:
         """Tell whether this is called for an image for the first time."""
@@ -209,5 +214,5 @@ class ImageBehaviors:
                 begin = tuple(words[: len(entry.command)] if entry.command else words)
                 if begin != entry.command:
                     continue
-            return DeclaredRun(entry.run, entry.image != "*")
+            return DeclaredRun(entry.run, entry.image != _ANY)
         return None
