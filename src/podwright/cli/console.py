@@ -168,15 +168,16 @@ def _print_plain(
     if heads:
         _print_heads(console, heads, widths, margin)
     for row in rows:
+        if not console.is_terminal:
+            cells = (str(cell).ljust(width) for cell, width in zip(row, widths, strict=True))
+            sys.stdout.write(f"{margin}{'  '.join(cells)}".rstrip() + "\n")
+            continue
         line = Text(margin)
         for cell, width in zip(row, widths, strict=True):
             line.append_text(Text(cell) if isinstance(cell, str) else cell)
             line.append(" " * (width - len(cell) + 2))
         line.rstrip()
-        if console.is_terminal:
-            console.print(line, soft_wrap=True)
-        else:
-            sys.stdout.write(f"{line.plain}\n")
+        console.print(line, soft_wrap=True)
 
 
 def _print_heads(console: Console, heads: Sequence[str], widths: list[int], margin: str) -> None:

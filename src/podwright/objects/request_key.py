@@ -7,6 +7,7 @@ from collections.abc import Hashable
 import msgspec
 
 from podwright.objects.pod import Pod
+from podwright.objects.requests import has_actual_resources, is_resize_infeasible
 
 
 def status_changes_requests(pod: Pod) -> bool:
@@ -47,5 +48,14 @@ def request_key(pod: Pod) -> Hashable:
         key = (key, of_pod, tuple(spec.overhead.items()))
     if status_changes_requests(pod):
         names = tuple([container.name for container in (*spec.containers, *spec.init_containers)])
-        key = (key, names, msgspec.json.encode(pod.status))
+        # Not the whole status: its times would make all pods of a template different.
+        status = pod.status
+        of_containers = (
+            (status.container_statuses, status.init_container_statuses)
+            if has_actual_resources(pod)
+            else ()
+        )
+        of_pod = status.resources, status.allocated_resources
+        actual = of_containers, of_pod, is_resize_infeasible(pod)
+        key = (key, names, msgspec.json.encode(actual))
     return key

@@ -107,7 +107,7 @@ def has_same_actual_resources(pod: Pod, other: Pod) -> bool:
         and status.init_container_statuses == others.init_container_statuses
         and status.resources == others.resources
         and status.allocated_resources == others.allocated_resources
-        and _is_resize_infeasible(pod) == _is_resize_infeasible(other)
+        and is_resize_infeasible(pod) == is_resize_infeasible(other)
     )
 
 
@@ -301,7 +301,7 @@ def _resized_containers(pod: Pod, read: _Reader[_Amount]) -> Iterator[dict[str, 
     A container without `resources` in its status counts with its spec, even if the resize is
     infeasible. So does an init container that is not a sidecar, because it is not resized.
     """
-    infeasible = _is_resize_infeasible(pod)
+    infeasible = is_resize_infeasible(pod)
     status_of: dict[str, ContainerStatus] = {}
     for entry in (*pod.status.container_statuses, *pod.status.init_container_statuses):
         status_of[entry.name] = entry  # as upstream, the last of several with one name
@@ -331,7 +331,7 @@ def _resized_pod_level(
     status = pod.status
     if status.resources is None:
         return dict(requested)
-    result = {} if _is_resize_infeasible(pod) else dict(requested)
+    result = {} if is_resize_infeasible(pod) else dict(requested)
     _max(result, read(status.resources.requests))
     _max(result, read(status.allocated_resources))
     return result
@@ -382,7 +382,8 @@ def _all_containers(pod: Pod) -> tuple[Container, ...]:
     return pod.spec.containers + pod.spec.init_containers
 
 
-def _is_resize_infeasible(pod: Pod) -> bool:
+def is_resize_infeasible(pod: Pod) -> bool:
+    """Whether the node has no room for a resize of the pod."""
     for condition in pod.status.conditions:
         if condition.type == "PodResizePending":
             return condition.reason == "Infeasible"

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal, TypeAlias, Unpack
 
+import msgspec
+
 from podwright.assembly import Because, Scheduler, outcome_of, reason_of
+from podwright.columns import uses_volumes
 from podwright.config import KubeSchedulerConfiguration
 from podwright.controllers import expand
 from podwright.devices import claim_without_users
@@ -17,9 +20,9 @@ from podwright.objects import (
     Node,
     Object,
     Pod,
+    PodSpec,
     ResourceClaim,
     with_node_name,
-    with_nominated_node_name,
 )
 from podwright.recording.placements import (
     Placements,
@@ -30,6 +33,15 @@ from podwright.recording.placements import (
 )
 
 _ENDED: Final = ("Succeeded", "Failed")
+
+_Specs: TypeAlias = dict[tuple[object, ...], PodSpec]
+"""The last spec of the pods of a namespace with the same labels."""
+
+_FROM_KUBELET: Final = (
+    "containerStatuses", "initContainerStatuses", "resources", "allocatedResources", "resize",
+    "startTime", "nominatedNodeName",
+)  # fmt: skip
+"""The fields of a pod's status that a pod without a node does not have."""
 
 Watch: TypeAlias = Callable[[Iterable[Decision], int], Iterable[Decision]]
 """Passes decisions on one by one, given their number; a command shows the progress with it."""
@@ -92,6 +104,7 @@ class Scenario:
         self.objects: Sequence[Object] = tuple(self.expansion.with_objects(given))
         self.options = SchedulerOptions.of(configuration, **keywords)
         self.reschedule = reschedule
+        self._pending: list[Object] | None = None
         self._call_extender = call_extender
 
     def __repr__(self) -> str:
@@ -114,10 +127,9 @@ class Scenario:
             If the configuration is not valid.
         """
         scheduler = Scheduler(self.options, call_extender=self._call_extender)
-        objects: Iterable[Object] = self.objects
-        if self.reschedule:
-            objects = _rescheduled(self.objects, scheduler.profiles)
-        scheduler.add(*objects)
+        if self.reschedule and self._pending is None:
+            self._pending = _rescheduled(self.objects, scheduler.profiles)
+        scheduler.add(*(self._pending or self.objects))
         return scheduler
 
 
@@ -125,11 +137,13 @@ def _rescheduled(objects: Iterable[Object], profiles: Mapping[str, object]) -> l
     """Return the objects with pods that are pending again, and without their devices."""
     found: list[Object] = []
     moving: set[str] = set()
+    specs: _Specs = {}
     for obj in objects:
-        changed = _without_node(obj, profiles)
-        if changed is not obj:
+        if isinstance(obj, Pod) and _is_moving(obj, profiles):
             moving.add(obj.metadata.uid)
-        found.append(changed)
+            found.append(_without_kubelet(obj, specs))
+        else:
+            found.append(obj)
     moving.discard("")
     if not moving:
         return found
@@ -144,16 +158,50 @@ def _rescheduled(objects: Iterable[Object], profiles: Mapping[str, object]) -> l
     return kept
 
 
-def _without_node(obj: Object, profiles: Mapping[str, object]) -> Object:
-    if (
-        isinstance(obj, Pod)
-        and obj.spec.node_name
-        and obj.metadata.deletion_timestamp is None
-        and (obj.spec.scheduler_name or DEFAULT_SCHEDULER_NAME) in profiles
-        and is_movable_pod(obj)
-    ):
-        return with_nominated_node_name(with_node_name(obj, ""), "")
-    return obj
+def _is_moving(pod: Pod, profiles: Mapping[str, object]) -> bool:
+    """Return whether a pod is scheduled again."""
+    return (
+        bool(pod.spec.node_name)
+        and pod.metadata.deletion_timestamp is None
+        and (pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME) in profiles
+        and is_movable_pod(pod)
+    )
+
+
+def _without_kubelet(pod: Pod, specs: _Specs) -> Pod:
+    """Return a pod that no kubelet has started: it requests what its spec says.
+
+    The claims that were created for it stay in its status. Pods of one template share their spec,
+    as new ones do: keys of pods are found by the spec. Only the volume of the token, whose name is
+    drawn, differs between them.
+    """
+    pod = with_node_name(pod, "")
+    place = pod.namespace, *pod.metadata.labels.items()
+    spec = specs.get(place)
+    if spec is None or not _is_like(pod.spec, spec):
+        spec = specs[place] = pod.spec
+    status = msgspec.structs.replace(
+        pod.status,
+        container_statuses=(),
+        init_container_statuses=(),
+        resources=None,
+        allocated_resources=None,
+        resize="",
+        start_time=None,
+        nominated_node_name="",
+    )
+    raw = pod.raw
+    if "status" in raw:
+        kept = {k: v for k, v in raw["status"].items() if k not in _FROM_KUBELET}
+        raw = raw | {"status": kept}
+    return msgspec.structs.replace(pod, spec=spec, status=status, raw=raw)
+
+
+def _is_like(spec: PodSpec, other: PodSpec) -> bool:
+    """Return whether two specs are equal but for volumes that scheduling does not read."""
+    if len(spec.volumes) != len(other.volumes) or uses_volumes(spec) or uses_volumes(other):
+        return spec == other
+    return msgspec.structs.replace(spec, volumes=other.volumes) == other
 
 
 class ScheduledScenario:

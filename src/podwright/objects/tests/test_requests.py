@@ -12,6 +12,7 @@ from podwright.objects import (
     score_requests_balanced,
     score_requests_fit,
 )
+from podwright.objects.request_key import request_key
 
 VECTORS = Path(__file__).parents[4] / "tests" / "golden" / "vectors" / "pod_requests.jsonl.gz"
 
@@ -155,3 +156,25 @@ def test_a_huge_request_that_is_compared_with_a_decimal_becomes_one():
     }
     pod = decode_pod({"metadata": {"name": "a"}, "spec": spec})
     assert pending_requests(pod) == {"memory": 12 * 10**18 - 2**64}
+
+
+def running(cpu="1", **status):
+    statuses = [{"name": "a", "resources": {"requests": {"cpu": cpu}}}]
+    return decode_pod(
+        {
+            "metadata": {"name": "p"},
+            "spec": {"containers": [container("a", cpu="1")]},
+            "status": {"phase": "Running", "containerStatuses": statuses} | status,
+        }
+    )
+
+
+def test_running_pods_of_a_template_have_one_request_key():
+    started = (running(startTime=f"2026-01-01T00:00:0{second}Z") for second in range(2))
+    assert len({request_key(pod) for pod in started}) == 1
+
+
+def test_what_a_resize_changes_is_in_the_request_key():
+    infeasible = [{"type": "PodResizePending", "status": "True", "reason": "Infeasible"}]
+    pods = running(), running("2"), running(conditions=infeasible), running(resources={})
+    assert len({request_key(pod) for pod in pods}) == len(pods)

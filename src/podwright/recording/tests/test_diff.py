@@ -140,6 +140,44 @@ def test_pods_on_nodes_are_scheduled_again_on_request() -> None:
     assert spread == ["default/web-0"]
 
 
+def running(name: str, token: str) -> Object:
+    """Return a pod of a dump whose kubelet gave it more than its spec requests."""
+    actual = {"requests": {"cpu": "3"}}
+    return decode(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name, "uid": name, "labels": {"app": "web"}},
+            "spec": {
+                "nodeName": "n2",
+                "priority": 0,
+                "schedulerName": "default-scheduler",
+                "containers": [{"name": "a", "resources": {"requests": {"cpu": "1"}}}],
+                "volumes": [{"name": f"kube-api-access-{token}"}],
+            },
+            "status": {
+                "phase": "Running",
+                "startTime": f"2026-01-01T00:00:00Z",
+                "containerStatuses": [{"name": "a", "resources": actual}],
+                "resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "gpu-1"}],
+            },
+        },
+        source="test",
+    )
+
+
+def test_a_pod_that_is_scheduled_again_has_no_kubelet() -> None:
+    scenario = Scenario([*TWO_NODES, running("a", "x"), running("b", "y")], reschedule=True)
+    scheduler = scenario.scheduler()
+    first, second = scheduler.pending.values()
+    # As for pods that a controller creates: keys of pods are found by the spec.
+    assert first.spec is second.spec
+    assert encode(second)["spec"]["volumes"] == [{"name": "kube-api-access-y"}]
+    claims = [{"name": "gpu", "resourceClaimName": "gpu-1"}]
+    assert encode(first)["status"] == {"phase": "Running", "resourceClaimStatuses": claims}
+    assert diff(scenario, scenario).resources[0].requested == (2000, 2000)
+
+
 @pytest.mark.parametrize(
     "kept",
     [
