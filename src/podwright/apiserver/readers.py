@@ -90,7 +90,7 @@ class Readers:
             result: T = await _result(pipe, progressed)
             return result
 
-    async def parts(self, content: Callable[[], bytes]) -> AsyncIterator[bytes]:
+    def parts(self, content: Callable[[], bytes]) -> AsyncIterator[bytes]:
         """Call a function in a reader, and yield the bytes that it returns in parts.
 
         For long replies: receiving 100 MB as a whole, and copying them, holds the event loop for
@@ -108,7 +108,19 @@ class Readers:
         Exception
             What the function raised, before the first part.
         """
-        async with self._reader(lambda report: _report_parts(content(), report)) as pipe:
+        return self.reports(lambda report: report_parts(content(), report))
+
+    async def reports(self, function: Callable[[Report], object]) -> AsyncIterator[Any]:
+        """Call a function in a reader, and yield what it reports.
+
+        Raises
+        ------
+        ReaderFailed
+            The reader crashed.
+        Exception
+            What the function raised.
+        """
+        async with self._reader(function) as pipe:
             with _received(pipe) as received:
                 while True:
                     kind, value = await _message(received)
@@ -148,7 +160,8 @@ async def begun(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     return all_parts()
 
 
-def _report_parts(content: bytes, report: Report) -> None:
+def report_parts(content: bytes, report: Report) -> None:
+    """Report long content in parts."""
     for first in range(0, len(content), _PART_BYTES):
         report(content[first : first + _PART_BYTES])
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -247,13 +247,23 @@ def _print_fields(document: object, fields: str) -> None:
 
 def progress(items: Iterable[T], what: str, total: int) -> Iterator[T]:
     """Yield the items, with a progress bar on stderr if it is a terminal and there are many."""
+    with progress_bar(what, total) as advance:
+        for done, item in enumerate(items, 1):
+            yield item
+            advance(done)
+
+
+@contextmanager
+def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar as `progress` does; yield what receives how many items are done."""
     console = stderr()
     if not console.is_terminal or total < _LONG_WORK:
-        yield from items
+        yield lambda _: None
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
-        yield from bar.track(items, total=total, description=what)
+        task = bar.add_task(what, total=total)
+        yield lambda done: bar.update(task, completed=min(done, total))
 
 
 @contextmanager

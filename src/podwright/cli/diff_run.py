@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from podwright.cli.console import (
     print_message,
     print_paragraph,
     print_table,
-    progress,
+    progress_bar,
     waiting,
     write,
 )
@@ -35,7 +35,6 @@ from podwright.cli.inputs import (
 from podwright.cli.options import Setup
 from podwright.cli.recorded_run import RecordedRun, open_for_command
 from podwright.cli.workloads import report_expansion, warn_of_idle_hpa
-from podwright.framework import Decision
 from podwright.objects import Pod
 from podwright.recording import (
     SIDES,
@@ -43,6 +42,8 @@ from podwright.recording import (
     PlacementDiff,
     PodDifference,
     Scenario,
+    counted,
+    decision_count,
     diff_document,
     diff_runs,
     diff_with_each,
@@ -94,11 +95,10 @@ def run_diff(
     warn_of_idle_hpa(before.hpa.value, chain(*(inputs.loaded.objects for inputs in sides)))
     announce_compilation()
     shows_reasons = len(afters) == 1 or output in {"json", "yaml"}
-    each = diff_with_each(
-        *(scenarios[0], scenarios[1:]),
-        most_reasons=reasons if shows_reasons else 0,
-        watch=_watch,
-    )
+    most = reasons if shows_reasons else 0
+    first, *others = scenarios
+    with progress_bar("scheduling", decision_count(first, *others, most_reasons=most)) as advance:
+        each = diff_with_each(first, others, most_reasons=most, watch=counted(advance))
     found = each[0]
     if not any(found.tried_counts) and found.is_same:
         raise typer.BadParameter(_nothing_to_compare(sides[0], reschedule), param_hint="'FILE'")
@@ -129,10 +129,6 @@ def _inputs(
         if (other.configuration, other.gates) != (read.configuration, read.gates):
             warn_of_idle(other, "configuration", "decisions")
     return sides + others
-
-
-def _watch(decisions: Iterable[Decision], total: int) -> Iterable[Decision]:
-    return progress(decisions, "scheduling", total)
 
 
 def _nothing_to_compare(inputs: Inputs, reschedule: bool) -> str:

@@ -49,13 +49,15 @@ def request_key(pod: Pod) -> Hashable:
     if status_changes_requests(pod):
         names = tuple([container.name for container in (*spec.containers, *spec.init_containers)])
         # Not the whole status: its times would make all pods of a template different.
-        status = pod.status
-        of_containers = (
-            (status.container_statuses, status.init_container_statuses)
-            if has_actual_resources(pod)
-            else ()
-        )
-        of_pod = status.resources, status.allocated_resources
-        actual = of_containers, of_pod, is_resize_infeasible(pod)
+        actual: tuple[object, ...] = ()
+        if has_actual_resources(pod):
+            status = pod.status
+            actual = (
+                status.container_statuses,
+                status.init_container_statuses,
+                status.resources,
+                status.allocated_resources,
+                is_resize_infeasible(pod),
+            )
         key = (key, names, msgspec.json.encode(actual))
     return key

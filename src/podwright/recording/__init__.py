@@ -20,6 +20,8 @@ from podwright.recording.decision_log import DecisionLog
 from podwright.recording.diff import (
     MOST_REASONS,
     RecordedRun,
+    counted,
+    decision_count,
     diff_runs,
     diff_scenarios,
     diff_with_each,
@@ -210,7 +212,9 @@ __all__ = [
     "case_text",
     "class_name",
     "cluster_of",
+    "counted",
     "counted_pods",
+    "decision_count",
     "decision_document",
     "decode_case",
     "decode_chunks",

@@ -8,7 +8,7 @@ differ from the decisions of the second side. Runs are replayed to the cycles th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
@@ -88,19 +88,34 @@ def diff(
 def _diff_with_progress(
     before: Scenario, after: Scenario, *, is_shown: bool | None
 ) -> PlacementDiff:
-    # The first side may be scheduled again, for the reasons.
-    total = 2 * _scheduled_count(before) + _scheduled_count(after)
-    done = 0
+    total = decision_count(before, after)
     with metered("scheduling", total, is_shown=is_shown) as meter:
+        return diff_scenarios(before, after, watch=counted(meter.advance))
 
-        def watch(decisions: Iterable[Decision], _: int) -> Iterator[Decision]:
-            nonlocal done
-            for decision in decisions:
-                yield decision
-                done += 1
-                meter.advance(done)
 
-        return diff_scenarios(before, after, watch=watch)
+def counted(advance: Callable[[int], None]) -> Watch:
+    """Return what counts the decisions of a comparison, and passes on how many were made."""
+    done = 0
+
+    def watch(decisions: Iterable[Decision], _: int) -> Iterator[Decision]:
+        nonlocal done
+        for decision in decisions:
+            yield decision
+            done += 1
+            advance(done)
+
+    return watch
+
+
+def decision_count(before: Scenario, *afters: Scenario, most_reasons: int | None = None) -> int:
+    """Return how many decisions a comparison with each of several scenarios makes at most.
+
+    The first side is scheduled again for the reasons. With a limit this ends early: how early is
+    not known, and as many pods as the limit are counted.
+    """
+    first = _scheduled_count(before)
+    again = first if most_reasons is None else min(first, most_reasons)
+    return first + sum(_scheduled_count(after) + again for after in afters)
 
 
 def _scheduled_count(scenario: Scenario) -> int:

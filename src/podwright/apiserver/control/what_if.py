@@ -5,12 +5,15 @@ A copy of the process schedules both sides; the cluster does not change.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import UNSET, UnsetType
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from podwright.apiserver.control.controlled_cluster import ControlledCluster
 from podwright.apiserver.control.endpoints import JSON, Endpoint
@@ -23,22 +26,28 @@ from podwright.apiserver.object_changes import (
     changed_objects,
 )
 from podwright.apiserver.present_scheduler import present_objects
-from podwright.apiserver.readers import Readers
+from podwright.apiserver.readers import Readers, Report, begun, report_parts
 from podwright.apiserver.served_scheduler import ServedScheduler
 from podwright.apiserver.weights import with_weights
 from podwright.machine import SchedulerOptions
-from podwright.objects import InputError
+from podwright.objects import InputError, PodwrightError
 from podwright.recording import (
     MOST_REASONS,
     DiffDocument,
     ExplanationMatrix,
     PlacementDocument,
     Scenario,
+    counted,
+    decision_count,
     diff_scenarios,
     explanation_matrix,
     typed_diff,
     typed_placement,
 )
+
+NDJSON: Final = "application/x-ndjson"
+PROGRESS_SECONDS: Final = 0.25
+"""The time between two reports of progress."""
 
 
 class WhatIf(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -67,6 +76,9 @@ class WhatIf(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     scheduler_name : str
         A schedulerName of the scheduler whose decisions are compared; that of `pod`, or of the
         first scheduler, if left out.
+    progress : bool
+        Whether the reply is a stream of lines of JSON. A line is a `Progress`; the last one is the
+        reply, or has `detail`: why there is none. A comparison ends when its client leaves.
     """
 
     configuration: dict[str, Any] | None = None
@@ -79,6 +91,20 @@ class WhatIf(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     reschedule: bool = False
     matrix: bool = False
     scheduler_name: str = ""
+    progress: bool = False
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a comparison is.
+
+    Attributes
+    ----------
+    done, total : int
+        How many decisions were made, and of how many at most.
+    """
+
+    done: int
+    total: int
 
 
 class SidesOfPlacement(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,6 +153,11 @@ class _WhatIf:
         served = self._served(given)
         options = self._options(given, served)
         try:
+            if given.progress:
+                lines = self._readers.reports(
+                    lambda report: self._report(given, served, options, report)
+                )
+                return StreamingResponse(await begun(lines), media_type=NDJSON)
             content = await self._readers.call(lambda _: self._differences(given, served, options))
         except InputError as error:
             raise input_problem(error) from error
@@ -163,8 +194,37 @@ class _WhatIf:
         except InputError as error:
             raise input_problem(error, prefix="weights.") from error
 
+    def _report(
+        self,
+        given: WhatIf,
+        served: ServedScheduler,
+        options: SchedulerOptions,
+        report: Report,
+    ) -> None:
+        """Report the lines of the reply with progress."""
+        has_begun, shown = False, 0.0
+
+        def advance(total: int, done: int) -> None:
+            nonlocal has_begun, shown
+            now = time.monotonic()
+            if now - shown >= PROGRESS_SECONDS:
+                report(msgspec.json.encode(Progress(done=done, total=total)) + b"\n")
+                has_begun, shown = True, now
+
+        try:
+            content = self._differences(given, served, options, advance)
+        except PodwrightError as error:
+            if not has_begun:
+                raise  # the status of the reply says what it is
+            content = msgspec.json.encode({"detail": str(error)}) + b"\n"
+        report_parts(content, report)
+
     def _differences(
-        self, given: WhatIf, served: ServedScheduler, options: SchedulerOptions
+        self,
+        given: WhatIf,
+        served: ServedScheduler,
+        options: SchedulerOptions,
+        advance: Callable[[int, int], None] | None = None,
     ) -> bytes:
         scheduler = self._scheduler
         objects = changed_objects(
@@ -186,7 +246,9 @@ class _WhatIf:
             )
             for each, of_side in zip(objects, (served.options, options), strict=True)
         ]
-        diff = diff_scenarios(*sides, most_reasons=MOST_REASONS)
+        total = decision_count(*sides, most_reasons=MOST_REASONS)
+        watch = None if advance is None else counted(partial(advance, total))
+        diff = diff_scenarios(*sides, most_reasons=MOST_REASONS, watch=watch)
         document = WhatIfReply(**msgspec.structs.asdict(typed_diff(diff)))
         if given.pod:
             before, after = diff.placements.get(given.pod, (None, None))

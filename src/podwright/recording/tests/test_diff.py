@@ -157,7 +157,7 @@ def running(name: str, token: str) -> Object:
             },
             "status": {
                 "phase": "Running",
-                "startTime": f"2026-01-01T00:00:00Z",
+                "startTime": "2026-01-01T00:00:00Z",
                 "containerStatuses": [{"name": "a", "resources": actual}],
                 "resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "gpu-1"}],
             },
