@@ -447,3 +447,24 @@ def test_a_device_is_free_only_if_its_counters_suffice(modules, allocated, more,
         [claim],
     )
     assert found == free
+
+
+def test_the_last_line_of_a_reply_is_its_result(modules, page):
+    lines = ['{"done": 1, "total": 2}', '{"done": 2, "total": 2}', '{"summary": {}}']
+    page.route("**/lines", lambda route: route.fulfill(body="".join(f"{each}\n" for each in lines)))
+    send = """async () => {
+        const found = [];
+        const { signal } = new AbortController();
+        const take = ({ done }) => found.push(done);
+        const last = await new m.HttpSource("", "").lines("/lines", {}, take, signal);
+        return [found, last];
+    }"""
+    assert modules(["http_source"], send) == [[1, 2], {"summary": {}}]
+
+
+def test_the_detail_of_the_last_line_is_the_error(modules, page):
+    page.route("**/lines", lambda route: route.fulfill(body='{"detail": "it broke"}\n'))
+    send = """() => new m.HttpSource("", "")
+        .lines("/lines", {}, () => {}, new AbortController().signal)
+        .catch((error) => error.message)"""
+    assert modules(["http_source"], send) == "it broke"

@@ -229,6 +229,22 @@ def test_a_comparison_of_weights_has_an_address(page, demo):
     compare.get_by_role("alert").get_by_text("Change a weight").wait_for()
 
 
+def test_a_comparison_is_cancelled(page, demo):
+    held = []
+    page.route("**/podwright/v1/what-if", held.append)
+    page.goto(f"{demo.page}/?view=compare&change=NodeResourcesFit:50")
+    compare = page.locator("pw-compare")
+    compare.get_by_role("button", name="Comparing…").wait_for()
+    compare.get_by_role("progressbar", name="Pods scheduled").wait_for()
+    compare.get_by_role("button", name="Cancel").click()
+    compare.get_by_role("button", name="Compare", exact=True).wait_for()
+    compare.get_by_role("progressbar").wait_for(state="hidden")
+    compare.get_by_role("alert").wait_for(state="hidden")
+    page.unroute("**/podwright/v1/what-if")
+    compare.get_by_role("button", name="Compare", exact=True).click()
+    compare.get_by_role("heading", name="another place").wait_for()
+
+
 def test_the_queue_shows_why_a_pod_waits_and_moves_it(own_demo, page):
     page.goto(f"{own_demo.page}/queue")
     queue = page.locator("pw-queue")

@@ -312,3 +312,31 @@ def test_all_errors_are_named(tainted):
         "objects[0].spec.containers[0].resources.requests[cpu]",
         "removed[0].name",
     ]
+
+
+def lines_of(served, **body):
+    """Return the status and the lines of a comparison with progress."""
+    with contextlib.closing(served.connection()) as connection:
+        given = json.dumps({"reschedule": True, "progress": True} | body)
+        connection.request("POST", f"{V1}/what-if", given, {"content-type": "application/json"})
+        reply = connection.getresponse()
+        return reply.status, [json.loads(line) for line in reply.read().splitlines()]
+
+
+def test_a_comparison_with_progress_ends_with_the_reply(serve, monkeypatch):
+    monkeypatch.setattr("podwright.apiserver.control.what_if.PROGRESS_SECONDS", 0.0)
+    pods = [make_pod(name, cpu="1", node="n1") for name in ("a", "b")]
+    served = paused(serve, cluster_with(node_named("n1"), node_named("n2"), *pods))
+    status, (*progress, last) = lines_of(served, weights={"NodeResourcesFit": 5})
+    assert status == 200
+    assert last == what_if(served, reschedule=True, weights={"NodeResourcesFit": 5})
+    assert last["summary"]["pods"] == 2
+    # The first side is scheduled again only for reasons of differences.
+    assert progress == [{"done": done, "total": 6} for done in range(1, len(progress) + 1)]
+    assert len(progress) in {4, 6}
+
+
+def test_a_comparison_with_progress_that_is_not_valid_has_the_status_of_the_error(serve):
+    status, (problem,) = lines_of(paused(serve), removed=[{"kind": "Node", "name": "none"}])
+    assert status == 422
+    assert "none" in problem["detail"]

@@ -125,6 +125,21 @@ def test_a_cancelled_request_ends_its_reader():
     assert with_readers(use) == "free"
 
 
+def test_a_reader_whose_reports_are_not_wanted_any_more_ends():
+    async def use(_, readers):
+        def hanging(report):
+            report(os.getpid())
+            threading.Event().wait(60)
+
+        reports = readers.reports(hanging)
+        process = await anext(reports)
+        await reports.aclose()
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
+
+    with_readers(use)
+
+
 def test_long_content_arrives_in_parts():
     content = os.urandom(3_000_000)
 

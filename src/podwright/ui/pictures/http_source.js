@@ -68,6 +68,33 @@ export class HttpSource {
   }
 
   /**
+   * Sends a body, and returns the last line of a reply of lines of JSON.
+   *
+   * @param {string} path
+   * @param {any} body
+   * @param {(line: any) => void} listener receives each line before the last one
+   * @param {AbortSignal} signal ends the request
+   * @returns {Promise<any>} rejects with the `detail` of the last line, if it has one
+   */
+  async lines(path, body, listener, signal) {
+    const headers = { "X-Podwright-Page": "1", "Content-Type": "application/json" };
+    const reply = await this.request(path, { method: "POST", headers, body: JSON.stringify(body), signal });
+    const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    let last = null;
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      const complete = (text + part.value).split("\n");
+      text = complete.pop();
+      for (const line of complete) {
+        if (last) listener(last);
+        last = JSON.parse(line);
+      }
+    }
+    if (!last || last.detail) throw new RequestError(last?.detail ?? "The reply broke off.", 0);
+    return last;
+  }
+
+  /**
    * Returns a text of YAML or JSON as data.
    *
    * @param {string} text

@@ -3,7 +3,7 @@
 import { address } from "./address.js";
 import { PwElement, define, h, humps, render, setText } from "./dom.js";
 import { nodeLink, podLink } from "./explanation.js";
-import { amountText, countText, percentText } from "./format.js";
+import { amountText, countText, durationText, percentText } from "./format.js";
 import { HttpSource } from "./http_source.js";
 import { model } from "./model.js";
 import { options } from "./pw-nodes.js";
@@ -55,6 +55,10 @@ class Compare extends PwElement {
     this.details = h("details", {}, h("summary", {}, "Another configuration"), this.configuration);
     this.all = h("input", { type: "checkbox" });
     this.button = h("button", { class: "primary" }, "Compare");
+    this.cancel = h("button", { type: "button", hidden: true, on: { click: () => this.running?.abort() } }, "Cancel");
+    this.bar = h("progress", { "aria-label": "Pods scheduled", hidden: true });
+    this.left = h("span", { class: "muted", role: "status" });
+    this.running = null;
     this.problem = h("div", { class: "error", role: "alert", hidden: true });
     this.results = h("div", { class: "results", "aria-live": "polite" });
     this.form = h(
@@ -64,7 +68,7 @@ class Compare extends PwElement {
       h("div", { class: "stack" }, h("h3", {}, "Weights"), this.weights),
       this.details,
       h("label", { class: "row" }, this.all, "Schedule all pods again, also those that have a node"),
-      h("div", { class: "row" }, this.button),
+      h("div", { class: "row wrap" }, this.button, this.cancel, this.bar, this.left),
       this.problem,
     );
     this.empty = h("div", { class: "empty", hidden: true }, NO_SCHEDULER);
@@ -83,7 +87,7 @@ class Compare extends PwElement {
   }
 
   start() {
-    this.undo.push(model().use());
+    this.undo.push(model().use(), () => this.running?.abort());
     this.listen(address, "change", (event) => event.detail.some((key) => ["change", "configuration", "with"].includes(key)) && this.#follow());
     this.listen(address, "change", () => this.invalidate());
     this.#load();
@@ -239,15 +243,34 @@ class Compare extends PwElement {
       this.#fail("Change a weight, or enter another configuration.");
       return;
     }
-    this.button.disabled = true;
-    setText(this.button, "Comparing…");
+    this.running?.abort();
+    const running = new AbortController();
+    this.running = running;
+    this.#showRunning(true);
+    const begunMs = performance.now();
+    const show = ({ done, total }) => this.#showProgress(done, total, performance.now() - begunMs);
     try {
-      this.#show(await model().source.send("POST", "/podwright/v1/what-if", body));
+      this.#show(await model().source.lines("/podwright/v1/what-if", { ...body, progress: true }, show, running.signal));
     } catch (error) {
-      this.#fail(error.message);
+      if (!running.signal.aborted) this.#fail(error.message);
     }
-    this.button.disabled = false;
-    setText(this.button, "Compare");
+    if (this.running === running) this.#showRunning(false);
+  }
+
+  #showRunning(isRunning) {
+    this.button.disabled = isRunning;
+    setText(this.button, isRunning ? "Comparing…" : "Compare");
+    this.cancel.hidden = !isRunning;
+    this.bar.hidden = !isRunning;
+    this.bar.removeAttribute("value");
+    setText(this.left, "");
+  }
+
+  #showProgress(done, total, elapsedMs) {
+    this.bar.max = total;
+    this.bar.value = done;
+    const count = (number) => number.toLocaleString("en-US");
+    setText(this.left, `${count(done)} of ${count(total)} decisions, about ${durationText((elapsedMs / done) * (total - done))} left`);
   }
 
   #show({ pods, nodes, resources, zones, summary }) {

@@ -13,6 +13,8 @@
  * @property {(path: string) => Promise<ArrayBuffer>} bytes the body of a path
  * @property {(method: string, path: string, body?: any, contentType?: string) => Promise<any>} send
  *   sends a request that changes something or has a body
+ * @property {(path: string, body: any, listener: (line: any) => void, signal: AbortSignal) => Promise<any>}
+ *   [lines] sends a body, and returns the last line of a reply of lines, if it is a server
  * @property {(text: string) => Promise<any>} [read] a text of YAML or JSON as data, if it is a server
  */
 
