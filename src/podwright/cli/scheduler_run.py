@@ -12,12 +12,12 @@ from typing import Final
 
 from podwright.assembly import machine_of
 from podwright.cli.cluster_options import run_remote, until_interrupted, warn_of_version
-from podwright.cli.console import announce_compilation, print_message, write_at_once
+from podwright.cli.console import print_message, write_at_once
 from podwright.cli.input_errors import ErrorCollector
 from podwright.cli.inputs import extender_caller, inputs_of, scheduler_options
+from podwright.cli.kernel_loading import load_kernels
 from podwright.cli.live_scheduler import LiveScheduler
 from podwright.cli.options import Setup
-from podwright.cli.warm_up_run import warm_up
 from podwright.client.cluster import ClusterAddress, ReadConnection
 from podwright.client.cluster.write_connection import WriteConnection
 from podwright.config import KubeSchedulerConfiguration
@@ -74,8 +74,7 @@ def run_scheduler(address: ClusterAddress, options: LiveOptions, setup: Setup) -
     inputs = inputs_of(LoadedObjects(), setup, collected)
     collected.raise_all()
     scheduler = scheduler_options(inputs, setup)
-    announce_compilation()
-    warm_up()
+    load_kernels()
     recorder = None if options.run is None else _recorder(scheduler, options.run, options)
     machine = machine_of(scheduler) if recorder is None else recorder.machine
     handle = machine.handle if recorder is None else recorder.handle

@@ -42,14 +42,10 @@ from podwright.apiserver import (
     serve,
     write_kubeconfig,
 )
-from podwright.cli.console import (
-    announce_compilation,
-    print_message,
-    print_warnings,
-    write_at_once,
-)
+from podwright.cli.console import print_message, print_warnings, write_at_once
 from podwright.cli.custom_objects import undefined_kinds
 from podwright.cli.inputs import extender_caller, load_plugins, read_inputs, scheduler_options
+from podwright.cli.kernel_loading import load_kernels
 from podwright.cli.more_schedulers import more_schedulers
 from podwright.cli.options import Setup
 from podwright.cli.up_address import Endpoint, certificate_folder, endpoint_of
@@ -66,7 +62,6 @@ from podwright.cli.up_serving_options import ServingOptions
 from podwright.cli.up_shadow import record_in, shadow_feed, write_agreement
 from podwright.cli.up_simulator import SimulatorOptions, simulator_sites
 from podwright.cli.up_sync import Filling, background_of
-from podwright.cli.warm_up_run import warm_up
 from podwright.client import ClusterAccess
 from podwright.objects import FieldError, InputError
 from podwright.store import ObjectStore, open_store
@@ -217,8 +212,7 @@ def run_up(options: UpOptions, setup: Setup) -> None:
         )
         _add_breakpoints(cluster, options.breakpoints)
         if options.has_scheduler:
-            announce_compilation()
-            warm_up()
+            load_kernels()
         add_inputs(cluster, timed, start_ns)
         print_warnings(undefined_kinds(inputs.loaded, store))
         filling = background_of(options.filling, options.kubeconfig, speed=options.speed)

@@ -28,12 +28,13 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import llvmlite
 import numba
 import numpy as np
 from numba.core import caching, config, serialize
+from numba.core.runtime.nrt import rtsys
 
 SETS_KEPT: Final = 32
 """A set takes some three MiB once all kernels are compiled."""
@@ -240,10 +241,16 @@ class KernelCache(caching.FunctionCache):
     ------
     RuntimeError
         There is no writable folder and no set, or no source to identify the version.
+
+    Attributes
+    ----------
+    folder : Path or None
+        The set of all kernels; None without kernels, or without a set.
     """
 
     _impl_class = KernelCacheImpl
     _cache_file: Any
+    folder: ClassVar[Path | None] = None
 
     def __init__(self, function: Callable[..., Any]) -> None:
         try:
@@ -254,6 +261,17 @@ class KernelCache(caching.FunctionCache):
         is_ours = Path(function.__code__.co_filename).parent == _FOLDER
         self._stamp = "" if is_ours else str(self._impl.locator.get_source_stamp())
         self._cache_file = _Entries(Path(self._cache_path), self._impl.filename_base)
+        KernelCache.folder = Path(self._cache_path)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return saved code, or None; only the runtime that code calls is prepared.
+
+        Numba's own method first declares all functions that it can compile. That takes a quarter
+        of a second and 10 MB, which a process without a compilation does not need; a compilation
+        does the same itself.
+        """
+        rtsys.initialize(target_context)
+        return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]  # as above
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep code, unless that fails or it may be of other sources than those on disk."""

@@ -1,0 +1,64 @@
+"""Kernels of processes that serve for long: compiled by another process, loaded by this one."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from podwright.assembly import Scheduler
+from podwright.cli.kernel_loading import COMPILED, compile_apart, release_compiler
+from podwright.testing import make_node, make_pod
+
+
+def test_another_process_compiles_once(tmp_path):
+    compilers = tmp_path / "compilers"
+
+    def compile_all():
+        with compilers.open("a") as file:
+            file.write(f"{os.getpid()}\n")
+
+    compile_apart(tmp_path, compile_all)
+    compile_apart(tmp_path, compile_all)
+    (process,) = compilers.read_text().split()
+    assert int(process) != os.getpid()
+
+
+def test_what_was_not_compiled_is_tried_again(tmp_path):
+    compile_apart(tmp_path, lambda: 1 / 0)
+    assert not (tmp_path / COMPILED).exists()
+    compile_apart(tmp_path, lambda: None)
+    assert (tmp_path / COMPILED).exists()
+
+
+def test_nothing_is_compiled_apart_that_cannot_be_kept(tmp_path):
+    def compile_all():
+        raise AssertionError("it would be compiled again")
+
+    compile_apart(None, compile_all)
+    compile_apart(tmp_path / "missing", compile_all)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux says what is in memory")
+def test_the_compiler_leaves_the_memory_and_kernels_run_on():
+    def decided():
+        scheduler = Scheduler()
+        scheduler.add(make_node("n1"), make_pod("web"))
+        return [each.node for each in scheduler.schedule_all()]
+
+    def code_kib():
+        found = 0
+        is_code = False
+        for line in Path("/proc/self/smaps").read_text().splitlines():
+            if "-" in line.partition(" ")[0]:
+                is_code = "libllvmlite" in line and " r-xp " in line
+            elif is_code and line.startswith("Rss:"):
+                found += int(line.split()[1])
+        return found
+
+    assert decided() == ["n1"]
+    before = code_kib()
+    assert release_compiler() > 0
+    assert code_kib() < before
+    assert decided() == ["n1"]
