@@ -91,7 +91,7 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
         Whether pods have no service accounts; see `podwright.api.endpoints.bare`.
     log_events : int, optional
         How many events of each scheduler, at least, can be looked back at. A decision log has up
-        to twice as many. Left out, `LOG_EVENTS` or `LOG_BYTES` limit it.
+        to twice as many. Left out, it has `LOG_EVENTS` or `LOG_BYTES`, and a quarter more.
     observes_plugins : bool
         Whether the calls of plugins are observed from the start; see `PluginMonitor`.
     keeps_timelines : bool

@@ -35,6 +35,10 @@ LOG_BYTES: Final = 16 << 20
 """How many events of a scheduler can be looked back at, unless an option says otherwise: so many,
 or those of so many bytes of the log, whichever are fewer. An event takes 45 to 90 bytes."""
 
+CHECKPOINTS_KEPT: Final = 4
+"""How many checkpoints a log has that is limited by its bytes: each drops a fourth of it. Those of
+large clusters are fewer, as each is to take at most a third of what is written."""
+
 CHECKPOINT_BY_DRIVER: Final = 1 << 40
 """The number of events after which the log itself writes a checkpoint: never."""
 
@@ -132,6 +136,7 @@ class ServedScheduler:
         self._keeps_timeline = keeps_timeline
         self.timeline: TimelineFeed | None = None
         self._last_checkpoint = self._last_size = 0
+        self._checkpoint_bytes = self._log_bytes // CHECKPOINTS_KEPT
         self._follow_world()
 
     def _follow_world(self) -> None:
@@ -165,7 +170,7 @@ class ServedScheduler:
         return (
             (
                 len(log) - self._last_checkpoint >= self._log_events
-                or log.size_bytes - self._last_size >= self._log_bytes
+                or log.size_bytes - self._last_size >= self._checkpoint_bytes
             )
             and machine.can_snapshot
             # The state of these plugins cannot be restored from a checkpoint.
@@ -189,10 +194,15 @@ class ServedScheduler:
     def write_checkpoint(self) -> None:
         """Write a checkpoint, and drop what is too old before an earlier one."""
         log = self.world.log
-        since = len(log) - self._last_checkpoint
+        log.flush()
+        written = log.size_bytes
         if log.checkpoint(self.world.machine, is_whole=True):
             self._last_checkpoint = len(log)
-            is_shorter = log.drop_before_checkpoint(min(since, self._log_events)) > 0
+            self._checkpoint_bytes = max(
+                self._log_bytes // CHECKPOINTS_KEPT,
+                min(2 * (log.size_bytes - written), self._log_bytes),
+            )
+            is_shorter = log.drop_before_checkpoint(self._log_events, self._log_bytes) > 0
             self._last_size = log.size_bytes
             if is_shorter and self.timeline is not None:
                 # It would grow for as long as the server runs. A reader process that begins now

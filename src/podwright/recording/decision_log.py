@@ -388,13 +388,13 @@ class DecisionLog(LogReading):
         """Whether a checkpoint is due."""
         return len(self) >= self._checkpoint_due
 
-    def drop_before_checkpoint(self, kept_count: int = 0) -> int:
+    def drop_before_checkpoint(self, kept_count: int = 0, kept_bytes: int = sys.maxsize) -> int:
         """Drop the oldest events of a log in memory, up to a checkpoint that needs no other.
 
         Parameters
         ----------
-        kept_count : int
-            At least so many of the last events are kept.
+        kept_count, kept_bytes : int
+            At least so many of the last events are kept, or those of so many bytes.
 
         Returns
         -------
@@ -402,10 +402,18 @@ class DecisionLog(LogReading):
             The number of the first event that is kept.
         """
         assert isinstance(self._medium, Memory), "only logs in memory drop events"
-        place = 0
-        for index, frame in enumerate(self._frames):
-            if frame.head.kind == CHECKPOINT and len(self) - frame.head.first >= kept_count:
-                place = index if frame.head.first in self._whole else place
+        place = size_bytes = 0
+        for index, frame in reversed(tuple(enumerate(self._frames))):
+            head = frame.head
+            if head.kind == EVENTS:
+                size_bytes += len(self._medium.read(frame))
+            elif (
+                head.kind == CHECKPOINT
+                and head.first in self._whole
+                and (len(self) - head.first >= kept_count or size_bytes >= kept_bytes)
+            ):
+                place = index
+                break
         if place > 1:
             for frame in self._frames[1:place]:
                 self._medium.drop(frame)

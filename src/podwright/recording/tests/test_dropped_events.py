@@ -50,6 +50,20 @@ def test_so_many_of_the_last_events_are_kept():
     assert log.drop_before_checkpoint(len(log)) == early
 
 
+def test_events_of_so_many_bytes_are_enough_and_checkpoints_do_not_count():
+    run = a_run(checkpoint_after=(9, 19))
+    log = run.run.log
+    log.flush()  # events have a size then
+    early, late = log.checkpoints
+    everything = log.size_bytes
+    assert log.drop_before_checkpoint(len(log), everything) == 0
+    assert log.drop_before_checkpoint(len(log), 1) == late > early
+    kept = log.size_bytes
+    assert kept < everything
+    # Those after the checkpoint, which is a part of the size.
+    assert log.drop_before_checkpoint(len(log), kept) == late
+
+
 def test_nothing_is_dropped_without_a_whole_checkpoint():
     run = a_run()
     log = run.run.log
