@@ -4,8 +4,9 @@ Theory of operation
 -------------------
 A reader is a copy of this process (`fork`): it has the objects, the scheduler and its log as they
 were between two turns, shares their memory with the server until one of them changes, and cannot
-change the cluster. It calls one function, sends the result through a pipe, and ends. A reader that
-crashes, or is killed because its request was cancelled, is an error of that request only.
+change the cluster. The file of the store stays the server's: a reader reads what is in memory. It
+calls one function, sends the result through a pipe, and ends. A reader that crashes, or is killed
+because its request was cancelled, is an error of that request only.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
 from podwright.apiserver.turn_loop import TurnLoop
 from podwright.objects import PodwrightError
+from podwright.store import ObjectStore
 
 T = TypeVar("T")
 
@@ -136,7 +138,7 @@ class Readers:
 
         def begin(_: object) -> tuple[int, int]:
             prepare()
-            return _fork(function)
+            return _fork(self._turns.cluster.store, function)
 
         async with self._free:
             process, pipe = await self._turns.call(begin)
@@ -219,7 +221,7 @@ def _received(pipe: int) -> Iterator[asyncio.StreamReader]:
         os.close(pipe)
 
 
-def _fork(function: Callable[[Report], Any]) -> tuple[int, int]:
+def _fork(store: ObjectStore, function: Callable[[Report], Any]) -> tuple[int, int]:
     """Begin a reader; return its process id, and the end of the pipe from which to read."""
     reading, writing = os.pipe()
     with warnings.catch_warnings():
@@ -227,15 +229,16 @@ def _fork(function: Callable[[Report], Any]) -> tuple[int, int]:
         warnings.simplefilter("ignore", DeprecationWarning)
         process = os.fork()
     if process == 0:
-        _read(function, writing)
+        _read(store, function, writing)
     os.close(writing)
     return process, reading
 
 
-def _read(function: Callable[[Report], Any], writing: int) -> NoReturn:
+def _read(store: ObjectStore, function: Callable[[Report], Any], writing: int) -> NoReturn:
     """Be the reader: call the function, send its result, and end without any cleaning up."""
     status = 1
     try:
+        store.leave_file()
         gc.disable()
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

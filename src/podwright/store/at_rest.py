@@ -192,6 +192,10 @@ class RestingObjects(dict[NamespacedName, KubernetesObject]):
         """Replace an object by its version."""
         self[key] = cast("Any", version)
 
+    def restore(self, versions: dict[NamespacedName, int]) -> None:
+        """Add objects that are at rest."""
+        self.update(cast("Any", versions))
+
     def version_of(self, key: NamespacedName) -> int:
         """Return the version of an object without decoding it."""
         found: Any = super().__getitem__(key)

@@ -605,14 +605,9 @@ class ObjectStore:
 
     def restore_saved(self, saved: Saved) -> None:
         """Set the state of a file in an empty store."""
-        assert not self._tables, "the store is not empty"
-        for (kind, key), current in saved.objects.items():
-            table = self._table(kind)
-            if isinstance(current, KubernetesObject):
-                table.put(key, None, current)
-            else:
-                table.restore_resting(key, *current)
-        self._history = History(saved.oldest)
+        self.restore(saved.objects, saved.oldest)
+        for kind, versions in saved.resting.items():
+            self._table(kind).restore_resting(versions)
         for each in saved.changes:
             change = Change.resting(
                 each.version,
@@ -639,6 +634,15 @@ class ObjectStore:
                 assert version <= history.current, f"{key} has version {version}"
                 written = obj.raw["metadata"]["resourceVersion"]
                 assert written == str(version), f"{key}: {written} in the document, not {version}"
+
+    def leave_file(self) -> None:
+        """Leave the file to the process of which this one is a copy.
+
+        The store is read as it was; objects at rest cannot be read, and nothing can be written.
+        """
+        if self._journal is not None:
+            self._journal.leave()
+            self._broken = "the file of the store is that of another process"
 
     def close(self) -> None:
         """Close the file, if there is one."""

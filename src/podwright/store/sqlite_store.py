@@ -21,7 +21,6 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -35,7 +34,7 @@ from podwright.store.fields import indexed_values
 from podwright.store.history import Change
 from podwright.store.kinds import GroupKind
 from podwright.store.objects_store import DEFAULT_WINDOW, FIRST_VERSION, ObjectStore
-from podwright.store.stored import Saved, SavedChange, SavedVersion
+from podwright.store.stored import Saved, SavedChange, SavedVersions
 from podwright.store.write_times import Mark
 
 Synchronous: TypeAlias = Literal["normal", "full"]
@@ -176,6 +175,7 @@ class SqliteJournal:
     def __init__(self, path: Path, synchronous: Synchronous, encodings: Encodings) -> None:
         self._path = path
         self._encodings = encodings
+        self._is_left = False
         # Several threads may use the store, one after the other.
         self._connection = sqlite3.connect(
             _uri(path, "rw"), uri=True, isolation_level=None, check_same_thread=False
@@ -277,8 +277,10 @@ class SqliteJournal:
         Raises
         ------
         UnusableStore
-            The file cannot be read, or was altered.
+            The file cannot be read, was altered, or is that of another process.
         """
+        if self._is_left:
+            raise UnusableStore(f"{self._path} is read only by the process that opened it")
         with _translated_errors(self._path):
             row = self._connection.execute(_SELECT_ONE, (version,)).fetchone()
         if row is None or row[-1] != _checksum(*row[:-1]):
@@ -291,6 +293,14 @@ class SqliteJournal:
 
     def forget(self, version: int) -> None:
         """Release nothing: `discard` deletes the versions that are not needed."""
+
+    def leave(self) -> None:
+        """Leave the file to the process of which this one is a copy.
+
+        A connection of SQLite must not be used in a copy, which would read what the other process
+        overwrites, nor closed, which would write the log into the file. So it stays as it is.
+        """
+        self._is_left = True
 
     def close(self) -> None:
         """Checkpoint the write-ahead log into the file and close it."""
@@ -445,15 +455,22 @@ def _read_as(path: Path, mode: str) -> Saved:
             except (ValueError, TypeError) as error:
                 raise _damaged(path, f"version {row[0]}: {error}") from error
         try:
-            objects = reading.objects()
-        except (ValueError, TypeError, InvalidObject) as error:
+            objects = list(reading.objects())
+        except ValueError as error:
             raise _damaged(path, str(error)) from error
         marks = _marks(connection, path)
     expected = settings["objects_at_oldest"]
     if reading.oldest_count != expected:
         found = reading.oldest_count
         raise _damaged(path, f"{found} of {expected} objects of version {oldest} are there")
-    return Saved(settings["seed"], oldest, objects, reading.changes, marks)
+    return Saved(
+        seed=settings["seed"],
+        oldest=oldest,
+        objects=objects,
+        resting=reading.resting(),
+        changes=reading.changes,
+        marks=marks,
+    )
 
 
 def _marks(connection: sqlite3.Connection, path: Path) -> list[Mark]:
@@ -513,22 +530,23 @@ class _MissingVersionError(ValueError):
     """A row between two others is not there."""
 
 
-class _Current(NamedTuple):
-    """The last version of an object so far.
+class _OfKind(NamedTuple):
+    """The objects of a kind so far.
 
     Attributes
     ----------
-    version, size_bytes : int
-    text : bytes
-        The JSON of an object that is decoded; b"" of one at rest.
-    values : tuple of str
-        Of the indexed fields, of an object at rest.
+    kind : GroupKind
+        One tuple for all rows.
+    rests : bool
+        Whether the objects are at rest.
+    current : dict
+        The last version of each object, its size, its JSON, and the values of its indexed fields;
+        of one at rest b"" as JSON, of the others no values.
     """
 
-    version: int
-    size_bytes: int
-    text: bytes
-    values: tuple[str, ...]
+    kind: GroupKind
+    rests: bool
+    current: dict[NamespacedName, tuple[int, int, bytes, tuple[str, ...]]]
 
 
 class _Reading:
@@ -553,8 +571,7 @@ class _Reading:
         self._oldest = oldest
         self.oldest_count = 0
         self.changes: list[SavedChange] = []
-        self._current: dict[tuple[GroupKind, NamespacedName], _Current] = {}
-        self._rests = cache(rests)
+        self._kinds: dict[GroupKind, _OfKind] = {}
 
     def add(self, row: tuple[Any, ...]) -> None:
         """Take the next row.
@@ -567,11 +584,11 @@ class _Reading:
         version, previous, group, kind_name, key, text, checksum = row
         if checksum != _checksum(version, previous, group, kind_name, key, text):
             raise ValueError("its checksum is wrong")
-        kind = (group, kind_name)
-        name = kind, key
-        old = self._current.get(name)
+        of_kind = self._kinds.get((group, kind_name)) or self._new_kind((group, kind_name))
+        kind, is_resting, current = of_kind
+        old = current.get(key)
         if version > self._oldest:
-            if previous != (0 if old is None else old.version):
+            if previous != (0 if old is None else old[0]):
                 raise ValueError(
                     f"it replaces version {previous} of {kind_name} {key}, which is gone"
                 )
@@ -585,34 +602,41 @@ class _Reading:
             expected = self._oldest + len(self.changes) + 1
             if version != expected:
                 raise _MissingVersionError(f"version {expected} is missing")
-            size_bytes = old.size_bytes if text is None and old is not None else len(text)
+            size_bytes = old[1] if text is None and old is not None else len(text)
             self.changes.append(SavedChange(version, kind, key, previous, text is None, size_bytes))
         if text is None:
-            del self._current[name]
-        elif self._rests(kind):
-            self._current[name] = _Current(version, len(text), b"", indexed_values(kind, text))
+            del current[key]
+        elif is_resting:
+            current[key] = version, len(text), b"", indexed_values(kind, text)
         else:
-            self._current[name] = _Current(version, len(text), text, ())
+            current[key] = version, len(text), text, ()
 
-    def objects(self) -> dict[tuple[GroupKind, NamespacedName], KubernetesObject | SavedVersion]:
-        """Return the objects after the last row; those read so far are released.
+    def _new_kind(self, kind: GroupKind) -> _OfKind:
+        of_kind = self._kinds[kind] = _OfKind(kind, rests(kind), {})
+        return of_kind
+
+    def objects(self) -> Iterator[KubernetesObject]:
+        """Yield the decoded objects after the last row.
 
         Raises
         ------
-        ValueError, TypeError, InvalidObject
+        ValueError
             An object cannot be decoded; the text names its version.
         """
-        found: dict[tuple[GroupKind, NamespacedName], KubernetesObject | SavedVersion] = {}
-        for name, current in self._current.items():
-            if not current.text:
-                found[name] = SavedVersion(current.version, current.values)
-                continue
-            try:
-                found[name] = decode(decode_json(current.text))
-            except (ValueError, TypeError, InvalidObject) as error:
-                raise ValueError(f"version {current.version}: {error}") from error
-        self._current.clear()
-        return found
+        for _, is_resting, current in self._kinds.values():
+            for version, _, text, _ in () if is_resting else current.values():
+                try:
+                    yield decode(decode_json(text))
+                except (ValueError, TypeError, InvalidObject) as error:
+                    raise ValueError(f"version {version}: {error}") from error
+
+    def resting(self) -> dict[GroupKind, SavedVersions]:
+        """Return the versions of the objects at rest after the last row."""
+        return {
+            kind: {key: (version, values) for key, (version, _, _, values) in current.items()}
+            for kind, is_resting, current in self._kinds.values()
+            if is_resting
+        }
 
 
 def _checksum(

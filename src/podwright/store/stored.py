@@ -34,11 +34,8 @@ class Stored(msgspec.Struct, frozen=True, gc=False):
     outcome: Outcome
 
 
-class SavedVersion(NamedTuple):
-    """The version of an object at rest, and the values of its indexed fields."""
-
-    version: int
-    values: tuple[str, ...]
+SavedVersions: TypeAlias = dict[NamespacedName, tuple[int, tuple[str, ...]]]
+"""The versions of objects at rest, and the values of their indexed fields."""
 
 
 class SavedChange(NamedTuple):
@@ -52,15 +49,17 @@ class SavedChange(NamedTuple):
     size_bytes: int
 
 
-class Saved(msgspec.Struct, frozen=True):
+class Saved(msgspec.Struct, frozen=True, kw_only=True):
     """The content of a file.
 
     Attributes
     ----------
     seed, oldest : int
         The seed and the oldest version of the store.
-    objects : dict
-        The current objects; of kinds that rest, the version.
+    objects : list of KubernetesObject
+        The current objects of kinds that do not rest.
+    resting : dict
+        The current versions of each kind that rests.
     changes : list of SavedChange
         The changes since the oldest version.
     marks : list of Mark
@@ -69,7 +68,8 @@ class Saved(msgspec.Struct, frozen=True):
 
     seed: int
     oldest: int
-    objects: dict[tuple[GroupKind, NamespacedName], KubernetesObject | SavedVersion]
+    objects: list[KubernetesObject]
+    resting: dict[GroupKind, SavedVersions]
     changes: list[SavedChange]
     marks: list[Mark]
 
@@ -85,6 +85,9 @@ class Journal(Texts, Protocol):
 
         Marks before `oldest_ns` are deleted too.
         """
+
+    def leave(self) -> None:
+        """Leave the file to the process of which this one is a copy; reads are errors then."""
 
     def close(self) -> None:
         """Close the file."""

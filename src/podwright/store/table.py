@@ -10,7 +10,7 @@ lists, as in most simulations, writes update no index.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
 from podwright.objects import KubernetesObject, NamespacedName, Requirement
@@ -20,6 +20,7 @@ from podwright.store.history import Change
 from podwright.store.indexes import Index, Keys, Names, Values
 from podwright.store.kinds import GroupKind
 from podwright.store.query import Query
+from podwright.store.stored import SavedVersions
 
 
 def _value_of(getter: Getter) -> Values:
@@ -102,14 +103,14 @@ class KindTable:
         resting.rest(change.key, change.version)
         return True
 
-    def restore_resting(
-        self, key: NamespacedName, version: int, values: Sequence[Hashable]
-    ) -> None:
-        """Add an object that rests already, with the values of its indexed fields."""
+    def restore_resting(self, versions: SavedVersions) -> None:
+        """Add objects that rest already."""
         assert self._resting is not None, "objects of the kind do not rest"
-        self._resting.rest(key, version)
-        for name, value in zip(self._fields, values, strict=True):
-            self._index(name).add(value, key)
+        self._resting.restore({key: version for key, (version, _) in versions.items()})
+        for number, name in enumerate(self._fields):
+            add = self._index(name).add
+            for key, (_, values) in versions.items():
+                add(values[number], key)
 
     def versions(self) -> Iterator[tuple[NamespacedName, int]]:
         """Yield the keys and versions of all objects, which need not be decoded."""

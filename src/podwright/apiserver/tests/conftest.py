@@ -47,9 +47,9 @@ def cluster_of(nodes=2, *, store=None, **options) -> Cluster:
     return cluster
 
 
-def with_turns(use, *, nodes=2):
+def with_turns(use, *, nodes=2, store=None):
     """Return what `use` returns of the turn loop of a new cluster."""
-    cluster = cluster_of(nodes)
+    cluster = cluster_of(nodes, store=store)
 
     async def main():
         turns = TurnLoop(cluster, ClusterClock(start_ns=START_NS))

@@ -4,6 +4,7 @@ import asyncio
 import os
 import threading
 import time
+from contextlib import closing
 
 import pytest
 import uvloop
@@ -17,15 +18,16 @@ from podwright.apiserver.readers import (
     _send,
     begun,
 )
-from podwright.apiserver.tests.conftest import pod_created, with_turns
+from podwright.apiserver.tests.conftest import pod_created, request, with_turns
 from podwright.recording import explain_cycle
 from podwright.recording.explain import UnknownCycle
+from podwright.store import UnusableStore, objects_store, open_store
 
 PODS = "/api/v1/namespaces/default/pods"
 
 
-def with_readers(use, *, nodes=2):
-    return with_turns(lambda turns: use(turns, Readers(turns)), nodes=nodes)
+def with_readers(use, *, nodes=2, store=None):
+    return with_turns(lambda turns: use(turns, Readers(turns)), nodes=nodes, store=store)
 
 
 def test_a_decision_of_the_past_is_explained_in_another_process():
@@ -65,6 +67,31 @@ def test_the_server_goes_on_and_the_reader_sees_the_past(tmp_path):
         return await reading
 
     assert with_readers(use) == 1
+
+
+def test_a_reader_leaves_the_file_of_the_store_to_the_server(tmp_path, monkeypatch):
+    monkeypatch.setattr(objects_store, "AWAKE_MAX", 0)
+    path, kind, key = tmp_path / "cluster.db", ("", "ConfigMap"), "default/settings"
+
+    async def use(turns, readers):
+        await pod_created(turns, "web")
+        settings = {"metadata": {"name": "settings"}, "data": {"color": "blue"}}
+        path = "/api/v1/namespaces/default/configmaps"
+        assert (await turns.execute(request("POST", path, settings))).status == 201
+        await pod_created(turns, "other")
+        store = turns.cluster.store
+        # Components hold pods; a ConfigMap is read from the file when it is used.
+        assert await readers.call(lambda _: store.get(("", "Pod"), "default/web").name) == "web"
+        with pytest.raises(UnusableStore, match="only by the process that opened it"):
+            await readers.call(lambda _: store.get(kind, key))
+        with pytest.raises(UnusableStore, match="another process"):
+            await readers.call(lambda _: store.drop(("", "Pod"), "default/web"))
+        return store.require(kind, key).raw["data"]
+
+    with closing(open_store(path)) as store:
+        assert with_readers(use, store=store) == {"color": "blue"}
+    with closing(open_store(path)) as store:
+        assert store.require(kind, key).raw["data"] == {"color": "blue"}
 
 
 def test_progress_is_reported_in_order():

@@ -34,6 +34,9 @@ class FullDisk:
     def forget(self, version):
         """Release nothing."""
 
+    def leave(self) -> None:
+        """Leave nothing."""
+
     def close(self) -> None:
         """Close nothing."""
 
