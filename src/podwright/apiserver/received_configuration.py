@@ -103,13 +103,13 @@ def warnings_of(options: SchedulerOptions) -> tuple[str, ...]:
 
 
 def host_of(extender: Extender) -> str:
-    """Return the host and port of an extender."""
+    """Return the host and port of an extender; "" without a host."""
     try:
         parts = urlsplit(extender.url_prefix)
         port = parts.port or (443 if parts.scheme == "https" or extender.enable_https else 80)
     except ValueError:
         return extender.url_prefix
-    return f"{parts.hostname}:{port}"
+    return f"{parts.hostname}:{port}" if parts.hostname else ""
 
 
 def called_extenders(
@@ -142,10 +142,11 @@ def _rejected(
             )
         host = host_of(extender)
         if host not in allowed_hosts and host.rpartition(":")[0] not in allowed_hosts:
+            message = f"{host} is not allowed; start the server with --allow-extender {host}"
             yield FieldError(
                 source=source,
                 path=f"{path}.urlPrefix",
-                message=f"{host} is not allowed; start the server with --allow-extender {host}",
+                message=message if host else "Required value: must be a URL with a host",
             )
 
 

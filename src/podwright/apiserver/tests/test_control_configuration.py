@@ -85,6 +85,7 @@ WRONG = [
         ["extenders[0].urlPrefix"],
         id="an extender that is not allowed",
     ),
+    pytest.param({"extenders": [None]}, ["extenders[0].urlPrefix"], id="an extender without host"),
     pytest.param(
         {
             "extenders": [
