@@ -9,12 +9,15 @@ structure that reaches it. The server itself only forks.
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import json
 import os
+import re
 import resource
 import signal
 import sys
+import tempfile
 import types
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -81,8 +84,47 @@ def _referents(one: Any) -> Iterable[Any]:
     return gc.get_referents(one)
 
 
+class _MallocInfo(ctypes.Structure):
+    """The result of `mallinfo2`."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_size_t)
+        for name in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks",
+                     "uordblks", "fordblks", "keepcost")
+    )  # fmt: skip
+
+
+def _allocators() -> dict[str, int]:
+    """Return the bytes that the allocators of C and of Python have in use, and that are free."""
+    libc = ctypes.CDLL(None)
+    libc.mallinfo2.restype = _MallocInfo
+    info = libc.mallinfo2()
+    stderr = os.dup(2)
+    with tempfile.TemporaryFile() as written:
+        os.dup2(written.fileno(), 2)
+        sys._debugmallocstats()
+        os.dup2(stderr, 2)
+        written.seek(0)
+        text = written.read().decode()
+    used = re.search(r"# bytes in allocated blocks\s+=\s+([\d,]+)", text)
+    total = re.search(r"# arenas allocated current.*\n.*=\s+([\d,]+)", text)
+    assert used, f"no allocated blocks in {text}"
+    assert total, f"no arenas in {text}"
+    used_bytes, total_bytes = (int(found[1].replace(",", "")) for found in (used, total))
+    return {
+        "malloc used": info.uordblks + info.hblkhd,
+        "malloc free": info.fordblks,
+        "Python used": used_bytes,
+        "Python free": total_bytes - used_bytes,
+    }
+
+
 def _attribute(file: str) -> None:
     loop = _loops[-1]
+    # First: the search itself needs memory.
+    allocators = _allocators()
+    page = resource.getpagesize()
+    resident = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * page
     # The module dictionaries hold tables of the program.
     known = {id(vars(module)) for module in list(sys.modules.values())} | {id(_loops)}
     found: dict[str, list[int]] = {}
@@ -93,15 +135,17 @@ def _attribute(file: str) -> None:
         sizes[0] += size
         sizes[1] += count
         types_[name] = dict(of_types.most_common(_TYPES))
-    page = resource.getpagesize()
-    resident = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * page
     versions = loop.cluster.store
+    garbage = gc.collect()
     line = {
+        "garbage": garbage,
+        "without garbage": _allocators(),
         "structures": found,
         "types": types_,
         "resident": resident,
         "events": versions.count(("", "Event")),
         "changes": versions.resource_version - versions.oldest_version,
+        "allocators": allocators,
         "log events": len(loop.cluster.world.log),
     }
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
