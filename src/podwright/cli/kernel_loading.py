@@ -20,6 +20,9 @@ from podwright.kernels._cache import KernelCache
 COMPILED: Final = "all-compiled"
 """A file in a set of compiled kernels in which none is missing."""
 
+_FIRST_FILE: Final = 3
+"""The first descriptor after those of input, output and errors."""
+
 _COMPILER: Final = "libllvmlite"
 _CODE: Final = "r-xp"
 _DO_NOT_NEED: Final = 4
@@ -50,6 +53,8 @@ def compile_apart(folder: Path | None, compile_all: Callable[[], object]) -> Non
     if process == 0:
         status = 1
         try:
+            # The port and the files of a server that is terminated meanwhile are free then.
+            os.closerange(_FIRST_FILE, os.sysconf("SC_OPEN_MAX"))
             compile_all()
             (folder / COMPILED).touch()
             status = 0
