@@ -8,6 +8,7 @@ defaults. An object of another server keeps the fields that only admission sets.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Collection
 from typing import Final
 
@@ -123,8 +124,11 @@ class Admission:
         self._known = frozenset(key for each in plugins for key in each.resources or ())
         self._changes = store.follow(*_READ)
         # The completed form of a `spec`, by its id() and the namespace if that matters; the value
-        # keeps the `spec` alive, so that its id is not reused.
-        self._specs: dict[tuple[int, str], tuple[Document, PodSpec, Document, Document]] = {}
+        # keeps the `spec` alive, so that its id is not reused. In order of age: a rollout leaves
+        # specs behind of which no pod is created any more.
+        self._specs: OrderedDict[tuple[int, str], tuple[Document, PodSpec, Document, Document]] = (
+            OrderedDict()
+        )
         self._has_accounts = "ServiceAccount" in added
         # Whether the spec of a pod alone decides, by namespace.
         self._plain: dict[str, bool] = {}
@@ -322,9 +326,9 @@ class Admission:
             complete = self._completed(pod, written)
             spec = _spec_of(complete)
             pending: Document = {"phase": "Pending", "qosClass": qos_class(complete)}
-            if len(self._specs) >= _SPECS_MAX:
-                self._specs.clear()
             known = self._specs[key] = (written, spec, complete, pending)
+            if len(self._specs) > _SPECS_MAX:
+                self._specs.popitem(last=False)
         _, spec, complete, pending = known
         merged = with_label_keys(complete, pod.metadata.labels)
         if merged is not complete:
@@ -433,7 +437,9 @@ def _kind_of_pods() -> Kind:
 
 
 _POD = _kind_of_pods()
-_SPECS_MAX = 2_048
+_SPECS_MAX = 1_024
+"""How many specs of pods are kept completed, 5 KB each."""
+
 _PENDING = PodStatus(phase="Pending")
 
 
