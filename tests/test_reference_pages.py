@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from podwright.api.endpoints import GATED_RESOURCES
+from podwright.api.endpoints import GATED_RESOURCES, UNSERVED_RESOURCES
 from podwright.apiserver import (
     ApiLatency,
     ClusterClock,
@@ -149,6 +149,10 @@ def gates_page() -> str:
                 if (each.api_version, each.row.resource) == (version, plural)
             )
             lines.append(f"| `{name}` | {kind} | `{version}`, `{plural}` |")
+    for name, resources in UNSERVED_RESOURCES.items():
+        for resource in resources:
+            version, _, plural = resource.rpartition("/")
+            lines.append(f"| `{name}` | | not served: `{version}`, `{plural}` |")
     return "\n".join([*lines, ""])
 
 

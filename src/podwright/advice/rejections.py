@@ -10,6 +10,7 @@ import msgspec
 
 from podwright.advice.amounts import format_amount
 from podwright.advice.device_refusals import DeviceRefusal, DeviceRefusals
+from podwright.advice.volume_fixes import VolumeFixes
 from podwright.advice.volume_refusals import exclusive_claims, unbound_claims, unusable_volumes
 from podwright.columns import Cluster
 from podwright.config import DEFAULT_GATES, Gates
@@ -303,11 +304,17 @@ def _exclusive(pod: Pod, _node: Node, _gates: Gates, cluster: Cluster) -> Iterat
     return exclusive_claims(pod, cluster)
 
 
+def _attach_limits(pod: Pod, node: Node, _gates: Gates, cluster: Cluster) -> Iterator[str]:
+    return VolumeFixes(pod, cluster).refusals(node)
+
+
 _Details: TypeAlias = Callable[[Pod, Node, Gates, Cluster], Iterator[str]]
 
 _OF_VOLUMES: dict[str, _Details] = {
     "CheckVolumeBinding": _volumes,
+    "MaxCSIVolumeCountPred": _attach_limits,
     "NoVolumeZoneConflict": _volumes,
+    "NodeVolumeLimits": _attach_limits,
     "VolumeBinding": _volumes,
     "VolumeRestrictions": _exclusive,
     "VolumeZone": _volumes,

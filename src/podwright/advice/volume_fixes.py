@@ -1,4 +1,4 @@
-"""Plans for the attach limits of nodes: attachments to delete, volumes to remove from the pod."""
+"""The attach limits of nodes: why they reject a pod, and plans after which they do not."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ class VolumeFixes:
     """
 
     def __init__(self, pod: Pod, cluster: Cluster) -> None:
+        self._pod = pod
         self._cluster = cluster
         self._storage = cluster.storage
         # A volume of the driver may be named by several volumes of the pod.
@@ -57,6 +58,23 @@ class VolumeFixes:
             for driver, count in excess.items()
         )
         return [tuple(detached), tuple(removed)] if has_enough else [tuple(removed)]
+
+    def refusals(self, node: Node) -> Iterator[str]:
+        """Yield the drivers that attach no further volumes to a node, with the pod's claims."""
+        slot = self._cluster.nodes.slot_of[node.name]
+        new = [each for each in self._own if slot not in self._storage.use.holders(each)]
+        for driver in self._excess(slot, new):
+            names = dict.fromkeys(
+                _claim_or_name(self._pod, volume)
+                for each in new
+                if each.driver == driver
+                for volume in self._own[each]
+            )
+            attached = int(self._storage.use.attached(driver)[slot])
+            yield (
+                f"CSI driver {driver} attaches at most {dict(self.limits(node.name))[driver]}"
+                f" volumes to the node and has attached {attached}; the pod adds {', '.join(names)}"
+            )
 
     def _excess(self, slot: int, new: list[CSIVolume]) -> dict[str, int]:
         """Return, for each driver, how many volumes there would be beyond the limit of a node."""
@@ -106,3 +124,11 @@ def _detach(attachment: VolumeAttachment, node_name: str) -> Edit:
         node=node_name,
         drop=(attachment,),
     )
+
+
+def _claim_or_name(pod: Pod, volume: Volume) -> str:
+    if volume.persistent_volume_claim is not None:
+        return f"claim {pod.namespace}/{volume.persistent_volume_claim.claim_name}"
+    if volume.ephemeral is not None:
+        return f"claim {pod.namespace}/{pod.name}-{volume.name}"
+    return f"volume {volume.name}"

@@ -26,6 +26,7 @@ __all__ = [
     "NODE",
     "PDB",
     "POD",
+    "POD_GROUP",
     "PRIORITY_CLASS",
     "PV",
     "PVC",
@@ -76,6 +77,7 @@ DEVICE_TAINT_RULE: Final[GroupKind] = ("resource.k8s.io", "DeviceTaintRule")
 RESOURCE_CLAIM: Final[GroupKind] = ("resource.k8s.io", "ResourceClaim")
 RESOURCE_CLAIM_TEMPLATE: Final[GroupKind] = ("resource.k8s.io", "ResourceClaimTemplate")
 RESOURCE_SLICE: Final[GroupKind] = ("resource.k8s.io", "ResourceSlice")
+POD_GROUP: Final[GroupKind] = ("scheduling.k8s.io", "PodGroup")
 PRIORITY_CLASS: Final[GroupKind] = ("scheduling.k8s.io", "PriorityClass")
 CSI_NODE: Final[GroupKind] = ("storage.k8s.io", "CSINode")
 STORAGE_CLASS: Final[GroupKind] = ("storage.k8s.io", "StorageClass")

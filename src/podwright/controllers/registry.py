@@ -53,6 +53,7 @@ from podwright.controllers.nodes import (
 )
 from podwright.controllers.persistent_volume import PersistentVolumeController
 from podwright.controllers.pod_gc import PodGarbageCollector
+from podwright.controllers.pod_group_protection import PodGroupProtectionController
 from podwright.controllers.policies import KindSource, PolicyTypeController
 from podwright.controllers.replica_set import ReplicaSetController
 from podwright.controllers.replication_controller import ReplicationControllerController
@@ -107,15 +108,20 @@ def enabled_controllers(
 ) -> tuple[ControllerMaker, ...]:
     """Return the controllers that run with some feature gates.
 
-    Upstream: cmd/kube-controller-manager/app/core.go, newDeviceTaintEvictionControllerDescriptor
+    Upstream: cmd/kube-controller-manager/app/core.go, newDeviceTaintEvictionControllerDescriptor;
+    scheduling.go, newPodGroupProtectionControllerDescriptor
     """
     eviction: ControllerMaker = DeviceTaintEvictionController
     if "DRADeviceTaintRules" in gates:
         eviction = partial(DeviceTaintEvictionController, reads_rules=True)
+    needed: dict[ControllerMaker, str] = {
+        DeviceTaintEvictionController: "DRADeviceTaints",
+        PodGroupProtectionController: "GenericWorkload",
+    }
     return tuple(
         eviction if maker is DeviceTaintEvictionController else maker
         for maker in makers
-        if maker is not DeviceTaintEvictionController or "DRADeviceTaints" in gates
+        if maker not in needed or needed[maker] in gates
     )
 
 
@@ -163,6 +169,7 @@ def served_controllers(
         lambda lister: ResourceQuotaController(lister, quotas),
         lambda lister: PolicyTypeController(lister, served_kinds),
         HorizontalAutoscalerController,
+        PodGroupProtectionController,
         NodeRegistrationController,
         NodeTTLController,
         partial(AttachDetachController, has_kubelets=has_kubelets),

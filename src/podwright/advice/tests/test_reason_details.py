@@ -142,3 +142,24 @@ def test_the_nearest_nodes_have_the_same_text():
     )
     (near,) = scheduler.nearest_nodes(scheduler.explain("shop/db"))
     assert near.lacks == (f"PersistentVolume pv-1 of claim shop/data is in {ZONE}=a",)
+
+
+def test_the_claims_that_a_node_cannot_attach_are_named():
+    csi = {"driver": "csi.example.com", "volumeHandle": "v"}
+    document = volume().raw
+    attached = decode(document | {"spec": document["spec"] | {"csi": csi}})
+    drivers = [{"name": "csi.example.com", "nodeID": "n", "allocatable": {"count": 0}}]
+    limited = decode(
+        {
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "CSINode",
+            "metadata": {"name": "n"},
+            "spec": {"drivers": drivers},
+        }
+    )
+    found = groups_of(make_node("n"), limited, using_claim(), claim("pv-1"), attached)
+    text = (
+        "CSI driver csi.example.com attaches at most 0 volumes to the node and has attached 0; "
+        "the pod adds claim shop/data"
+    )
+    assert found == [("node(s) exceed max volume count", [(text, 1)])]

@@ -19,7 +19,8 @@ from podwright.store import GroupKind
 
 _AT_THE_SOURCE: Final = frozenset({
     "DefaultStorageClass", "DefaultTolerationSeconds", "LimitRanger", "MutatingAdmissionPolicy",
-    "Priority", "ResourceQuota", "RuntimeClass", "ServiceAccount", "TaintNodesByCondition",
+    "PodGroupWorkloadExists", "Priority", "ResourceQuota", "RuntimeClass", "ServiceAccount",
+    "TaintNodesByCondition",
 })  # fmt: skip
 """The plugins that have taken part when a copied object was created at its source."""
 

@@ -26,6 +26,7 @@ from podwright.api.admission.identities import (
 )
 from podwright.api.admission.limit_ranges import LimitRanger
 from podwright.api.admission.namespace_lifecycle import NamespaceLifecycle
+from podwright.api.admission.pod_groups import PodGroupWorkloadExists
 from podwright.api.admission.pod_priority import Priority
 from podwright.api.admission.pod_resize import PodResizeValidator
 from podwright.api.admission.pod_security import PodSecurity
@@ -35,7 +36,10 @@ from podwright.api.admission.policies import (
 )
 from podwright.api.admission.quota import ResourceQuota
 from podwright.api.admission.runtime_classes import RuntimeClass
-from podwright.api.admission.storage_protection import StorageObjectInUseProtection
+from podwright.api.admission.storage_protection import (
+    PodGroupProtection,
+    StorageObjectInUseProtection,
+)
 from podwright.api.admission.taint_nodes import TaintNodesByCondition
 from podwright.api.admission.topology_labels import PodTopologyLabels
 from podwright.api.admission.uncalled_webhooks import ValidatingAdmissionWebhook
@@ -55,6 +59,7 @@ PLUGINS: Final[dict[str, MakePlugin]] = {
     "DefaultTolerationSeconds": lambda _: DefaultTolerationSeconds(),
     "DefaultStorageClass": lambda context: DefaultStorageClass(context.store),
     "StorageObjectInUseProtection": lambda _: StorageObjectInUseProtection(),
+    "PodGroupProtection": lambda _: PodGroupProtection(),
     "OwnerReferencesPermissionEnforcement": lambda context: OwnerReferencesPermissionEnforcement(
         context.authorizer, context.resources
     ),
@@ -65,6 +70,7 @@ PLUGINS: Final[dict[str, MakePlugin]] = {
     "CertificateSubjectRestriction": lambda _: CertificateSubjectRestriction(),
     "DefaultIngressClass": lambda context: DefaultIngressClass(context.store),
     "PodTopologyLabels": lambda context: PodTopologyLabels(context.store),
+    "PodGroupWorkloadExists": lambda context: PodGroupWorkloadExists(context.store),
     "PodResizeValidator": lambda context: PodResizeValidator(context.store),
     "MutatingAdmissionPolicy": MutatingAdmissionPolicy,
     "ValidatingAdmissionPolicy": ValidatingAdmissionPolicy,

@@ -1,6 +1,7 @@
-"""Finalizers of volumes and claims, which controllers remove when nothing uses them.
+"""Finalizers of volumes, claims and groups, which controllers remove when nothing uses them.
 
-Upstream: plugin/pkg/admission/storage/storageobjectinuseprotection/admission.go
+Upstream: plugin/pkg/admission/storage/storageobjectinuseprotection/admission.go;
+plugin/pkg/admission/scheduling/podgroupprotection/admission.go
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Final
 from podwright.api.admission.attributes import Attributes
 from podwright.api.admission.plugin import Plugin, Resources
 
-_FINALIZERS: Final = {
+_OF_VOLUMES: Final = {
     ("", "persistentvolumes"): "kubernetes.io/pv-protection",
     ("", "persistentvolumeclaims"): "kubernetes.io/pvc-protection",
 }
@@ -20,16 +21,30 @@ class StorageObjectInUseProtection(Plugin):
     """Adds the finalizers to new volumes and claims."""
 
     name = "StorageObjectInUseProtection"
-    resources: Resources = frozenset(_FINALIZERS)
+    resources: Resources = frozenset(_OF_VOLUMES)
 
     def admit(self, attributes: Attributes) -> None:
         """Add the finalizer to a new object."""
-        if attributes.operation != "CREATE" or attributes.subresource or attributes.object is None:
-            return
         resource = attributes.resource
-        finalizer = _FINALIZERS.get((resource.group, resource.plural))
-        metadata = attributes.object.get("metadata") or {}
-        present = metadata.get("finalizers") or []
-        if finalizer is not None and finalizer not in present:
-            changed = metadata | {"finalizers": [*present, finalizer]}
-            attributes.object = attributes.object | {"metadata": changed}
+        _protect(attributes, _OF_VOLUMES[resource.group, resource.plural])
+
+
+class PodGroupProtection(Plugin):
+    """Adds the finalizer to new PodGroups."""
+
+    name = "PodGroupProtection"
+    resources: Resources = frozenset({("scheduling.k8s.io", "podgroups")})
+
+    def admit(self, attributes: Attributes) -> None:
+        """Add the finalizer to a new object."""
+        _protect(attributes, "scheduling.k8s.io/podgroup-protection")
+
+
+def _protect(attributes: Attributes, finalizer: str) -> None:
+    if attributes.operation != "CREATE" or attributes.subresource or attributes.object is None:
+        return
+    metadata = attributes.object.get("metadata") or {}
+    present = metadata.get("finalizers") or []
+    if finalizer not in present:
+        changed = metadata | {"finalizers": [*present, finalizer]}
+        attributes.object = attributes.object | {"metadata": changed}

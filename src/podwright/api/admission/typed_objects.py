@@ -48,12 +48,13 @@ OMITTED: Final = (
     "NamespaceLifecycle", "ServiceAccount", "NodeRestriction", "TaintNodesByCondition",
     "OwnerReferencesPermissionEnforcement", "CertificateApproval", "CertificateSigning",
     "CertificateSubjectRestriction", "PodTopologyLabels", "PodResizeValidator",
-    "ValidatingAdmissionWebhook", "ResourceQuota",
+    "ValidatingAdmissionWebhook", "ResourceQuota", "PodGroupProtection", "PodGroupWorkloadExists",
 )  # fmt: skip
 """The plugins that a simulation does not have.
 
-It has no authorization and no tokens. Nothing there removes the taint of new nodes, or gives back
-what a quota counts. The labels of recorded pods are those that they had. Namespaces are made by
+It has no authorization and no tokens. Nothing there removes the taint of new nodes and the
+finalizer of PodGroups, or gives back what a quota counts; the order of groups and workloads in
+files does not matter. The labels of recorded pods are those that they had. Namespaces are made by
 their first object."""
 
 SERVED: Final = ("ServiceAccount", "ResourceQuota")

@@ -26,7 +26,7 @@ from podwright.api.endpoints.openapi import KindSchemas
 from podwright.api.endpoints.paths import RequestInfo, request_info
 from podwright.api.endpoints.prepared_creates import CreateTemplate
 from podwright.api.endpoints.request import HttpReply, HttpRequest
-from podwright.api.endpoints.resources import GATED_RESOURCES
+from podwright.api.endpoints.resources import GATED_RESOURCES, UNSERVED_RESOURCES
 from podwright.api.endpoints.responses import error_reply
 from podwright.api.endpoints.server import ApiServer, ServerOptions
 from podwright.api.endpoints.server_objects import put_objects, server_objects
@@ -39,6 +39,7 @@ __all__ = [
     "BARE_TOKENS",
     "GATED_RESOURCES",
     "HISTORY",
+    "UNSERVED_RESOURCES",
     "AdmissionPlugin",
     "ApiError",
     "ApiServer",

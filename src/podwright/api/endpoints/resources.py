@@ -57,9 +57,20 @@ GATED_RESOURCES: Final[Mapping[str, tuple[str, ...]]] = {
 
 kube-apiserver also requires their versions in `--runtime-config`.
 
-Upstream: pkg/registry/{coordination,resource,scheduling,apiserverinternal}/rest/storage_*.go.
-ClusterTrustBundle, PodCertificateRequest and StorageVersionMigrator have resources too, of kinds
-that the schema does not have.
+Upstream: pkg/registry/{coordination,resource,scheduling,apiserverinternal}/rest/storage_*.go
+"""
+
+UNSERVED_RESOURCES: Final[Mapping[str, tuple[str, ...]]] = {
+    "ClusterTrustBundle": (
+        "certificates.k8s.io/v1beta1/clustertrustbundles",
+        "certificates.k8s.io/v1alpha1/clustertrustbundles",
+    ),
+    "PodCertificateRequest": ("certificates.k8s.io/v1beta1/podcertificaterequests",),
+    "StorageVersionMigrator": ("storagemigration.k8s.io/v1beta1/storageversionmigrations",),
+}
+"""By feature gate, the resources of kinds that the schema does not have.
+
+Upstream: pkg/registry/{certificates,storagemigration}/rest/storage_*.go
 """
 
 

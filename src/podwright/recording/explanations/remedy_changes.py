@@ -155,6 +155,9 @@ def _effect_of_template(owner: KubernetesObject) -> str:
         return f"{text}, for its next Jobs"
     if owner.kind in ("ReplicaSet", "ReplicationController") or _strategy(owner) == "OnDelete":
         return f"{text}, for new pods"
+    if (encode(owner).get("spec") or {}).get("paused"):
+        resume = f"kubectl rollout resume {owner.kind.lower()} {owner.name} -n {owner.namespace}"
+        return f"{text}, which is paused: its pods are replaced after `{resume}`"
     return f"{text}: a rollout replaces its pods"
 
 

@@ -118,6 +118,17 @@ def reference_to(kind: str, api_version: str) -> Document:
     return {"apiVersion": api_version, "kind": kind, "name": "w", "uid": "u", "controller": True}
 
 
+def test_a_rollout_of_a_paused_deployment_waits_until_it_is_resumed():
+    replica_set = owner("ReplicaSet")
+    references = [reference_to("Deployment", "apps/v1")]
+    replica_set["metadata"] = {"name": "w-1", "namespace": "shop", "ownerReferences": references}
+    found = requests_of(owner("Deployment", paused=True), replica_set)
+    assert found.changes is not None, found.note
+    assert found.changes[0].effect.endswith(
+        "which is paused: its pods are replaced after `kubectl rollout resume deployment w -n shop`"
+    )
+
+
 def test_a_cron_job_is_patched_and_its_job_is_created_again():
     cron_job = owner("CronJob")
     template = owner("Job")["spec"]["template"]
