@@ -40,6 +40,11 @@ def test_a_gang_of_the_source_is_scheduled_with_its_group(tmp_path):
         checked = run(f"sync --server {source} --to {target} --check")
         assert "0 not explained" in checked.stderr
 
+        # An import has the definition too, first: a cluster that starts with it serves the group.
+        names = run(f"import --server {source} -o name").stdout.splitlines()
+        assert names[0] == "customresourcedefinition/podgroups.scheduling.x-k8s.io"
+        assert "podgroup/default/training" in names
+
         # Each kind that the source serves can be named; the copy of another kind is not touched.
         settings = {"metadata": {"name": "settings"}, "data": {"a": "b"}}
         assert send(source, "POST", CONFIG_MAPS, settings)[0] == 201

@@ -11,11 +11,12 @@ from typing import Final
 
 import msgspec
 
-from podwright.client.cluster import ReadConnection, Reflector, RejectedRequest
+from podwright.client.cluster import Query, ReadConnection, Reflector, RejectedRequest
 from podwright.objects import Document
 from podwright.sync.claim_copy import settled
 from podwright.sync.object_copy import stored_copy
-from podwright.sync.source_kinds import SourceKind, imported_kinds
+from podwright.sync.source import Scope
+from podwright.sync.source_kinds import DEFINITIONS, SourceKind, definition_of, imported_kinds
 
 Progress = Callable[[str, int, int], None]
 """Called with a resource, how many objects were read, and how many follow."""
@@ -75,27 +76,29 @@ async def read_cluster(
     RejectedRequest, UnreachableCluster
     """
     found = ImportedCluster([], [])
-    for kind in imported_kinds(options.kinds, has_workloads=options.has_workloads):
+    scope = Scope(kinds=(), namespaces=options.namespaces, selector=options.selector)
+    kinds = list(imported_kinds(options.kinds, has_workloads=options.has_workloads))
+    for kind in kinds:
         try:
-            for namespace in _namespaces(kind, options):
-                await _read_kind(connection, kind, namespace, options, found.objects, progress)
+            for path, query in scope.collections(kind):
+                await _read_kind(connection, kind, (path, query), options, found.objects, progress)
+            if kind.definition and any(of is kind for of, _ in found.objects):
+                kinds.append(definition_of(kind))
         except RejectedRequest as error:
             if kind.is_required or error.status not in _ABSENT:
                 raise
             # Few servers have groups of pods; without them nothing is missing.
             if not kind.is_group or error.status != HTTPStatus.NOT_FOUND:
                 found.warnings.append(f"no {kind.resource} are read: {error}")
-    return ImportedCluster(settled(found.objects), found.warnings)
-
-
-def _namespaces(kind: SourceKind, options: ImportOptions) -> Sequence[str]:
-    return options.namespaces if kind.is_namespaced and options.namespaces else ("",)
+    # Definitions were read last, and are created first.
+    objects = sorted(settled(found.objects), key=lambda each: each[0].resource != DEFINITIONS)
+    return ImportedCluster(objects, found.warnings)
 
 
 async def _read_kind(
     connection: ReadConnection,
     kind: SourceKind,
-    namespace: str,
+    collection: tuple[str, Query],
     options: ImportOptions,
     objects: list[tuple[SourceKind, Document]],
     progress: Progress | None,
@@ -106,8 +109,8 @@ async def _read_kind(
         if progress is not None:
             progress(kind.resource, reflector.state.listed, remaining)
 
-    query = {"labelSelector": options.selector} if options.selector else {}
-    reflector = Reflector(connection, kind.path(namespace), query, streams=False, on_page=on_page)
+    path, query = collection
+    reflector = Reflector(connection, path, query, streams=False, on_page=on_page)
     async for batch in reflector.batches():
         for change in batch.changes:
             obj = msgspec.json.decode(change.body)

@@ -90,6 +90,9 @@ class SourceKind(msgspec.Struct, frozen=True):
         return f"{path}/{name}" if name else path
 
 
+DEFINITIONS: Final = "customresourcedefinitions"
+
+
 def source_kinds(names: Sequence[str] = (), *, has_workloads: bool = False) -> Sequence[SourceKind]:
     """Return the kinds in the order in which they are read and created; pods are last.
 
@@ -151,8 +154,16 @@ def mirrored_kinds(names: Sequence[str], served: Sequence[SourceKind]) -> Sequen
     definitions = [name for kind in ordered if (name := kind.definition)]
     if not definitions:
         return ordered
-    crd = _optional(_source_kind("customresourcedefinitions"))
-    return (msgspec.structs.replace(crd, names=sorted(definitions)), *ordered)
+    return (_definitions(definitions), *ordered)
+
+
+def definition_of(kind: SourceKind) -> SourceKind:
+    """Return the kind of the definition of a custom kind, of which only that one is read."""
+    return _definitions([kind.definition])
+
+
+def _definitions(names: Sequence[str]) -> SourceKind:
+    return msgspec.structs.replace(_optional(_source_kind(DEFINITIONS)), names=sorted(names))
 
 
 def imported_kinds(
