@@ -1,5 +1,8 @@
 """The heartbeats of nodes: a Lease that is renewed every ten seconds, and times in conditions.
 
+Kubelets renew at different times, because they have been started at different times. Nodes that
+are created together would renew together, so each has an offset that depends on its name.
+
 Upstream: staging/src/k8s.io/component-helpers/apimachinery/lease/controller.go;
 pkg/kubelet/kubelet_node_status.go
 """
@@ -7,6 +10,7 @@ pkg/kubelet/kubelet_node_status.go
 from __future__ import annotations
 
 from typing import Final
+from zlib import crc32
 
 import msgspec
 
@@ -59,7 +63,13 @@ class NodeLeases:
         if heartbeat is not None:
             patch = {"status": {"conditions": heartbeat}}
             requests.append(PatchObject(("", "Node"), node.key, patch, _USER, "status"))
-        return LeaseRenewal(requests, now_ns + RENEW_NS)
+        return LeaseRenewal(requests, _next_renewal_ns(node.name, now_ns))
+
+
+def _next_renewal_ns(name: str, now_ns: int) -> int:
+    """Return the next time at which the kubelet of a node renews its lease."""
+    offset_ns = crc32(name.encode()) * RENEW_NS >> 32
+    return now_ns + RENEW_NS - (now_ns - offset_ns) % RENEW_NS
 
 
 def _conditions(node: Node, now_ns: int) -> list[Document] | None:

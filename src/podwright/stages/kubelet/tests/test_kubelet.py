@@ -287,9 +287,27 @@ def test_nodes_renew_their_leases():
         "renewTime": "2026-01-01T00:00:00.000000Z",
     }
     driver.cluster.found[kind, key] = lease
-    driver.run(25)
-    renewed = [at for at, user, name in driver.story if name == "kube-node-lease/n1"]
-    assert renewed == [0, 10, 20]
+    driver.run(30)
+    first, second, *others = [at for at, _, name in driver.story if name == "kube-node-lease/n1"]
+    assert first == 0
+    assert 0 < second <= 10
+    assert others == pytest.approx([second + 10, second + 20])
+
+
+def test_nodes_that_are_created_together_renew_at_different_times():
+    driver = KubeletDriver()
+    driver.cluster.add("Namespace", "kube-node-lease")
+    for number in range(100):
+        name = f"node-{number}"
+        driver.put(a_node(name))
+        driver.cluster.add(
+            "Lease", name, group="coordination.k8s.io", metadata={"namespace": "kube-node-lease"}
+        )
+    driver.run(10)
+    times = [at for at, _, name in driver.story if name.startswith("kube-node-lease/") and at]
+    assert len(times) == 100
+    # The kubelets of each second of the interval are about a tenth of all.
+    assert all(len([at for at in times if second < at <= second + 1]) < 25 for second in range(10))
 
 
 def test_an_error_is_reported_and_becomes_an_event():
