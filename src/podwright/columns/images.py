@@ -9,6 +9,7 @@ Upstream: pkg/scheduler/backend/cache/cache.go, `addNodeImageStates`, `removeNod
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable
 
 import numpy as np
@@ -25,28 +26,30 @@ _MOST_BYTES_PER_CONTAINER = 1000 * _MIB
 class ImageState:
     """One image name: its size, and the slots of the nodes that have it."""
 
-    __slots__ = ("_array", "nodes", "size_bytes")
+    __slots__ = ("_slots", "nodes", "size_bytes")
 
     def __init__(self, size_bytes: int) -> None:
         self.size_bytes = size_bytes
-        self.nodes: dict[int, None] = {}
-        self._array: I32Array | None = None
+        # Per slot its place in `_slots`, which is not made again for each node that pulls it.
+        self.nodes: dict[int, int] = {}
+        self._slots = array("i")
 
     def slots(self) -> I32Array:
-        """Return the slots of the nodes that have the image: (k,) int32."""
-        if self._array is None:
-            self._array = np.fromiter(self.nodes, dtype=np.int32, count=len(self.nodes))
-        return self._array
+        """Return the slots of the nodes that have the image, each once: (k,) int32."""
+        return np.array(self._slots, dtype=np.int32)
 
     def put(self, slot: int) -> None:
         """Note that the node in `slot` has the image."""
-        self.nodes[slot] = None
-        self._array = None
+        if slot not in self.nodes:
+            self.nodes[slot] = len(self._slots)
+            self._slots.append(slot)
 
     def remove(self, slot: int) -> None:
         """Note that the node in `slot` no longer has the image."""
-        del self.nodes[slot]
-        self._array = None
+        place, last = self.nodes.pop(slot), self._slots.pop()
+        if last != slot:
+            self._slots[place] = last
+            self.nodes[last] = place
 
 
 class ImageIndex:

@@ -24,6 +24,8 @@ from podwright.objects import Requirement, Selector
 _FEW = 24
 """Up to so many candidates are compared one by one, which is faster than with arrays."""
 
+_KINDS = tuple(TermKind)
+
 _ALWAYS = 0
 """The number of a requirement that all pods meet; it fills rows of terms with few."""
 
@@ -120,35 +122,42 @@ class TermIndex:
             ids = np.sort(np.array(candidates, dtype=np.int32))
             ids = ids[_view(self.carrier_counts, np.int32)[ids] > 0]
             ids = ids[self._requirements.met(labels)[self._required[ids]].all(axis=1)]
-            ids = ids[self._in_scope(ids, namespace, namespace_labels)]
+            ids = self._in_scope(ids, namespace, namespace_labels)
         return self._by_topology(ids, factors)
 
-    def _in_scope(self, ids: I32Array, namespace: str, namespace_labels: Mapping[str, str]) -> Mask:
-        """Return which terms match the namespace."""
+    def _in_scope(
+        self, ids: I32Array, namespace: str, namespace_labels: Mapping[str, str]
+    ) -> I32Array:
+        """Return the terms that match the namespace."""
         scopes = _view(self._scope_ids, np.int32)[ids]
-        is_in: Mask = np.zeros(len(self._scopes), dtype=np.bool_)
-        for scope in np.unique(scopes).tolist():
+        outside = []
+        for scope in set(scopes.tolist()):
             namespaces, selector = self._scopes.values[scope]
-            is_in[scope] = namespace in namespaces or selector.matches(namespace_labels)
-        mask: Mask = is_in[scopes]
-        return mask
+            if namespace not in namespaces and not selector.matches(namespace_labels):
+                outside.append(scope)
+        # Terms are filed by namespace, so there are seldom others.
+        if not outside:
+            return ids
+        is_out: Mask = np.zeros(len(self._scopes), dtype=np.bool_)
+        is_out[outside] = True
+        inside: I32Array = ids[~is_out[scopes]]
+        return inside
 
     def _by_topology(
         self, ids: I32Array, factors: Mapping[TermKind, int]
     ) -> dict[str, WeightedTerms]:
-        factor_of: I64Array = np.array([factors.get(kind, 0) for kind in TermKind])
+        factor_of: I64Array = np.array([factors.get(kind, 0) for kind in _KINDS])
         weights = _view(self._weights, np.int64)[ids]
         weights = weights * factor_of[_view(self._kinds, np.int8)[ids]]
         if not weights.all():
             ids, weights = ids[weights != 0], weights[weights != 0]
         topologies = _view(self._topologies, np.int32)[ids]
-        names = self._topology_keys.values
-        return {
-            names[topology]: WeightedTerms(
-                ids[topologies == topology], weights[topologies == topology]
-            )
-            for topology in dict.fromkeys(topologies.tolist())
-        }
+        found: dict[str, WeightedTerms] = {}
+        for topology in dict.fromkeys(topologies.tolist()):
+            is_of = topologies == topology
+            of_topology = WeightedTerms(ids[is_of], weights[is_of])
+            found[self._topology_keys.values[topology]] = of_topology
+        return found
 
 
 class Requirements:

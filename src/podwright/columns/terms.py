@@ -13,6 +13,7 @@ import msgspec
 
 from podwright.columns.matching import PodSelector
 from podwright.objects import (
+    Affinity,
     Pod,
     PodAffinityTerm,
     Selector,
@@ -112,12 +113,27 @@ class AffinityTerms(msgspec.Struct, frozen=True):
 
 NO_TERMS = AffinityTerms()
 
+_MOST_COMPILED = 4_096
+_compiled: dict[int, tuple[Affinity, str, AffinityTerms]] = {}
+"""By the id() of an affinity, which the entry keeps alive."""
+
 
 def affinity_terms(pod: Pod) -> AffinityTerms:
-    """Compile the inter-pod affinity terms of a pod."""
+    """Compile the inter-pod affinity terms of a pod; versions of a pod share the result."""
     affinity = pod.spec.affinity
     if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
         return NO_TERMS
+    known = _compiled.get(id(affinity))
+    if known is not None and known[0] is affinity and known[1] == pod.metadata.namespace:
+        return known[2]
+    terms = _compile_terms(pod, affinity)
+    if len(_compiled) >= _MOST_COMPILED:
+        _compiled.clear()
+    _compiled[id(affinity)] = affinity, pod.metadata.namespace, terms
+    return terms
+
+
+def _compile_terms(pod: Pod, affinity: Affinity) -> AffinityTerms:
     errors: list[str] = []
     lists: list[tuple[AffinityTerm, ...]] = [(), (), (), ()]
     for near, required_kind, preferred_kind in (

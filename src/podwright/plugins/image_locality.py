@@ -54,10 +54,10 @@ class ImageLocality(Plugin):
 
     def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
         """Add up what each node has."""
-        out.values[out.rows] = 0
         find = cycle.cluster.images.find
         known = [state for image in image_names(cycle.pod) if (state := find(image)) is not None]
         if not known:
+            out.values[out.rows] = 0
             return
         sums: I64Array = np.zeros(nodes.n_slots, dtype=np.int64)
         for state in known:

@@ -34,3 +34,16 @@ def test_an_update_of_the_only_node_with_an_image_replaces_its_size() -> None:
     assert size_of(cluster) == 100
     cluster.put(node("second", 200))
     assert size_of(cluster) == 200
+
+
+def test_the_nodes_with_an_image_are_known_after_some_have_gone() -> None:
+    cluster = Cluster()
+    for name in ("a", "b", "c", "d"):
+        cluster.put(node(name, 100))
+    state = cluster.images.find("registry/a:v1")
+    assert state is not None
+    for name, left in (("b", [0, 2, 3]), ("d", [0, 2]), ("a", [2])):
+        cluster.delete(node(name, 100))
+        assert sorted(state.slots().tolist()) == sorted(state.nodes) == left
+    cluster.put(node("e", 100))
+    assert sorted(state.slots().tolist()) == [2, 4]
