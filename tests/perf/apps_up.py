@@ -15,7 +15,8 @@ bound, that of watches, Events and heartbeats included.
 `apps_up_5000_<mode>` runs with `--no-lifecycle --no-controllers`, as upstream's scheduler_perf.
 `apps_up_5000_<mode>_kubelets` runs `up` as it is: the kubelets start the pods and renew the leases
 of their nodes, and the controllers watch. `apps_up_5000_growth` is the cost of a pod beside 30,000
-placed ones, in multiples of its cost beside 3,000.
+placed ones, in multiples of its cost beside 3,000. `apps_real` measures the same on upstream's
+control plane.
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ from podwright.api.endpoints import HttpRequest
 
 MODES = ("plain", "preferred", "required", "hard", "soft", "mixed")
 WITHOUT_KUBELETS = ("--no-lifecycle", "--no-controllers")
-_APPS, _REPLICAS, _NAMESPACES = 1_000, 3, 25
-_WARM_UP_APPS = 70
+NAMESPACES = 25
+WARM_UP_APPS = 70
+_APPS, _REPLICAS = 1_000, 3
 _NODES = 5_000
 _FEW, _MANY = 3_000, 30_000
 _MS = 1_000
@@ -83,7 +85,7 @@ def app_pods(
         }
         spec = {"containers": [container], **_constraints(form, {"matchLabels": own})}
         labels = {**own, "team": f"t{number % 40}"}
-        namespace = f"ns{number % _NAMESPACES}"
+        namespace = f"ns{number % NAMESPACES}"
         pods += [
             {
                 "apiVersion": "v1",
@@ -130,14 +132,14 @@ def _prepare(server: Server, mode: str) -> None:
     """Create the namespaces and some pods of other applications."""
     server.settle()
     connection = http.client.HTTPConnection(*server.address)
-    for number in range(_NAMESPACES):
+    for number in range(NAMESPACES):
         body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"ns{number}"}}
         connection.request("POST", "/api/v1/namespaces", json.dumps(body), _HEADERS)
         reply = connection.getresponse()
         assert reply.status == http.client.CREATED, reply.read()
         reply.read()
     connection.close()
-    warm_up = app_pods(mode, _WARM_UP_APPS, _REPLICAS, seed=9, prefix="warm")
+    warm_up = app_pods(mode, WARM_UP_APPS, _REPLICAS, seed=9, prefix="warm")
     create_pods(server, [_creation(each) for each in warm_up])
     server.settle()
 

@@ -201,9 +201,13 @@ def _cpu(process: int) -> float:
 
 
 def _servers_cpu() -> float:
-    """Return the processor time of the children of this process that serve the API."""
+    return cpu_of_children({"kube-apiserver", "etcd"})
+
+
+def cpu_of_children(names: set[str]) -> float:
+    """Return the processor time of the children of this process with some names, in seconds."""
     children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    return sum(_cpu(int(each)) for each in children if _name(each) in {"kube-apiserver", "etcd"})
+    return sum(_cpu(int(each)) for each in children if _name(each) in names)
 
 
 def _name(process: str) -> str:

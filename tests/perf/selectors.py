@@ -1,12 +1,19 @@
 """Benchmarks of the engine on workloads as charts write them: each has its own selectors.
 
+    python -m tests.perf.selectors                                   each form, at both sizes
+    python -m tests.perf.selectors --forms volumes --placed 300,3000
+
 `engine` repeats the templates of scheduler_perf. Here no form is repeated: the labels, terms,
 constraints and requests of every workload are drawn with a seed. Between decisions a kubelet
 updates its node: its conditions, and the images that it has pulled; no label changes.
+
+`_FORMS` has the forms of the applications. The table has the cost of a pod of each form, in
+microseconds, beside pods of the same form that were placed before.
 """
 
 from __future__ import annotations
 
+import argparse
 import gc
 import random
 import time
@@ -118,9 +125,17 @@ def _application(draw: random.Random, mode: str, number: int) -> Iterator[Docume
     form = _FORMS[draw.choice(list(_FORMS)) if mode == "mixed" else mode]
     spec = form(draw, labels)
     namespace = spec.pop("namespace", f"ns-{number % _NAMESPACES}")
-    image = f"registry.example.com/app-{number}:v1"
+    image = spec.pop("image", f"registry.example.com/app-{number}:v1")
+    claims = spec.pop("claims", ())
     for replica in range(_REPLICAS):
-        yield _pod(draw, f"app-{number}-{replica}", namespace, labels, spec, image)
+        name = f"app-{number}-{replica}"
+        if claims:
+            of_claims = [
+                {"name": each, "persistentVolumeClaim": {"claimName": f"{each}-{name}"}}
+                for each in claims
+            ]
+            spec = {**spec, "volumes": of_claims}
+        yield _pod(draw, name, namespace, labels, spec, image)
 
 
 def _pod(
@@ -196,6 +211,24 @@ def _own_node_affinity(_draw: random.Random, labels: dict[str, str]) -> Document
     return {"affinity": {"nodeAffinity": {_REQUIRED: terms}}}
 
 
+def _other_teams(_draw: random.Random, labels: dict[str, str]) -> Document:
+    """Return what the API server makes of `mismatchLabelKeys`: all pods but those of the team."""
+    team = {"key": "team", "operator": "NotIn", "values": [labels["team"]]}
+    selector = {"matchExpressions": [{"key": "team", "operator": "Exists"}, team]}
+    term = {"topologyKey": templates.HOSTNAME, "labelSelector": selector}
+    weighted = {"weight": 1, "podAffinityTerm": term}
+    return {"affinity": {"podAntiAffinity": {_PREFERRED: [weighted]}}}
+
+
+def _same_team(draw: random.Random, labels: dict[str, str]) -> Document:
+    """Return what the API server makes of `matchLabelKeys` in a term."""
+    spec = _preferred_anti()(draw, labels)
+    (term,) = spec["affinity"]["podAntiAffinity"][_PREFERRED]
+    team = {"key": "team", "operator": "In", "values": [labels["team"]]}
+    term["podAffinityTerm"]["labelSelector"]["matchExpressions"] = [team]
+    return spec
+
+
 _FORMS: dict[str, Form] = {
     "plain": lambda _draw, _labels: {},
     "preferred": _preferred_anti(),
@@ -203,7 +236,8 @@ _FORMS: dict[str, Form] = {
     "affinity": _required("podAffinity"),
     "hard": _spreading("DoNotSchedule"),
     "soft": _spreading("ScheduleAnyway"),
-    "label keys of terms": _preferred_anti(matchLabelKeys=["team"]),
+    "label keys of terms": _same_team,
+    "mismatched label keys": _other_teams,
     "label keys of constraints": _spreading("DoNotSchedule", matchLabelKeys=["team"]),
     "honored taints": _spreading("DoNotSchedule", nodeTaintsPolicy="Honor"),
     "namespace selectors": _required(
@@ -219,6 +253,8 @@ _FORMS: dict[str, Form] = {
     },
     "tolerations": _own_tolerations,
     "node affinity": _own_node_affinity,
+    "images": lambda draw, _: {"image": f"registry.example.com/common-{draw.randrange(20)}:v1"},
+    "volumes": lambda draw, labels: {**_preferred_anti()(draw, labels), "claims": ["data"]},
 }
 
 
@@ -237,6 +273,7 @@ class Engine:
             self.cluster.put(node)
         self.runner = PluginRunner(profiles_of(None)["default-scheduler"], self.cluster)
         self.number = 0
+        self.cluster.put(decode(_STORAGE_CLASS))
 
     def schedule(self, pods: Sequence[Pod]) -> float:
         """Schedule pods one after the other; return the processor time in seconds."""
@@ -244,6 +281,9 @@ class Engine:
         gc.collect()
         start_s = time.process_time()
         for pod in pods:
+            for volume in pod.spec.volumes:
+                if volume.persistent_volume_claim is not None:
+                    self._put_bound_claim(pod, volume.persistent_volume_claim.claim_name)
             slot = decide(pod, cycle_number=self.number).slot
             assert slot >= 0, f"{pod.key} finds a node"
             place(pod, slot)
@@ -254,6 +294,12 @@ class Engine:
     def rate(self, pods: Sequence[Pod]) -> float:
         """Return pods per second."""
         return len(pods) / self.schedule(pods)
+
+    def _put_bound_claim(self, pod: Pod, name: str) -> None:
+        """Add a claim, and the volume in one zone that it is bound to."""
+        zone = _ZONES[self.number % len(_ZONES)]
+        for document in _bound_claim(pod.metadata.namespace, name, zone):
+            self.cluster.put(decode(document))
 
     def _update_node(self, slot: int, pod: Pod) -> None:
         """Report an image, and a heartbeat of another node."""
@@ -272,20 +318,78 @@ class Engine:
         self.cluster.put(self.nodes[slot])
 
 
+_STORAGE_CLASS = {
+    "apiVersion": "storage.k8s.io/v1",
+    "kind": "StorageClass",
+    "metadata": {"name": "disks"},
+    "provisioner": "disks.example.com",
+}
+
+
+def _bound_claim(namespace: str, name: str, zone: str) -> tuple[Document, Document]:
+    common = {
+        "accessModes": ["ReadWriteOnce"],
+        "storageClassName": "disks",
+        "volumeMode": "Filesystem",
+    }
+    expression = {"key": templates.ZONE, "operator": "In", "values": [zone]}
+    volume = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": f"pv-{name}"},
+        "spec": {
+            **common,
+            "capacity": {"storage": "1Gi"},
+            "csi": {"driver": "disks.example.com", "volumeHandle": name},
+            "claimRef": {"namespace": namespace, "name": name, "uid": f"uid-{name}"},
+            "nodeAffinity": {
+                "required": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
+            },
+        },
+        "status": {"phase": "Bound"},
+    }
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "uid": f"uid-{name}",
+            "annotations": {"pv.kubernetes.io/bind-completed": "yes"},
+        },
+        "spec": {
+            **common,
+            "volumeName": f"pv-{name}",
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+        "status": {"phase": "Bound"},
+    }
+    return volume, claim
+
+
 def _namespace(name: str) -> Any:
     metadata = {"name": name, "labels": {"shared": "yes"}}
     return decode({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
 
 
+def seconds_by_placed(
+    mode: str, placed: Sequence[int], *, nodes: int = _NODES, measured: int = _MEASURED
+) -> list[float]:
+    """Return the processor time of `measured` pods beside so many that were placed before."""
+    engine, first, seconds = Engine(nodes), 0, []
+    for target in placed:
+        apps = max(target - engine.number, 0) // _REPLICAS
+        engine.schedule(_applications(mode, apps, first))
+        first += apps
+        apps = measured // _REPLICAS
+        seconds.append(engine.schedule(_applications(mode, apps, first)))
+        first += apps
+    return seconds
+
+
 def _flatness(mode: str) -> float:
     """Return the cost of a pod with many placed pods, as a multiple of that with few."""
-    seconds = []
-    for number, placed in enumerate((_FEW, _MANY)):
-        engine = Engine(_NODES)
-        engine.schedule(_applications(mode, placed // _REPLICAS))
-        measured = _applications(mode, _MEASURED // _REPLICAS, first=1_000_000 * (number + 1))
-        seconds.append(engine.schedule(measured))
-    few, many = seconds
+    few, many = seconds_by_placed(mode, (_FEW, _MANY))
     return many / few
 
 
@@ -298,3 +402,23 @@ CASES = (
     _case("selectors_applications", applications, 1_000),
     Case(name="selectors_flatness", unit=TIMES, measure=flatness, target=1.5, runs=1),
 )
+
+
+def main() -> None:
+    """Print what a pod of each form costs."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--forms", default=",".join(_FORMS))
+    parser.add_argument("--nodes", type=int, default=_NODES)
+    parser.add_argument("--placed", default=f"{_FEW},{_MANY}", help="separated by commas")
+    parser.add_argument("--measured", type=int, default=_MEASURED, help="pods")
+    options = parser.parse_args()
+    placed = [int(each) for each in options.placed.split(",")]
+    print(f"{'us of CPU a pod, beside':26}" + "".join(f"{each:>9,}" for each in placed))
+    for form in options.forms.split(","):
+        seconds = seconds_by_placed(form, placed, nodes=options.nodes, measured=options.measured)
+        each_us = [1e6 * spent / options.measured for spent in seconds]
+        print(f"{form:26}" + "".join(f"{us:9.0f}" for us in each_us), flush=True)
+
+
+if __name__ == "__main__":
+    main()
