@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 import yaml
 from tests.e2e.command_line import QUICKSTART, run
 from tests.e2e.command_line import pod as pod_of
 
+import podwright as pw
 from podwright.recording.tests.recorded import record_run
 
 PACKED = """
@@ -324,7 +326,19 @@ def test_two_runs(runs):
     result = run(f"diff {runs}/spread {runs}/packed-run", status=1)
     assert "NodeResourcesFit +" in result.stdout
     assert "moved" in result.stderr
+    assert re.search(r"^  wait p90 +[\d,.]+s +[\d,.]+s +\S+$", result.stdout, re.MULTILINE)
     found = json.loads(run(f"diff {runs}/spread {runs}/packed-run -o json", status=1).stdout)
+    compared = pw.compare(runs / "spread", runs / "packed-run")
+    assert found["figures"] == compared.document()["figures"]
+    names = {each["name"] for each in found["figures"]}
+    assert names >= {
+        "pending",
+        "preemptions",
+        "wait mean",
+        "cpu mean",
+        "cpu peak",
+        "cpu fragmented",
+    }
     moved = [one for one in found["pods"] if one["change"] == "moved"]
     assert moved
     for one in moved[:3]:

@@ -49,6 +49,7 @@ from podwright.recording import (
     diff_with_each,
     placements_of_run,
 )
+from podwright.simulation import RunComparison, compare
 
 _NAMES_SHOWN = 10
 
@@ -164,30 +165,37 @@ def _is_run(path: Path) -> bool:
 
 
 def run_diff_of_runs(before: Path, after: Path, *, plugins: Sequence[Path], output: str) -> bool:
-    """Compare two recorded runs and print the differences; return whether there are none."""
+    """Compare two recorded runs and print the differences; return whether there are none.
+
+    The figures of runs are compared too; a log alone has none.
+    """
     own = load_plugins(plugins)
+    figures: RunComparison | None = None
     runs = RecordedRun(before, own), RecordedRun(after, own)
     with open_for_command(runs[0]), open_for_command(runs[1]), waiting("comparing the runs"):
         sides = [placements_of_run(run.log, run.plugins) for run in runs]
         found = diff_runs(*sides)
-    _print(found, output)
-    return found.is_same
+        if all((path / "manifest.json").exists() for path in (before, after)):
+            figures = compare(before, after, plugins=own)
+    _print(found, output, figures)
+    return found.is_same and (figures is None or figures.is_same)
 
 
-def _print(diff: PlacementDiff, output: str) -> None:
+def _print(diff: PlacementDiff, output: str, figures: RunComparison | None = None) -> None:
     if output in ("json", "yaml"):
-        print_document(diff_document(diff), output)
+        beside = {} if figures is None else figures.document()
+        print_document(diff_document(diff) | beside, output)
     elif output == "name":
         for one in diff.differences:
             write(one.pod)
     else:
-        _print_tables(diff, is_wide=output == "wide")
+        _print_tables(diff, figures, is_wide=output == "wide")
 
 
 # ---------------------------------------------------------------- text
 
 
-def _print_tables(diff: PlacementDiff, *, is_wide: bool) -> None:
+def _print_tables(diff: PlacementDiff, figures: RunComparison | None, *, is_wide: bool) -> None:
     rows = _wide_rows(diff) if is_wide else [_row(one) for one in diff.differences]
     if rows:
         print_table(("NAMESPACE", "POD", "BEFORE", "AFTER", "CHANGE", "REASON"), rows)
@@ -203,6 +211,12 @@ def _print_tables(diff: PlacementDiff, *, is_wide: bool) -> None:
         print_heading("Pods on nodes by zone:")
         zones = [(zone or NO_NODE, *map(str, counts)) for zone, counts in diff.zones.items()]
         print_table(("ZONE", "BEFORE", "AFTER"), zones, indent=2)
+    if figures is not None:
+        print_heading("Figures of the runs:")
+        cells = [(each.name, *each.cells()) for each in figures.figures]
+        print_table(("FIGURE", "BEFORE", "AFTER", "CHANGE"), cells, indent=2)
+        for note in figures.notes:
+            print_message(note)
     print_message(summary(diff))
 
 

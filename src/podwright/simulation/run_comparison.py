@@ -12,7 +12,7 @@ import msgspec
 
 from podwright._html import paragraphs, section, table
 from podwright.framework import Plugin
-from podwright.objects import require_type
+from podwright.objects import Document, require_type
 from podwright.simulation.run import Run
 from podwright.simulation.run_options import PathLike
 from podwright.simulation.summary import Waits, waits_of
@@ -91,6 +91,20 @@ class RunComparison(msgspec.Struct, frozen=True, kw_only=True):
         rows = [(each.name, *each.cells()) for each in self.figures]
         heads = ("Figure", "Before", "After", "Change")
         return section("Two runs", table(heads, rows, count=len(rows)), paragraphs(self.notes))
+
+    def document(self) -> Document:
+        """Return the figures and the notes as a plain document, in units without a prefix."""
+        figures = [
+            {
+                "name": each.name,
+                "unit": each.unit,
+                "before": each.before,
+                "after": each.after,
+                "change": each.change,
+            }
+            for each in self.figures
+        ]
+        return {"figures": figures, "notes": list(self.notes)}
 
 
 def compare(
