@@ -130,7 +130,7 @@ class TurnLoop:
         self._subscriptions: set[WatchSubscription] = set()
         self._listeners: set[asyncio.Event] = set()
         self._wake = asyncio.Event()
-        self._is_stopping = False
+        self._is_stopping = self._has_ended = False
         self._is_caught_up = False
         self._are_clients_concurrent = False
         self._has_paused = False
@@ -154,7 +154,7 @@ class TurnLoop:
         CancelledError
             The server stops, for example because the store cannot write.
         """
-        future: Waiting = asyncio.get_running_loop().create_future()
+        future: Waiting = self._new_future()
         self._queue.append((request, future))
         self._wake.set()
         return await future
@@ -173,10 +173,20 @@ class TurnLoop:
         CancelledError
             As for `execute`.
         """
-        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[T] = self._new_future()
         self._calls.append((function, future))
         self._wake.set()
         return await future
+
+    def _new_future(self) -> asyncio.Future[Any]:
+        """Return a future of the next turn, which is cancelled if there is none any more.
+
+        Clients send requests on open connections until these are closed.
+        """
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        if self._has_ended:
+            future.cancel()
+        return future
 
     def subscribe(self, watch: Watch) -> WatchSubscription:
         """Add a watch, which is woken when it has something to send."""
@@ -227,7 +237,7 @@ class TurnLoop:
         CancelledError
             The server stops.
         """
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[None] = self._new_future()
         self._reached.append((time_ns, future))
         self._wake.set()
         await future
@@ -259,7 +269,7 @@ class TurnLoop:
                 # Connections read and write here.
                 await asyncio.sleep(0)
         finally:
-            self._is_stopping = True
+            self._is_stopping = self._has_ended = True
             self._wake_all()
             for share in list(self._shares.values()):
                 share.cancel()

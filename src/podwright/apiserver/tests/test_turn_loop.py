@@ -124,3 +124,19 @@ def test_the_pause_of_the_world_ends_without_a_request():
         await running
 
     asyncio.run(main())
+
+
+def test_a_request_after_the_last_turn_is_cancelled():
+    async def main():
+        turns = TurnLoop(cluster_of(), ClusterClock(start_ns=START_NS))
+        turns.stop()
+        await turns.run()
+        for late in (
+            turns.execute(request("GET", PODS)),
+            turns.call(lambda now_ns: now_ns),
+            turns.reach(START_NS),
+        ):
+            with pytest.raises(asyncio.CancelledError):
+                await late
+
+    asyncio.run(main())
