@@ -82,7 +82,12 @@ def test_every_field_of_every_case_agrees(family: str) -> None:
 
 def test_all_families_are_here() -> None:
     of_1_36 = {family for family in ALL_FAMILIES if not family.startswith("classic_")}
-    assert set(FAMILIES) == of_1_36 | {"found/cel", "found/extenders", "found/gang"}
+    assert set(FAMILIES) == of_1_36 | {
+        "found/cel",
+        "found/config",
+        "found/extenders",
+        "found/gang",
+    }
     assert len(of_1_36) == 43
 
 

@@ -26,7 +26,7 @@ from podwright.config.field import (
     not_supported,
     problem,
 )
-from podwright.objects import FieldError, parse_duration
+from podwright.objects import FieldError, go_json_error, parse_duration
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 
@@ -186,21 +186,20 @@ def _parse(text: str) -> object:
                 parse_constant=_reject_constant,
             )
         except json.JSONDecodeError as error:
-            if error.msg == "Extra data":
-                raise ValueError(f"line {error.lineno}, column {error.colno}: {error}") from error
-            # A flow mapping of YAML begins with a brace, too.
+            # Upstream takes what begins with a brace for JSON, and never for a flow mapping of
+            # YAML: apimachinery pkg/runtime/serializer/json/json.go, RecognizesData.
+            message = f"json parse error: {go_json_error(text.encode(), error)}"
+            where = f"line {error.lineno}, column {error.colno}"
+            raise ValueError(f"{where}: couldn't get version/kind; {message}") from error
     loader = _Loader(text)
     try:
-        # The stubs of PyYAML have no types for these two methods.
-        document = loader.get_data() if loader.check_data() else None  # type: ignore[no-untyped-call]
-        # Text that starts no document after the first one is an error.
-        loader.check_data()  # type: ignore[no-untyped-call]
+        # As upstream, nothing is read after the first document. The stubs of PyYAML have no types.
+        return loader.get_data() if loader.check_data() else None  # type: ignore[no-untyped-call]
     finally:
         loader.dispose()
-    return document
 
 
-_DOCUMENT_START = re.compile(r"^---(?:\s|$)", re.MULTILINE)
+_DOCUMENT_START = re.compile(r"^(?:---|\.\.\.)(?:\s|$)", re.MULTILINE)
 _COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
 
 

@@ -139,6 +139,7 @@ def expand_plugins(
     found += _multi_point_errors(plugins, points_of)
     found += [("plugins.multiPoint", message) for message in duplicates.values()]
     found += _count_errors(by_point, scheduler_name)
+    found += _weight_errors(plugins, points_of)
     errors.extend(
         profile_problem(join(path, field) if field else path, scheduler_name, message)
         for field, message in found
@@ -243,10 +244,30 @@ def _count_errors(
         yield "", f"at least one bind plugin is needed for {profile}"
     if len(by_point["placementGenerate"]) > 1:
         yield "", f"at most one placement generate plugin is allowed for {profile}"
-    # Python's integers do not wrap, so that the whole sum can be compared at once.
-    total = sum(weight for _, weight in by_point["score"])
-    if total * _MAX_NODE_SCORE > _MAX_TOTAL_SCORE:
-        yield "", "score plugins: total score of Score plugins could overflow"
+
+
+def _weight_errors(plugins: Plugins, points_of: _PointsOf) -> Iterator[tuple[str, str]]:
+    """Yield the errors of weights whose sum could overflow.
+
+    Go's integers wrap: after a negative sum, any positive weight is an error.
+
+    Upstream: pkg/scheduler/framework/runtime/framework.go, getValidScoreWeights
+    """
+    for point, name in (("score", "score"), ("placementScore", "placement score")):
+        total = 0
+        for plugin, weight in _weights_at(plugins, point).items():
+            if point not in (points_of[plugin] or ()):
+                continue
+            score = weight * _MAX_NODE_SCORE
+            if score > _wrapped(_MAX_TOTAL_SCORE - total):
+                yield "", f"{name} plugins: total score of Score plugins could overflow"
+                break
+            total = _wrapped(total + score)
+
+
+def _wrapped(number: int) -> int:
+    """Return an integer as Go's int64 has it."""
+    return (number + 2**63) % 2**64 - 2**63
 
 
 def _is_closed(plugin_set: PluginSet) -> bool:

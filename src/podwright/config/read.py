@@ -86,6 +86,9 @@ def _fields_of(document: object, errors: list[FieldError]) -> dict[str, object]:
         errors.append(problem("", f"must be a {KIND}, not {_name_of(document)}"))
         return {}
     api_version, kind = document.get("apiVersion"), document.get("kind")
+    if _is_malformed(api_version):
+        errors.append(problem("", f"unexpected GroupVersion string: {api_version}"))
+        return {}
     if not kind:
         errors.append(required("kind", f'must be "{KIND}"'))
     if not api_version:
@@ -145,6 +148,10 @@ def _with_args(entry: PluginConfig, path: str, errors: list[FieldError]) -> Plug
     if isinstance(args, dict):
         expected = f"{entry.name}Args"
         kind, api_version = args.get("kind") or expected, args.get("apiVersion") or API_VERSION
+        if _is_malformed(api_version):
+            message = f"unexpected GroupVersion string: {api_version}"
+            errors.append(problem(join(path, "apiVersion"), message))
+            return msgspec.structs.replace(entry, args=cls())
         group = str(api_version).rpartition("/")[0]
         if group == _GROUP and kind != expected:
             message = f"args for plugin {entry.name} were not of type {expected}.{_GROUP}"
@@ -155,6 +162,14 @@ def _with_args(entry: PluginConfig, path: str, errors: list[FieldError]) -> Plug
             errors.append(problem(join(path, "apiVersion"), message))
         args = _without_type(args)
     return msgspec.structs.replace(entry, args=decode(args, cls, path, errors))
+
+
+def _is_malformed(api_version: object) -> bool:
+    """Whether an apiVersion is not that of a group and a version.
+
+    Upstream: apimachinery pkg/runtime/schema/group_version.go, ParseGroupVersion
+    """
+    return isinstance(api_version, str) and api_version.count("/") > 1
 
 
 def _without_type(document: dict[str, object]) -> dict[str, object]:

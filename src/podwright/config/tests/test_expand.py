@@ -181,6 +181,25 @@ def test_scores_may_not_overflow():
     ]
 
 
+@pytest.mark.parametrize(
+    ("score", "is_refused"),
+    [
+        ("{enabled: [{name: ImageLocality, weight: -1}]}", True),
+        ("{enabled: [{name: ImageLocality, weight: -1}], disabled: [{name: '*'}]}", True),
+        ("{enabled: [{name: NodeResourcesFit, weight: 5}, {name: ImageLocality, weight: -3}]}",
+         False),
+        ("{enabled: [{name: NodeAffinity, weight: 1}, {name: ImageLocality, weight: -3}]}", True),
+    ],
+)  # fmt: skip
+def test_after_a_negative_sum_any_weight_overflows(score, is_refused):
+    text = f"{{score: {score}}}"
+    if is_refused:
+        with pytest.raises(InputError, match="total score of Score plugins could overflow"):
+            expand(text)
+    else:
+        assert ("ImageLocality", -3) in expand(text)["score"]
+
+
 def test_one_placement_generator_at_most():
     def implements(name):
         return frozenset({"placementGenerate"}) if name in "AB" else in_tree_points(name)

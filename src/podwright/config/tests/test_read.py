@@ -22,6 +22,50 @@ def test_an_empty_configuration_has_the_defaults_of_the_structs():
     assert read_configuration(HEAD, source="c.yaml") == KubeSchedulerConfiguration()
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param(
+            HEAD.replace("kubescheduler.config.k8s.io/v1", "a/b/c"),
+            "unexpected GroupVersion string: a/b/c",
+            id="an apiVersion with two slashes",
+        ),
+        pytest.param(
+            "{apiVersion: a, kind: b}",
+            "line 1, column 2: couldn't get version/kind; json parse error: invalid character 'a'"
+            " looking for beginning of object key string",
+            id="a brace begins JSON, not a flow mapping",
+        ),
+        pytest.param(
+            '{"parallelism":7,}',
+            "line 1, column 18: couldn't get version/kind; json parse error: invalid character '}'"
+            " looking for beginning of object key string",
+            id="a trailing comma",
+        ),
+        pytest.param(
+            HEAD + "profiles: [{pluginConfig: [{name: NodeAffinity, args: {apiVersion: a/b/c}}]}]",
+            "unexpected GroupVersion string: a/b/c",
+            id="arguments of an apiVersion with two slashes",
+        ),
+    ],
+)
+def test_what_is_not_a_configuration(text, message):
+    with pytest.raises(InputError) as caught:
+        read_configuration(text, source="c.yaml")
+    (error,) = caught.value.errors
+    assert error.message == message
+
+
+@pytest.mark.parametrize("rest", ["...\nfoo: 1\n", "--- }\n", "...\n- a\n", "%YAML 9.1\n---\n"])
+def test_nothing_is_read_after_the_first_document(rest):
+    assert read_configuration(HEAD + rest, source="c") == KubeSchedulerConfiguration()
+
+
+def test_text_after_the_end_of_a_document_is_more():
+    assert has_more_documents(HEAD + "...\nfoo: 1\n")
+    assert not has_more_documents(HEAD + "...\n")
+
+
 def test_yaml_json_and_documents_read_alike():
     yaml = HEAD + "parallelism: 4\nleaderElection:\n  leaseDuration: 1m\n"
     json = (
