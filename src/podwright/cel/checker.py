@@ -355,7 +355,10 @@ class _Checker:
     def _check_struct(self, node: CreateStruct) -> None:
         name = node.name.removeprefix(".")
         if not self._scope.has_type(name):
-            self._undeclared(node.offset, node.name)
+            if (variable := self._scope.variables.get(name)) is not None:
+                self._report(node.offset, f"'{checker_name(variable)}' is not a type")
+            else:
+                self._undeclared(node.offset, node.name)
             node.type = ERROR
             return
         node.type = Type("struct", name)

@@ -38,6 +38,13 @@ _SIMPLE_ESCAPES = {
     "\\": "\\", "'": "'", '"': '"', "`": "`", "?": "?",
 }  # fmt: skip
 _ESCAPES = re.compile(_ESCAPE)
+_BEGUN_ESCAPE = r"\\(?:[xX][0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7}|[0-3][0-7]?)?"
+_BEGUN = re.compile(
+    rf"[=&|]|`[A-Za-z0-9_.\-/ ]*"
+    rf'|"(?:{_ESCAPE}|[^\\"\r\n])*(?:{_BEGUN_ESCAPE})?'
+    rf"|'(?:{_ESCAPE}|[^\\'\r\n])*(?:{_BEGUN_ESCAPE})?|"
+)
+"""The begin of a token that does not end."""
 
 
 class Token(NamedTuple):
@@ -74,26 +81,12 @@ def tokenize(source: str) -> tuple[list[Token], list[Issue]]:
 def _end_of_unknown(source: str, start: int) -> int:
     """Return the end of the text that no token begins with.
 
-    A string that is not closed, or has an unknown escape, reaches up to the offending character.
+    What begins as a token reaches up to the character with which no token goes on. Upstream: antlr4
+    lexer.go, notifyListeners and Recover.
     """
-    position = start
-    while position < len(source) and source[position] in "bBrR":
-        position += 1
-    quote = source[position : position + 1]
-    if quote not in ("'", '"') or not quote:
-        return start + 1
-    position += 1
-    while position < len(source):
-        if source[position] == "\\":
-            match = _ESCAPES.match(source, position)
-            if match is None:
-                return min(position + 2, len(source))
-            position = match.end()
-        elif source[position] in (quote, "\r", "\n"):
-            return position + 1
-        else:
-            position += 1
-    return position
+    match = _BEGUN.match(source, start)
+    assert match is not None, "each part may be empty"
+    return min(max(match.end(), start) + 1, len(source))
 
 
 def text_of(literal: str) -> str:

@@ -30,6 +30,7 @@ UNUSED: Final = "#unused"
 
 _SORT_INPUT = "@__sortBy_input__"
 _SIMPLE_NAME = "argument must be a simple name"
+_IDENTIFIER = "argument is not an identifier"
 
 
 class MacroError(Exception):
@@ -208,11 +209,12 @@ def _collect(
 
 def _map(call: MacroCall) -> Expression:
     condition = call.args[1] if len(call.args) == 3 else None
-    return _collect(call, _variables(call, 1), call.args[-1], condition)
+    variables = (call.variable(0, _IDENTIFIER), "")
+    return _collect(call, variables, call.args[-1], condition)
 
 
 def _filter(call: MacroCall) -> Expression:
-    variables = _variables(call, 1)
+    variables = (call.variable(0, _IDENTIFIER), "")
     return _collect(call, variables, call.args[0], call.args[1])
 
 

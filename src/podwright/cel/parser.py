@@ -10,7 +10,7 @@ Upstream: cel-go parser/parser.go, parser/gen/CEL.g4, parser/helper.go (balancin
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from podwright.cel.errors import CompileError, Issue
@@ -53,6 +53,13 @@ _TOKEN_ORDER = (
 _NAMED_TOKENS = frozenset({
     "NUM_FLOAT", "NUM_INT", "NUM_UINT", "STRING", "BYTES", "IDENTIFIER", "ESC_IDENTIFIER", "<EOF>",
 })  # fmt: skip
+_CLOSING = frozenset({")", "]", "}"})
+_LITERAL_WORDS = frozenset({"true", "false", "null"})
+_NAMES = frozenset({"IDENTIFIER", "ESC_IDENTIFIER"})
+_AFTER_OPERAND = frozenset({
+    "==", "!=", "<", "<=", ">", ">=", "in", "+", "-", "*", "/", "%", "&&", "||", "?", ".", "[",
+})  # fmt: skip
+"""The tokens with which an expression goes on; others end it."""
 _NO_OTHERS: frozenset[str] = frozenset()
 _OPTIONAL = frozenset({"?"})
 _END_OF_ARGUMENTS = frozenset({")"})
@@ -74,7 +81,7 @@ def parse(source: str, macros: Macros) -> Expression:
         size = f"size: {len(source)}, limit {MAX_SOURCE_LENGTH}"
         raise CompileError("", [Issue(0, f"expression code point size exceeds limit: {size}")])
     tokens, issues = tokenize(source)
-    parser = _Parser(tokens, macros)
+    parser = _Parser(source, tokens, macros)
     depth = sys.getrecursionlimit()
     try:
         sys.setrecursionlimit(depth + _FRAMES_MAX)
@@ -96,10 +103,14 @@ class _SyntaxError(Exception):
 
 
 class _Parser:
-    def __init__(self, tokens: list[Token], macros: Macros) -> None:
+    def __init__(self, source: str, tokens: list[Token], macros: Macros) -> None:
         self.issues: list[Issue] = []
+        self._source = source
         self._tokens = tokens
+        # What may follow the inner expressions, the innermost last.
+        self._followers: list[frozenset[str]] = [frozenset({"<EOF>"})]
         self._position = 0
+        self._passed_to = -1
         self._nesting = 0
         self._macros = macros
 
@@ -120,22 +131,59 @@ class _Parser:
     def _accept(self, kind: str) -> Token | None:
         return self._take() if self._token.kind == kind else None
 
-    def _expect(self, kind: str) -> Token:
+    def _expect(self, kind: str, others: Sequence[str] = ()) -> Token:
+        """Take a token of a kind; if one is too much, or it may be missing, report that only.
+
+        Parameters
+        ----------
+        others : iterable of str
+            What else may stand here.
+
+        Upstream: antlr4 error_strategy.go, RecoverInline and Sync
+        """
         token = self._token
         if token.kind == kind:
             return self._take()
+        expected = _expected([kind, *others])
         if self._peek(1) == kind and token.kind != "<EOF>":
-            self._report(f"extraneous input '{token.text}' expecting {_expected([kind])}")
+            self._report(f"extraneous input '{token.text}' expecting {expected}")
             self._take()
             return self._take()
-        if kind in (")", "]", "}") and token.kind == "<EOF>" and not self._nesting_left():
-            raise self._error(f"missing {_expected([kind])} at '<EOF>'")
-        raise self._error(f"mismatched input '{token.text}' expecting {_expected([kind])}")
+        follows = self._followers[-1] | _AFTER_OPERAND if kind in _CLOSING else _OPERAND
+        if token.kind in follows and not others:
+            self._report(f"missing {expected} at '{token.text}'")
+            return Token(kind, "", token.offset)
+        raise self._error(f"mismatched input '{token.text}' expecting {expected}")
 
-    def _nesting_left(self) -> bool:
-        return self._nesting > 2
+    def _pass_over(self, error: _SyntaxError) -> None:
+        """Report an error, and pass over what cannot follow, as upstream does.
+
+        Upstream: antlr4 error_strategy.go, Recover
+        """
+        if self._position != self._passed_to:
+            self.issues.append(error.issue)
+        known = _AFTER_OPERAND.union({"<EOF>"}, *self._followers)
+        while self._token.kind not in known:
+            self._take()
+        # Upstream reports nothing more until a token is taken.
+        self._passed_to = self._position
+
+    def _within(self, *followers: str, others: frozenset[str] = _NO_OTHERS) -> Expression:
+        """Parse an inner expression that is followed by some tokens."""
+        self._followers.append(frozenset(followers))
+        found = self._expression(others=others)
+        self._followers.pop()
+        return found
+
+    def _range(self, start: Token) -> str:
+        """Return the source from a token up to the present one."""
+        end = self._token
+        until = len(self._source) if end.kind == "<EOF>" else end.offset + len(end.text)
+        return self._source[start.offset : until]
 
     def _report(self, message: str) -> None:
+        if self._position == self._passed_to:
+            return
         self.issues.append(Issue(self._token.offset, f"Syntax error: {message}"))
 
     def _error(self, message: str) -> _SyntaxError:
@@ -160,7 +208,9 @@ class _Parser:
         condition = self._logical("||", "_||_")
         question = self._accept("?")
         if question:
+            self._followers.append(frozenset({":"}))
             truthy = self._logical("||", "_||_")
+            self._followers.pop()
             self._expect(":")
             falsy = self._expression()
             condition = Call("_?_:_", [condition, truthy, falsy], offset=question.offset)
@@ -172,12 +222,12 @@ class _Parser:
         if token.kind in _OPERAND or token.kind == "ESC_IDENTIFIER":
             return
         expected = _expected(_OPERAND | others)
-        if self._peek(1) in _OPERAND and token.kind != "<EOF>":
+        if self._peek(1) in _OPERAND | (others & _CLOSING) and token.kind != "<EOF>":
             self._report(f"extraneous input '{token.text}' expecting {expected}")
             self._take()
             return
-        if token.kind != "<EOF>" and self._peek(1) == "<EOF>":
-            # Upstream passes over the token, and misses the operand once more at the end.
+        if token.kind in _AFTER_OPERAND and self._peek(1) == "<EOF>":
+            # Upstream goes on after an operator, and misses the operand once more at the end.
             self._report(f"mismatched input '{token.text}' expecting {expected}")
             self._take()
         raise self._error(f"mismatched input '{self._token.text}' expecting {expected}")
@@ -216,11 +266,33 @@ class _Parser:
             count += 1
             if token.kind == "-" and self._peek(1) in ("NUM_INT", "NUM_FLOAT"):
                 break
+        self._check_signed(token)
         operand = self._unary() if self._token.kind == "-" else self._operand_of_sign()
         # An even number of signs cancels out.
         if count % 2 == 0:
             return operand
         return Call(f"{token.kind}_", [operand], offset=token.offset)
+
+    def _check_signed(self, sign: Token) -> None:
+        """Check what follows a sign, for which upstream has other errors than elsewhere."""
+        token = self._token
+        is_wrong = token.kind not in _OPERAND or (sign.kind, token.kind) == ("-", "!")
+        if not is_wrong:
+            return
+        expected = _expected(_OPERAND)
+        if token.kind == "!":
+            raise self._error(f"no viable alternative at input '{self._range(sign)}'")
+        if sign.kind == "-":
+            self._report(f"no viable alternative at input '{self._range(sign)}'")
+            if token.kind in (*_CLOSING, "<EOF>"):
+                raise self._error(f"mismatched input '{token.text}' expecting {expected}")
+            return
+        if token.kind in (*_CLOSING, "<EOF>"):
+            raise self._error(f"extraneous input '{token.text}' expecting {expected}")
+        self._report(f"extraneous input '{token.text}' expecting {expected}")
+        self._take()
+        if self._token.kind not in _OPERAND:
+            raise self._error(f"mismatched input '{self._token.text}' expecting {expected}")
 
     def _operand_of_sign(self) -> Expression:
         self._check_operand()
@@ -236,7 +308,7 @@ class _Parser:
             elif token.kind == "[":
                 self._take()
                 is_optional = self._accept("?") is not None
-                index = self._expression(others=_NO_OTHERS if is_optional else _OPTIONAL)
+                index = self._within("]", others=_NO_OTHERS if is_optional else _OPTIONAL)
                 self._expect("]")
                 function = "_[?_]" if is_optional else "_[_]"
                 operand = Call(function, [operand, index], offset=token.offset)
@@ -252,10 +324,11 @@ class _Parser:
                 if is_optional
                 else ["?", "IDENTIFIER", "ESC_IDENTIFIER"]
             )
-            # The end of the source has no text in a range of tokens.
-            text = "" if self._token.kind == "<EOF>" else self._token.text
-            if text == "in" or not is_optional:
-                raise self._error(f"no viable alternative at input '.{text}'")
+            kind = self._token.kind
+            if kind == "in" or (not is_optional and kind not in _LITERAL_WORDS):
+                raise self._no_viable(dot)
+            if kind in _LITERAL_WORDS:
+                expected = "IDENTIFIER"
             raise self._error(f"mismatched input '{self._token.text}' expecting {expected}")
         name = self._take()
         field = name.text.strip("`")
@@ -268,12 +341,28 @@ class _Parser:
         args = self._arguments()
         return self._call(field, operand, args, parenthesis.offset)
 
+    def _no_viable(self, dot: Token) -> _SyntaxError:
+        """Return the error of a selection without a name; an operator after it has one more."""
+        error = self._error(f"no viable alternative at input '{self._range(dot)}'")
+        if self._token.kind not in _AFTER_OPERAND - {".", "[", "?"}:
+            return error
+        self.issues.append(error.issue)
+        self._take()
+        try:
+            self._check_operand()
+        except _SyntaxError as missing:
+            return missing
+        # The last issue is the one that is raised.
+        return _SyntaxError(self.issues.pop())
+
     def _arguments(self) -> list[Expression]:
         args: list[Expression] = []
         if self._token.kind != ")":
-            args.append(self._expression(others=_END_OF_ARGUMENTS))
+            self._check_operand(_END_OF_ARGUMENTS)
+        if self._token.kind != ")":
+            args.append(self._within(",", ")"))
             while self._accept(","):
-                args.append(self._expression())
+                args.append(self._within(",", ")"))
         self._expect(")")
         return args
 
@@ -294,8 +383,11 @@ class _Parser:
         match token.kind:
             case "(":
                 self._take()
-                inner = self._expression()
-                self._expect(")")
+                inner = self._within(")")
+                try:
+                    self._expect(")")
+                except _SyntaxError as error:
+                    self._pass_over(error)
                 return inner
             case "[":
                 return self._list()
@@ -320,8 +412,10 @@ class _Parser:
 
     def _name(self) -> Expression:
         dot = self._accept(".")
-        if self._token.kind != "IDENTIFIER":
-            raise self._error(f"mismatched input '{self._token.text}' expecting IDENTIFIER")
+        if dot and self._token.kind != "IDENTIFIER":
+            if self._token.kind in _LITERAL_WORDS:
+                raise self._error(f"mismatched input '{self._token.text}' expecting IDENTIFIER")
+            raise self._no_viable(dot)
         struct = self._struct_name()
         if struct:
             brace = self._expect("{")
@@ -352,32 +446,66 @@ class _Parser:
         start = self._take()
         elements: list[Expression] = []
         optional: set[int] = set()
-        while self._token.kind != "]":
-            if self._accept("?"):
+        for is_optional in self._items("]", _OPERAND):
+            if is_optional:
                 optional.add(len(elements))
-            elements.append(self._expression(others=_OPTIONAL))
-            if not self._accept(","):
-                break
-        self._expect("]")
+            others = _NO_OTHERS if is_optional else _OPTIONAL
+            elements.append(self._within(",", "]", others=others))
         return CreateList(elements, frozenset(optional), offset=start.offset)
 
     def _entries(self, *, fields: bool = False) -> list[Entry]:
         entries: list[Entry] = []
-        while self._token.kind != "}":
-            is_optional = self._accept("?") is not None
+        for is_optional in self._items("}", _NAMES if fields else _OPERAND):
             key: Expression | str
             if fields:
-                if self._token.kind not in ("IDENTIFIER", "ESC_IDENTIFIER"):
-                    raise self._error(f"mismatched input '{self._token.text}' expecting IDENTIFIER")
+                if self._token.kind not in _NAMES:
+                    text = f"mismatched input '{self._token.text}' expecting {_expected(_NAMES)}"
+                    raise self._error(text)
                 key = self._take().text.strip("`")
             else:
-                key = self._expression(others=_OPTIONAL)
+                key = self._within(":", others=_NO_OTHERS if is_optional else _OPTIONAL)
             colon = self._expect(":")
-            entries.append(Entry(key, self._expression(), colon.offset, is_optional))
-            if not self._accept(","):
-                break
-        self._expect("}")
+            value = self._within(",", "}")
+            entries.append(Entry(key, value, colon.offset, is_optional))
         return entries
+
+    def _items(self, end: str, first: frozenset[str]) -> Iterator[bool]:
+        """Yield at each item of a literal, whether it is optional; then take the end.
+
+        Parameters
+        ----------
+        end : str
+            The kind of the token after the items, before which a comma may be.
+        first : frozenset of str
+            The kinds of the tokens that begin an item.
+        """
+        starts = first | _OPTIONAL
+        token, known = self._token, starts | {end, ","}
+        if token.kind not in known:
+            is_extra = token.kind != "<EOF>" and self._peek(1) in known
+            what = "extraneous" if is_extra else "mismatched"
+            error = self._error(f"{what} input '{token.text}' expecting {_expected(known)}")
+            if not is_extra:
+                raise error
+            self.issues.append(error.issue)
+            self._take()
+        if self._token.kind in starts:
+            yield self._accept("?") is not None
+            while self._token.kind == "," and self._peek(1) in starts:
+                self._take()
+                yield self._accept("?") is not None
+            if self._token.kind not in (end, ","):
+                if self._peek(1) == ",":
+                    text = (
+                        f"extraneous input '{self._token.text}' expecting {_expected([end, ','])}"
+                    )
+                    self._report(text)
+                    self._take()
+                else:
+                    self._expect(end, [","])
+                    return
+        self._accept(",")
+        self._expect(end)
 
     def _number(self, token: Token, sign: Token | None = None) -> Expression:
         text = ("-" if sign else "") + token.text

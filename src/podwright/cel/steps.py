@@ -180,6 +180,14 @@ class ListStep(Step):
         return result if failed is None else failed
 
 
+_LITERAL_TYPES = frozenset({"JSONPatch", "Object"})
+"""The types of which values can be made; the other declared types have names only.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/cel/types.go, DeclTypeProvider.NewValue;
+pkg/cel/mutation/typeresolver.go
+"""
+
+
 class MapStep(Step):
     """A map literal, or a struct literal if it has a name."""
 
@@ -215,7 +223,11 @@ class MapStep(Step):
             if not isinstance(key, bool | int | str):
                 return ErrorValue(f"unsupported key type: {type_name(key)}")
             result[key] = value
-        return Struct(self.struct, result) if self.struct else result
+        if not self.struct:
+            return result
+        if self.struct.partition(".")[0] not in _LITERAL_TYPES:
+            return ErrorValue(f"unknown type '{self.struct}'")
+        return Struct(self.struct, result)
 
 
 _GO_TYPES = {

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from podwright.cel.device_selectors import SelectorError, compile_selector, device_value
 from podwright.cel.environment import KUBERNETES_BASE
 from podwright.cel.errors import CompileError, ProgramError
 from podwright.cel.macros import BIND_MACROS
@@ -59,6 +60,33 @@ def test_this_does_not_compile(source: str, message: str) -> None:
     with pytest.raises(CompileError) as error:
         ENVIRONMENT.compile(source)
     assert str(error.value).startswith(f"ERROR: <input>:{message}")
+
+
+OPERAND = (
+    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING,"
+    " BYTES, IDENTIFIER}"
+)
+
+
+@pytest.mark.parametrize(("source", "messages"), pairs("syntax"))
+def test_these_are_the_errors_of_the_parser(source: str, messages: str) -> None:
+    with pytest.raises(CompileError) as error:
+        ENVIRONMENT.compile(source)
+    found = [line for line in str(error.value).splitlines() if line.startswith("ERROR: ")]
+    shown = [line.removeprefix("ERROR: <input>:1:").replace("Syntax error: ", "") for line in found]
+    assert "; ".join(shown) == messages.replace("OPERAND", OPERAND)
+
+
+def test_a_type_without_literals_is_unknown_when_it_is_evaluated() -> None:
+    found = compile_selector('kubernetes.DRADevice{driver: "x"}.driver == "x"').evaluate(
+        device_value("d.example.com", {"name": "d"})
+    )
+    assert (found.error, found.cost) == ("unknown type 'kubernetes.DRADevice'", 42)
+
+
+def test_a_variable_is_not_a_type() -> None:
+    with pytest.raises(SelectorError, match=r"'kubernetes\.DRADevice' is not a type"):
+        compile_selector("device{}")
 
 
 def test_literals_may_span_lines() -> None:
