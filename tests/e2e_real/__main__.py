@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 from tests.e2e_real.cluster_processes import embedded, kubectl, kwok, upstream
-from tests.e2e_real.kubectl_outputs import HERE, Output, commands, run_session
+from tests.e2e_real.kubectl_outputs import (
+    HERE,
+    REASONS,
+    Output,
+    commands,
+    compared,
+    run_session,
+)
 from tests.waiting import until
 
 NODES = HERE / "manifests" / "nodes.yaml"
@@ -51,14 +59,18 @@ def outputs_with_running_pods(folder: Path, session: str) -> tuple[list[Output],
     return expected, found
 
 
-def differences(pairs: list[tuple[Output, Output]]) -> list[str]:
-    """Return a line for each line that only one of two clusters printed."""
+def differences(
+    pairs: list[tuple[Output, Output]], counts: Counter[str] | None = None
+) -> list[str]:
+    """Return the lines in which the outputs of two clusters differ, by command."""
+    counts = Counter() if counts is None else counts
     lines = []
     for want, got in pairs:
-        if want != got:
+        found = compared(want, got, counts)
+        if found or want.status != got.status:
             lines.append(f"--- kubectl {want.command} (exit {want.status}, here {got.status})")
-            lines += [f"  upstream: {line}" for line in want.lines if line not in got.lines]
-            lines += [f"  here:     {line}" for line in got.lines if line not in want.lines]
+        for upstream_line, here in found:
+            lines += [f"  upstream: {upstream_line}", f"  here:     {here}"]
     return lines
 
 
@@ -81,9 +93,14 @@ def main() -> int:
     """Print what differs; return 1 if anything does."""
     with tempfile.TemporaryDirectory() as folder:
         pairs = list(zip(*outputs_of_both(Path(folder)), strict=True))
-    for line in differences(pairs):
+    counts: Counter[str] = Counter()
+    lines = differences(pairs, counts)
+    for line in lines:
         print(line)
-    agreeing = sum(want == got for want, got in pairs)
+    print("Normalizations, and in how many commands each one mattered:")
+    for name, reason in REASONS.items():
+        print(f"{counts[name]:7}  {name}: {reason}")
+    agreeing = len(pairs) - sum(line.startswith("--- ") for line in lines)
     print(f"{agreeing} of {len(pairs)} commands agree")
     return 0 if pairs and agreeing == len(pairs) else 1
 

@@ -18,12 +18,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 from urllib.parse import quote
 
 import msgspec
 import yaml
-from tests.conformance.comparison import Comparison, Difference
+from tests.conformance.comparison import Comparison, Counts, Difference
 from tests.conformance.marks import Marks, present_days
 from tests.conformance.replay import DirectServer, parsed
 from tests.real_parts.control_plane import running
@@ -48,9 +48,13 @@ _CONFLICT = "FieldManagerConflict"
 _GENERATED = re.compile(r"\bgen-[a-z0-9]{5}\b")
 _AGE = re.compile(r"^(\d+[smhdy])+$|^<age>$")
 _DRAWN = re.compile(r"\b(10\.0\.0\.\d+|3[0-2]\d{3})\b")
-"""Addresses and ports of services."""
-_PRINTED = re.compile(r"Invalid value: [\[{].*?[\]}]: (?=[a-z`])")
-"""A printed object, with Go's names of fields."""
+NEUTRAL: Final = {
+    "age": "the time since an object was created",
+    "generated name": "drawn",
+    "address or port": "drawn by each server for a Service, unless the request has it",
+    "order of conflicts": "of a Go map",
+}
+"""What is made equal before a comparison, and why."""
 
 
 class Server(Protocol):
@@ -124,6 +128,7 @@ class Pair:
     def __init__(self, real: Server, own: Server) -> None:
         self._real, self._own = real, own
         self._runs = 0
+        self.counts = Counts()
         self.outcomes: dict[int, int] = defaultdict(int)
 
     def run(
@@ -153,7 +158,7 @@ class Pair:
                 self.outcomes[expected.status] += 1
             if step.method in ("POST", "PATCH") and "/namespaces/" not in one.path:
                 paths.append(one.path)
-            yield step, _differences(marks, expected, found, one, step)
+            yield step, _differences(marks, expected, found, one, step, self.counts)
         self._clear(namespace, paths)
 
     def _real_answer(self, request: HttpRequest, status: int) -> Answer:
@@ -247,11 +252,31 @@ def _is_object(body: Any) -> bool:
 
 
 def _differences(
-    marks: Marks, expected: Answer, found: Answer, request: HttpRequest, step: Step
+    marks: Marks, expected: Answer, found: Answer, request: HttpRequest, step: Step, counts: Counts
+) -> list[Difference]:
+    """Return what differs between two answers, and count what made others equal."""
+    arguments = (marks, expected, found, request, step)
+    differing = _neutral_differences(*arguments, frozenset(), counts)
+    if expected.body != found.body:
+        for name in NEUTRAL:
+            without = _neutral_differences(*arguments, frozenset({name}), Counts())
+            counts.by_name[name] += len(without) > len(differing)
+    return differing
+
+
+def _neutral_differences(
+    marks: Marks,
+    expected: Answer,
+    found: Answer,
+    request: HttpRequest,
+    step: Step,
+    without: frozenset[str],
+    counts: Counts,
 ) -> list[Difference]:
     # What a request has of an earlier answer, such as an address, each server has drawn.
     written = _json([step.body, step.changes])
-    body = marks.marked(_neutral(expected.body, written), request.body.decode(errors="replace"))
+    neutral = _neutral(expected.body, written, without)
+    body = marks.marked(neutral, request.body.decode(errors="replace"))
     is_watch = isinstance(body, list)
     response = {
         "status": expected.status,
@@ -259,29 +284,33 @@ def _differences(
         "check": _CHECKED_HEADERS,
         "body": {"watch": body} if is_watch else body,
     }
-    body = _neutral(found.body, written)
-    return Comparison().responses(response, found.status, found.headers, body)
+    body = _neutral(found.body, written, without)
+    return Comparison(counts).responses(response, found.status, found.headers, body)
 
 
-def _neutral(value: Any, sent: str) -> Any:
-    """Return an answer without what each server draws, and without printed objects."""
+def _neutral(value: Any, sent: str, without: frozenset[str]) -> Any:
+    """Return an answer without what each server draws."""
     if isinstance(value, dict):
-        if "cells" in value:
+        if "cells" in value and "age" not in without:
             # A watch has the names of the columns in its first event only.
-            value = value | {"cells": [_AGE.sub("<age>", str(each)) for each in value["cells"]]}
+            cells = [_AGE.sub("<age>", each) if isinstance(each, str) else each
+                     for each in value["cells"]]  # fmt: skip
+            value = value | {"cells": cells}
         if "resourceVersion" in value and "managedFields" not in value:
             # A recording without managed fields is compared without them.
             value = value | {"managedFields": []}
-        return {name: _neutral(part, sent) for name, part in value.items()}
+        return {name: _neutral(part, sent, without) for name, part in value.items()}
     if isinstance(value, list):
-        parts = [_neutral(part, sent) for part in value]
-        # Upstream gives conflicts in the random order of a map.
+        parts = [_neutral(part, sent, without) for part in value]
         is_conflict = parts and isinstance(parts[0], dict) and parts[0].get("reason") == _CONFLICT
-        return sorted(parts, key=_json) if is_conflict else parts
+        is_sorted = is_conflict and "order of conflicts" not in without
+        return sorted(parts, key=_json) if is_sorted else parts
     if not isinstance(value, str):
         return value
-    value = _GENERATED.sub("gen-<gen5>", value)
-    value = _PRINTED.sub("Invalid value: <object>: ", value)
+    if "generated name" not in without:
+        value = _GENERATED.sub("gen-<gen5>", value)
+    if "address or port" in without:
+        return value
     return _DRAWN.sub(lambda found: found[0] if found[0] in sent else "<drawn>", value)
 
 
@@ -299,6 +328,8 @@ class Summary:
 
     def __init__(self) -> None:
         self.requests = 0
+        self.following: list[tuple[int, Different]] = []
+        """What differs after a different write of the same seed, perhaps because of it."""
         self.different: dict[str, list[tuple[int, Different]]] = defaultdict(list)
 
 
@@ -312,11 +343,14 @@ def compare_seeds(
         broken = False
         for step, found in list(pair.run(steps, counts=True)):
             summary.requests += 1
-            if not found or broken:
+            if not found:
+                continue
+            different = Different(step, found, [])
+            if broken:
+                summary.following.append((seed, different))
                 continue
             # Later answers may differ because of this one.
             broken = step.method != "GET"
-            different = Different(step, found, [])
             cause = different.cause
             if reduces and cause not in summary.different:
                 different = Different(step, found, pair.reduced(steps, step, cause))
@@ -385,8 +419,13 @@ def main(arguments: list[str] | None = None) -> int:
     show(summary, given.causes)
     count = sum(map(len, summary.different.values()))
     outcomes = ", ".join(f"{number} x {status}" for status, number in sorted(pair.outcomes.items()))
-    ways = len(summary.different)
+    ways, following = len(summary.different), len(summary.following)
+    print("\nNormalizations, and how often each one mattered:")
+    print("\n".join(pair.counts.lines()))
+    for name, reason in NEUTRAL.items():
+        print(f"{pair.counts.by_name[name]:7}  {name}: {reason}")
     print(f"\n{summary.requests} requests, {count} differ in {ways} ways ({outcomes})")
+    print(f"{following} more differ after a different write of their seed")
     return 1 if count else 0
 
 
