@@ -54,6 +54,7 @@ NORMALIZATIONS: Final = {
     "date of the run": "a ConfigMap has the date of the server's first start",
     "port of the server": "the Service kubernetes leads to the port of the recorded server",
     "vendor": "the recorded server has objects of its distribution",
+    "rewritten rows": "recordings that mark the texts of columns have written null rows as []",
     "build folder": "the file of a scheme has the folder of the build",
 }
 """What is not compared, and why. A name that is not here is a KeyError."""
@@ -128,6 +129,7 @@ class Comparison:
 
     def __init__(self, counts: Counts | None = None) -> None:
         self.counts = Counts() if counts is None else counts
+        self._is_rewritten = False
 
     def responses(
         self, expected: dict[str, Any], status: int, headers: dict[str, str], body: Any
@@ -154,6 +156,7 @@ class Comparison:
         if isinstance(recorded, dict) and "watch" in recorded:
             recorded = self._without_bookmarks(recorded["watch"])
             body = self._without_bookmarks(body) if isinstance(body, list) else body
+        self._is_rewritten = _has_marked_columns(recorded)
         unordered = list(expected.get("sets", ()))
         if isinstance(recorded, dict) and recorded.get("kind") == "SelfSubjectRulesReview":
             unordered += ["status.resourceRules", "status.nonResourceRules"]
@@ -179,6 +182,8 @@ class Comparison:
         elif expected == "<nodePort>" and isinstance(found, int):
             # The one mark that stands for a number.
             self.counts.add("mark")
+        elif path.endswith(".rows") and expected == [] and found is None and self._is_rewritten:
+            self.counts.add("rewritten rows")
         elif type(expected) is not type(found):
             if not self._is_service_port(expected, found, path):
                 yield Difference(path, expected, found)
@@ -370,6 +375,11 @@ _MESSAGE_FORMS: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
     ("managedFields in messages", _without_owners),
     ("struct diff", _without_drawn_spaces),
 )
+
+
+def _has_marked_columns(body: Any) -> bool:
+    columns = (body.get("columnDefinitions") if isinstance(body, dict) else None) or []
+    return bool(columns) and all(each.get("description") == "<text>" for each in columns)
 
 
 def _without_time(entry: dict[str, Any]) -> str:

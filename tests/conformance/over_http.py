@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from urllib.parse import quote
 
-from tests.conformance.replay import START_NS, Answer
+from tests.conformance.replay import START_NS, Answer, plain_body
 
 from podwright.api.endpoints import HttpRequest, bare_options, bare_store
 from podwright.apiserver import (
@@ -78,7 +78,7 @@ class ServedCluster:
             key = name.lower()
             headers[key] = f"{headers[key]}, {value}" if key in headers else value
         is_watch = headers.pop("transfer-encoding", "") == "chunked"
-        return Answer(response.status, headers, response.read(), is_watch)
+        return Answer(response.status, headers, plain_body(headers, response.read()), is_watch)
 
     def restart(self) -> None:
         """Discard the history, and start again."""

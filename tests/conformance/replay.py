@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,7 +12,15 @@ import msgspec
 from tests.conformance.comparison import Comparison, Counts, Difference
 from tests.conformance.recordings import Exchange, Results, read_recording
 
-from podwright.api.endpoints import ApiServer, HttpRequest, Watch, bare_options, bare_store
+from podwright.api.endpoints import (
+    MALFORMED_PATH,
+    ApiServer,
+    HttpRequest,
+    Watch,
+    bare_options,
+    bare_store,
+    is_malformed,
+)
 
 RECORDINGS = Path(__file__).parents[1] / "golden" / "api"
 START_NS = 1_772_445_600_000_000_000
@@ -70,12 +79,14 @@ class DirectServer:
     def send(self, request: HttpRequest) -> Answer:
         """Send a request, a second after the last one."""
         self._now_ns += _SECOND_NS
+        if is_malformed(request.path.encode()):
+            return Answer(MALFORMED_PATH.status, dict(MALFORMED_PATH.headers), MALFORMED_PATH.body)
         decoded = msgspec.structs.replace(request, path=unquote(request.path))
         reply = self._server.serve(decoded, self._now_ns)
         if isinstance(reply, Watch):
             return Answer(reply.status, dict(reply.headers), b"".join(self._lines(reply)), True)
         headers = {name: reply.header(name) or "" for name, _ in reply.headers}
-        return Answer(reply.status, headers, reply.body)
+        return Answer(reply.status, headers, plain_body(headers, reply.body))
 
     def _lines(self, watch: Watch) -> list[bytes]:
         lines = watch.poll(self._now_ns)
@@ -83,6 +94,11 @@ class DirectServer:
             self._now_ns = min(watch.next_due_ns, watch.deadline_ns)
             lines += watch.poll(self._now_ns)
         return lines
+
+
+def plain_body(headers: dict[str, str], body: bytes) -> bytes:
+    """Return the body of an answer, decompressed."""
+    return gzip.decompress(body) if headers.get("content-encoding") == "gzip" else body
 
 
 class Replay:

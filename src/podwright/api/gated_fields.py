@@ -10,12 +10,13 @@ pkg/api/resourceclaimspec, `DropDisabledFields`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from podwright.objects import Document
+from podwright.schema import Problem
 
 
 class GatedField(NamedTuple):
@@ -102,10 +103,19 @@ GATED_FIELDS: Final[Mapping[tuple[str, str], tuple[GatedField, ...]]] = {
 }
 """By group and kind."""
 
+COMPARISONS: Final = "TaintTolerationComparisonOperators"
+"""The gate of the operators `Lt` and `Gt` of tolerations."""
+
+_TOLERATIONS: Final[Mapping[tuple[str, str], str]] = {
+    kind: f"{'.'.join(fields[0].path[:-1])}.tolerations"
+    for kind, fields in GATED_FIELDS.items()
+    if fields[0].gates == _OF_POD[0][0]
+} | {("node.k8s.io", "RuntimeClass"): "scheduling.tolerations"}
+
 FIELD_GATES: Final = frozenset(
     gate for fields in GATED_FIELDS.values() for field in fields for gate in field.gates
-)
-"""The gates that fields need."""
+) | {COMPARISONS}
+"""The gates that fields and their values need."""
 
 
 def disabled_fields(disabled: frozenset[str]) -> DisabledFields:
@@ -143,6 +153,42 @@ def without_disabled(
         for each in fields:
             new = _without(new, each.path)
     return new
+
+
+def without_comparisons(
+    kind: tuple[str, str], new: Document, old: Document | None, problems: list[Problem]
+) -> list[Problem]:
+    """Return the problems of an object of a server whose gate for comparisons is off.
+
+    An object that has them already keeps them.
+
+    Upstream: pkg/apis/core/validation/validation.go, ValidateTolerations
+    """
+    path = _TOLERATIONS.get(kind)
+    if path is None or (old is not None and any(_comparisons(old, path))):
+        return problems
+    for index, operator in _comparisons(new, path):
+        here = f"{path}[{index}]"
+        text = f'Unsupported value: "{operator}": supported values: "Equal", "Exists", "Lt", "Gt"'
+        problem = (f"{here}.operator", text, operator)
+        # Upstream does not examine the value then; the effect comes after the operator.
+        later = (f"{here}.value", f"{path}[{index + 1}].")
+        at = next(
+            (i for i, each in enumerate(problems) if each[0].startswith(later)), len(problems)
+        )
+        left = [each for each in problems[at:] if each[0] != f"{here}.value"]
+        problems = [*problems[:at], problem, *left]
+    return problems
+
+
+def _comparisons(document: Document, path: str) -> Iterator[tuple[int, str]]:
+    """Yield the index and the operator of each toleration that compares."""
+    value: Any = document
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+    for index, each in enumerate(value or ()):
+        if each.get("operator") in ("Lt", "Gt"):
+            yield index, each["operator"]
 
 
 def has_field(value: Any, path: Sequence[str]) -> bool:

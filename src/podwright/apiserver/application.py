@@ -11,12 +11,14 @@ from typing import Any, Final
 import msgspec
 
 from podwright.api.endpoints import (
+    MALFORMED_PATH,
     ApiError,
     HttpReply,
     HttpRequest,
     MediaType,
     Watch,
     error_reply,
+    is_malformed,
 )
 from podwright.apiserver.hosts import AllowedHosts
 from podwright.apiserver.latency import ApiLatency
@@ -113,6 +115,9 @@ class Application:
             return
         if rejection is not None:
             await _send_reply(send, error_reply(rejection, MediaType()))
+            return
+        if is_malformed(scope["raw_path"]):
+            await _send_reply(send, MALFORMED_PATH)
             return
         try:
             async with asyncio.timeout(self._stall_seconds):

@@ -468,14 +468,14 @@ def new_cluster(
         disabled_gates=frozenset(gate for gate in FIELD_GATES if gate not in scheduler.gates),
         sends_lists_in_parts=True,
     )
-    add_missing_objects(store, now_ns)
+    add_missing_objects(store, now_ns, group_versions=server_options.group_versions)
     if not options.is_bare:
         parts = {
             "controller-manager": options.has_controllers,
             "scheduler": options.has_scheduler,
         }
         components = [name for name, runs in parts.items() if runs]
-        shown = server_objects(options.address, options.port, now_ns, components=components)
+        shown = server_objects(options.address, options.port, components=components)
         put_objects(store, shown, now_ns)
     api_server = ApiServer(store, server_options)
     extender_calls: list[tuple[int, ExtenderCall]] = []

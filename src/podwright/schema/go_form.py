@@ -20,6 +20,7 @@ from typing import Any, Final, TypeAlias
 from podwright.objects import Document, format_quantity, timestamp_ns, timestamp_text
 from podwright.schema.go_order import go_ordered
 from podwright.schema.go_types import (
+    DEFAULTED_IF_NULL,
     QUANTITY_VALUES,
     STRING_POINTERS,
     TIME_FIELDS,
@@ -219,7 +220,7 @@ class GoForms:
 def _omits_empty(struct: str, field: Field) -> bool:
     ref, name = field.type, field.name
     if ref.container:
-        return not field.is_null
+        return not field.is_null and (struct, name) not in DEFAULTED_IF_NULL
     if ref.is_struct or ref.name in ("any", "object"):
         return False
     if name in VALUES.get(struct, ()):

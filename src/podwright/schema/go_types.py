@@ -115,6 +115,12 @@ VALUES: Final[dict[str, frozenset[str]]] = {
 }
 """Optional numbers and booleans that are not pointers, by struct."""
 
+DEFAULTED_IF_NULL: Final = frozenset({("autoscaling.v2.HPAScalingRules", "policies")})
+"""Lists that defaults replace if they are absent, but not if they are empty, by struct.
+
+Upstream: pkg/apis/autoscaling/v2/defaults.go, copyHPAScalingRules
+"""
+
 STRING_POINTERS: Final[dict[str, frozenset[str]]] = {
     name: frozenset(fields.split())
     for name, fields in {

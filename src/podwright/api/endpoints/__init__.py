@@ -23,7 +23,12 @@ from podwright.api.endpoints.legacy_tokens import LegacyTokens
 from podwright.api.endpoints.long_requests import LongRequest
 from podwright.api.endpoints.negotiation import MediaType
 from podwright.api.endpoints.openapi import KindSchemas
-from podwright.api.endpoints.paths import RequestInfo, request_info
+from podwright.api.endpoints.paths import (
+    MALFORMED_PATH,
+    RequestInfo,
+    is_malformed,
+    request_info,
+)
 from podwright.api.endpoints.prepared_creates import CreateTemplate
 from podwright.api.endpoints.request import HttpReply, HttpRequest
 from podwright.api.endpoints.resources import GATED_RESOURCES, UNSERVED_RESOURCES
@@ -39,6 +44,7 @@ __all__ = [
     "BARE_TOKENS",
     "GATED_RESOURCES",
     "HISTORY",
+    "MALFORMED_PATH",
     "UNSERVED_RESOURCES",
     "AdmissionPlugin",
     "ApiError",
@@ -60,6 +66,7 @@ __all__ = [
     "bare_options",
     "bare_store",
     "error_reply",
+    "is_malformed",
     "method_not_allowed",
     "put_objects",
     "request_info",

@@ -12,15 +12,21 @@ from typing import Final, TypedDict
 
 from podwright.api.admission import default_plugins
 from podwright.api.authorization import GROUP, bootstrap_policy
-from podwright.api.bootstrap_objects import BOOTSTRAP_OBJECTS
+from podwright.api.bootstrap_objects import BOOTSTRAP_OBJECTS, flow_control
 from podwright.api.endpoints.authentication import static_tokens
+from podwright.api.endpoints.kept_objects import (
+    address_object,
+    api_services,
+    default_network,
+)
+from podwright.api.endpoints.resources import DEFAULT_GROUP_VERSIONS
 from podwright.api.endpoints.server import ServerOptions
-from podwright.api.endpoints.server_writes import with_server_as_owner
+from podwright.api.endpoints.server_writes import create_missing
+from podwright.api.gated_fields import COMPARISONS
 from podwright.api.resource_storage import ResourceStorage
 from podwright.api.users import MASTERS, User
 from podwright.objects import Document, timestamp_text
-from podwright.schema import built_in, decode
-from podwright.store import ObjectStore, kind_of
+from podwright.store import ObjectStore
 
 BARE_TOKENS: Final = {
     "admin-token": User("admin", "admin-uid", (MASTERS,)),
@@ -87,6 +93,10 @@ RECORDED_POLICY: Final[tuple[Document, ...]] = (
 """What the server of the recordings, a downstream build, has besides upstream's policy."""
 
 
+_FLOW_CONTROL: Final = "api-priority-and-fairness-config-"
+_NETWORK_CONTROLLER: Final = "kubernetes-service-cidr-controller"
+
+
 class HistoryLimits(TypedDict):
     """How much history a store keeps: options of `ObjectStore` and `open_store`."""
 
@@ -129,31 +139,51 @@ def bare_store(now_ns: int, *, seed: int = 0, store: ObjectStore | None = None) 
     return store
 
 
-def add_missing_objects(store: ObjectStore, now_ns: int, more: Iterable[Document] = ()) -> None:
-    """Create the objects that an API server creates at its start, and more, unless they exist."""
+def add_missing_objects(
+    store: ObjectStore,
+    now_ns: int,
+    more: Iterable[Document] = (),
+    *,
+    group_versions: Iterable[str] = DEFAULT_GROUP_VERSIONS,
+) -> None:
+    """Create the objects that an API server creates at its start, and more, unless they exist.
+
+    Parameters
+    ----------
+    group_versions : iterable of str
+        What the server serves.
+    """
     tracking = TOKEN_TRACKING | {"data": {"since": timestamp_text(now_ns)[:10]}}
     store.advance(now_ns)
+    storage = ResourceStorage(store)
+    levels, schemas = flow_control(now_ns)
     with store.batch():
-        _create_missing(
-            store,
+        create_missing(
+            storage,
             (*BOOTSTRAP_OBJECTS, KUBERNETES_SERVICE, tracking, *bootstrap_policy(), *more),
             now_ns,
         )
-
-
-def _create_missing(store: ObjectStore, documents: Iterable[Document], now_ns: int) -> None:
-    storage = ResourceStorage(store)
-    for document in documents:
-        kind = built_in().find(document["apiVersion"], document["kind"])
-        assert kind is not None, f"no kind {document['kind']}"
-        whole = kind.go_form(document)
-        obj = decode(whole)
-        if store.get(kind_of(obj), obj.key) is None:
-            storage.create(decode(with_server_as_owner(kind, None, whole, now_ns)), now_ns)
+        address, metadata = KUBERNETES_SERVICE["spec"]["clusterIP"], KUBERNETES_SERVICE["metadata"]
+        own = address_object(address, metadata["namespace"], metadata["name"])
+        create_missing(storage, (own, *api_services(group_versions, now_ns)), now_ns)
+        create_missing(storage, levels, now_ns, manager=f"{_FLOW_CONTROL}producer-v1")
+        create_missing(
+            storage,
+            schemas,
+            now_ns,
+            manager=f"{_FLOW_CONTROL}producer-v1",
+            status_manager=f"{_FLOW_CONTROL}consumer-v1",
+        )
+        network = default_network(now_ns)
+        create_missing(storage, (network,), now_ns, status_manager=_NETWORK_CONTROLLER)
 
 
 def bare_options() -> ServerOptions:
     """Return the options of a server in this set-up."""
     # The warning that webhooks are not called is none of upstream's.
     admission = partial(default_plugins, disabled=("ValidatingAdmissionWebhook",))
-    return ServerOptions(tokens=(static_tokens(BARE_TOKENS),), admission=admission)
+    return ServerOptions(
+        tokens=(static_tokens(BARE_TOKENS),),
+        admission=admission,
+        disabled_gates=frozenset({COMPARISONS}),
+    )

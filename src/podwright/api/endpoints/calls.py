@@ -70,6 +70,8 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         Writes the status of objects as the server itself.
     disabled_fields : mapping
         By group and kind, the fields that writes lose because their feature gate is off.
+    compares_taints : bool
+        Whether tolerations may have the operators `Lt` and `Gt`.
     sends_lists_in_parts : bool
         Whether the bodies of long lists are made while they are sent.
     """
@@ -88,6 +90,7 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     authenticator: Authenticator
     authorizers: AuthorizerChain
     escalation: EscalationCheck
+    compares_taints: bool = True
     sends_lists_in_parts: bool = False
 
 

@@ -50,7 +50,7 @@ from podwright.api.endpoints.write_steps import (
     invalid_object,
     stored_object,
 )
-from podwright.api.gated_fields import without_disabled
+from podwright.api.gated_fields import without_comparisons, without_disabled
 from podwright.api.identity import uid_at, with_generated_name
 from podwright.objects import Document, timestamp_text
 from podwright.schema import Problem, validate_object_meta, with_apparmor_profiles
@@ -258,6 +258,8 @@ def _validated(
         if not row.validation and resource.to_storage is not None and not resource.is_custom:
             found = resource.storage_kind.validation_problems(resource.stored(document))
         found = with_expression_problems(found, resource, document)
+    if not backend.compares_taints:
+        found = without_comparisons(resource.storage, document, None, found)
     problems = [*admin_access_problems(backend.store, resource, document, None), *problems]
     if found and not is_checked:
         problems = []  # The registry checks the metadata of a valid object only.

@@ -25,7 +25,13 @@ from podwright.api.endpoints.options import WriteOptions, write_options
 from podwright.api.endpoints.request import HttpReply, HttpRequest
 from podwright.api.endpoints.resources import Resource
 from podwright.api.endpoints.responses import object_reply
-from podwright.api.endpoints.sent_objects import check_name, completed, in_namespace, no_name
+from podwright.api.endpoints.sent_objects import (
+    RAW_PARTS,
+    check_name,
+    completed,
+    in_namespace,
+    no_name,
+)
 from podwright.api.endpoints.shown_patches import (
     of_other_kind,
     shown_applied,
@@ -41,7 +47,7 @@ from podwright.api.endpoints.status_errors import (
 )
 from podwright.api.endpoints.update import check_no_uid, update_document
 from podwright.api.endpoints.yaml_bodies import field_warnings, read_yaml_value
-from podwright.objects import Document
+from podwright.objects import Document, patched_raw
 from podwright.patching import (
     ApplyConflictError,
     PatchError,
@@ -212,6 +218,9 @@ def decoded_patch(
         The document is not an object of the kind.
     """
     resource = call.resource
+    if path := RAW_PARTS.get(resource.storage):
+        keeps_order = not is_converted and not applied_to
+        patched = patched_raw(patched, path, keeps_order=keeps_order)
     own = (resource.kind.api_version, resource.name)
     if not resource.is_custom and not is_converted:
         patched = _with_kind(call, patched)

@@ -14,13 +14,14 @@ Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo.go
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Final
 
 import msgspec
 
 from podwright.api.endpoints.query import is_true
-from podwright.api.endpoints.request import HttpRequest
+from podwright.api.endpoints.request import HttpReply, HttpRequest
 
 _NAMESPACE_SUBRESOURCES: Final = frozenset({"status", "finalize"})
 _METHOD_VERBS: Final = {
@@ -31,6 +32,20 @@ _METHOD_VERBS: Final = {
     "PATCH": "patch",
     "DELETE": "delete",
 }
+
+
+_ESCAPE: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
+MALFORMED_PATH: Final = HttpReply(
+    400,
+    (("content-type", "text/plain; charset=utf-8"), ("connection", "close")),
+    b"400 Bad Request",
+)
+"""The reply to a path that cannot be decoded, which Go's HTTP server gives."""
+
+
+def is_malformed(raw_path: bytes) -> bool:
+    """Whether a path on the wire has a percent sign that is not the start of an escape."""
+    return b"%" in raw_path and _ESCAPE.search(raw_path) is not None
 
 
 class RequestInfo(msgspec.Struct, frozen=True, kw_only=True):

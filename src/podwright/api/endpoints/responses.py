@@ -19,7 +19,12 @@ from podwright.api.endpoints.protobuf.encoding import encoded_metadata_list
 from podwright.api.endpoints.request import HttpReply
 from podwright.api.endpoints.resources import Resource
 from podwright.api.endpoints.status_errors import ApiError, PlainError, bad_request, not_acceptable
-from podwright.api.endpoints.tables import row_conditions, table
+from podwright.api.endpoints.tables import (
+    has_own_columns,
+    in_table_order,
+    row_conditions,
+    table,
+)
 from podwright.objects import Document, KubernetesObject
 
 CACHE_CONTROL: Final = ("cache-control", "no-cache, private")
@@ -347,6 +352,7 @@ def table_of(
         The parameter `includeObject` is not valid.
     """
     include = included(call)
+    items = in_table_order(call.resource, items)
     found = table(call.resource, items, call.now_ns if now_ns is None else now_ns)
     version = call.media.version
     rows = []
@@ -366,7 +372,8 @@ def table_of(
         "apiVersion": f"meta.k8s.io/{version}",
         "metadata": metadata,
         "columnDefinitions": found.columns if has_columns else None,
-        "rows": rows,
+        # Go writes a list that nothing was added to as null.
+        "rows": rows if rows or has_own_columns(call.resource) else None,
     }
 
 

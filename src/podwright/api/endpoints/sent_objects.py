@@ -5,6 +5,7 @@ Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,update,res
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from podwright._interludes import interlude
@@ -24,14 +25,25 @@ from podwright.api.endpoints.custom_resources import (
     check_custom_kind,
     check_custom_version,
 )
+from podwright.api.endpoints.negotiation import JSON, body_media_type
 from podwright.api.endpoints.resources import Resource
 from podwright.api.endpoints.status_errors import ApiError, bad_request
-from podwright.objects import Document
+from podwright.objects import Document, with_raw_text
 from podwright.schema import repeats
+from podwright.store import GroupKind
 
 _OTHER_NAMESPACE: Final = (
     "the namespace of the provided object does not match the namespace sent on the request"
 )
+
+
+_PARAMETERS: Final = ("spec", "devices", "config", "*", "opaque", "parameters")
+RAW_PARTS: Final[Mapping[GroupKind, tuple[str, ...]]] = {
+    ("apps", "ControllerRevision"): ("data",),
+    ("resource.k8s.io", "ResourceClaim"): _PARAMETERS,
+    ("resource.k8s.io", "ResourceClaimTemplate"): ("spec", *_PARAMETERS),
+}
+"""By kind, the part that may not change, of which upstream keeps the text."""
 
 
 def body_of(backend: Backend, call: Call, validation: FieldValidation) -> Document:
@@ -56,6 +68,10 @@ def _body_of(backend: Backend, call: Call, validation: FieldValidation) -> Docum
     else:
         document = check_kind(decoded.document, resource.kind, call.request.body)
         document = _with_reset_owners(document)
+        path = RAW_PARTS.get(resource.storage)
+        is_json = body_media_type(call.request.header("content-type")) == JSON
+        if path is not None and is_json and not decoded.duplicates:
+            document = with_raw_text(document, call.request.body, path)
     call.sent = document
     call.has_new_spec = decoded.has_new_spec
     if decoded.shares_spec and (made := backend.specs.made_before(resource, document)):

@@ -38,12 +38,14 @@ from podwright.api.endpoints.authentication import Authenticator, TokenLookup
 from podwright.api.endpoints.authorization import access_of, impersonated, rejection
 from podwright.api.endpoints.calls import Backend, Call
 from podwright.api.endpoints.component_owners import ComponentOwners
+from podwright.api.endpoints.compression import compressed
 from podwright.api.endpoints.create import create
 from podwright.api.endpoints.custom_resources import Definitions
 from podwright.api.endpoints.discovery import Discovery
 from podwright.api.endpoints.event_expiry import DEFAULT_TTL_NS, EventExpiry
 from podwright.api.endpoints.field_management import FieldManagement
 from podwright.api.endpoints.issuer_discovery import issuer_discovery
+from podwright.api.endpoints.kept_objects import KeptObjects
 from podwright.api.endpoints.legacy_tokens import LegacyTokens
 from podwright.api.endpoints.long_requests import LongRequest, Steps
 from podwright.api.endpoints.negotiation import error_media, negotiate
@@ -76,7 +78,7 @@ from podwright.api.endpoints.status_errors import (
 )
 from podwright.api.endpoints.update import update
 from podwright.api.endpoints.watch import Watch, watch
-from podwright.api.gated_fields import disabled_fields
+from podwright.api.gated_fields import COMPARISONS, disabled_fields
 from podwright.api.resource_storage import ResourceStorage
 from podwright.api.users import ANONYMOUS, User
 from podwright.objects import Document
@@ -189,6 +191,7 @@ class ApiServer:
         storage = ResourceStorage(store)
         fields = FieldManagement(self.resources, is_on=options.keeps_managed_fields)
         self._definitions = Definitions(store, storage, self.resources, fields)
+        self._kept = KeptObjects(store, storage)
         server_status = ServerStatusWrites(self.resources, storage, fields)
         context = AdmissionContext(
             store=store,
@@ -222,6 +225,7 @@ class ApiServer:
             sends_lists_in_parts=options.sends_lists_in_parts,
             server_status=server_status,
             disabled_fields=disabled_fields(options.disabled_gates),
+            compares_taints=COMPARISONS not in options.disabled_gates,
             allocators={("", "Service"): ServiceAllocations(store).allocate},
         )
 
@@ -321,6 +325,8 @@ class ApiServer:
         if prepared is not None:
             return prepared
         reply = self._reply(request, user, now_ns)
+        if isinstance(reply, HttpReply):
+            reply = compressed(request, reply)
         # A definition that this request wrote takes effect at once.
         self.catch_up(now_ns)
         return reply
@@ -345,7 +351,7 @@ class ApiServer:
                 warnings += resource.warnings
             if request.method == "HEAD" and not resource.is_custom:
                 raise method_not_allowed()
-            if info.verb == "patch":
+            if info.verb == "patch" and info.subresource != subresources.PROXY:
                 check_patch_type(request, resource)
             if info.verb in ("update", "patch") and not info.name:
                 raise bad_request("name must be provided")
@@ -417,8 +423,9 @@ class ApiServer:
         return self._events.next_due_ns
 
     def catch_up(self, now_ns: int) -> None:
-        """Serve the custom resources as the store has their definitions."""
+        """Serve the custom resources of the stored definitions; keep what follows from objects."""
         self._definitions.catch_up(now_ns)
+        self._kept.catch_up(now_ns)
 
     def _plain(self, request: HttpRequest, now_ns: int) -> HttpReply:
         found = (
@@ -448,7 +455,8 @@ class ApiServer:
             raise bad_request("name must be provided")
         if info.subresource:
             handlers: dict[str, Handler] = dict(subresources.HANDLERS.get(info.subresource, {}))
-            if info.subresource not in resource.kind.row.subresources or not handlers or info.rest:
+            has_rest = bool(info.rest) and info.subresource != subresources.PROXY
+            if info.subresource not in resource.kind.row.subresources or not handlers or has_rest:
                 raise unknown_resource()
         else:
             verbs = resource.kind.row.verbs
@@ -535,7 +543,7 @@ def _failed(call: Call, error: Rejected | ApiError | PlainError) -> HttpReply:
 def _steps_of(call: Call, steps: Steps) -> Steps:
     """Execute a request in steps; its errors are replies."""
     try:
-        return (yield from steps)
+        return compressed(call.request, (yield from steps))
     except (Rejected, ApiError, PlainError) as error:
         return _failed(call, error)
 

@@ -1,9 +1,8 @@
-"""The objects by which a cluster shows its own server: endpoints, the service network, components.
+"""The objects by which a cluster shows its own server: endpoints and components.
 
 They say how the server runs now, so they are written again at each start.
 
 Upstream: pkg/controlplane/reconcilers/endpointsadapter.go;
-pkg/controlplane/controller/defaultservicecidr/default_servicecidr_controller.go;
 pkg/registry/core/componentstatus/rest.go
 """
 
@@ -13,15 +12,14 @@ from collections.abc import Iterable
 from ipaddress import ip_address
 from typing import Final
 
-from podwright.api.endpoints.server_writes import with_server_as_owner
-from podwright.api.endpoints.service_allocation import SERVICE_NETWORK
+from podwright.api.endpoints.server_writes import create_missing, with_server_as_owner
 from podwright.api.resource_storage import ResourceStorage
-from podwright.objects import Document, KubernetesObject, encode, timestamp_text
+from podwright.objects import Document, KubernetesObject, encode
 from podwright.schema import built_in, decode
 from podwright.store import ObjectStore, kind_of
 
 NAME: Final = "kubernetes"
-"""The name of the Service of the API, of its endpoints, and of the default service network."""
+"""The name of the Service of the API, and of its endpoints."""
 
 _HTTPS: Final = "https"
 _SET_BY_STORE: Final = (
@@ -30,7 +28,7 @@ _SET_BY_STORE: Final = (
 
 
 def server_objects(
-    address: str, port: int, now_ns: int, *, components: Iterable[str] = ()
+    address: str, port: int, *, components: Iterable[str] = ()
 ) -> tuple[Document, ...]:
     """Return the objects of a server.
 
@@ -39,8 +37,6 @@ def server_objects(
     address : str
         The IP address at which the server is reached.
     port : int
-    now_ns : int
-        The time of the start, in nanoseconds since 1970.
     components : iterable of str
         The names of the other components that run.
     """
@@ -65,23 +61,6 @@ def server_objects(
             "addressType": family,
             "endpoints": [{"addresses": [address], "conditions": {"ready": True}}],
             "ports": [{"name": _HTTPS, "port": port, "protocol": "TCP"}],
-        },
-        {
-            "apiVersion": "networking.k8s.io/v1",
-            "kind": "ServiceCIDR",
-            "metadata": {"name": NAME},
-            "spec": {"cidrs": [str(SERVICE_NETWORK)]},
-            "status": {
-                "conditions": [
-                    {
-                        "type": "Ready",
-                        "status": "True",
-                        "reason": "",
-                        "message": "Kubernetes default Service CIDR is ready",
-                        "lastTransitionTime": timestamp_text(now_ns),
-                    }
-                ]
-            },
         },
         *(_component(name) for name in ("etcd-0", *components)),
     )
@@ -108,7 +87,7 @@ def put_objects(store: ObjectStore, documents: Iterable[Document], now_ns: int) 
             obj = decode(whole)
             current = store.get(kind_of(obj), obj.key)
             if current is None:
-                storage.create(decode(with_server_as_owner(kind, None, whole, now_ns)), now_ns)
+                create_missing(storage, (document,), now_ns)
             elif _content(current) != _content(obj):
                 before = encode(current)
                 metadata = before["metadata"]
@@ -119,12 +98,9 @@ def put_objects(store: ObjectStore, documents: Iterable[Document], now_ns: int) 
 
 
 def _content(obj: KubernetesObject) -> Document:
-    """Return an object without what the store sets, and without times."""
+    """Return an object without what the store sets."""
     document = encode(obj)
     metadata = document["metadata"]
-    content = document | {
+    return document | {
         "metadata": {key: metadata[key] for key in metadata if key not in _SET_BY_STORE}
     }
-    # The network is ready since its first start.
-    content.pop("status", None)
-    return content

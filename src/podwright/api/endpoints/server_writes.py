@@ -5,6 +5,7 @@ Upstream: the loopback client of kube-apiserver, whose field manager is its own 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from podwright.api.endpoints.field_management import FieldManagement
@@ -12,7 +13,8 @@ from podwright.api.endpoints.resources import Resources
 from podwright.api.resource_storage import ResourceStorage
 from podwright.objects import Document, api_group, timestamp_text
 from podwright.patching import object_type, with_managed_fields
-from podwright.schema import Kind, decode
+from podwright.schema import Kind, built_in, decode
+from podwright.store import kind_of
 
 MANAGER: Final = "kube-apiserver"
 _COMPUTED: Final = "ComponentStatus"
@@ -21,8 +23,66 @@ _UNSENT: Final = {"Namespace": ("finalizers",), "Service": ("clusterIPs", "ipFam
 """The fields of specs that the server does not send, but sets while it creates the object."""
 
 
+def create_missing(
+    storage: ResourceStorage,
+    documents: Iterable[Document],
+    now_ns: int,
+    *,
+    manager: str = MANAGER,
+    status_manager: str = "",
+) -> None:
+    """Create objects as the server, unless they exist.
+
+    Parameters
+    ----------
+    documents : iterable of dict
+    now_ns : int
+    manager : str
+        Who owns the fields.
+    status_manager : str, optional
+        Who has applied the conditions of the status.
+    """
+    for document in documents:
+        kind = built_in().find(document["apiVersion"], document["kind"])
+        assert kind is not None, f"no kind {document['kind']}"
+        whole = kind.go_form(document)
+        obj = decode(whole)
+        if storage.store.get(kind_of(obj), obj.key) is not None:
+            continue
+        whole = with_server_as_owner(kind, None, whole, now_ns, manager=manager)
+        if status_manager:
+            metadata = whole["metadata"]
+            entries = [_applied_conditions(whole, status_manager), *metadata["managedFields"]]
+            whole = whole | {"metadata": metadata | {"managedFields": entries}}
+        storage.create(decode(whole), now_ns)
+
+
+def _applied_conditions(document: Document, manager: str) -> Document:
+    """Return the entry of who has applied the conditions of a status, without empty fields."""
+    conditions = document["status"]["conditions"]
+    owned: Document = {
+        f'k:{{"type":"{each["type"]}"}}': {".": {}}
+        | {f"f:{name}": {} for name in sorted(each) if each[name]}
+        for each in conditions
+    }
+    return {
+        "manager": manager,
+        "operation": "Apply",
+        "apiVersion": document["apiVersion"],
+        "time": conditions[0]["lastTransitionTime"],
+        "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:status": {"f:conditions": owned}},
+        "subresource": "status",
+    }
+
+
 def with_server_as_owner(
-    kind: Kind, current: Document | None, document: Document, now_ns: int
+    kind: Kind,
+    current: Document | None,
+    document: Document,
+    now_ns: int,
+    *,
+    manager: str = MANAGER,
 ) -> Document:
     """Return an object that the server writes with the owners of its fields.
 
@@ -34,6 +94,8 @@ def with_server_as_owner(
     document : dict
         The new object, in Go's form.
     now_ns : int
+    manager : str
+        Who owns the fields.
     """
     if kind.row.kind == _COMPUTED:
         return document
@@ -43,7 +105,7 @@ def with_server_as_owner(
         spec = {name: value for name, value in document["spec"].items() if name not in unsent}
         sent = document | {"spec": spec}
     tracked = with_managed_fields(
-        object_type(kind), current, sent, MANAGER, now=timestamp_text(now_ns)
+        object_type(kind), current, sent, manager, now=timestamp_text(now_ns)
     )
     return document | {"metadata": tracked["metadata"]}
 

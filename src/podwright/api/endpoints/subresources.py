@@ -21,6 +21,7 @@ from podwright.api.endpoints.patch import patch
 from podwright.api.endpoints.paths import RequestInfo
 from podwright.api.endpoints.pod_binding import bind, bind_by_collection
 from podwright.api.endpoints.pod_eviction import evict
+from podwright.api.endpoints.proxying import check_target
 from podwright.api.endpoints.request import HttpReply
 from podwright.api.endpoints.responses import object_reply
 from podwright.api.endpoints.scale import get_scale, patch_scale, update_scale
@@ -47,10 +48,19 @@ def simulated(backend: Backend, call: Call) -> HttpReply:
     raise not_implemented(call.info.subresource)
 
 
+def simulated_proxy(backend: Backend, call: Call) -> HttpReply:
+    """Refuse a request that a node, a pod or a service would answer."""
+    check_target(backend, call)
+    raise not_implemented("proxy")
+
+
 def not_implemented(subresource: str) -> ApiError:
     """Return the error of a subresource that simulated containers do not have."""
     return bad_request(f"{subresource} is not possible, because {SIMULATED}")
 
+
+PROXY: Final = "proxy"
+"""The subresource whose path goes on with the path of the request."""
 
 _PARTS: Final[dict[str, Handler]] = {"get": get_parent, "update": update, "patch": patch}
 
@@ -68,6 +78,7 @@ HANDLERS: Final[dict[str, dict[str, Handler]]] = {
     "exec": {"get": simulated, "create": simulated},
     "attach": {"get": simulated, "create": simulated},
     "portforward": {"get": simulated, "create": simulated},
+    PROXY: dict.fromkeys(("get", "create", "update", "patch", "delete"), simulated_proxy),
 }
 """The handlers of each subresource, by verb."""
 

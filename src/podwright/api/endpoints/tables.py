@@ -32,6 +32,7 @@ class TableContent(msgspec.Struct, frozen=True):
     rows: list[list[Any]]
 
 
+_COMMON: Final = frozenset({"Name", "Created At"})
 _NAME_TEXT: Final = "Name must be unique within a namespace."
 _CREATED_TEXT: Final = "The time at which the server created the object."
 
@@ -74,6 +75,25 @@ def table(resource: Resource, items: Sequence[Document], now_ns: int) -> TableCo
     metadata = [each.get("metadata") or {} for each in items]
     rows = [[each.get("name"), each.get("creationTimestamp")] for each in metadata]
     return TableContent(definitions, rows)
+
+
+def has_own_columns(resource: Resource) -> bool:
+    """Whether a kind has columns of its own, and not those that upstream gives all others."""
+    columns = resource.kind.row.columns
+    return resource.is_custom or any(each.name not in _COMMON for each in columns)
+
+
+def in_table_order(resource: Resource, items: Sequence[Document]) -> Sequence[Document]:
+    """Return the objects of a list in the order of the rows: FlowSchemas by precedence.
+
+    Upstream: pkg/printers/internalversion/printers.go, printFlowSchemaList
+    """
+    if resource.name != "FlowSchema" or resource.is_custom:
+        return items
+    return sorted(
+        items,
+        key=lambda each: (each["spec"].get("matchingPrecedence", 0), each["metadata"]["name"]),
+    )
 
 
 _COMPLETED: Final = {

@@ -40,8 +40,9 @@ from podwright.api.endpoints.write_steps import (
     invalid_object,
     stored_object,
 )
-from podwright.api.gated_fields import without_disabled
+from podwright.api.gated_fields import without_comparisons, without_disabled
 from podwright.objects import Document, KubernetesObject
+from podwright.schema import Problem
 
 _MODIFIED: Final = (
     "the object has been modified; please apply your changes to the latest version and try again"
@@ -130,9 +131,7 @@ def update_document(
     check_kind_of_object(resource, new, old)
     with interlude():
         new = resource.kind.go_form(new)
-        problems = strategies.update_problems(resource, new, old, info.subresource)
-        if not info.subresource and resource.name not in _KEPT_EXPRESSIONS:
-            problems = with_expression_problems(problems, resource, new)
+        problems = _problems_of(backend, call, new, old)
     problems = [*admin_access_problems(backend.store, resource, new, old), *problems]
     if problems:
         raise invalid_object(call, new, problems)
@@ -150,6 +149,17 @@ def update_document(
     )
     made = resource.served(replaced.object.raw)
     return made, False
+
+
+def _problems_of(backend: Backend, call: Call, new: Document, old: Document) -> list[Problem]:
+    """Return what is wrong with a changed object in Go's form."""
+    resource, subresource = call.resource, call.info.subresource
+    problems = strategies.update_problems(resource, new, old, subresource)
+    if not subresource and resource.name not in _KEPT_EXPRESSIONS:
+        problems = with_expression_problems(problems, resource, new)
+    if not backend.compares_taints:
+        problems = without_comparisons(resource.storage, new, old, problems)
+    return problems
 
 
 def check_no_uid(call: Call, document: Document) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.objects import go_quoted, write_go_json
+from podwright.objects import RawObject, go_quoted, raw_text, write_go_json
 from podwright.schema.decoding import Problem
 from podwright.schema.validation.internal_structs import internal_form
 
@@ -167,6 +167,8 @@ def same(new: Any, old: Any) -> bool:
     """
     if new is old:
         return True
+    if isinstance(new, RawObject) or isinstance(old, RawObject):
+        return raw_text(new) == raw_text(old)
     if isinstance(new, dict) or isinstance(old, dict):
         new, old = new or {}, old or {}
         if not (isinstance(new, dict) and isinstance(old, dict)):

@@ -199,8 +199,7 @@ def _validate_toleration(errors: FieldErrors, path: str, toleration: Document) -
                 text = "value must be empty when `operator` is 'Exists'"
                 errors.invalid(f"{path}.operator", value, text)
         case "Lt" | "Gt":
-            # The gate TaintTolerationComparisonOperators belongs to the scheduler's options,
-            # which are unknown here: the operators are accepted also without it.
+            # A server whose gate TaintTolerationComparisonOperators is off rejects them itself.
             errors.each(f"{path}.value", value, decimal_integer(value))
         case _:
             errors.unsupported(f"{path}.operator", operator, ("Equal", "Exists"))

@@ -388,10 +388,10 @@ def validate_controller_revision(errors: FieldErrors, revision: Document) -> Non
     if data is None:
         errors.required("data", "data is mandatory")
     elif not isinstance(data, dict):
-        errors.invalid("data", "<value omitted>", "must be a valid JSON object")
+        errors.required("data", "data must be a valid JSON object")
 
 
 def validate_controller_revision_update(errors: FieldErrors, new: Document, old: Document) -> None:
     """Check a changed ControllerRevision, which keeps its data."""
-    validate_controller_revision(errors, new)
+    errors.not_negative("revision", new.get("revision"))
     errors.immutable("data", new.get("data"), old.get("data"))

@@ -22,23 +22,44 @@ from podwright.objects import Document
 from podwright.schema import KindRow, built_in
 
 _INFO: Final = {"title": "Kubernetes", "version": "1.36"}
-_SECURITY: Final = {"BearerToken": {"type": "apiKey", "name": "authorization", "in": "header"}}
+SECURITY: Final = {
+    "BearerToken": {
+        "type": "apiKey",
+        "description": "Bearer Token authentication",
+        "name": "authorization",
+        "in": "header",
+    }
+}
 _JSON: Final = ("application/json",)
 
 PLAIN_PATHS: Final = {
-    "api": ("/api/", "getCoreAPIVersions", "core", f"{META}.APIVersions", OBJECT_TYPES),
-    "apis": ("/apis/", "getAPIVersions", "apis", f"{META}.APIGroupList", OBJECT_TYPES),
-    "version": ("/version/", "getCodeVersion", "version", VERSION, _JSON),
+    "api": (
+        "/api/", "getCoreAPIVersions", "core", "get available API versions",
+        f"{META}.APIVersions", OBJECT_TYPES,
+    ),
+    "apis": (
+        "/apis/", "getAPIVersions", "apis", "get available API versions",
+        f"{META}.APIGroupList", OBJECT_TYPES,
+    ),
+    "version": (
+        "/version/", "getCodeVersion", "version", "get the version information for this server",
+        VERSION, _JSON,
+    ),
     ".well-known/openid-configuration": (
         "/.well-known/openid-configuration/", "getServiceAccountIssuerOpenIDConfiguration",
-        "WellKnown", "", _JSON,
+        "WellKnown",
+        "get service account issuer OpenID configuration, also known as the 'OIDC discovery doc'",
+        "", _JSON,
     ),
     "openid/v1/jwks": (
-        "/openid/v1/jwks/", "getServiceAccountIssuerOpenIDKeyset", "openid", "",
-        ("application/jwk-set+json",),
+        "/openid/v1/jwks/", "getServiceAccountIssuerOpenIDKeyset", "openid",
+        "get service account issuer OpenID JSON Web Key Set (contains public token verification"
+        " keys)",
+        "", ("application/jwk-set+json",),
     ),
 }  # fmt: skip
-"""Documents of one path: the path, its operation id, its tag, the schema and types of the reply."""
+"""Documents of one path: the path, its operation id, its tag, its description, the schema and types
+of the reply."""
 
 
 def document(
@@ -47,7 +68,7 @@ def document(
     """Return a document from its paths and schemas."""
     components: Document = {"schemas": schemas} if schemas else {}
     if is_secured:
-        components["securitySchemes"] = _SECURITY
+        components["securitySchemes"] = SECURITY
     return {
         "openapi": "3.0.0",
         "info": info,
@@ -58,8 +79,15 @@ def document(
 
 def plain_document(key: str) -> Document:
     """Return one of `PLAIN_PATHS`."""
-    path, operation_id, tag, answer, types = PLAIN_PATHS[key]
-    get = Operation(method="get", id=operation_id, tag=tag, answer=answer, answer_types=types)
+    path, operation_id, tag, sentence, answer, types = PLAIN_PATHS[key]
+    get = Operation(
+        method="get",
+        id=operation_id,
+        tag=tag,
+        description=sentence,
+        answer=answer,
+        answer_types=types,
+    )
     return _with_schemas({path: path_item(path, [get])}, "", "")
 
 
@@ -68,7 +96,11 @@ def group_document(group: str) -> Document:
     names = GroupVersionNames(group, "")
     path = f"/apis/{group}/"
     get = Operation(
-        method="get", id=f"get{names.infix}APIGroup", tag=names.tag, answer=f"{META}.APIGroup"
+        method="get",
+        id=f"get{names.infix}APIGroup",
+        tag=names.tag,
+        description="get information of a group",
+        answer=f"{META}.APIGroup",
     )
     return _with_schemas({path: path_item(path, [get])}, "", "")
 
@@ -81,6 +113,7 @@ def version_document(group: str, version: str, rows: Iterable[KindRow]) -> Docum
         method="get",
         id=f"get{names.infix}APIResources",
         tag=names.tag,
+        description="get available resources",
         answer=f"{META}.APIResourceList",
     )
     paths = {root: path_item(root, [get])}

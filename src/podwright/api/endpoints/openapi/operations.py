@@ -84,6 +84,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     id : str
         The operation id.
     tag : str
+    description : str
     action : str
         The extension `x-kubernetes-action`; "" if there is none.
     kind : dict or None
@@ -104,6 +105,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     id: str
     tag: str
+    description: str = ""
     action: str = ""
     kind: Document | None = None
     parameters: tuple[str, ...] = ()
@@ -130,7 +132,10 @@ def path_item(path: str, operations: Sequence[Operation]) -> Document:
 
 
 def _operation(operation: Operation, parameters: Iterable[str]) -> Document:
-    made: Document = {"tags": [operation.tag], "operationId": operation.id}
+    made: Document = {"tags": [operation.tag]}
+    if operation.description:
+        made["description"] = operation.description
+    made["operationId"] = operation.id
     if own := [_parameter(name, "query") for name in sorted(parameters)]:
         made["parameters"] = own
     if operation.body:
@@ -150,6 +155,13 @@ def _operation(operation: Operation, parameters: Iterable[str]) -> Document:
     if operation.kind is not None:
         made["x-kubernetes-group-version-kind"] = operation.kind
     return made
+
+
+def _article(noun: str) -> str:
+    """Return the article of a kind with a space; upstream takes `Endpoints` for a plural."""
+    if noun.endswith("s") and not noun.endswith("ss"):
+        return ""
+    return "an " if noun[0].lower() in "aeiou" else "a "
 
 
 def _parameter(name: str, place: str) -> Document:
@@ -234,6 +246,7 @@ class ResourcePaths:
             method=method,
             id=f"{words.get(verb, verb)}{middle}{noun}",
             tag=self._names.tag,
+            description=self._description(verb),
             action=method,
             kind=self._kind,
             parameters=("pretty",),
@@ -280,6 +293,36 @@ class ResourcePaths:
             case _:
                 return made
 
+    def _description(self, verb: str, part: str = "") -> str:
+        """Return the sentence about a verb of the resource, or of a subresource.
+
+        Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/installer.go
+        """
+        name, of = self._row.kind, f"{part} of " if part else ""
+        match verb:
+            case "list":
+                watch = "or watch " if "watch" in self._row.verbs else ""
+                return f"list {watch}objects of kind {name}"
+            case "watchlist":
+                return (
+                    f"watch individual changes to a list of {name}. deprecated: use the 'watch'"
+                    " parameter with a list operation instead."
+                )
+            case "watch":
+                return (
+                    f"watch changes to an object of kind {name}. deprecated: use the 'watch'"
+                    " parameter with a list operation instead, filtered to a single item with the"
+                    " 'fieldSelector' parameter."
+                )
+            case "create" | "delete":
+                return f"{verb} {of}{_article(name)}{name}"
+            case "deletecollection":
+                return f"delete collection of {name}"
+            case _:
+                pass
+        words = {"get": "read", "update": "replace", "patch": "partially update"}
+        return f"{words.get(verb, verb)} {of}the specified {name}"
+
     def _watches(self, one: str) -> Iterator[tuple[str, list[Operation]]]:
         """Yield the deprecated paths of watches."""
         resource, name = self._row.resource, self._row.kind
@@ -290,7 +333,8 @@ class ResourcePaths:
         }  # fmt: skip
 
         def watch(noun: str, action: str) -> list[Operation]:
-            return [self._make("get", "watch", noun, action=action, **facts)]
+            sentence = self._description(action)
+            return [self._make("get", "watch", noun, action=action, description=sentence, **facts)]
 
         if self._scope:
             yield f"{start}/{resource}", watch(f"{name}ListForAllNamespaces", "watchlist")
@@ -314,7 +358,10 @@ class ResourcePaths:
             verbs = [("get", "get")]
             text = (*OBJECT_TYPES, "text/plain")
             facts |= {"parameters": _LOGGING, "answer": "", "answer_types": text}
-        made = [self._make(method, verb, noun, **facts) for method, verb in verbs]
+        made = [
+            self._make(method, verb, noun, description=self._description(verb, part), **facts)
+            for method, verb in verbs
+        ]
         yield (
             path,
             [
@@ -353,6 +400,9 @@ class ResourcePaths:
                         "connect",
                         noun,
                         id=f"connect{self._names.infix}{method.title()}{noun}{suffix}",
+                        description=(
+                            f"connect {method.upper()} requests to {part} of {self._row.kind}"
+                        ),
                         **facts,
                     )
                     for method in methods

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any, Final
 
+from podwright.api.endpoints.openapi.documents import SECURITY
 from podwright.api.endpoints.openapi.names import META
 from podwright.api.endpoints.openapi.plain_schemas import (
     COMMON_KINDS,
@@ -61,9 +62,7 @@ def version2_document(documents: Iterable[Document], custom: Document) -> Docume
         "info": {"title": "Kubernetes", "version": "1.36"},
         "paths": dict(sorted(paths.items())),
         "definitions": dict(sorted(definitions.items())),
-        "securityDefinitions": {
-            "BearerToken": {"type": "apiKey", "name": "authorization", "in": "header"}
-        },
+        "securityDefinitions": SECURITY,
         "security": [{"BearerToken": []}],
     }
 

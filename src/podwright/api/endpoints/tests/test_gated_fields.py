@@ -53,6 +53,34 @@ def test_a_field_of_a_pod_is_dropped_each_time_its_template_is_created() -> None
         assert "schedulingGroup" not in server.reply("GET", f"{PODS}/p{number}")[1]["spec"]
 
 
+def comparing(operator: str, value: str = "1", **more: Any) -> dict[str, Any]:
+    return {"key": "k", "operator": operator, "value": value} | more
+
+
+def test_without_the_gate_a_toleration_cannot_compare() -> None:
+    server = server_without("TaintTolerationComparisonOperators")
+    tolerations = [comparing("Gt", "a", effect="X"), comparing("Lt"), {"operator": "Y", "key": "k"}]
+    _, error = server.reply("POST", PODS, pod("p", tolerations=tolerations))
+    assert [(each["field"], each["message"][:23]) for each in error["details"]["causes"]] == [
+        ("spec.tolerations[0].operator", 'Unsupported value: "Gt"'),
+        ("spec.tolerations[0].effect", 'Unsupported value: "X":'),
+        ("spec.tolerations[1].operator", 'Unsupported value: "Lt"'),
+        ("spec.tolerations[2].operator", 'Unsupported value: "Y":'),
+    ]
+
+
+def test_with_the_gate_or_where_it_compares_already_a_toleration_can() -> None:
+    server = server_without()
+    status, made = server.reply("POST", PODS, pod("p", tolerations=[comparing("Gt")]))
+    assert status == 201, made
+    options = msgspec.structs.replace(
+        bare_options(), disabled_gates=frozenset({"TaintTolerationComparisonOperators"})
+    )
+    server.api = ApiServer(server.store, options)
+    status, made = server.patch(f"{PODS}/p", {"metadata": {"labels": {"a": "b"}}})
+    assert status == 200, made
+
+
 def test_with_the_gate_a_field_is_kept() -> None:
     status, made = server_without().reply("POST", PODS, pod("p", schedulingGroup=GROUP))
     assert status == 201, made

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from podwright.api.endpoints import put_objects, server_objects
-from podwright.api.endpoints.tests.conftest import START_NS
 
 ENDPOINTS = "/api/v1/namespaces/default/endpoints/kubernetes"
 SLICE = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes"
-NETWORK = "/apis/networking.k8s.io/v1/servicecidrs/kubernetes"
 
 
 def put(server, address="192.0.2.7", port=6443, components=()):
     now_ns = server.now_ns
-    put_objects(server.store, server_objects(address, port, now_ns, components=components), now_ns)
+    put_objects(server.store, server_objects(address, port, components=components), now_ns)
 
 
 def test_the_endpoints_of_the_service_are_those_of_the_server(server):
@@ -32,26 +30,14 @@ def test_the_endpoints_of_the_service_are_those_of_the_server(server):
 
 def test_another_start_replaces_what_differs_only(server):
     put(server)
-    before = [server.reply("GET", path)[1] for path in (ENDPOINTS, SLICE, NETWORK)]
+    before = [server.reply("GET", path)[1] for path in (ENDPOINTS, SLICE)]
     put(server)
-    assert [server.reply("GET", path)[1] for path in (ENDPOINTS, SLICE, NETWORK)] == before
+    assert [server.reply("GET", path)[1] for path in (ENDPOINTS, SLICE)] == before
     put(server, "2001:db8::7", 7443)
-    endpoints, slice_, network = (
-        server.reply("GET", path)[1] for path in (ENDPOINTS, SLICE, NETWORK)
-    )
+    endpoints, slice_ = (server.reply("GET", path)[1] for path in (ENDPOINTS, SLICE))
     assert endpoints["subsets"][0]["addresses"] == [{"ip": "2001:db8::7"}]
     assert endpoints["metadata"]["uid"] == before[0]["metadata"]["uid"]
     assert slice_["addressType"] == "IPv6"
-    assert network == before[2]
-
-
-def test_the_default_network_is_ready(server):
-    put(server)
-    _, network = server.reply("GET", NETWORK)
-    assert network["spec"]["cidrs"] == ["10.0.0.0/24"]
-    (condition,) = network["status"]["conditions"]
-    assert (condition["type"], condition["status"]) == ("Ready", "True")
-    assert condition["lastTransitionTime"][:10] == "2026-03-02", START_NS
 
 
 def test_the_components_that_run_are_healthy(server):

@@ -97,6 +97,40 @@ def test_other_data_of_a_revision_is_a_conflict(server):
     assert (status, [each["field"] for each in found["details"]["causes"]]) == (409, [".data"])
 
 
+@pytest.mark.parametrize(
+    ("data", "patch_type", "status"),
+    [
+        pytest.param('{"a":1,"z":2}', "merge-patch+json", 200, id="the text of an encoder"),
+        pytest.param('{"a": 1}', "merge-patch+json", 422, id="spaces are lost by a patch"),
+        pytest.param('{"z":1,"a":2}', "merge-patch+json", 200, id="keys keep their order"),
+        pytest.param(
+            '{"z":1,"a":2}', "strategic-merge-patch+json", 422, id="keys are sorted by a converter"
+        ),
+    ],
+)
+def test_a_patch_encodes_the_data_of_a_revision_again(server, data, patch_type, status):
+    path = f"/apis/apps/v1/{NAMESPACE}/controllerrevisions"
+    body = f'{{"kind":"ControllerRevision","metadata":{{"name":"a"}},"data":{data}}}'
+    assert server.reply("POST", path, body.encode())[0] == 201
+    assert server.reply("PUT", f"{path}/a", body.encode())[0] == 200
+    found, error = server.patch(f"{path}/a", {"revision": 2}, patch_type)
+    assert found == status
+    if status != 200:
+        (cause,) = error["details"]["causes"]
+        assert (cause["field"], cause["message"][-18:]) == ("data", "field is immutable")
+
+
+def test_a_patch_encodes_the_parameters_of_a_claim_again(server):
+    config = '[{"opaque":{"driver":"d.example.com","parameters":{"a": 1}}}]'
+    spec = f'{{"devices":{{"config":{config}}}}}'
+    for name in ("a", "b"):
+        body = f'{{"kind":"ResourceClaim","metadata":{{"name":"{name}"}},"spec":{spec}}}'
+        assert server.reply("POST", CLAIMS, body.encode())[0] == 201
+        assert server.reply("PUT", f"{CLAIMS}/{name}", body.encode())[0] == 200
+        status, error = server.patch(f"{CLAIMS}/{name}", {"metadata": {"labels": {"a": "b"}}})
+        assert (status, error["details"]["causes"][0]["field"]) == (422, "spec")
+
+
 def test_a_put_with_the_uid_of_a_deleted_object(server):
     path = f"/apis/coordination.k8s.io/v1/{NAMESPACE}/leases"
     found = created(server, path, "Lease", spec={})
