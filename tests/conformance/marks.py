@@ -131,12 +131,11 @@ def _with_generated_name(value: dict[str, Any]) -> dict[str, Any]:
 
 def _without_ages(table: dict[str, Any]) -> dict[str, Any]:
     columns = [each.get("name") for each in table.get("columnDefinitions") or ()]
-    if not columns:
+    rows = table.get("rows")
+    if not columns or not rows:
         return table
-    rows = [
-        row | {"cells": list(map(_cell, columns, row["cells"]))} for row in table.get("rows") or ()
-    ]
-    return table | {"rows": rows}
+    marked = [row | {"cells": list(map(_cell, columns, row["cells"]))} for row in rows]
+    return table | {"rows": marked}
 
 
 def _cell(column: str, cell: Any) -> Any:

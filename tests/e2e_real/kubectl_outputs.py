@@ -59,7 +59,7 @@ NORMALIZATIONS: Final[dict[str, tuple[str, str, str]]] = {
     "node port": ("drawn", r":3[0-2]\d\d\d/", ":<port>/"),
     "version of an object": (
         "other components write too",
-        r'(resourceVersion"?: )"\d+"',
+        r'(resourceVersion(?:\\?")?: ?\\?")\d+(?=\\?")',
         r"\1<version>",
     ),
     "file": ("of the run", r"/tmp/\S+", "<file>"),

@@ -57,7 +57,7 @@ def test_this_is_a_difference(want, got, command):
         pytest.param("a\n", "a\n", [], id="equal"),
         pytest.param(PODS, OTHER_PODS, ["age", "order of drawn names", "pod name", "width"],
                      id="drawn names and ages in a table"),
-        pytest.param(EVENTS, EVENTS.replace("5s (x2 over 10s)", "9s (x2 over 20s)"), ["age"],
+        pytest.param(EVENTS, EVENTS.replace("5s (x2 over 10s)", "9s (x2 over 20s)"), ["age", "width"],
                      id="ages of events"),
         pytest.param("Waiting for a\nb\n", "b\n", ["waiting"], id="messages of a wait"),
         pytest.param('resourceVersion: "5"\n', 'resourceVersion: "17"\n', ["version of an object"],
