@@ -400,6 +400,7 @@ KINDS_BY_HAND = {
     "api/endpoints/authentication_reviews.py": "what a token can be bound to",
     "api/authorization/node_authorizer.py": "functions",
     "api/endpoints/conversions.py": "functions",
+    "api/endpoints/sent_objects.py": "where free parts are of which the text counts",
     "api/admission/chain.py": "names of plugins",
     "api/endpoints/registry_keys.py": "keys in etcd that are not the resource's name",
     "api/endpoints/strategies.py": "functions",
