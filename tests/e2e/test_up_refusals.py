@@ -82,8 +82,10 @@ def test_wrong_use_is_said_clearly(tmp_path, options, message):
     (tmp_path / "two.yaml").write_text(f"{head}profiles: {profiles}\n")
     (tmp_path / "bad.yaml").write_text(f"{head}profils: []\n")
     kubeconfig = tmp_path / "kubeconfig"
-    given = f"--kubeconfig {kubeconfig} {options.format(folder=tmp_path)}"
-    result = run(f"up --port 0 {given}", status=2)
+    others = {"--port": "0", "--kubeconfig": str(kubeconfig)}
+    others = {name: value for name, value in others.items() if name not in options.split()}
+    given = " ".join(map(" ".join, others.items()))
+    result = run(f"up {given} {options.format(folder=tmp_path)}", status=2)
     assert message.format(folder=tmp_path) in result.stderr
     assert not kubeconfig.exists()
     assert "Traceback" not in result.stderr
