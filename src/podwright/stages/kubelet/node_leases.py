@@ -22,7 +22,8 @@ from podwright.store import GroupKind
 
 NAMESPACE: Final = "kube-node-lease"
 DURATION_SECONDS: Final = 40
-RENEW_NS: Final = 10_000_000_000
+RENEW_SECONDS: Final = 10
+RENEW_NS: Final = RENEW_SECONDS * 1_000_000_000
 STATUS_NS: Final = 300_000_000_000
 """How often the times in the conditions are updated."""
 
@@ -68,7 +69,8 @@ class NodeLeases:
 
 def _next_renewal_ns(name: str, now_ns: int) -> int:
     """Return the next time at which the kubelet of a node renews its lease."""
-    offset_ns = crc32(name.encode()) * RENEW_NS >> 32
+    # Whole seconds: each instant is a step of a world that is late, however many renew at it.
+    offset_ns = crc32(name.encode()) % RENEW_SECONDS * 1_000_000_000
     return now_ns + RENEW_NS - (now_ns - offset_ns) % RENEW_NS
 
 
