@@ -190,7 +190,7 @@ def test_all_addresses_are_served_over_tls_with_credentials(tmp_path):
         ("--address 0.0.0.0", "other machines reach 0.0.0.0, so it is served over TLS only"),
         ("--address 192.0.2.1 --tls --bare", "the tokens of --bare are known"),
         ("--address example.com", '"example.com" is not an IP address'),
-        ("--address 192.0.2.1 --tls --port 0", "choose an address of this machine with --address"),
+        ("--address 192.0.2.1 --tls", "choose an address of this machine with --address"),
         ("--tls-cert a.pem", "must be given together"),
         ("--tls-san name", "has no effect without --tls"),
         ("--tls-cert a.pem --tls-key b.pem --tls-san name", "has no effect with --tls-cert"),
