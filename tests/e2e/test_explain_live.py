@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shlex
+import urllib.request
 
 import pytest
+import yaml
 from tests.e2e.command_line import NODES, run
-from tests.e2e_real.cluster_processes import embedded, kubectl
+from tests.e2e_real.cluster_processes import embedded
 from tests.waiting import until
 from typer.testing import CliRunner
 
@@ -44,8 +47,16 @@ def cluster(tmp_path_factory):
         yield kubeconfig
 
 
+def listed(kubeconfig, path):
+    """Return the objects of a list that the cluster of a kubeconfig serves."""
+    server = yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
+    with urllib.request.urlopen(f"{server}{path}", timeout=60) as response:
+        return json.load(response)["items"]
+
+
 def pending_count(kubeconfig):
-    return kubectl(kubeconfig, "get", "pods").stdout.count("Pending")
+    pods = listed(kubeconfig, "/api/v1/namespaces/default/pods")
+    return len([pod for pod in pods if pod["status"]["phase"] == "Pending"])
 
 
 @pytest.fixture(autouse=True)
@@ -54,9 +65,8 @@ def _current(cluster, monkeypatch):
 
 
 def replica_set(cluster):
-    return (
-        kubectl(cluster, "get", "rs", "-o", "name").stdout.strip().removeprefix("replicaset.apps/")
-    )
+    (found,) = listed(cluster, "/apis/apps/v1/namespaces/default/replicasets")
+    return found["metadata"]["name"]
 
 
 def plugin(line):

@@ -150,7 +150,7 @@ def got(connection: HTTPConnection, path: str) -> str:
 
 
 def explains(folder: Path, pod: str) -> bool:
-    done = CliRunner().invoke(app, ["explain", pod, "--out", str(folder), "-o", "name"])
+    done = CliRunner().invoke(app, ["explain", pod, "--run", str(folder), "-o", "name"])
     assert done.exit_code in {0, 2}, done.stderr
     return done.stdout == "large\n"
 

@@ -1,10 +1,10 @@
 """Remedies on the page: what the button says, and what it does to the pods of a workload."""
 
 import json
+import urllib.request
 
 import pytest
 import yaml
-from tests.e2e_real.cluster_processes import kubectl
 from tests.ui.served import up
 from tests.waiting import until
 
@@ -49,15 +49,16 @@ def cluster(tmp_path_factory):
 
 def pods(served):
     """Return the pods of `default` by the name of their workload."""
-    found = kubectl(served.folder / "podwright.kubeconfig", "get", "pods", "-o", "json")
-    items = json.loads(found.stdout)["items"]
+    with urllib.request.urlopen(f"{served.server}/api/v1/namespaces/default/pods") as response:
+        items = json.load(response)["items"]
     return {each["metadata"]["labels"]["app"]: each for each in items}
 
 
 def is_placed(page, served, name):
     """Return whether a pod of a workload has a node; lets the page send its requests meanwhile."""
     page.evaluate("0")
-    return name in pods(served) and "nodeName" in pods(served)[name]["spec"]
+    pod = pods(served).get(name)
+    return pod is not None and "nodeName" in pod["spec"]
 
 
 BUTTONS = (

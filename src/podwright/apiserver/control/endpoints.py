@@ -40,6 +40,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
         The type of the reply, or its possible types, if it is JSON.
     media_type : str
         Of the reply.
+    other_media_types : tuple of str
+        The types of replies of another form, such as lines of progress.
     body : type, optional
         The type of the request's body; None for no body.
     body_max : int
@@ -60,6 +62,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     handler: Handler
     reply: Any = None
     media_type: str = JSON
+    other_media_types: tuple[str, ...] = ()
     body: Any = None
     body_max: int = BODY_MAX
     query: type[msgspec.Struct] | None = None

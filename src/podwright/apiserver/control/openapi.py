@@ -62,9 +62,9 @@ def _operation(endpoint: Endpoint, schema_of: dict[Any, Any]) -> Document:
     if replies:
         shape["schema"] = replies[0] if len(replies) == 1 else {"anyOf": replies}
     problem = {CONTENT_TYPE: {"schema": schema_of[ProblemDocument]}}
-    answers: dict[str, Any] = {
-        "200": {"description": HTTPStatus.OK.phrase, "content": {endpoint.media_type: shape}}
-    }
+    forms: dict[str, Document] = {each: {} for each in endpoint.other_media_types}
+    forms[endpoint.media_type] = shape
+    answers: dict[str, Any] = {"200": {"description": HTTPStatus.OK.phrase, "content": forms}}
     for status, meaning in endpoint.statuses.items():
         answers[str(status)] = {"description": meaning, "content": problem}
     words = re.findall(r"[a-z0-9]+", endpoint.path)

@@ -280,5 +280,6 @@ def what_if_endpoints(cluster: ControlledCluster) -> list[Endpoint]:
             body=WhatIf,
             changes_nothing=True,
             reply=WhatIfReply,
+            other_media_types=(NDJSON,),
         )
     ]
