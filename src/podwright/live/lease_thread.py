@@ -14,7 +14,6 @@ import asyncio
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future
-from contextlib import suppress
 from typing import Any, Self, TypeVar
 
 from podwright.client.cluster.write_connection import WriteConnection
@@ -97,11 +96,8 @@ class LeaseThread:
         await self._call(self._election.release())
 
     async def _stop_renewals(self) -> None:
-        renewal = self._renewal
-        if renewal is not None and not renewal.done():
-            renewal.cancel()
-            with suppress(asyncio.CancelledError):
-                await asyncio.wrap_future(renewal)
+        if self._renewal is not None and self._renewal.cancel():
+            await self._call(_other_tasks_ended())
 
     async def _call(self, work: Coroutine[Any, Any, T]) -> T:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
@@ -110,3 +106,9 @@ class LeaseThread:
         self._loop.call_soon_threadsafe(self._loop.stop)
         await asyncio.to_thread(self._thread.join)
         self._loop.close()
+
+
+async def _other_tasks_ended() -> None:
+    """Wait for a request whose task was cancelled: it uses the connection until it has ended."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    await asyncio.gather(*others, return_exceptions=True)
