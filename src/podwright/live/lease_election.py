@@ -204,7 +204,10 @@ class LeaseElection:
             await asyncio.sleep(times.retry_period_ns / 1e9)
             began_ns = time.monotonic_ns()
             try:
-                if await asyncio.wait_for(self._try(), timeout_seconds):
+                # Of wait_for, a cancellation is lost if the request ends at the same time.
+                async with asyncio.timeout(timeout_seconds):
+                    is_renewed = await self._try()
+                if is_renewed:
                     # Another replica counts from when the server has the renewal, which is later.
                     self._renewed_ns = began_ns
             except (RejectedRequest, UnreachableCluster, TimeoutError):
